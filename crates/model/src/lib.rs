@@ -1,0 +1,26 @@
+//! The nouns of tailback, with no I/O and no operating system in them.
+//!
+//! A [`scenario::Meta`] declares a known stall and its [`knob::Knob`]s. One setting of all knobs
+//! is an [`arm::Arm`]; one run of one arm is a [`record::Trial`]; all trials of a study with the
+//! machine they ran on are a [`record::Record`], which carries its [`verdict::Verdict`].
+
+pub mod arm;
+pub mod estimate;
+pub mod knob;
+pub mod latency;
+pub mod machine;
+pub mod measure;
+pub mod record;
+pub mod scenario;
+pub mod units;
+pub mod verdict;
+
+pub use arm::{Arm, Role, Settings};
+pub use estimate::{ArmResult, Comparison, Estimate, Proportion};
+pub use knob::{Kind, Knob, Value};
+pub use latency::Latency;
+pub use machine::{Machine, Surroundings};
+pub use measure::{Measure, Unit};
+pub use record::{Observation, Record, Trial};
+pub use scenario::{Judging, Meta, Needs};
+pub use verdict::{State, Test, Verdict};

@@ -1,0 +1,118 @@
+//! The machine a study ran on, and its state around each trial.
+
+use serde::{Deserialize, Serialize};
+
+/// What is known of the machine; a field that could not be read is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Machine {
+    /// Kernel release, as `uname -r` prints it.
+    pub kernel: String,
+    /// Kernel build, as `uname -v` prints it.
+    pub kernel_build: String,
+    /// Architecture, as `uname -m` prints it.
+    pub arch: String,
+    /// Timer interrupts a second (CONFIG_HZ).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hz: Option<u32>,
+    /// Preemption mode in force: none, voluntary, full, lazy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
+    /// Clock source in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clocksource: Option<String>,
+    /// The CPUs that are online.
+    pub cpus: Vec<Cpu>,
+    /// Numbers of the CPUs that this process may use (affinity mask and cpuset).
+    pub allowed_cpus: Vec<u32>,
+    /// Name of the first CPU's model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_model: Option<String>,
+    /// Memory of the machine, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Control groups as found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<CgroupFacts>,
+    /// Whether a hypervisor is underneath.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtualised: Option<bool>,
+    /// Name of the distribution (PRETTY_NAME of os-release).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<String>,
+}
+
+/// One CPU and its place in the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cpu {
+    /// Its number.
+    pub id: u32,
+    /// The physical core; threads of one core share it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core: Option<u32>,
+    /// The socket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<u32>,
+    /// The NUMA node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+}
+
+/// Control groups of the machine and the limits that tailback itself runs under.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CgroupFacts {
+    /// `v1`, `v2` or `hybrid`.
+    pub version: String,
+    /// The group this process is in: of the cpu controller in v1, of the unified tree in v2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// CPU quota of that group, in CPUs; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_limit: Option<f64>,
+    /// Memory limit of that group, in bytes; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
+}
+
+/// What the machine did to a trial from outside; a field that could not be read is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Surroundings {
+    /// Time that the hypervisor took from all CPUs together, in milliseconds (/proc/stat, 10 ms steps).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steal_ms: Option<f64>,
+    /// Time in which some task waited for a CPU, in milliseconds (/proc/pressure/cpu).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_pressure_ms: Option<f64>,
+    /// Time in which some task waited for memory, in milliseconds (/proc/pressure/memory).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_pressure_ms: Option<f64>,
+    /// Time in which some task waited for I/O, in milliseconds (/proc/pressure/io).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_pressure_ms: Option<f64>,
+    /// Lateness of a timer on the CPU that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer: Option<TimerLateness>,
+}
+
+/// How late a periodic timer woke its thread on the CPU that was measured.
+///
+/// It sleeps on no lock, so whatever delays it is the machine and not the stall under study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimerLateness {
+    /// The CPU.
+    pub cpu: u32,
+    /// Wake-ups.
+    pub wakeups: u64,
+    /// Median lateness, in milliseconds.
+    pub p50_ms: f64,
+    /// Lateness that one wake-up in a hundred exceeded, in milliseconds.
+    pub p99_ms: f64,
+    /// Worst lateness, in milliseconds.
+    pub max_ms: f64,
+    /// Time lost to wake-ups over a millisecond late, in milliseconds a second.
+    pub lost_ms_per_s: f64,
+}

@@ -1,0 +1,205 @@
+//! The record of a study: all that reports, comparisons and judges read.
+
+use crate::arm::Arm;
+use crate::estimate::ArmResult;
+use crate::latency::Latency;
+use crate::machine::{Machine, Surroundings};
+use crate::measure::Measure;
+use crate::scenario::Judging;
+use crate::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The schema that this version writes; its number grows when old readers would go wrong.
+pub const SCHEMA: &str = "tailback/record/1";
+
+/// What stands before the number of a schema.
+const SCHEMA_PREFIX: &str = "tailback/record/";
+
+/// The number in [`SCHEMA`].
+const SCHEMA_NUMBER: u32 = 1;
+
+/// All of a study: plan, machine, trials in the order they ran, estimates and verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Record {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What wrote it.
+    pub tool: Tool,
+    /// The scenario.
+    pub scenario: String,
+    /// When the study began (RFC 3339, UTC).
+    pub started: String,
+    /// Wall time of the study so far, in seconds.
+    pub elapsed_s: f64,
+    /// How far the study went.
+    pub progress: Progress,
+    /// What was to be done.
+    pub plan: Plan,
+    /// Where it ran.
+    pub host: Machine,
+    /// Every trial, in the order they ran.
+    pub trials: Vec<Trial>,
+    /// The estimates of each arm, control first.
+    pub arms: Vec<ArmResult>,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// The program that wrote a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The command line.
+    pub argv: Vec<String>,
+}
+
+/// How far a study went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Progress {
+    /// Blocks are still being run, or the tool was killed while they were.
+    Running,
+    /// It came to its end.
+    Complete,
+    /// Somebody stopped it.
+    Interrupted,
+    /// Something broke; the verdict says what.
+    Broken,
+    /// It was not run.
+    NotRun,
+}
+
+/// What a study sets out to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Plan {
+    /// The arms, control first.
+    pub arms: Vec<Arm>,
+    /// Seed of the order in each block and of every random choice.
+    pub seed: u64,
+    /// How many blocks before a verdict may end the study.
+    pub min_blocks: u32,
+    /// How many blocks at most.
+    pub max_blocks: u32,
+    /// Whether a settled verdict ends the study before `max_blocks`.
+    pub stop_when_settled: bool,
+    /// How trials are judged.
+    pub judging: Judging,
+}
+
+/// One run of one arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trial {
+    /// The block, from 0.
+    pub block: u32,
+    /// The arm.
+    pub arm: String,
+    /// When it began, in milliseconds after the study.
+    pub started_ms: f64,
+    /// How long it took with its set-up, in milliseconds.
+    pub took_ms: f64,
+    /// What it saw.
+    pub observation: Observation,
+    /// What the machine did meanwhile.
+    pub surroundings: Surroundings,
+}
+
+/// What one trial saw.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Observation {
+    /// How long was measured, in milliseconds.
+    pub window_ms: f64,
+    /// The work under test did not come back by its deadline.
+    pub hang: bool,
+    /// Figures, by name.
+    pub measures: BTreeMap<String, Measure>,
+    /// Distributions of latencies, by operation.
+    pub latencies: BTreeMap<String, Latency>,
+    /// What else should be known of this trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Why a text is not a record.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// Not JSON, or cut off.
+    #[error(
+        "not a whole record: {0}; a run that was interrupted keeps its last whole block, so look for another copy"
+    )]
+    Torn(serde_json::Error),
+    /// JSON of something else.
+    #[error("not a record of tailback: it has no \"schema\": \"{SCHEMA}\"")]
+    Foreign,
+    /// Written by a newer version.
+    #[error("schema {0} is newer than {SCHEMA}, which this version reads; use a newer tailback")]
+    Newer(String),
+    /// Says that it is a record but does not hold together.
+    #[error("a record that does not hold together: {0}")]
+    Inconsistent(String),
+}
+
+impl Record {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// If the text is torn, of a newer schema, or no record.
+    pub fn from_json(text: &str) -> Result<Self, RecordError> {
+        let value: serde_json::Value = serde_json::from_str(text).map_err(RecordError::Torn)?;
+        check_schema(value.get("schema").and_then(|schema| schema.as_str()))?;
+        let record: Record = serde_json::from_value(value)
+            .map_err(|error| RecordError::Inconsistent(error.to_string()))?;
+        record.check()?;
+        Ok(record)
+    }
+
+    /// Writes the record as indented JSON with a line feed at its end.
+    pub fn to_json(&self) -> String {
+        // A record holds text keys and finite numbers only, which always serialise.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// The arm that the others are held against.
+    pub fn control(&self) -> Option<&Arm> {
+        self.plan.arms.iter().find(|arm| arm.role == crate::arm::Role::Control)
+    }
+
+    fn check(&self) -> Result<(), RecordError> {
+        let known = |id: &str| self.plan.arms.iter().any(|arm| arm.id == id);
+        if let Some(trial) = self.trials.iter().find(|trial| !known(&trial.arm)) {
+            return Err(RecordError::Inconsistent(format!(
+                "a trial of block {} is of arm `{}`, which the plan does not have",
+                trial.block, trial.arm
+            )));
+        }
+        let judging = &self.plan.judging;
+        let rate = |rate: f64| rate > 0.0 && rate < 1.0;
+        if !rate(judging.error_rate) || !rate(judging.confidence) {
+            return Err(RecordError::Inconsistent(
+                "its error rate or confidence is not between 0 and 1".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_schema(schema: Option<&str>) -> Result<(), RecordError> {
+    let schema = schema.ok_or(RecordError::Foreign)?;
+    let number = schema.strip_prefix(SCHEMA_PREFIX).ok_or(RecordError::Foreign)?;
+    match number.parse::<u32>() {
+        Ok(SCHEMA_NUMBER) => Ok(()),
+        Ok(number) if number > SCHEMA_NUMBER => Err(RecordError::Newer(schema.to_owned())),
+        _ => Err(RecordError::Foreign),
+    }
+}

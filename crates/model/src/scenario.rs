@@ -1,0 +1,75 @@
+//! What a scenario says of itself: data that flags, help, docs and the judge read.
+
+use crate::knob::Knob;
+use crate::measure::Unit;
+use serde::{Deserialize, Serialize};
+
+/// The declaration of a scenario.
+#[derive(Debug, Clone)]
+pub struct Meta {
+    /// Its name everywhere: `mmap-lock`.
+    pub id: &'static str,
+    /// One line: what stalls.
+    pub title: &'static str,
+    /// A paragraph: what happens, how it is provoked and what is measured.
+    pub about: &'static str,
+    /// Who should care, as an end to "matters to ...".
+    pub who: &'static str,
+    /// What mends or avoids the stall, most useful first; commands and versions where there are any.
+    pub mends: &'static [&'static str],
+    /// What it needs of the machine.
+    pub needs: Needs,
+    /// Its parameters.
+    pub knobs: &'static [Knob],
+    /// The figures that each trial yields, in the order of a table.
+    pub measures: &'static [MeasureMeta],
+    /// How its trials are judged.
+    pub judging: Judging,
+}
+
+/// What a scenario needs of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Needs {
+    /// CPUs that the process may use.
+    pub cpus: usize,
+    /// Root.
+    pub root: bool,
+}
+
+/// A figure that trials of a scenario yield.
+#[derive(Debug, Clone, Copy)]
+pub struct MeasureMeta {
+    /// Name: the key in the record.
+    pub name: &'static str,
+    /// Heading in a table.
+    pub heading: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// What it means.
+    pub help: &'static str,
+    /// Whether the text table has a column for it.
+    pub column: bool,
+}
+
+/// How trials are judged: stands in the record, so that the file alone suffices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Judging {
+    /// The figure that is compared; lower is better.
+    pub measure: std::borrow::Cow<'static, str>,
+    /// A difference of no more than this, in the figure's unit, does not matter.
+    pub margin: f64,
+    /// A control arm whose median is above this says that the machine is not fit to judge on.
+    pub control_limit: f64,
+    /// Highest rate of wrong `affected` verdicts, over all ways of stopping.
+    pub error_rate: f64,
+    /// Confidence of every interval.
+    pub confidence: f64,
+}
+
+impl Meta {
+    /// The knob of that name.
+    pub fn knob(&self, name: &str) -> Option<&'static Knob> {
+        self.knobs.iter().find(|knob| knob.name == name)
+    }
+}

@@ -1,0 +1,87 @@
+//! What is said in the end, and on what grounds.
+
+use serde::{Deserialize, Serialize};
+
+/// The verdict in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// The stall is here, beyond doubt and large enough to matter.
+    Affected,
+    /// The stall did not show in a study that would have shown it.
+    NotAffected,
+    /// The study was too short for either.
+    Inconclusive,
+    /// The study was not run, since something that it needs is missing.
+    Skipped,
+    /// The machine was disturbed, so its figures prove nothing.
+    Untrustworthy,
+}
+
+impl State {
+    /// The word, as it stands in the record.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Affected => "affected",
+            State::NotAffected => "not-affected",
+            State::Inconclusive => "inconclusive",
+            State::Skipped => "skipped",
+            State::Untrustworthy => "untrustworthy",
+        }
+    }
+
+    /// The exit code that scripts see.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            State::NotAffected => 0,
+            State::Affected => 1,
+            State::Skipped => 3,
+            State::Inconclusive | State::Untrustworthy => 4,
+        }
+    }
+}
+
+impl std::fmt::Display for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// The verdict of a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Verdict {
+    /// In one word.
+    pub state: State,
+    /// Which of several stalls of the scenario, where it has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// In one sentence, with figures and their intervals.
+    pub headline: String,
+    /// The grounds, a sentence each, and what the study cannot tell.
+    pub because: Vec<String>,
+    /// What to do next: what mends it, or what would settle it.
+    pub next: Vec<String>,
+    /// The test that decided; absent where nothing was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<Test>,
+}
+
+/// The anytime-valid test behind a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Test {
+    /// Its name and source.
+    pub method: String,
+    /// Whole blocks it has seen.
+    pub blocks: u32,
+    /// Evidence against "no arm differs from the control", as a gambler's wealth.
+    pub evidence_affected: f64,
+    /// Evidence against "half the trials or more are worse than their control", of the weakest arm.
+    pub evidence_not_affected: f64,
+    /// The wealth that decides: one over the error rate.
+    pub threshold: f64,
+    /// Highest rate of wrong `affected` verdicts, over all ways of stopping.
+    pub error_rate: f64,
+}
