@@ -1,1 +1,31 @@
-fn main() {}
+//! `tailback`: finds out why ready work stands still.
+
+mod commands;
+mod compat;
+mod exit;
+mod flags;
+mod keep;
+mod output;
+mod progress;
+mod settings;
+mod signals;
+
+use exit::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let code = match flags::command().try_get_matches() {
+        Ok(matches) => commands::dispatch(&matches).unwrap_or_else(|failure| tell(&failure)),
+        Err(error) => {
+            // clap's own words go to the right stream; a closed stream is nobody's loss.
+            let _ = error.print();
+            u8::try_from(error.exit_code()).unwrap_or(exit::USAGE)
+        }
+    };
+    ExitCode::from(code)
+}
+
+fn tell(failure: &Failure) -> u8 {
+    output::complain(&failure.line);
+    failure.code
+}

@@ -1,1 +1,34 @@
-//! placeholder
+//! What tailback reads of the machine it runs on. Nothing here changes the machine.
+//!
+//! Every reader of files takes [`Roots`], so that it works on a fake tree as on the real one.
+//! Files of `/proc` and `/sys` are not trusted: they may be missing, torn, huge or nonsense, and
+//! a fact that cannot be read is absent.
+//!
+//! - [`facts::machine`]: kernel, CPUs, memory, control groups, for the record.
+//! - [`affinity`] and [`placement`]: which CPUs may be used, and which one for what.
+//! - [`surroundings`] and [`witness`]: what the machine did to a trial from outside.
+//! - [`limits`]: what a scenario has to ask before it sets itself up.
+
+pub mod affinity;
+pub mod cgroup_facts;
+mod cgroup_tree;
+mod cpu_list;
+mod error;
+pub mod facts;
+mod kernel_config;
+pub mod lateness;
+pub mod limits;
+pub mod placement;
+mod preemption;
+pub mod roots;
+pub mod surroundings;
+mod text;
+mod topology;
+pub mod witness;
+
+pub use error::HostError;
+pub use facts::machine;
+pub use placement::Placement;
+pub use roots::Roots;
+pub use surroundings::Snapshot;
+pub use witness::TimerWitness;

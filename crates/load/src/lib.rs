@@ -1,1 +1,16 @@
-//! placeholder
+//! Load generators: what provokes a stall, and what suffers from it.
+//!
+//! Each generator is a hidden subcommand of the one binary, re-executed as a child, so that it has
+//! a memory map, a priority and a fate of its own. [`child`] is what runs there, [`parent`] what
+//! starts, releases, stops and hears it, [`protocol`] what they say to each other.
+
+pub mod affinity;
+pub mod child;
+pub mod histogram;
+pub mod live;
+pub mod parent;
+pub mod protocol;
+pub mod time;
+
+pub use child::{LoadCommand, run};
+pub use parent::{Child, Launcher, LoadError};

@@ -5,6 +5,7 @@ use crate::measure::Unit;
 use crate::verdict::State;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A median over trials with its interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,4 +114,91 @@ pub struct ArmResult {
     /// Evidence of this arm alone against "no effect", as a gambler's wealth: 20 is 1 in 20.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<f64>,
+}
+
+/// A figure as people read it: three significant digits, no more than the data carry, without an
+/// exponent where people can do without.
+pub fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        size if size >= 1e9 => return format!("{value:.2e}"),
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.digits$}");
+    if digits == 0 {
+        return text;
+    }
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+impl Estimate {
+    /// The interval alone: `[970, 992]`, or why there is none.
+    pub fn interval(&self) -> String {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => format!("[{}, {}]", number(low), number(high)),
+            (Some(low), None) if self.high_unbounded => format!("[{}, ..)", number(low)),
+            _ => format!("[{} trials give no interval]", self.trials),
+        }
+    }
+
+    /// The median without its unit: `985`, or `>= 985` where trials were cut off.
+    pub fn figure(&self) -> String {
+        let bound = if self.median_at_least { ">= " } else { "" };
+        format!("{bound}{}", number(self.median))
+    }
+}
+
+/// `985 ms/s [970, 992]`.
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let space = if self.unit.symbol().is_empty() { "" } else { " " };
+        write!(f, "{}{space}{} {}", self.figure(), self.unit.symbol(), self.interval())
+    }
+}
+
+/// `3 of 6`.
+impl fmt::Display for Proportion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.count, self.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate() -> Estimate {
+        Estimate {
+            unit: Unit::MillisecondsPerSecond,
+            trials: 6,
+            median: 985.4,
+            median_at_least: false,
+            low: Some(970.0),
+            high: Some(992.2),
+            high_unbounded: false,
+            confidence: 0.97,
+            min: 970.0,
+            max: 992.2,
+            max_at_least: false,
+        }
+    }
+
+    #[test]
+    fn an_estimate_never_stands_without_its_interval() {
+        assert_eq!(estimate().to_string(), "985 ms/s [970, 992]");
+        let cut_off =
+            Estimate { median_at_least: true, high: None, high_unbounded: true, ..estimate() };
+        assert_eq!(cut_off.to_string(), ">= 985 ms/s [970, ..)");
+        let few = Estimate { trials: 3, low: None, high: None, ..estimate() };
+        assert_eq!(few.to_string(), "985 ms/s [3 trials give no interval]");
+    }
+
+    #[test]
+    fn figures_carry_three_digits() {
+        let words = [0.0, -0.0001, 0.0345, 1.234, 12.34, 123.4, 44_504.3, 2e12].map(number);
+        assert_eq!(words, ["0", "0", "0.034", "1.23", "12.3", "123", "44504", "2.00e12"]);
+    }
 }

@@ -21,6 +21,6 @@ pub use knob::{Kind, Knob, Value};
 pub use latency::Latency;
 pub use machine::{Machine, Surroundings};
 pub use measure::{Measure, Unit};
-pub use record::{Observation, Record, Trial};
+pub use record::{Observation, Plan, Record, Trial};
 pub use scenario::{Judging, Meta, Needs};
 pub use verdict::{State, Test, Verdict};

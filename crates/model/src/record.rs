@@ -124,9 +124,24 @@ pub struct Observation {
     pub measures: BTreeMap<String, Measure>,
     /// Distributions of latencies, by operation.
     pub latencies: BTreeMap<String, Latency>,
+    /// Single stalls as they came, the first thousand of a trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
     /// What else should be known of this trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// One operation that stood still.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stall {
+    /// When it began, in milliseconds after the trial's load was released.
+    pub at_ms: f64,
+    /// How long it took, in milliseconds.
+    pub took_ms: f64,
+    /// Which operation: `mmap`.
+    pub operation: String,
 }
 
 /// Why a text is not a record.

@@ -92,7 +92,7 @@ fn scale(number: &str, factor: u128) -> Option<u128> {
 fn format_with(amount: u128, units: &[(&str, u128)], zero: &str) -> String {
     units
         .iter()
-        .find(|(_, factor)| amount > 0 && amount % factor == 0)
+        .find(|(_, factor)| amount > 0 && amount.is_multiple_of(*factor))
         .map_or_else(|| zero.to_owned(), |(name, factor)| format!("{}{name}", amount / factor))
 }
 

@@ -78,7 +78,8 @@ pub struct Test {
     pub blocks: u32,
     /// Evidence against "no arm differs from the control", as a gambler's wealth.
     pub evidence_affected: f64,
-    /// Evidence against "half the trials or more are worse than their control", of the weakest arm.
+    /// Evidence against "an arm is worse than its control in a third more of the blocks than it is
+    /// better", of the arm with the least.
     pub evidence_not_affected: f64,
     /// The wealth that decides: one over the error rate.
     pub threshold: f64,

@@ -1,1 +1,11 @@
-//! placeholder
+//! Runs a study: arms in randomised blocks, judged after each, saved after each.
+
+mod events;
+mod order;
+pub mod save;
+mod study;
+
+pub use events::{Event, Listener};
+pub use order::{order_of_block, seed_of_trial};
+pub use save::{SaveError, save};
+pub use study::{End, Study};

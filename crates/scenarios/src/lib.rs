@@ -1,1 +1,173 @@
-//! placeholder
+//! The known stalls, one folder each, and the one list of them.
+//!
+//! Adding a scenario is a folder that implements [`Scenario`] and a line in [`ALL`]; flags, help,
+//! man page, completions and the docs follow from its [`Meta`].
+
+pub mod cpus;
+mod judging;
+pub mod mmap_lock;
+mod pinned;
+mod watch;
+
+pub use judging::{judge, settled};
+pub use load::Launcher;
+pub use pinned::Pinned;
+pub use watch::Watch;
+
+use analysis::Outcome;
+use host::roots::Roots;
+use model::{Arm, ArmResult, Machine, Meta, Observation, Plan, Settings, Surroundings};
+use std::time::Duration;
+
+/// Every scenario, in the order that `list` and `check` take.
+pub const ALL: &[&dyn Scenario] = &[&mmap_lock::MmapLock];
+
+/// The scenario of that id.
+pub fn find(id: &str) -> Option<&'static dyn Scenario> {
+    ALL.iter().find(|scenario| scenario.meta().id == id).copied()
+}
+
+/// One known stall.
+pub trait Scenario: Sync {
+    /// What it says of itself.
+    fn meta(&self) -> &'static Meta;
+
+    /// What of its needs this machine lacks; none where it can run.
+    fn missing(&self, machine: &Machine) -> Option<Missing>;
+
+    /// The arms for these settings, control first.
+    ///
+    /// # Errors
+    /// If a setting cannot be used on this machine, or needs a privilege that is missing.
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError>;
+
+    /// How long a trial of this arm is expected to take, for a progress bar.
+    fn expected(&self, arm: &Arm) -> Duration;
+
+    /// Runs one trial to its end or to its deadline.
+    ///
+    /// # Errors
+    /// If it could not be run or was interrupted; a hang is no error.
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError>;
+
+    /// Puts an outcome into words.
+    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words;
+}
+
+/// Where a study runs.
+#[derive(Debug)]
+pub struct Site<'a> {
+    /// The trees of /proc and /sys.
+    pub roots: &'a Roots,
+    /// What is known of the machine.
+    pub machine: &'a Machine,
+}
+
+/// What a trial needs from the runner.
+pub struct Context<'a> {
+    /// Where it runs.
+    pub site: &'a Site<'a>,
+    /// How children are executed.
+    pub launcher: &'a Launcher,
+    /// Seed of this trial's random choices.
+    pub seed: u64,
+    /// Whether somebody wants the study to end.
+    pub interrupted: &'a dyn Fn() -> bool,
+    /// Hears how the trial goes, a few times a second.
+    pub tick: &'a mut dyn FnMut(Tick),
+}
+
+/// How a trial goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Tick {
+    /// Time since the trial's load was released.
+    pub elapsed: Duration,
+    /// The worst stall of the trial so far.
+    pub worst: Duration,
+}
+
+/// What one trial saw, and what the machine did meanwhile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// What it saw.
+    pub observation: Observation,
+    /// What the machine did meanwhile.
+    pub surroundings: Surroundings,
+}
+
+/// The words of a verdict.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words {
+    /// One sentence with figures.
+    pub headline: String,
+    /// What to do next.
+    pub next: Vec<String>,
+    /// Which of several stalls, where the scenario has several.
+    pub kind: Option<String>,
+}
+
+/// A need that is not met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// What is missing, in one sentence.
+    pub what: String,
+    /// What would grant it.
+    pub grant: String,
+}
+
+/// Why a study could not begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// A setting cannot be used.
+    #[error("{0}")]
+    Unusable(String),
+    /// A need is not met.
+    #[error("{}; {}", .0.what, .0.grant)]
+    Missing(Missing),
+    /// Somebody ended the study.
+    #[error("interrupted")]
+    Interrupted,
+    /// A trial broke.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl From<load::LoadError> for ScenarioError {
+    fn from(error: load::LoadError) -> Self {
+        use load::protocol::FailureKind;
+        match error.kind() {
+            FailureKind::Unusable => ScenarioError::Unusable(error.to_string()),
+            FailureKind::Permission => ScenarioError::Missing(Missing {
+                what: error.to_string(),
+                grant: "run as root".to_owned(),
+            }),
+            FailureKind::System => ScenarioError::Broken(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_declaration_holds_together() {
+        let mut ids = BTreeSet::new();
+        for scenario in ALL {
+            let meta = scenario.meta();
+            assert!(ids.insert(meta.id), "{} stands twice", meta.id);
+            for quick in [false, true] {
+                let settings = Settings::defaults(meta.knobs, quick);
+                assert_eq!(settings.0.len(), meta.knobs.len(), "{}: a knob twice", meta.id);
+            }
+            let judged = meta.measures.iter().any(|m| m.name == meta.judging.measure);
+            assert!(judged, "{}: judged measure is not declared", meta.id);
+            assert!(!meta.mends.is_empty() && !meta.who.is_empty());
+            for knob in meta.knobs {
+                assert!(!knob.help.ends_with('.'), "{}: {}", meta.id, knob.name);
+            }
+            assert!(find(meta.id).is_some());
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What the trials of each arm say.
+
+use crate::blocks::{Study, hangs, hung_more_often, measured, threshold};
+use crate::compare::compare;
+use crate::proportion::proportion;
+use crate::quantile::{count, median};
+use crate::reading::Reading;
+use model::record::Plan;
+use model::{Arm, ArmResult, Comparison, Estimate, Proportion, Role, State, Trial, Unit};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Estimates of every arm, control first, then in the order of the plan.
+///
+/// Every figure that the trials carry has its median; figures of the other arms are held against
+/// the control. `worse`, `state` and `evidence` rest on whole blocks only. An arm that should mend
+/// the stall is judged by itself, at the same threshold, and has no part in the study's verdict.
+pub fn estimate_arms(plan: &Plan, trials: &[Trial]) -> Vec<ArmResult> {
+    let study = Study::of(plan, trials);
+    let findings = study.as_ref().map(|study| find(plan, trials, study)).unwrap_or_default();
+    let control = study.as_ref().map(|study| study.control);
+    let is_control = |arm: &Arm| control.is_some_and(|control| control.id == arm.id);
+    let mut arms: Vec<&Arm> = plan.arms.iter().collect();
+    arms.sort_by_key(|arm| !is_control(arm));
+    arms.into_iter()
+        .map(|arm| {
+            let against = control.filter(|control| control.id != arm.id);
+            let finding = findings.get(arm.id.as_str());
+            estimate(plan, trials, arm, against, finding)
+        })
+        .collect()
+}
+
+/// What the whole blocks say of an arm.
+struct Finding {
+    state: State,
+    evidence: f64,
+    worse: Proportion,
+}
+
+fn find<'a>(plan: &Plan, trials: &[Trial], study: &Study<'a>) -> BTreeMap<&'a str, Finding> {
+    let threshold = threshold(plan);
+    let together = study.evidence();
+    let (named, absent) = (together.named(threshold), together.absent(threshold));
+    let cases = study.cases.iter().enumerate().map(|(i, arm)| {
+        let state = state(named[i], absent[i], hung(trials, arm, study));
+        (arm.id.as_str(), finding(plan, study, arm, state, together.effect_of(i)))
+    });
+    let fixes = study.fixes.iter().map(|arm| {
+        let alone = study.evidence_on(&[arm.id.as_str()]);
+        let is = |flags: Vec<bool>| flags.first() == Some(&true);
+        let (affected, absent) = (is(alone.named(threshold)), is(alone.absent(threshold)));
+        let state = state(affected, absent, hung(trials, arm, study));
+        (arm.id.as_str(), finding(plan, study, arm, state, alone.effect()))
+    });
+    cases.chain(fixes).collect()
+}
+
+fn hung(trials: &[Trial], arm: &Arm, study: &Study) -> bool {
+    hung_more_often(trials, &arm.id, &study.control.id)
+}
+
+fn state(affected: bool, absent: bool, hung: bool) -> State {
+    match (affected, absent) {
+        (true, _) => State::Affected,
+        (false, true) if !hung => State::NotAffected,
+        _ => State::Inconclusive,
+    }
+}
+
+fn finding(plan: &Plan, study: &Study, arm: &Arm, state: State, evidence: f64) -> Finding {
+    let (worse, of) = (count(study.worse(&arm.id)), count(study.blocks.len()));
+    Finding { state, evidence, worse: proportion(worse, of, plan.judging.confidence) }
+}
+
+fn estimate(
+    plan: &Plan,
+    trials: &[Trial],
+    arm: &Arm,
+    control: Option<&Arm>,
+    finding: Option<&Finding>,
+) -> ArmResult {
+    let confidence = plan.judging.confidence;
+    let of_arm = readings(trials, &arm.id);
+    let of_control = control.map(|control| readings(trials, &control.id)).unwrap_or_default();
+    let (hung, all) = hangs(trials, &arm.id);
+    let judged = arm.role != Role::Control;
+    ArmResult {
+        id: arm.id.clone(),
+        role: arm.role,
+        state: judged.then(|| finding.map_or(State::Inconclusive, |finding| finding.state)),
+        trials: count(all),
+        hangs: proportion(count(hung), count(all), confidence),
+        worse: finding.map(|finding| finding.worse.clone()),
+        measures: medians(&of_arm, confidence),
+        against_control: comparisons(&of_control, &of_arm, confidence),
+        evidence: finding.map(|finding| finding.evidence),
+    }
+}
+
+/// All readings of an arm by the name of the figure, with its unit.
+type Readings<'a> = BTreeMap<&'a str, (Unit, Vec<Reading>)>;
+
+fn readings<'a>(trials: &'a [Trial], arm: &str) -> Readings<'a> {
+    let of_arm = || trials.iter().filter(|trial| trial.arm == arm);
+    let names: BTreeSet<&str> =
+        of_arm().flat_map(|trial| trial.observation.measures.keys()).map(String::as_str).collect();
+    let of_name = |name: &'a str| {
+        let measures = || of_arm().filter_map(|trial| measured(trial, name));
+        let unit = measures().next()?.unit;
+        // Figures of another unit cannot be pooled; only a record edited by hand has any.
+        let readings = measures().filter(|measure| measure.unit == unit).map(Reading::from);
+        Some((name, (unit, readings.collect())))
+    };
+    names.into_iter().filter_map(of_name).collect()
+}
+
+fn medians(readings: &Readings, confidence: f64) -> BTreeMap<String, Estimate> {
+    let estimate = |(name, (unit, readings)): (&&str, &(Unit, Vec<Reading>))| {
+        Some(((*name).to_owned(), median(readings, *unit, confidence)?))
+    };
+    readings.iter().filter_map(estimate).collect()
+}
+
+fn comparisons(
+    control: &Readings,
+    arm: &Readings,
+    confidence: f64,
+) -> BTreeMap<String, Comparison> {
+    let against = |(name, (unit, readings)): (&&str, &(Unit, Vec<Reading>))| {
+        let (_, of_control) = control.get(name).filter(|(other, _)| other == unit)?;
+        Some(((*name).to_owned(), compare(of_control, readings, *unit, confidence)?))
+    };
+    arm.iter().filter_map(against).collect()
+}

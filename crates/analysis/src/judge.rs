@@ -1,0 +1,162 @@
+//! From trials to a verdict.
+
+use crate::blocks::{Study, hangs, hung_more_often, threshold};
+use crate::evidence::Evidence;
+use crate::limits::limits;
+use crate::trust::doubts;
+use crate::words::{number, percent, plural, shift};
+use model::record::Plan;
+use model::{ArmResult, Role, State, Test, Trial};
+
+/// Name and sources of the test, as they stand in the record.
+const METHOD: &str = "betting on randomised blocks, anytime-valid (Ville 1939; Vovk and Wang 2021; \
+                      Waudby-Smith and Ramdas 2023)";
+
+/// What follows from the trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The verdict in one word; never `skipped`.
+    pub state: State,
+    /// The test that decided.
+    pub test: Test,
+    /// The grounds, a sentence each; where the machine was disturbed, that first.
+    pub because: Vec<String>,
+    /// What the study cannot tell, and what would settle it, a sentence each.
+    pub limits: Vec<String>,
+}
+
+/// Judges a study from its trials and the estimates that [`crate::estimate_arms`] made of them.
+///
+/// `cpus` is the number of CPUs that are online, or 0 where that is not known; then steal time is
+/// not judged. A disturbed machine wins over every other verdict. Nothing in the trials makes this
+/// panic: a block that lacks a trial or the judged figure is left out.
+pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> Outcome {
+    let Some(study) = Study::of(plan, trials) else {
+        return without_control(plan);
+    };
+    let evidence = study.evidence();
+    let doubts = doubts(plan, trials, arms, cpus);
+    let state = match state(plan, trials, &study, &evidence) {
+        _ if !doubts.is_empty() => State::Untrustworthy,
+        state => state,
+    };
+    let mut because = doubts;
+    because.extend(grounds(plan, trials, arms, &study, &evidence, state));
+    let limits = limits(plan, trials, arms, &study, &evidence, state);
+    Outcome { state, test: test(plan, &evidence), because, limits }
+}
+
+/// Whether the study may stop: a verdict stands, and so many blocks ran as were asked for.
+///
+/// A disturbed machine ends it too, since more blocks do not mend figures that prove nothing.
+pub fn settled(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> bool {
+    let outcome = decide(plan, trials, arms, cpus);
+    outcome.state != State::Inconclusive && outcome.test.blocks >= plan.min_blocks
+}
+
+fn state(plan: &Plan, trials: &[Trial], study: &Study, evidence: &Evidence) -> State {
+    match evidence.state(threshold(plan)) {
+        State::NotAffected if !hung(trials, study).is_empty() => State::Inconclusive,
+        state => state,
+    }
+}
+
+/// The arms with the cause that hung more often than the control.
+fn hung<'a>(trials: &[Trial], study: &Study<'a>) -> Vec<&'a str> {
+    let names = study.cases.iter().map(|arm| arm.id.as_str());
+    names.filter(|arm| hung_more_often(trials, arm, &study.control.id)).collect()
+}
+
+fn test(plan: &Plan, evidence: &Evidence) -> Test {
+    Test {
+        method: METHOD.to_owned(),
+        blocks: evidence.blocks(),
+        evidence_affected: evidence.effect(),
+        evidence_not_affected: evidence.absence(),
+        threshold: threshold(plan),
+        error_rate: plan.judging.error_rate,
+    }
+}
+
+fn without_control(plan: &Plan) -> Outcome {
+    Outcome {
+        state: State::Inconclusive,
+        test: test(plan, &Evidence::new(0, plan.judging.margin)),
+        because: vec!["the plan has no control arm to hold the others against".to_owned()],
+        limits: vec!["add an arm without the cause".to_owned()],
+    }
+}
+
+fn grounds(
+    plan: &Plan,
+    trials: &[Trial],
+    arms: &[ArmResult],
+    study: &Study,
+    evidence: &Evidence,
+    state: State,
+) -> Vec<String> {
+    if study.cases.is_empty() {
+        return vec!["no arm with the cause was run".to_owned()];
+    }
+    if evidence.blocks() == 0 {
+        return vec![format!(
+            "no block is whole: a verdict takes blocks in which every arm yielded {}",
+            plan.judging.measure
+        )];
+    }
+    let hung = hung(trials, study);
+    let hangs = hung.iter().map(|arm| hang_sentence(trials, arm, &study.control.id));
+    let mut grounds = match state {
+        State::Affected => vec![effect_sentence(plan, evidence)],
+        State::NotAffected => vec![absence_sentence(plan, study, evidence)],
+        _ => vec![effect_sentence(plan, evidence), absence_sentence(plan, study, evidence)],
+    };
+    grounds.extend(arms.iter().filter_map(|arm| arm_sentence(plan, arm)));
+    grounds.extend(hangs);
+    grounds
+}
+
+fn effect_sentence(plan: &Plan, evidence: &Evidence) -> String {
+    let bet = evidence.together();
+    format!(
+        "the control was clearly the best trial in {} of {}, and another trial was in {}; evidence \
+         against no effect is {}, and {} is needed for an error rate of {}",
+        number(bet.wins()),
+        plural(evidence.blocks(), "block"),
+        number(bet.losses()),
+        number(evidence.effect()),
+        number(threshold(plan)),
+        percent(plan.judging.error_rate)
+    )
+}
+
+fn absence_sentence(plan: &Plan, study: &Study, evidence: &Evidence) -> String {
+    let counts: Vec<String> = study
+        .cases
+        .iter()
+        .zip(evidence.absences())
+        .map(|(arm, bet)| {
+            format!("{} was worse in {} and better in {}", arm.id, bet.worse(), bet.better())
+        })
+        .collect();
+    format!(
+        "beyond the margin, of {} {}; evidence against a stall in one trial of three is {}, and {} \
+         is needed",
+        plural(evidence.blocks(), "block"),
+        counts.join(", "),
+        number(evidence.absence()),
+        number(threshold(plan))
+    )
+}
+
+fn arm_sentence(plan: &Plan, arm: &ArmResult) -> Option<String> {
+    let measure = plan.judging.measure.as_ref();
+    let affected = arm.role == Role::Case && arm.state == Some(State::Affected);
+    let comparison = arm.against_control.get(measure)?;
+    affected.then(|| format!("{}: {measure} beyond the control's {}", arm.id, shift(comparison)))
+}
+
+fn hang_sentence(trials: &[Trial], arm: &str, control: &str) -> String {
+    let ((hung, of), (control_hung, control_of)) = (hangs(trials, arm), hangs(trials, control));
+    format!("{arm} hung in {hung} of {of} trials, the control in {control_hung} of {control_of}")
+}

@@ -1,0 +1,131 @@
+//! What a study cannot tell, and what would settle it.
+
+use crate::blocks::Study;
+use crate::evidence::Evidence;
+use crate::proportion::upper_bound;
+use crate::quantile::count;
+use crate::rank_sum::differences_to_leave_out;
+use crate::reading::{ascending, middle};
+use crate::words::{figure, judged_unit, percent, plural};
+use model::record::Plan;
+use model::{ArmResult, Role, State, Trial, Unit};
+
+/// The most blocks that are worth suggesting.
+const MOST_BLOCKS: u32 = 1000;
+
+/// What the study cannot tell, a sentence each.
+pub(crate) fn limits(
+    plan: &Plan,
+    trials: &[Trial],
+    arms: &[ArmResult],
+    study: &Study,
+    evidence: &Evidence,
+    state: State,
+) -> Vec<String> {
+    let mut limits = match state {
+        State::Affected => of_affected(plan, arms),
+        State::NotAffected => of_not_affected(plan, trials, arms, study),
+        State::Inconclusive => vec![what_would_settle(plan, study, evidence)],
+        State::Untrustworthy | State::Skipped => {
+            vec!["it is not known what the arms would do on a quiet machine".to_owned()]
+        }
+    };
+    if study.left_out > 0 {
+        limits.push(format!(
+            "{} of blocks that are not whole had no part in the test",
+            plural(count(study.left_out), "trial")
+        ));
+    }
+    limits
+}
+
+fn of_affected(plan: &Plan, arms: &[ArmResult]) -> Vec<String> {
+    let open: Vec<&str> = arms
+        .iter()
+        .filter(|arm| arm.role == Role::Case && arm.state == Some(State::Inconclusive))
+        .map(|arm| arm.id.as_str())
+        .collect();
+    let measure = plan.judging.measure.as_ref();
+    let sized = |arm: &ArmResult| {
+        arm.against_control.get(measure).is_some_and(|c| c.low.is_some() || c.high.is_some())
+    };
+    let mut limits = Vec::new();
+    if !open.is_empty() {
+        limits.push(format!("it is not settled whether {} stalled", open.join(", ")));
+    }
+    if arms.iter().any(|arm| arm.role == Role::Case && !sized(arm)) {
+        limits.push(format!(
+            "that there is a stall is settled, but so few blocks give its size no {} interval; {} \
+             or more do",
+            percent(plan.judging.confidence),
+            least_trials(plan.judging.confidence)
+        ));
+    }
+    limits
+}
+
+/// The fewest trials an arm that give a shift an interval.
+fn least_trials(confidence: f64) -> usize {
+    let tail = (1.0 - confidence) / 2.0;
+    (1..50).find(|n| differences_to_leave_out(*n, *n, tail).0.is_some()).unwrap_or(50)
+}
+
+fn of_not_affected(
+    plan: &Plan,
+    trials: &[Trial],
+    arms: &[ArmResult],
+    study: &Study,
+) -> Vec<String> {
+    let judging = &plan.judging;
+    let bound = |arm: &&model::Arm| {
+        let worse = count(study.worse(&arm.id));
+        upper_bound(worse, count(study.blocks.len()), judging.confidence)
+    };
+    let missed = study.cases.iter().map(bound).fold(0.0, f64::max);
+    let window = middle(&ascending(trials.iter().map(|trial| trial.observation.window_ms)));
+    let window =
+        window.map_or(String::new(), |ms| format!(" of {}", figure(ms, Unit::Milliseconds)));
+    vec![
+        format!(
+            "a stall that strikes fewer than {} of the trials{window} could have been missed \
+             (one-sided {} bound)",
+            percent(missed),
+            percent(judging.confidence)
+        ),
+        format!(
+            "a difference of up to {} counts as none",
+            figure(judging.margin, judged_unit(judging, arms))
+        ),
+    ]
+}
+
+fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> String {
+    if study.cases.is_empty() {
+        return "a study of the control alone cannot tell anything; add an arm with the cause"
+            .to_owned();
+    }
+    let threshold = crate::blocks::threshold(plan);
+    if evidence.blocks() == 0 {
+        return format!(
+            "a verdict takes whole blocks, usually {} or more: --samples {}",
+            plan.min_blocks, plan.max_blocks
+        );
+    }
+    if evidence.state(threshold) != State::Inconclusive {
+        return "an arm hung more often than the control, which forbids `not-affected`; run more \
+                blocks to see whether it hangs again"
+            .to_owned();
+    }
+    match evidence.blocks_to_settle(threshold, MOST_BLOCKS) {
+        Some(blocks) => format!(
+            "if the blocks to come are like those so far, about {} more would settle it: \
+             --samples {blocks}",
+            blocks - evidence.blocks()
+        ),
+        None => format!(
+            "the arms differ from the control too often for `not-affected` and not steadily \
+             enough for `affected`; even {MOST_BLOCKS} blocks like these would not settle it: \
+             quieten the machine or run longer trials"
+        ),
+    }
+}

@@ -1,0 +1,91 @@
+//! Readings, some of which were cut off before they were complete.
+
+use model::Measure;
+
+/// A figure of one trial, which may be right-censored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// The figure, in the unit of its measure.
+    pub value: f64,
+    /// The true figure is `value` or more.
+    pub at_least: bool,
+}
+
+impl Reading {
+    /// A figure known in full.
+    pub fn exact(value: f64) -> Self {
+        Reading { value, at_least: false }
+    }
+
+    /// A figure of which only a lower bound is known.
+    pub fn at_least(value: f64) -> Self {
+        Reading { value, at_least: true }
+    }
+
+    /// The largest figure that it can stand for: itself, or infinity where it was cut off.
+    pub fn highest(&self) -> f64 {
+        if self.at_least { f64::INFINITY } else { self.value }
+    }
+
+    /// Whether it is surely above another, as in the scores of Gehan (1965), "A generalized
+    /// Wilcoxon test for comparing arbitrarily singly-censored samples", Biometrika 52, 203-223.
+    ///
+    /// Of two readings of which neither is surely above the other, nothing is known: a tie.
+    pub fn surely_above(&self, other: &Reading) -> bool {
+        let above = self.value > other.value || self.at_least && self.value == other.value;
+        above && !other.at_least
+    }
+
+    /// One where it is surely above another, nothing where it is surely below, half for a tie.
+    pub fn score(&self, other: &Reading) -> f64 {
+        match (self.surely_above(other), other.surely_above(self)) {
+            (true, _) => 1.0,
+            (_, true) => 0.0,
+            _ => 0.5,
+        }
+    }
+}
+
+impl From<&Measure> for Reading {
+    fn from(measure: &Measure) -> Self {
+        Reading { value: measure.value, at_least: measure.at_least }
+    }
+}
+
+/// Figures in ascending order.
+pub(crate) fn ascending(figures: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    figures
+}
+
+/// The middle of ascending figures, the mean of the two middle ones where their number is even.
+pub(crate) fn middle(ascending: &[f64]) -> Option<f64> {
+    let upper = *ascending.get(ascending.len() / 2)?;
+    let lower = *ascending.get((ascending.len() - 1) / 2)?;
+    // Halved first, so that two large figures do not overflow.
+    Some(if lower == upper { lower } else { lower / 2.0 + upper / 2.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_censored_reading_beats_exact_ones_up_to_its_value_and_ties_with_the_rest() {
+        let cut = Reading::at_least(5.0);
+        assert_eq!(cut.score(&Reading::exact(4.0)), 1.0);
+        assert_eq!(cut.score(&Reading::exact(5.0)), 1.0);
+        assert_eq!(cut.score(&Reading::exact(6.0)), 0.5);
+        assert_eq!(cut.score(&Reading::at_least(1.0)), 0.5);
+        assert_eq!(Reading::exact(5.0).score(&cut), 0.0);
+    }
+
+    #[test]
+    fn the_middle_of_none_one_and_two() {
+        assert_eq!(middle(&[]), None);
+        assert_eq!(middle(&[3.0]), Some(3.0));
+        assert_eq!(middle(&[3.0, 5.0]), Some(4.0));
+        assert_eq!(middle(&[f64::MAX, f64::MAX]), Some(f64::MAX));
+    }
+}

@@ -1,0 +1,52 @@
+//! `tailback judge RECORD`.
+
+use crate::exit::Failure;
+use crate::output;
+use clap::ArgMatches;
+use model::{Meta, Record};
+use scenarios::Scenario;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The largest record that is read, in bytes; a study of thousands of trials is far smaller.
+const MOST: u64 = 1 << 30;
+
+/// Judges a record again; the exit code of its verdict.
+pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
+    let path = matches
+        .get_one::<PathBuf>("file")
+        .ok_or_else(|| Failure::usage("no record; see tailback judge --help"))?;
+    let (mut record, meta) = read(path)?;
+    scenarios::judge(&mut record);
+    if matches.get_flag("json") {
+        output::print(&record.to_json());
+    } else {
+        output::print(&report::record(&record, Some(meta), output::look()));
+    }
+    Ok(record.verdict.state.exit_code())
+}
+
+fn read(path: &Path) -> Result<(Record, &'static Meta), Failure> {
+    let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
+    let text = read_text(path).map_err(|error| refuse(&error))?;
+    let record = Record::from_json(&text).map_err(|error| refuse(&error))?;
+    let scenario = scenarios::find(&record.scenario).ok_or_else(|| {
+        refuse(&format!(
+            "a record of `{}`, which this version does not know; use the tailback that wrote it ({})",
+            record.scenario, record.tool.version
+        ))
+    })?;
+    Ok((record, Scenario::meta(scenario)))
+}
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let source: Box<dyn Read> = match path.to_str() {
+        Some("-") => Box::new(std::io::stdin()),
+        _ => Box::new(std::fs::File::open(path)?),
+    };
+    if source.take(MOST + 1).read_to_string(&mut text)? as u64 > MOST {
+        return Err(std::io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(text)
+}

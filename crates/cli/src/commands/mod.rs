@@ -1,0 +1,32 @@
+//! The commands, one file each.
+
+mod check;
+mod generate;
+mod judge;
+mod list;
+mod run;
+
+use crate::compat;
+use crate::exit::Failure;
+use clap::{ArgMatches, FromArgMatches};
+
+/// Runs the command that was asked for; the exit code.
+pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
+    match matches.subcommand() {
+        Some(("list", matches)) => Ok(list::list(matches.get_flag("json"))),
+        Some(("check", matches)) => check::check(matches),
+        Some(("run", matches)) => run::run(matches),
+        Some(("judge", matches)) => judge::judge(matches),
+        Some(("compat", matches)) => compat::run(matches),
+        Some(("completions", matches)) => generate::completions(matches),
+        Some(("man", matches)) => generate::man(matches),
+        Some(("load", matches)) => load_generator(matches),
+        _ => Err(Failure::usage("no such command; see tailback --help")),
+    }
+}
+
+fn load_generator(matches: &ArgMatches) -> Result<u8, Failure> {
+    let command = load::LoadCommand::from_arg_matches(matches)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(load::run(&command))
+}

@@ -1,0 +1,136 @@
+//! `tailback run SCENARIO`.
+
+use crate::exit::{self, Failure};
+use crate::keep;
+use crate::output;
+use crate::progress::Progress;
+use crate::settings::Wish;
+use crate::signals::Interruption;
+use clap::ArgMatches;
+use host::Roots;
+use model::{Machine, Record};
+use runner::{End, Study};
+use scenarios::{Launcher, Scenario, ScenarioError, Site};
+use std::path::{Path, PathBuf};
+
+/// Runs one scenario; the exit code of its verdict.
+pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
+    let (id, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no scenario"))?;
+    let scenario = scenarios::find(id)
+        .ok_or_else(|| Failure::usage(format!("no scenario {id}; see tailback list")))?;
+    let machine = host::machine(&Roots::real());
+    let wish = Wish::of_run(scenario.meta(), matches);
+    let asked = matches.get_one::<PathBuf>("record");
+    let done = study(scenario, &wish, &machine, asked, &Interruption::watch())?;
+    if matches.get_flag("json") {
+        output::print(&done.record.to_json());
+    } else {
+        output::print(&report::record(&done.record, Some(scenario.meta()), output::look()));
+    }
+    done.tell_where();
+    done.code()
+}
+
+/// A study that was run, or that could not be.
+pub struct Done {
+    /// Its record.
+    pub record: Record,
+    /// How it ended.
+    pub end: End,
+    /// Where the record is kept; nowhere where nothing was measured.
+    kept: Option<Kept>,
+}
+
+/// Where a record ended up.
+enum Kept {
+    /// Where it should be.
+    There(PathBuf),
+    /// Elsewhere, and why.
+    Elsewhere(PathBuf, String),
+    /// Nowhere, and why.
+    Lost(String),
+}
+
+impl Done {
+    /// Says on standard error where the record is.
+    pub fn tell_where(&self) {
+        match &self.kept {
+            Some(Kept::There(path)) => output::note(&format!("record: {}", path.display())),
+            Some(Kept::Elsewhere(path, why)) => {
+                output::complain(&format!("{why}; the record was kept as {}", path.display()));
+            }
+            Some(Kept::Lost(why)) => output::complain(&format!(
+                "{why}; the record is lost: free some room and run with --json to have it on \
+                 standard output"
+            )),
+            None => {}
+        }
+    }
+
+    /// The exit code, or the line that ends the program.
+    pub fn code(&self) -> Result<u8, Failure> {
+        match &self.end {
+            End::Unusable(why) => Err(Failure::usage(why.clone())),
+            End::Missing(why) => Err(Failure::need(why.clone())),
+            End::Broken(why) => Err(Failure::broken(why.clone())),
+            End::Interrupted => Ok(exit::INTERRUPTED),
+            End::Complete if !matches!(self.kept, Some(Kept::There(_))) => Ok(exit::NEED),
+            End::Complete => Ok(self.record.verdict.state.exit_code()),
+        }
+    }
+}
+
+/// Runs one study and keeps its record.
+///
+/// # Errors
+/// If a setting cannot be used or the record cannot be kept; then nothing was run. A missing need
+/// is no error: it is a record that says `skipped`.
+pub fn study(
+    scenario: &'static dyn Scenario,
+    wish: &Wish,
+    machine: &Machine,
+    asked: Option<&PathBuf>,
+    interruption: &Interruption,
+) -> Result<Done, Failure> {
+    let roots = Roots::real();
+    let site = Site { roots: &roots, machine };
+    let meta = scenario.meta();
+    let (arms, missing) = match scenario.arms(&wish.settings, &site) {
+        Ok(arms) => (arms, None),
+        Err(ScenarioError::Missing(missing)) => (Vec::new(), Some(missing)),
+        Err(other) => return Err(other.into()),
+    };
+    let path = keep::path(asked, meta.id)?;
+    let interrupted = || interruption.noticed();
+    let study = Study {
+        scenario,
+        plan: wish.plan(meta, arms),
+        time: wish.time,
+        site,
+        launcher: Launcher::default(),
+        argv: std::env::args().collect(),
+        keep: Some(&path),
+        interrupted: &interrupted,
+    };
+    if let Some(missing) = missing {
+        let why = format!("{}; {}", missing.what, missing.grant);
+        return Ok(Done { record: study.not_run(&missing), end: End::Missing(why), kept: None });
+    }
+    let mut progress = Progress::new(&meta.judging.measure);
+    let (record, end) = study.run(&mut progress);
+    progress.finish();
+    let kept = Some(kept(&record, &path));
+    Ok(Done { record, end, kept })
+}
+
+/// Makes sure that the record is somewhere.
+fn kept(record: &Record, path: &Path) -> Kept {
+    let Err(error) = runner::save(record, path) else {
+        return Kept::There(path.to_owned());
+    };
+    let why = format!("record {error}");
+    keep::refuge(&record.scenario)
+        .into_iter()
+        .find(|refuge| refuge != path && runner::save(record, refuge).is_ok())
+        .map_or_else(|| Kept::Lost(why.clone()), |refuge| Kept::Elsewhere(refuge, why.clone()))
+}

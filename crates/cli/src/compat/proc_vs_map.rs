@@ -1,0 +1,107 @@
+//! `compat proc-vs-map`: one mapper against scanners and busy waiters.
+
+use super::mapper::{first_line, last_line};
+use super::setting::Setting;
+use super::{date, mapper};
+use crate::exit::{Failure, NEED};
+use crate::output;
+use crate::signals::Interruption;
+use host::Roots;
+use model::Machine;
+use rustix::thread::sched_getaffinity;
+use scenarios::mmap_lock::{Event, Played, Script, play};
+use scenarios::{Launcher, Pinned};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// A mapper that is this late is waited for aloud.
+const LATE: Duration = Duration::from_secs(1);
+
+/// Runs it once and prints what the original prints.
+pub fn run(args: &[String]) -> Result<u8, Failure> {
+    let machine = host::machine(&Roots::real());
+    enough_cpus(&machine)?;
+    output::print(&format!(" --- ./proc-vs-map.sh {}\n", args.join(" ")));
+    let Some(setting) = Setting::parse(args)? else { return Ok(0) };
+    let script = setting.script(&machine, rand::random())?;
+    output::print(&warnings(&setting));
+    output::print(&format!("Starting {}-second test at {}.\n", setting.duration, date::now()));
+    let before = mask();
+    let _pinned = pinned(&script)?;
+    let pid = std::process::id();
+    output::print(&format!("pid {pid}'s current affinity mask: {before}\n"));
+    output::print(&format!("pid {pid}'s new affinity mask: {}\n", mask()));
+    let interruption = Interruption::watch();
+    let mut late = false;
+    let played = play(&script, &Launcher::default(), &|| interruption.noticed(), &mut |event| {
+        tell(&script, event, &mut late);
+    })?;
+    output::print(&lines(&setting, &played)?);
+    Ok(0)
+}
+
+/// Fails where the original would: with a single CPU.
+pub fn enough_cpus(machine: &Machine) -> Result<(), Failure> {
+    let count = machine.allowed_cpus.len();
+    if count >= 2 {
+        return Ok(());
+    }
+    Err(Failure { line: format!("Need at least two CPUs, and ncpus = {count}"), code: NEED })
+}
+
+/// Keeps the tool on the CPU of the script.
+pub fn pinned(script: &Script) -> Result<Pinned, Failure> {
+    let cpu = script.cpu_tool;
+    Pinned::to(cpu).map_err(|error| Failure::usage(format!("--cpuscript {cpu}: {error}")))
+}
+
+fn warnings(setting: &Setting) -> String {
+    let mut text = String::new();
+    if setting.cpumapper == setting.cpubusytasks {
+        let cpu = setting.cpumapper;
+        let _ = writeln!(text, "Running ./mapper and the busy scripts on CPU {cpu}!!!");
+        let _ = writeln!(text, "     This can result in false positives.");
+    }
+    if setting.cpubusytasks == setting.cpuscript {
+        let cpu = setting.cpuscript;
+        let _ = writeln!(text, "Running the main script and the busy scripts on CPU {cpu}!!!");
+        let _ = writeln!(text, "     This can result in test hangs.");
+    }
+    text
+}
+
+fn tell(script: &Script, event: Event, late: &mut bool) {
+    match event {
+        Event::Tick(tick) if !*late && tick.elapsed >= script.duration + LATE => {
+            *late = true;
+            output::print("./mapper still running, so giving it another five seconds.\n");
+        }
+        _ => {}
+    }
+}
+
+fn lines(setting: &Setting, played: &Played) -> Result<String, Failure> {
+    let mut text = String::new();
+    if played.hang {
+        text.push_str("./mapper STILL running, so kill busy-wait PIDs.\n");
+        let killed = played.scanners.workers + played.spinners.workers;
+        let _ = writeln!(text, "Terminated: {killed} busy tasks");
+    }
+    let report = played.report.as_ref().ok_or_else(|| {
+        Failure::broken(format!("mapper (pid {}) did not come back without its load", played.pid))
+    })?;
+    text.push_str(&first_line(played.pid, setting.duration, setting.region));
+    text.push_str(&last_line(played.region, setting.duration, report, setting.opavg));
+    debug_assert!(mapper::average_ms(report) >= 0.0);
+    Ok(text)
+}
+
+/// The affinity mask of this thread in hexadecimal, as taskset prints it.
+fn mask() -> String {
+    let Ok(set) = sched_getaffinity(None) else { return "unknown".to_owned() };
+    let highest = (0..rustix::thread::CpuSet::MAX_CPU).rev().find(|cpu| set.is_set(*cpu));
+    let nibbles = highest.unwrap_or(0) / 4 + 1;
+    let nibble =
+        |index: usize| (0..4).map(|bit| u8::from(set.is_set(index * 4 + bit)) << bit).sum::<u8>();
+    (0..nibbles).rev().map(|index| format!("{:x}", nibble(index))).collect()
+}

@@ -1,0 +1,217 @@
+//! The command line, made from the declarations of the scenarios.
+
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
+use model::{Knob, Meta, units};
+use std::path::PathBuf;
+
+const ABOUT: &str = "Finds out why ready work stands still";
+
+const LONG_ABOUT: &str = "Finds out why ready work stands still.\n\nReproduces a scheduling stall \
+    in seconds, measures it, gives a verdict with an interval, and says what mends it.";
+
+const EXIT_CODES: &str = "Exit codes:\n  0    no stall\n  1    affected\n  2    bad usage or input\
+    \n  3    a need is missing: CPUs, a privilege, room on the disk\n  4    inconclusive or \
+    untrustworthy\n  130  interrupted; the partial record is kept";
+
+/// The whole command line.
+pub fn command() -> Command {
+    Command::new("tailback")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(ABOUT)
+        .long_about(LONG_ABOUT)
+        .after_help(EXIT_CODES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(list())
+        .subcommand(check())
+        .subcommand(run())
+        .subcommand(judge())
+        .subcommand(compat())
+        .subcommand(completions())
+        .subcommand(man())
+        .subcommand(load())
+}
+
+fn list() -> Command {
+    Command::new("list")
+        .about("Show the scenarios, what each needs, and whether this host can run it")
+        .arg(json("Print the list as JSON"))
+}
+
+fn check() -> Command {
+    Command::new("check")
+        .about("Run every scenario that this host can run, and show the verdicts")
+        .arg(json("Print the records alone, as a JSON array"))
+        .arg(seed())
+        .arg(quick())
+        .arg(scenario_filter("only", "Run these scenarios only"))
+        .arg(scenario_filter("skip", "Leave these scenarios out"))
+        .after_help(EXIT_CODES)
+}
+
+fn scenario_filter(name: &'static str, help: &'static str) -> Arg {
+    let ids: Vec<&str> = scenarios::ALL.iter().map(|scenario| scenario.meta().id).collect();
+    Arg::new(name)
+        .long(name)
+        .help(help)
+        .value_name("SCENARIO")
+        .value_delimiter(',')
+        .action(ArgAction::Append)
+        .value_parser(ids)
+}
+
+fn run() -> Command {
+    let scenarios = scenarios::ALL.iter().map(|scenario| run_scenario(scenario.meta()));
+    Command::new("run")
+        .about("Run one scenario until its verdict is settled")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand_value_name("SCENARIO")
+        .subcommand_help_heading("Scenarios")
+        .subcommands(scenarios)
+        .after_help(EXIT_CODES)
+}
+
+fn run_scenario(meta: &'static Meta) -> Command {
+    Command::new(meta.id)
+        .about(capitalised(meta.title))
+        .long_about(format!("{}.\n\n{}", capitalised(meta.title), meta.about))
+        .args(meta.knobs.iter().map(knob))
+        .next_help_heading("Study")
+        .arg(json("Print the record alone on standard output"))
+        .arg(
+            Arg::new("record")
+                .long("record")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Keep the record here [default: a file of its own in the state folder]"),
+        )
+        .arg(
+            Arg::new("samples")
+                .long("samples")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..=100_000))
+                .help("Run exactly N blocks, settled or not"),
+        )
+        .arg(
+            Arg::new("time")
+                .long("time")
+                .value_name("TIME")
+                .value_parser(|text: &str| units::parse_duration(text))
+                .default_value("60s")
+                .help("Begin no further block after so long, once a verdict is possible"),
+        )
+        .arg(seed())
+        .arg(quick())
+        .after_help(EXIT_CODES)
+}
+
+fn knob(knob: &'static Knob) -> Arg {
+    let help = match knob.quick {
+        Some(quick) => format!("{} [default: {}; quick: {quick}]", knob.help, knob.default),
+        None => format!("{} [default: {}]", knob.help, knob.default),
+    };
+    Arg::new(knob.name)
+        .long(knob.name)
+        .value_name(knob.kind.placeholder())
+        .help(help)
+        .allow_hyphen_values(true)
+        .help_heading("Knobs")
+        .value_parser(ValueParser::from(move |text: &str| knob.parse(text)))
+}
+
+fn judge() -> Command {
+    Command::new("judge")
+        .about("Judge again, from a record alone")
+        .arg(
+            Arg::new("file")
+                .value_name("RECORD")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The record; - for standard input"),
+        )
+        .arg(json("Print the judged record on standard output"))
+        .after_help(EXIT_CODES)
+}
+
+fn compat() -> Command {
+    Command::new("compat")
+        .about("The original test programs, with their options and their output")
+        .after_help(crate::compat::HELP)
+        .arg_required_else_help(true)
+        .arg(
+            Arg::new("name")
+                .value_name("NAME")
+                .required(true)
+                .value_parser(crate::compat::NAMES.to_vec())
+                .help("The program"),
+        )
+        .arg(
+            Arg::new("args")
+                .value_name("ARGS")
+                .num_args(0..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .help("Its own options"),
+        )
+}
+
+fn completions() -> Command {
+    Command::new("completions").about("Write the completions of a shell to standard output").arg(
+        Arg::new("shell")
+            .value_name("SHELL")
+            .required(true)
+            .value_parser(value_parser!(clap_complete::Shell))
+            .help("The shell"),
+    )
+}
+
+fn man() -> Command {
+    Command::new("man").about("Write the man pages to a folder").arg(
+        Arg::new("folder")
+            .value_name("FOLDER")
+            .required(true)
+            .value_parser(value_parser!(PathBuf))
+            .help("The folder; it is made where it is missing"),
+    )
+}
+
+/// The load generators; hidden, since only tailback itself starts them.
+fn load() -> Command {
+    load::LoadCommand::augment_subcommands(Command::new("load").hide(true))
+        .subcommand_required(true)
+        .about("Be a load generator")
+}
+
+fn json(help: &'static str) -> Arg {
+    Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
+}
+
+fn seed() -> Arg {
+    Arg::new("seed")
+        .long("seed")
+        .value_name("S")
+        .value_parser(value_parser!(u64))
+        .help("Seed of every random choice [default: drawn, and printed]")
+}
+
+fn quick() -> Arg {
+    Arg::new("quick")
+        .long("quick")
+        .action(ArgAction::SetTrue)
+        .help("Fewer arms: a verdict sooner, with less detail")
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+}

@@ -1,0 +1,141 @@
+//! Progress of a study on standard error: a bar on a terminal, a line a block elsewhere.
+
+use crate::output;
+use indicatif::{ProgressBar, ProgressStyle};
+use model::Observation;
+use runner::{Event, Listener};
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// Shows how a study goes.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    judged: String,
+    min_blocks: u32,
+    arms: usize,
+    place: String,
+    worst: Duration,
+    figures: Vec<String>,
+    warned: bool,
+}
+
+impl Progress {
+    /// For a study judged by this measure.
+    pub fn new(judged: &str) -> Self {
+        let bar = std::io::stderr().is_terminal().then(new_bar);
+        Progress {
+            bar,
+            judged: judged.to_owned(),
+            min_blocks: 0,
+            arms: 0,
+            place: String::new(),
+            worst: Duration::ZERO,
+            figures: Vec::new(),
+            warned: false,
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn begin(
+        &mut self,
+        scenario: &str,
+        seed: u64,
+        arms: usize,
+        min: u32,
+        max: u32,
+        block: Duration,
+    ) {
+        (self.min_blocks, self.arms) = (min, arms);
+        let least = block * min;
+        output::note(&format!(
+            "{scenario}: {arms} arms, {min} to {max} blocks, at least {} s; seed {seed}",
+            least.as_secs_f64().ceil()
+        ));
+        if let Some(bar) = &self.bar {
+            bar.set_length(u64::from(min) * arms as u64);
+        }
+    }
+
+    fn trial(&mut self, block: u32, arm: &str) {
+        self.place = format!("block {} {arm}", block + 1);
+        if let Some(bar) = &self.bar {
+            // Beyond the blocks that a verdict needs, the end is known a block ahead only.
+            let length = u64::from((block + 1).max(self.min_blocks)) * self.arms as u64;
+            bar.set_length(length);
+        }
+        self.show();
+    }
+
+    fn show(&self) {
+        if let Some(bar) = &self.bar {
+            let worst = self.worst.as_secs_f64() * 1e3;
+            bar.set_message(format!("{}; worst stall so far {worst:.1} ms", self.place));
+        }
+    }
+
+    fn trial_end(&mut self, arm: &str, observation: &Observation) {
+        if let Some(judged) = observation.measures.get(&self.judged) {
+            let figure = model::estimate::number(judged.value);
+            self.figures.push(format!("{arm} {figure}"));
+        }
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+    }
+
+    fn block_end(&mut self, blocks: u32, state: model::State) {
+        if self.bar.is_none() {
+            self.figures.sort();
+            let (judged, figures) = (&self.judged, self.figures.join(", "));
+            output::note(&format!("block {blocks}: {judged}: {figures}; so far {state}"));
+        }
+        self.figures.clear();
+    }
+
+    fn warn(&mut self, line: &str) {
+        if std::mem::replace(&mut self.warned, true) {
+            return;
+        }
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::complain(line)),
+            None => output::complain(line),
+        }
+    }
+}
+
+fn new_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    // The template is a constant; where a version of the library refuses it, its own will do.
+    if let Ok(style) =
+        ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed}, {eta} left; {msg}")
+    {
+        bar.set_style(style);
+    }
+    bar
+}
+
+impl Listener for Progress {
+    fn hear(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begin { scenario, seed, arms, min_blocks, max_blocks, block } => {
+                self.begin(scenario, seed, arms, min_blocks, max_blocks, block);
+            }
+            Event::TrialBegin { block, arm, .. } => self.trial(block, arm),
+            Event::Tick { worst, .. } => {
+                self.worst = self.worst.max(worst);
+                self.show();
+            }
+            Event::TrialEnd { arm, observation, .. } => self.trial_end(arm, observation),
+            Event::BlockEnd { blocks, verdict } => self.block_end(blocks, verdict.state),
+            Event::NotSaved { path, why } => {
+                self.warn(&format!("record {}: {why}; the study goes on", path.display()));
+            }
+        }
+    }
+}

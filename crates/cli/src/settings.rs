@@ -1,0 +1,69 @@
+//! From the words on the command line to a plan.
+
+use clap::ArgMatches;
+use model::record::Plan;
+use model::{Arm, Meta, Settings, Value};
+use std::time::Duration;
+
+/// Blocks before a verdict may end a study: with fewer no median has a 95% interval.
+const MIN_BLOCKS: u32 = 6;
+
+/// Blocks at most.
+const MAX_BLOCKS: u32 = 24;
+
+/// Time for a study of `check`.
+const CHECK_TIME: Duration = Duration::from_secs(60);
+
+/// How a study is run.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The knobs.
+    pub settings: Settings,
+    /// Exactly so many blocks.
+    pub samples: Option<u32>,
+    /// No further block after so long.
+    pub time: Duration,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Wish {
+    /// As the flags of `run SCENARIO` say.
+    pub fn of_run(meta: &'static Meta, matches: &ArgMatches) -> Self {
+        let mut settings = Settings::defaults(meta.knobs, matches.get_flag("quick"));
+        for knob in meta.knobs {
+            if let Some(value) = matches.get_one::<Value>(knob.name) {
+                settings.set(knob.name, value.clone());
+            }
+        }
+        Wish {
+            settings,
+            samples: matches.get_one("samples").copied(),
+            time: matches.get_one("time").copied().unwrap_or(CHECK_TIME),
+            seed: seed(matches),
+        }
+    }
+
+    /// As `check` runs every scenario.
+    pub fn of_check(meta: &'static Meta, matches: &ArgMatches) -> Self {
+        let settings = Settings::defaults(meta.knobs, matches.get_flag("quick"));
+        Wish { settings, samples: None, time: CHECK_TIME, seed: seed(matches) }
+    }
+
+    /// The plan for these arms.
+    pub fn plan(&self, meta: &Meta, arms: Vec<Arm>) -> Plan {
+        Plan {
+            arms,
+            seed: self.seed,
+            min_blocks: self.samples.unwrap_or(MIN_BLOCKS),
+            max_blocks: self.samples.unwrap_or(MAX_BLOCKS),
+            stop_when_settled: self.samples.is_none(),
+            judging: meta.judging.clone(),
+        }
+    }
+}
+
+fn seed(matches: &ArgMatches) -> u64 {
+    // A seed that JSON readers of every language keep whole is below 2^53.
+    matches.get_one("seed").copied().unwrap_or_else(|| rand::random::<u64>() >> 11)
+}

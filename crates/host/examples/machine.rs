@@ -1,0 +1,27 @@
+//! Prints what is found of this machine, and watches it for a second.
+
+use std::time::Duration;
+use tailback_host::{self as host, Roots, Snapshot, TimerWitness, affinity, limits, placement};
+
+fn main() -> Result<(), host::HostError> {
+    let roots = Roots::real();
+    let machine = host::machine(&roots);
+    println!("{machine:#?}");
+    println!("memory available: {:?}", limits::memory_available(&roots));
+    println!("max map count: {:?}", limits::max_map_count(&roots));
+    println!("pid max: {:?}", limits::pid_max(&roots));
+    println!("smaps: {}", limits::proc_file_exists(&roots, None, "smaps"));
+    println!("may sink to nice -20: {}", limits::can_renice_to(-20));
+
+    let allowed = affinity::allowed_cpus()?;
+    let placement = placement::choose(&machine.cpus, &allowed);
+    println!("{placement:?}");
+    let cpu = placement.map(|placement| placement.measured).or(allowed.first().copied());
+    let before = Snapshot::take(&roots);
+    let witness = TimerWitness::start(cpu.unwrap_or(0))?;
+    std::thread::sleep(Duration::from_secs(1));
+    let mut surroundings = before.until(&Snapshot::take(&roots));
+    surroundings.timer = Some(witness.finish());
+    println!("{surroundings:#?}");
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! What a scenario has to ask before it sets itself up.
+
+use crate::cgroup_facts;
+use crate::roots::{self, Roots};
+use crate::text;
+use rustix::process::{Resource, getpriority_process, getrlimit};
+use rustix::thread::{CapabilitySet, capabilities};
+use std::path::{Component, Path};
+
+/// What `/proc/self/ns/user` links to in the first user namespace; the kernel fixes its number.
+const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
+
+/// Memory that can be had without swapping, in bytes: what the machine has available, or what the
+/// memory limit of this process's control groups leaves, whichever is less.
+pub fn memory_available(roots: &Roots) -> Option<u64> {
+    let meminfo = roots::read_text(&roots.proc.join("meminfo")).ok();
+    let machine = meminfo.as_deref().and_then(|text| text::memory_field(text, "MemAvailable"));
+    machine.into_iter().chain(cgroup_facts::memory_headroom(roots)).min()
+}
+
+/// How many mappings a process may have (`vm.max_map_count`).
+pub fn max_map_count(roots: &Roots) -> Option<u64> {
+    text::number_in(&roots.proc.join("sys/vm/max_map_count"))
+}
+
+/// The number that process ids stay below (`kernel.pid_max`).
+pub fn pid_max(roots: &Roots) -> Option<u64> {
+    text::number_in(&roots.proc.join("sys/kernel/pid_max"))
+}
+
+/// Whether a process has a file of this name below `/proc/PID`; without a pid, this process.
+///
+/// A name that leads out of there is a file of no process.
+pub fn proc_file_exists(roots: &Roots, pid: Option<u32>, name: &str) -> bool {
+    let name = Path::new(name);
+    let inside = name.components().all(|component| matches!(component, Component::Normal(_)));
+    let process = pid.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
+    inside && roots.proc.join(process).join(name).is_file()
+}
+
+/// Whether this process may set its niceness to `nice`, which is cut to -20..=19.
+///
+/// To rise is always allowed. To sink takes `RLIMIT_NICE` or CAP_SYS_NICE, the latter in the first
+/// user namespace.
+pub fn can_renice_to(nice: i32) -> bool {
+    let current = getpriority_process(None).unwrap_or(0);
+    // The kernel asks for the capability in the first namespace, whatever the own one grants.
+    let first = std::fs::read_link("/proc/self/ns/user")
+        .is_ok_and(|link| link.as_os_str() == FIRST_USER_NAMESPACE);
+    let capable =
+        capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE));
+    may_renice(nice, current, getrlimit(Resource::Nice).current, first && capable)
+}
+
+/// `limit` is that of `RLIMIT_NICE`, 20 less the lowest niceness; None is no limit.
+fn may_renice(nice: i32, current: i32, limit: Option<u64>, capable: bool) -> bool {
+    let nice = nice.clamp(-20, 19);
+    let needed = u64::try_from(20 - nice).unwrap_or(u64::MAX);
+    nice >= current || capable || limit.is_none_or(|limit| limit >= needed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let roots = Roots::at(dir.path());
+        (dir, roots)
+    }
+
+    #[test]
+    fn memory_is_bounded_by_machine_and_group() {
+        let meminfo = ("proc/meminfo", "MemTotal: 9 kB\nMemAvailable:       8 kB\n");
+        let (_dir, roots) = tree(&[meminfo]);
+        assert_eq!(memory_available(&roots), Some(8192));
+        let mounts = "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        let group = [
+            ("proc/self/mountinfo", mounts),
+            ("proc/self/cgroup", "0::/\n"),
+            ("sys/fs/cgroup/memory.max", "5000"),
+        ];
+        let (_dir, roots) = tree(&[&group[..], &[meminfo]].concat());
+        assert_eq!(memory_available(&roots), Some(5000));
+        let (_dir, roots) = tree(&group);
+        assert_eq!(memory_available(&roots), Some(5000));
+        assert_eq!(memory_available(&tree(&[]).1), None);
+    }
+
+    #[test]
+    fn numbers_of_the_kernel() {
+        let (_dir, roots) = tree(&[
+            ("proc/sys/vm/max_map_count", "65530\n"),
+            ("proc/sys/kernel/pid_max", "99999999999999999999\n"),
+        ]);
+        assert_eq!(max_map_count(&roots), Some(65530));
+        assert_eq!(pid_max(&roots), None);
+    }
+
+    #[test]
+    fn a_file_of_a_process_stays_below_it() {
+        let files = [("proc/self/smaps", ""), ("proc/7/net/dev", ""), ("proc/uptime", "")];
+        let (_dir, roots) = tree(&files);
+        assert!(proc_file_exists(&roots, None, "smaps"));
+        assert!(proc_file_exists(&roots, Some(7), "net/dev"));
+        for name in ["net", "maps", "../uptime", "/etc/passwd", ""] {
+            assert!(!proc_file_exists(&roots, Some(7), name), "{name}");
+        }
+        assert!(proc_file_exists(&Roots::real(), Some(std::process::id()), "maps"));
+    }
+
+    #[test]
+    fn niceness_rises_freely_and_sinks_by_leave() {
+        assert!(may_renice(15, 0, Some(0), false));
+        assert!(may_renice(0, 0, Some(0), false));
+        assert!(!may_renice(-5, 0, Some(24), false));
+        assert!(may_renice(-5, 0, Some(25), false));
+        assert!(may_renice(-5, 0, None, false));
+        assert!(may_renice(-5, 0, Some(0), true));
+        assert!(may_renice(i32::MAX, 19, Some(0), false));
+        assert!(!may_renice(i32::MIN, 0, Some(39), false));
+        assert!(can_renice_to(19));
+    }
+}

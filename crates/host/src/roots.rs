@@ -1,0 +1,135 @@
+//! Where the kernel's files are: the real ones, or a fake tree.
+
+use crate::error::HostError;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The most that is read of an ordinary file, in bytes.
+pub const FILE_LIMIT: u64 = 1 << 20;
+
+/// The directories that readers read below.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roots {
+    /// procfs, `/proc`.
+    pub proc: PathBuf,
+    /// sysfs, `/sys`.
+    pub sys: PathBuf,
+    /// Configuration of the machine, `/etc`.
+    pub etc: PathBuf,
+    /// Kernels, `/boot`.
+    pub boot: PathBuf,
+    /// What all other absolute paths are below.
+    top: PathBuf,
+}
+
+impl Roots {
+    /// The machine itself.
+    pub fn real() -> Self {
+        Roots::at("/")
+    }
+
+    /// A tree with `proc`, `sys`, `etc` and `boot` below `dir`.
+    pub fn at(dir: impl Into<PathBuf>) -> Self {
+        let top = dir.into();
+        Roots {
+            proc: top.join("proc"),
+            sys: top.join("sys"),
+            etc: top.join("etc"),
+            boot: top.join("boot"),
+            top,
+        }
+    }
+
+    /// Where an absolute path of the machine, such as a mount point, is in this tree.
+    pub fn resolve(&self, absolute: &Path) -> PathBuf {
+        let known = [
+            ("/proc", &self.proc),
+            ("/sys", &self.sys),
+            ("/etc", &self.etc),
+            ("/boot", &self.boot),
+        ];
+        for (prefix, root) in known {
+            if let Ok(rest) = absolute.strip_prefix(prefix) {
+                return root.join(rest);
+            }
+        }
+        self.top.join(absolute.strip_prefix("/").unwrap_or(absolute))
+    }
+}
+
+/// All text of a file of at most [`FILE_LIMIT`] bytes; bytes that are not UTF-8 are replaced.
+///
+/// # Errors
+/// If the file cannot be read or is larger.
+pub fn read_text(path: &Path) -> Result<String, HostError> {
+    read_text_up_to(path, FILE_LIMIT)
+}
+
+/// All text of a file of at most `limit` bytes; bytes that are not UTF-8 are replaced.
+///
+/// # Errors
+/// If the file cannot be read or is larger.
+pub fn read_text_up_to(path: &Path, limit: u64) -> Result<String, HostError> {
+    read_bytes(path, limit).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// All of a file of at most `limit` bytes.
+///
+/// # Errors
+/// If the file cannot be read or is larger.
+pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, HostError> {
+    let bytes = read_start(path, limit.saturating_add(1))?;
+    if bytes.len() as u64 > limit {
+        return Err(HostError::TooLarge { path: path.to_owned(), limit });
+    }
+    Ok(bytes)
+}
+
+/// The first `limit` bytes of a file, or all of a shorter one.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn read_start(path: &Path, limit: u64) -> Result<Vec<u8>, HostError> {
+    let read = || {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(|source| HostError::Read { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absolute_paths_land_in_the_tree() {
+        let roots = Roots::at("/tmp/fake");
+        let resolved = |path: &str| roots.resolve(Path::new(path));
+        assert_eq!(resolved("/sys/fs/cgroup"), Path::new("/tmp/fake/sys/fs/cgroup"));
+        assert_eq!(resolved("/dev/cgroup"), Path::new("/tmp/fake/dev/cgroup"));
+        assert_eq!(resolved("/system"), Path::new("/tmp/fake/system"));
+        assert_eq!(
+            Roots::real().resolve(Path::new("/dev/cgroup/cpu")),
+            Path::new("/dev/cgroup/cpu")
+        );
+    }
+
+    #[test]
+    fn a_file_over_its_limit_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("big");
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(read_text_up_to(&path, 5).unwrap(), "12345");
+        let error = read_text_up_to(&path, 4).unwrap_err().to_string();
+        assert!(error.contains("big") && error.contains("4 bytes"), "{error}");
+        assert_eq!(read_start(&path, 2).unwrap(), b"12");
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read_text(Path::new("/nowhere/at/all")).unwrap_err().to_string();
+        assert!(error.starts_with("/nowhere/at/all: "), "{error}");
+    }
+}

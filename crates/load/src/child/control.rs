@@ -1,0 +1,43 @@
+//! The child's ends of the pipes, and its tie to the life of its parent.
+
+use crate::protocol::Message;
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use std::io::{Read, Write};
+
+/// What the tool ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Begin.
+    Go,
+    /// End, without having begun.
+    Stop,
+}
+
+/// Says a message on standard output.
+pub(super) fn say(message: &Message) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut out = std::io::stdout().lock();
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// Waits on standard input for the order to begin.
+pub(super) fn wait_for_order() -> Order {
+    let mut byte = [0];
+    match std::io::stdin().lock().read(&mut byte) {
+        Ok(1) => Order::Go,
+        _ => Order::Stop,
+    }
+}
+
+/// Has the kernel kill this process when its parent dies; returns false where it died already.
+///
+/// The signal is not kept over a death between fork and prctl, hence the second look.
+pub fn die_with_parent(parent: u32) -> bool {
+    let asked = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
+    let alive = getppid()
+        .map(Pid::as_raw_nonzero)
+        .is_some_and(|pid| u32::try_from(pid.get()).is_ok_and(|pid| pid == parent));
+    asked && alive
+}

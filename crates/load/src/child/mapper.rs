@@ -1,0 +1,295 @@
+//! The mapper: the process whose memory mapping the readers of /proc may block.
+
+use super::control::{self, Order};
+use super::failure;
+use crate::live::{LivePage, STALL_NS};
+use crate::protocol::{Failure, FailureKind, MapperReport, Message, Ready, Report, StallSeen};
+use crate::time::now_ns;
+use crate::{affinity, histogram};
+use clap::Args;
+use hdrhistogram::Histogram;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::thread::{ClockId, clock_nanosleep_relative};
+use std::num::NonZeroU64;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// Stalls that are kept one by one; more are counted only.
+const MOST_STALLS: usize = 1000;
+
+/// Options of a mapper.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct MapperArgs {
+    /// Size of the region in bytes; whole pages are used
+    #[arg(long, conflicts_with_all = ["mb", "gb"])]
+    pub bytes: Option<u64>,
+    /// Size of the region in MiB
+    #[arg(long, conflicts_with = "gb")]
+    pub mb: Option<u64>,
+    /// Size of the region in GiB
+    #[arg(long)]
+    pub gb: Option<u64>,
+    /// How long to work, in milliseconds
+    #[arg(long, default_value_t = 10_000)]
+    pub duration_ms: u64,
+    /// Pause after each call, in microseconds; 0 for none
+    #[arg(long, default_value_t = 10)]
+    pub pause_us: u64,
+    /// The CPU to be pinned to; anywhere if absent
+    #[arg(long)]
+    pub cpu: Option<u32>,
+    /// Seed of the choice of pages
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Descriptor of the live page; none if absent
+    #[arg(long)]
+    pub live_fd: Option<i32>,
+    /// Process to die with; none if absent
+    #[arg(long)]
+    pub parent: Option<u32>,
+}
+
+impl MapperArgs {
+    /// A mapper with the given region, duration and pause, and defaults for the rest.
+    pub fn new(bytes: u64, duration: Duration, pause: Duration) -> Self {
+        MapperArgs {
+            bytes: Some(bytes),
+            mb: None,
+            gb: None,
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            pause_us: u64::try_from(pause.as_micros()).unwrap_or(u64::MAX),
+            cpu: None,
+            seed: 0,
+            live_fd: None,
+            parent: None,
+        }
+    }
+
+    /// The command line that makes these options.
+    pub fn to_args(&self) -> Vec<String> {
+        let mut args = vec!["mapper".to_owned()];
+        let mut push = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                args.extend([format!("--{name}"), value]);
+            }
+        };
+        push("bytes", self.bytes.map(|v| v.to_string()));
+        push("mb", self.mb.map(|v| v.to_string()));
+        push("gb", self.gb.map(|v| v.to_string()));
+        push("duration-ms", Some(self.duration_ms.to_string()));
+        push("pause-us", Some(self.pause_us.to_string()));
+        push("cpu", self.cpu.map(|v| v.to_string()));
+        push("seed", Some(self.seed.to_string()));
+        push("live-fd", self.live_fd.map(|v| v.to_string()));
+        push("parent", self.parent.map(|v| v.to_string()));
+        args
+    }
+
+    /// Size of the region in bytes, not yet rounded to pages.
+    pub fn region_bytes(&self) -> u64 {
+        self.bytes
+            .or(self.mb.map(|mb| mb.saturating_mul(1 << 20)))
+            .or(self.gb.map(|gb| gb.saturating_mul(1 << 30)))
+            .unwrap_or(128 << 20)
+    }
+}
+
+/// The region, mapped and populated.
+pub struct Mapper {
+    start: usize,
+    pages: usize,
+    page_size: usize,
+    rng: SmallRng,
+}
+
+/// What [`Mapper::work`] yields.
+pub struct Work {
+    window_ns: u64,
+    mmap: Histogram<u64>,
+    munmap: Histogram<u64>,
+    sum_ns: u64,
+    stalls: Vec<StallSeen>,
+}
+
+pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
+    if let Some(parent) = args.parent
+        && !control::die_with_parent(parent)
+    {
+        return Ok(());
+    }
+    let live = open_live(args.live_fd)?;
+    let mut mapper = Mapper::set_up(args)?;
+    let ready = Ready { pid: std::process::id(), workers: 1, region: mapper.region() };
+    if control::say(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
+        return Ok(());
+    }
+    let work = mapper.work(args, &live)?;
+    let report = Report::Mapper(work.report(&live));
+    control::say(&Message::Report(report)).map_err(|e| failure("report of the mapper", e))
+}
+
+fn open_live(fd: Option<i32>) -> Result<LivePage, Failure> {
+    let page = match fd {
+        None => LivePage::create(),
+        Some(fd) if fd < 3 => Err(std::io::Error::from(std::io::ErrorKind::InvalidInput)),
+        // SAFETY: the parent passes a descriptor that it opened for this child alone.
+        Some(fd) => LivePage::map(unsafe { OwnedFd::from_raw_fd(fd) }),
+    };
+    page.map_err(|e| failure("live page of the mapper", e))
+}
+
+impl Mapper {
+    /// Pins the process, takes care of timer slack, maps and populates the region.
+    ///
+    /// # Errors
+    /// If the CPU cannot be used or the region does not fit.
+    pub fn set_up(args: &MapperArgs) -> Result<Self, Failure> {
+        // A name that ps and probes show; nothing depends on it.
+        let _ = rustix::thread::set_name(c"mapper");
+        if let Some(cpu) = args.cpu {
+            affinity::pin(cpu).map_err(|e| failure(format!("mapper on CPU {cpu}"), e))?;
+        }
+        // The default slack of 50 us would pace the mapper rather than the pause asked for.
+        let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        slack.map_err(|e| failure("timer slack of the mapper", e.into()))?;
+        let page_size = rustix::param::page_size();
+        let pages = usize::try_from(args.region_bytes()).unwrap_or(usize::MAX) / page_size;
+        if pages == 0 {
+            return Err(too_small(page_size));
+        }
+        let start = map_region(pages * page_size)?;
+        Ok(Mapper { start, pages, page_size, rng: SmallRng::seed_from_u64(args.seed) })
+    }
+
+    /// Where the region starts.
+    pub fn region(&self) -> u64 {
+        self.start as u64
+    }
+
+    /// Maps and unmaps random single pages until the duration is over.
+    ///
+    /// # Errors
+    /// If the kernel refuses a call, as it does beyond `vm.max_map_count`.
+    pub fn work(&mut self, args: &MapperArgs, live: &LivePage) -> Result<Work, Failure> {
+        let mut work = Work::new();
+        let counters = live.counters();
+        let pause = Duration::from_micros(args.pause_us);
+        let began = now_ns();
+        let end = began.saturating_add(args.duration_ms.saturating_mul(1_000_000));
+        let mut now = began;
+        while now < end {
+            let page = self.start + self.rng.random_range(0..self.pages) * self.page_size;
+            let map = self.rng.random::<bool>();
+            let before = now_ns();
+            counters.begin(before);
+            let done =
+                if map { map_page(page, self.page_size) } else { unmap(page, self.page_size) };
+            now = now_ns();
+            done.map_err(|e| refused(map, e))?;
+            counters.end(now - before);
+            work.note(map, before - began, now - before);
+            if !pause.is_zero() {
+                sleep(pause);
+                now = now_ns();
+            }
+        }
+        work.window_ns = now - began;
+        Ok(work)
+    }
+}
+
+impl Work {
+    fn new() -> Self {
+        Work {
+            window_ns: 0,
+            mmap: histogram::empty(),
+            munmap: histogram::empty(),
+            sum_ns: 0,
+            stalls: Vec::with_capacity(MOST_STALLS),
+        }
+    }
+
+    /// Records one call; what costs time here is not timed but delays the next call.
+    #[inline]
+    pub fn note(&mut self, map: bool, at_ns: u64, took_ns: u64) {
+        histogram::record(if map { &mut self.mmap } else { &mut self.munmap }, took_ns);
+        self.sum_ns += took_ns;
+        if took_ns > STALL_NS && self.stalls.len() < MOST_STALLS {
+            self.stalls.push(StallSeen { at_ns, took_ns, map });
+        }
+    }
+
+    /// What the tool wants to know of it; the page is the one that was worked with.
+    pub fn report(self, live: &LivePage) -> MapperReport {
+        let picture = live.counters().picture();
+        MapperReport {
+            window_ns: self.window_ns,
+            maps: self.mmap.len(),
+            unmaps: self.munmap.len(),
+            sum_ns: self.sum_ns,
+            worst_ns: picture.worst_ns,
+            stalled_ns: picture.stalled_ns,
+            over: picture.over,
+            mmap: histogram::encode(&self.mmap),
+            munmap: histogram::encode(&self.munmap),
+            stalls: self.stalls,
+        }
+    }
+}
+
+fn map_region(length: usize) -> Result<usize, Failure> {
+    let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let region = unsafe { mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::WRITE, flags) };
+    match region {
+        Ok(region) => Ok(region as usize),
+        Err(error) => Err(Failure {
+            kind: FailureKind::Unusable,
+            what: format!(
+                "mapper: a region of {} MiB: {}",
+                length >> 20,
+                std::io::Error::from(error)
+            ),
+        }),
+    }
+}
+
+fn map_page(page: usize, page_size: usize) -> rustix::io::Result<()> {
+    let flags = MapFlags::PRIVATE | MapFlags::POPULATE | MapFlags::FIXED;
+    // SAFETY: a page of the mapper's own region, to which nothing refers.
+    unsafe { mmap_anonymous(page as *mut _, page_size, ProtFlags::WRITE, flags) }.map(|_| ())
+}
+
+fn unmap(page: usize, page_size: usize) -> rustix::io::Result<()> {
+    // SAFETY: a page of the mapper's own region, to which nothing refers.
+    unsafe { munmap(page as *mut _, page_size) }
+}
+
+fn sleep(pause: Duration) {
+    // An interrupted pause is a shorter pause; nothing depends on its length.
+    if let Ok(pause) = rustix::time::Timespec::try_from(pause) {
+        let _ = clock_nanosleep_relative(ClockId::Monotonic, &pause);
+    }
+}
+
+fn too_small(page_size: usize) -> Failure {
+    Failure {
+        kind: FailureKind::Unusable,
+        what: format!("mapper: the region is smaller than a page of {page_size} bytes"),
+    }
+}
+
+fn refused(map: bool, error: rustix::io::Errno) -> Failure {
+    let call = if map { "mmap" } else { "munmap" };
+    let hint = match error {
+        rustix::io::Errno::NOMEM => {
+            "; the region has split into more mappings than vm.max_map_count allows: raise that \
+             sysctl or take a smaller region"
+        }
+        _ => "",
+    };
+    let what = format!("mapper: {call} of a page: {}{hint}", std::io::Error::from(error));
+    Failure { kind: FailureKind::System, what }
+}

@@ -1,0 +1,135 @@
+//! Scanners: processes that read a file of /proc/PID from start to end, again and again.
+
+use super::control;
+use super::crew::Crew;
+use super::slots::Slot;
+use crate::affinity;
+use crate::protocol::{Failure, Report};
+use clap::Args;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes asked for in one read, as the common tools do.
+const BUFFER: usize = 128 << 10;
+
+/// Options of scanners.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ScannerArgs {
+    /// The process whose file is read
+    #[arg(long)]
+    pub pid: u32,
+    /// The file in /proc/PID
+    #[arg(long, default_value = "smaps")]
+    pub file: String,
+    /// How many scanners
+    #[arg(long, default_value_t = 1)]
+    pub workers: u32,
+    /// Their nice value
+    #[arg(long, default_value_t = 15, allow_negative_numbers = true)]
+    pub nice: i32,
+    /// The CPU to be pinned to; anywhere if absent
+    #[arg(long)]
+    pub cpu: Option<u32>,
+    /// Process to die with; none if absent
+    #[arg(long)]
+    pub parent: Option<u32>,
+}
+
+impl ScannerArgs {
+    /// The command line that makes these options.
+    pub fn to_args(&self) -> Vec<String> {
+        let mut args: Vec<String> = ["scanner", "--pid"].map(str::to_owned).into();
+        args.push(self.pid.to_string());
+        args.extend(["--file".to_owned(), self.file.clone()]);
+        args.extend(["--workers".to_owned(), self.workers.to_string()]);
+        args.extend(["--nice".to_owned(), self.nice.to_string()]);
+        for (name, value) in [("--cpu", self.cpu), ("--parent", self.parent)] {
+            args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v.to_string()]));
+        }
+        args
+    }
+}
+
+pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
+    if let Some(parent) = args.parent
+        && !control::die_with_parent(parent)
+    {
+        return Ok(());
+    }
+    let path = proc_path(args.pid, &args.file);
+    let crew = Crew {
+        name: c"scanner",
+        workers: args.workers,
+        set_up: &|| set_up(args.cpu, args.nice),
+        work: &|slot| scan_until_gone(&path, slot),
+    };
+    super::crew::serve(&crew, Report::Scanners)
+}
+
+/// Pins and renices the calling process.
+pub(super) fn set_up(cpu: Option<u32>, nice: i32) -> std::io::Result<()> {
+    if let Some(cpu) = cpu {
+        affinity::pin(cpu)?;
+    }
+    if nice != 0 {
+        rustix::process::setpriority_process(None, nice)?;
+    }
+    Ok(())
+}
+
+/// The path of a process's file.
+pub fn proc_path(pid: u32, file: &str) -> PathBuf {
+    Path::new("/proc").join(pid.to_string()).join(file)
+}
+
+/// Reads the file until the process it belongs to is gone.
+fn scan_until_gone(path: &Path, slot: &Slot) -> std::io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match scan(path, &mut buffer, |bytes| slot.add_bytes(bytes)) {
+            Ok(()) => slot.round(),
+            Err(error) if is_gone(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Reads a file from start to end, telling of each piece.
+///
+/// # Errors
+/// If it cannot be opened or read.
+pub fn scan(path: &Path, buffer: &mut [u8], mut seen: impl FnMut(usize)) -> std::io::Result<()> {
+    let mut file = File::open(path)?;
+    loop {
+        match file.read(buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => seen(count),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether an error says that the process has ended.
+pub fn is_gone(error: &std::io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_reads_all_of_a_file_and_a_vanished_process_is_told_apart() {
+        let mut bytes = 0;
+        let mut buffer = vec![0; 64];
+        let path = proc_path(std::process::id(), "status");
+        scan(&path, &mut buffer, |count| bytes += count).unwrap();
+        assert!(bytes > 64, "{bytes}");
+        let error = scan(&proc_path(u32::MAX, "smaps"), &mut buffer, |_| {}).unwrap_err();
+        assert!(is_gone(&error));
+        let error = scan(Path::new("/proc/self/mem"), &mut buffer, |_| {}).unwrap_err();
+        assert!(!is_gone(&error));
+    }
+}

@@ -1,0 +1,113 @@
+//! Spinners: processes that look at a file of /proc/PID until it vanishes.
+
+use super::control;
+use super::crew::Crew;
+use super::scanner::{is_gone, proc_path, set_up};
+use super::slots::Slot;
+use crate::protocol::{Failure, Report};
+use crate::time::now_ns;
+use clap::Args;
+use std::path::Path;
+use std::time::Duration;
+
+/// The pause between two busy periods.
+const REST: Duration = Duration::from_millis(1);
+
+/// Options of spinners.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct SpinnerArgs {
+    /// The process whose file is looked at
+    #[arg(long)]
+    pub pid: u32,
+    /// The file in /proc/PID
+    #[arg(long, default_value = "smaps")]
+    pub file: String,
+    /// How many spinners
+    #[arg(long, default_value_t = 1)]
+    pub workers: u32,
+    /// Spin so many milliseconds, then sleep one; 0 spins always
+    #[arg(long, default_value_t = 0)]
+    pub busyduration: u64,
+    /// The CPU to be pinned to; anywhere if absent
+    #[arg(long)]
+    pub cpu: Option<u32>,
+    /// Process to die with; none if absent
+    #[arg(long)]
+    pub parent: Option<u32>,
+}
+
+impl SpinnerArgs {
+    /// The command line that makes these options.
+    pub fn to_args(&self) -> Vec<String> {
+        let mut args: Vec<String> = ["spinner", "--pid"].map(str::to_owned).into();
+        args.push(self.pid.to_string());
+        args.extend(["--file".to_owned(), self.file.clone()]);
+        args.extend(["--workers".to_owned(), self.workers.to_string()]);
+        args.extend(["--busyduration".to_owned(), self.busyduration.to_string()]);
+        for (name, value) in [("--cpu", self.cpu), ("--parent", self.parent)] {
+            args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v.to_string()]));
+        }
+        args
+    }
+}
+
+pub(super) fn serve(args: &SpinnerArgs) -> Result<(), Failure> {
+    if let Some(parent) = args.parent
+        && !control::die_with_parent(parent)
+    {
+        return Ok(());
+    }
+    let path = proc_path(args.pid, &args.file);
+    let busy = Duration::from_millis(args.busyduration);
+    let crew = Crew {
+        name: c"spinner",
+        workers: args.workers,
+        set_up: &|| set_up(args.cpu, 0),
+        work: &|slot: &Slot| spin_until_gone(&path, busy, || slot.round()),
+    };
+    super::crew::serve(&crew, Report::Spinners)
+}
+
+/// Looks at a path until it is gone, resting a millisecond after each busy period; a busy period
+/// of zero never rests.
+///
+/// # Errors
+/// If the kernel refuses to look for another reason.
+pub fn spin_until_gone(
+    path: &Path,
+    busy: Duration,
+    mut looked: impl FnMut(),
+) -> std::io::Result<()> {
+    let busy_ns = u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX);
+    loop {
+        let until = now_ns().saturating_add(busy_ns);
+        while busy_ns == 0 || now_ns() < until {
+            match rustix::fs::stat(path) {
+                Ok(_) => looked(),
+                Err(error) if is_gone(&error.into()) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        std::thread::sleep(REST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spinner_ends_when_its_file_is_gone() {
+        let file = std::env::temp_dir().join(format!("tailback-spinner-{}", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        let mut looks = 0;
+        let result = spin_until_gone(&file, Duration::ZERO, || {
+            looks += 1;
+            if looks == 3 {
+                std::fs::remove_file(&file).unwrap();
+            }
+        });
+        assert!(result.is_ok());
+        assert_eq!(looks, 3);
+    }
+}

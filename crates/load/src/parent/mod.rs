@@ -1,0 +1,295 @@
+//! The side of the tool: starting, releasing, hearing and ending children.
+
+mod lines;
+
+use crate::live::LivePage;
+use crate::protocol::{Failure, FailureKind, Message, Ready, Report};
+use lines::Lines;
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a child that was told to end is given before it is reaped by force.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Why a child did not do what it was started for.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It could not be started.
+    #[error("{role}: cannot start {program}: {source}")]
+    Start {
+        /// Which generator.
+        role: &'static str,
+        /// What was to be executed.
+        program: String,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+    /// It said why it gave up.
+    #[error("{}", .0.what)]
+    Failed(Failure),
+    /// It died.
+    #[error("{role} (pid {pid}) {how}; nothing of tailback did that")]
+    Died {
+        /// Which generator.
+        role: &'static str,
+        /// Its process.
+        pid: u32,
+        /// Its exit status in words.
+        how: String,
+    },
+    /// It was not ready or did not report in time.
+    #[error("{role} (pid {pid}) did not {what} within {limit:?}")]
+    Late {
+        /// Which generator.
+        role: &'static str,
+        /// Its process.
+        pid: u32,
+        /// What it was waited for.
+        what: &'static str,
+        /// For how long.
+        limit: Duration,
+    },
+    /// It said something that makes no sense here.
+    #[error("{role} (pid {pid}) said something unexpected: {said}")]
+    Protocol {
+        /// Which generator.
+        role: &'static str,
+        /// Its process.
+        pid: u32,
+        /// What it said.
+        said: String,
+    },
+    /// A pipe or a page could not be had.
+    #[error("{role}: {source}")]
+    System {
+        /// Which generator.
+        role: &'static str,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+}
+
+impl LoadError {
+    /// What sort of failure it is, for the exit code.
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            LoadError::Failed(failure) => failure.kind,
+            _ => FailureKind::System,
+        }
+    }
+}
+
+/// How the generators are executed.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    /// The program.
+    pub program: PathBuf,
+    /// The words before the generator's own.
+    pub prefix: Vec<String>,
+}
+
+impl Default for Launcher {
+    /// This very binary with its hidden subcommand; as a link of /proc it survives an upgrade of
+    /// the file on disk.
+    fn default() -> Self {
+        Launcher { program: "/proc/self/exe".into(), prefix: vec!["load".to_owned()] }
+    }
+}
+
+/// A generator that runs.
+#[derive(Debug)]
+pub struct Child {
+    role: &'static str,
+    process: std::process::Child,
+    control: Option<std::process::ChildStdin>,
+    lines: Lines,
+    status: Option<ExitStatus>,
+}
+
+impl Launcher {
+    /// Starts a generator with these words; `live` is inherited where there is one.
+    ///
+    /// # Errors
+    /// If the process cannot be made.
+    pub fn start(
+        &self,
+        role: &'static str,
+        args: &[String],
+        live: Option<&LivePage>,
+    ) -> Result<Child, LoadError> {
+        let start =
+            |source| LoadError::Start { role, program: self.program.display().to_string(), source };
+        let mut command = Command::new(&self.program);
+        // A group of its own keeps Ctrl-C on the terminal for the tool, which ends its children.
+        command.arg0("tailback").args(&self.prefix).args(args).process_group(0);
+        command.args(["--parent", &std::process::id().to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        if let Some(live) = live {
+            command.args(["--live-fd", &live.as_fd().as_raw_fd().to_string()]);
+            inherit(live, true).map_err(start)?;
+        }
+        let process = command.spawn();
+        if let Some(live) = live {
+            inherit(live, false).map_err(start)?;
+        }
+        Child::new(role, process.map_err(start)?)
+    }
+}
+
+fn inherit(live: &LivePage, yes: bool) -> std::io::Result<()> {
+    let flags = if yes { FdFlags::empty() } else { FdFlags::CLOEXEC };
+    Ok(fcntl_setfd(live, flags)?)
+}
+
+impl Child {
+    fn new(role: &'static str, mut process: std::process::Child) -> Result<Self, LoadError> {
+        let system = |source| LoadError::System { role, source };
+        let control = process.stdin.take();
+        let stdout = process.stdout.take();
+        let stdout = stdout.ok_or_else(|| system(std::io::ErrorKind::BrokenPipe.into()))?;
+        let lines = Lines::new(stdout.into()).map_err(system)?;
+        Ok(Child { role, process, control, lines, status: None })
+    }
+
+    /// The child's process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits until the generator is set up.
+    ///
+    /// # Errors
+    /// If it gives up, dies or takes longer than `limit`.
+    pub fn ready(&mut self, limit: Duration) -> Result<Ready, LoadError> {
+        match self.next(Instant::now() + limit)? {
+            Some(Message::Ready(ready)) => Ok(ready),
+            Some(other) => Err(self.unexpected(&other)),
+            None => Err(self.late("get ready", limit)),
+        }
+    }
+
+    /// Releases the generator.
+    ///
+    /// # Errors
+    /// If it is gone.
+    pub fn go(&mut self) -> Result<(), LoadError> {
+        let written = self.control.as_mut().map(|control| control.write_all(b"g"));
+        match written {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.died()),
+        }
+    }
+
+    /// Tells the generator to end now and report; a crew kills its workers.
+    pub fn stop(&mut self) {
+        self.control = None;
+    }
+
+    /// The report, if it comes before `deadline`.
+    ///
+    /// # Errors
+    /// If the generator gave up or died.
+    pub fn report_before(&mut self, deadline: Instant) -> Result<Option<Report>, LoadError> {
+        match self.next(deadline)? {
+            Some(Message::Report(report)) => Ok(Some(report)),
+            Some(other) => Err(self.unexpected(&other)),
+            None => Ok(None),
+        }
+    }
+
+    /// The report, waited for as long as `limit`.
+    ///
+    /// # Errors
+    /// If the generator gave up, died or took longer.
+    pub fn report(&mut self, limit: Duration) -> Result<Report, LoadError> {
+        self.report_before(Instant::now() + limit)?.ok_or_else(|| self.late("report", limit))
+    }
+
+    /// Kills the child and all workers that it leads.
+    pub fn kill(&mut self) {
+        if self.status.is_some() {
+            return;
+        }
+        if let Some(group) = i32::try_from(self.pid()).ok().and_then(Pid::from_raw) {
+            // The group is the child's own; where it is gone there is nothing to kill.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
+    fn next(&mut self, deadline: Instant) -> Result<Option<Message>, LoadError> {
+        let role = self.role;
+        match self.lines.next(deadline).map_err(|source| LoadError::System { role, source })? {
+            lines::Next::Line(line) => self.parse(&line).map(Some),
+            lines::Next::Late => Ok(None),
+            lines::Next::End => Err(self.died()),
+        }
+    }
+
+    fn parse(&self, line: &[u8]) -> Result<Message, LoadError> {
+        match serde_json::from_slice(line) {
+            Ok(Message::Error(failure)) => Err(LoadError::Failed(failure)),
+            Ok(message) => Ok(message),
+            Err(_) => Err(self.nonsense(&String::from_utf8_lossy(line))),
+        }
+    }
+
+    fn unexpected(&self, message: &Message) -> LoadError {
+        self.nonsense(&format!("{message:?}"))
+    }
+
+    fn nonsense(&self, said: &str) -> LoadError {
+        let said = said.chars().take(200).collect();
+        LoadError::Protocol { role: self.role, pid: self.pid(), said }
+    }
+
+    fn late(&self, what: &'static str, limit: Duration) -> LoadError {
+        LoadError::Late { role: self.role, pid: self.pid(), what, limit }
+    }
+
+    fn died(&mut self) -> LoadError {
+        let how = match self.reap() {
+            Some(status) => describe(status),
+            None => "closed its output".to_owned(),
+        };
+        LoadError::Died { role: self.role, pid: self.pid(), how }
+    }
+
+    /// Reaps the child within its grace, then by force; its pid is free afterwards.
+    pub fn reap(&mut self) -> Option<ExitStatus> {
+        self.control = None;
+        let deadline = Instant::now() + GRACE;
+        let mut forced = false;
+        while self.status.is_none() {
+            self.status = self.process.try_wait().ok()?;
+            if !forced && Instant::now() >= deadline {
+                self.kill();
+                forced = true;
+            }
+            if self.status.is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.status
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+        self.reap();
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("was killed by signal {signal}"),
+        (None, Some(code)) => format!("ended with exit code {code} before its time"),
+        (None, None) => "ended".to_owned(),
+    }
+}

@@ -1,0 +1,118 @@
+//! What a generator and the tool say to each other: a JSON object a line.
+//!
+//! The generator says `ready` or `error` on its standard output, waits for a byte on its standard
+//! input, works, and says `report`. The end of its standard input means stop; it comes also when
+//! the tool dies, however it dies.
+
+use serde::{Deserialize, Serialize};
+
+/// What a generator says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// Set up, pinned, and waiting to be released.
+    Ready(Ready),
+    /// Done.
+    Report(Report),
+    /// It could not be set up or could not go on.
+    Error(Failure),
+}
+
+/// A generator is set up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Its process.
+    pub pid: u32,
+    /// Processes at work, itself not counted where it only leads others.
+    pub workers: u32,
+    /// Start of the mapper's region; 0 for others.
+    pub region: u64,
+}
+
+/// What a generator did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    /// Of a mapper.
+    Mapper(MapperReport),
+    /// Of scanners.
+    Scanners(CrewReport),
+    /// Of spinners.
+    Spinners(CrewReport),
+}
+
+/// What a mapper did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MapperReport {
+    /// From its release to its last operation's return, in nanoseconds.
+    pub window_ns: u64,
+    /// Calls of mmap.
+    pub maps: u64,
+    /// Calls of munmap.
+    pub unmaps: u64,
+    /// Time in all calls, in nanoseconds.
+    pub sum_ns: u64,
+    /// The longest call, in nanoseconds.
+    pub worst_ns: u64,
+    /// Time in calls longer than a millisecond, in nanoseconds.
+    pub stalled_ns: u64,
+    /// Calls longer than 1, 10 and 100 ms.
+    pub over: [u64; 3],
+    /// Latencies of mmap: HdrHistogram V2, base64.
+    pub mmap: String,
+    /// Latencies of munmap: HdrHistogram V2, base64.
+    pub munmap: String,
+    /// The stalls as they came, the first thousand.
+    pub stalls: Vec<StallSeen>,
+}
+
+/// One operation that took longer than a millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StallSeen {
+    /// When it began, in nanoseconds after the release.
+    pub at_ns: u64,
+    /// How long it took, in nanoseconds.
+    pub took_ns: u64,
+    /// Whether it was mmap rather than munmap.
+    pub map: bool,
+}
+
+/// What a crew of workers did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrewReport {
+    /// Workers.
+    pub workers: u32,
+    /// Scans from start to end, or looks at the file.
+    pub rounds: u64,
+    /// The fewest rounds of one worker.
+    pub fewest: u64,
+    /// The most rounds of one worker.
+    pub most: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Workers that somebody else killed.
+    pub killed: u32,
+    /// The signal that killed the first of them; 0 where none was.
+    pub signal: i32,
+}
+
+/// Why a generator gave up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What sort of failure.
+    pub kind: FailureKind,
+    /// What, where and why, in one sentence.
+    pub what: String,
+}
+
+/// Sorts of failure that end in different exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// A value cannot be used on this machine.
+    Unusable,
+    /// A privilege is missing.
+    Permission,
+    /// The kernel refused something else.
+    System,
+}

@@ -1,0 +1,196 @@
+//! A record as text for a terminal or a file.
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{CellAlignment, Table, presets};
+use model::scenario::MeasureMeta;
+use model::{ArmResult, Machine, Meta, Record, State, Verdict};
+use std::fmt::Write as _;
+
+/// How the text looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Whether words are coloured.
+    pub color: bool,
+    /// Width that sentences are broken at, in columns.
+    pub width: usize,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Look { color: false, width: 100 }
+    }
+}
+
+impl Look {
+    fn paint(self, style: Style, text: &str) -> String {
+        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    fn state(self, state: State) -> String {
+        let color = match state {
+            State::Affected => AnsiColor::Red,
+            State::NotAffected => AnsiColor::Green,
+            State::Inconclusive | State::Untrustworthy => AnsiColor::Yellow,
+            State::Skipped => AnsiColor::Cyan,
+        };
+        self.paint(color.on_default().bold(), state.word())
+    }
+
+    fn wrap(self, text: &str, first: &str, rest: &str) -> String {
+        let options =
+            textwrap::Options::new(self.width).initial_indent(first).subsequent_indent(rest);
+        textwrap::fill(text, options)
+    }
+}
+
+/// One record: verdict, table, grounds, what to do next.
+pub fn record(record: &Record, meta: Option<&Meta>, look: Look) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}: {}", record.scenario, look.state(record.verdict.state));
+    paragraph(&mut text, look, &record.verdict.headline);
+    if !record.arms.is_empty() {
+        let columns: Vec<&MeasureMeta> =
+            meta.map_or(&[][..], |meta| meta.measures).iter().filter(|m| m.column).collect();
+        let _ = write!(text, "\n{}\n", table(&record.arms, &columns));
+        let confidence = record.plan.judging.confidence * 100.0;
+        paragraph(
+            &mut text,
+            look,
+            &format!(
+                "Medians over trials with {confidence:.0}% intervals; on {}.",
+                host(&record.host)
+            ),
+        );
+    }
+    grounds(&mut text, look, &record.verdict);
+    if let (Some(meta), State::Affected) = (meta, record.verdict.state) {
+        let _ = writeln!(text, "\n{}", look.wrap(&format!("Matters to {}.", meta.who), "  ", "  "));
+    }
+    next(&mut text, look, &record.verdict);
+    text
+}
+
+fn paragraph(text: &mut String, look: Look, sentence: &str) {
+    let _ = writeln!(text, "{}", look.wrap(&plain(sentence), "  ", "  "));
+}
+
+fn grounds(text: &mut String, look: Look, verdict: &Verdict) {
+    if verdict.because.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n  Why:");
+    for sentence in &verdict.because {
+        let _ = writeln!(text, "{}", look.wrap(&plain(sentence), "  - ", "    "));
+    }
+}
+
+fn next(text: &mut String, look: Look, verdict: &Verdict) {
+    if verdict.next.is_empty() {
+        return;
+    }
+    let heading = if verdict.state == State::Affected { "What mends it:" } else { "Next:" };
+    let _ = writeln!(text, "\n  {heading}");
+    for sentence in &verdict.next {
+        let _ = writeln!(text, "{}", look.wrap(&plain(sentence), "  - ", "    "));
+    }
+}
+
+/// Several records: a table of verdicts, then each affected one in a sentence.
+pub fn check<'a>(records: impl Iterator<Item = &'a Record>, look: Look) -> String {
+    let mut table = bare();
+    table.set_header(["scenario", "verdict", "seconds"]);
+    for record in records {
+        table.add_row([
+            record.scenario.clone(),
+            record.verdict.state.word().to_owned(),
+            format!("{:.0}", record.elapsed_s),
+        ]);
+    }
+    align_right(&mut table, 2..3);
+    let mut text = String::new();
+    for line in table.lines() {
+        let _ = writeln!(text, "  {}", paint_states(line.trim_end(), look));
+    }
+    text
+}
+
+/// Colours the words of verdicts in a line that is laid out already.
+fn paint_states(line: &str, look: Look) -> String {
+    let words = [
+        State::NotAffected,
+        State::Affected,
+        State::Inconclusive,
+        State::Untrustworthy,
+        State::Skipped,
+    ];
+    let found = words.into_iter().find(|state| line.split(' ').any(|word| word == state.word()));
+    match found {
+        Some(state) => line.replacen(state.word(), &look.state(state), 1),
+        None => line.to_owned(),
+    }
+}
+
+fn table(arms: &[ArmResult], columns: &[&MeasureMeta]) -> String {
+    let mut table = bare();
+    let mut header =
+        vec!["arm".to_owned(), "verdict".to_owned(), "trials".to_owned(), "hangs".to_owned()];
+    header.extend(columns.iter().map(|measure| heading(measure)));
+    table.set_header(header);
+    for arm in arms {
+        let state = arm.state.map_or("-", State::word).to_owned();
+        let mut row = vec![plain(&arm.id), state, arm.hangs.to_string()];
+        row.extend(columns.iter().map(|measure| cell(arm, measure.name)));
+        table.add_row(row);
+    }
+    align_right(&mut table, 2..3 + columns.len());
+    let lines: Vec<String> = table.lines().map(|line| format!("  {}", line.trim_end())).collect();
+    lines.join("\n")
+}
+
+fn heading(measure: &MeasureMeta) -> String {
+    match measure.unit.symbol() {
+        "" => measure.heading.to_owned(),
+        unit => format!("{}, {unit}", measure.heading),
+    }
+}
+
+fn cell(arm: &ArmResult, measure: &str) -> String {
+    arm.measures
+        .get(measure)
+        .map_or_else(|| "-".to_owned(), |e| format!("{} {}", e.figure(), e.interval()))
+}
+
+fn bare() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table
+}
+
+fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
+    for index in columns {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// The machine in a few words.
+pub fn host(machine: &Machine) -> String {
+    let mut words = format!("Linux {}", plain(&machine.kernel));
+    if let Some(hz) = machine.hz {
+        let _ = write!(words, ", HZ {hz}");
+    }
+    if let Some(mode) = &machine.preemption {
+        let _ = write!(words, ", preemption {}", plain(mode));
+    }
+    let _ = write!(words, ", {} CPUs", machine.cpus.len());
+    if machine.virtualised == Some(true) {
+        words.push_str(", virtual");
+    }
+    words
+}
+
+/// A text from a record without control characters: a record may be anybody's.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

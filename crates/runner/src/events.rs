@@ -1,0 +1,78 @@
+//! What a study tells while it runs: enough to draw a picture of it at any moment.
+
+use model::{Observation, Verdict};
+use std::path::Path;
+use std::time::Duration;
+
+/// Something happened in a study.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The study begins.
+    Begin {
+        /// Its scenario.
+        scenario: &'a str,
+        /// Seed of every random choice.
+        seed: u64,
+        /// Arms in a block.
+        arms: usize,
+        /// Blocks after which a verdict may end it.
+        min_blocks: u32,
+        /// Blocks at most.
+        max_blocks: u32,
+        /// Time that one block is expected to take.
+        block: Duration,
+    },
+    /// A trial begins.
+    TrialBegin {
+        /// Its block, from 0.
+        block: u32,
+        /// Its place in the block, from 0.
+        place: usize,
+        /// Its arm.
+        arm: &'a str,
+        /// Time that it is expected to take.
+        expected: Duration,
+    },
+    /// A trial goes on.
+    Tick {
+        /// Time since its load was released.
+        elapsed: Duration,
+        /// Its worst stall so far.
+        worst: Duration,
+    },
+    /// A trial ended.
+    TrialEnd {
+        /// Its block, from 0.
+        block: u32,
+        /// Its arm.
+        arm: &'a str,
+        /// What it saw.
+        observation: &'a Observation,
+    },
+    /// A block ended; the record was judged and saved.
+    BlockEnd {
+        /// Whole blocks so far.
+        blocks: u32,
+        /// The verdict so far.
+        verdict: &'a Verdict,
+    },
+    /// The record could not be saved; the study goes on in memory.
+    NotSaved {
+        /// Where to.
+        path: &'a Path,
+        /// Why.
+        why: &'a str,
+    },
+}
+
+/// Somebody who hears events.
+pub trait Listener {
+    /// Hears one.
+    fn hear(&mut self, event: Event<'_>);
+}
+
+impl<F: FnMut(Event<'_>)> Listener for F {
+    fn hear(&mut self, event: Event<'_>) {
+        self(event);
+    }
+}

@@ -1,0 +1,231 @@
+//! A study from its first trial to its verdict.
+
+use crate::events::{Event, Listener};
+use crate::order::{order_of_block, seed_of_trial};
+use crate::save::save;
+use model::record::{Plan, Progress, SCHEMA, Tool};
+use model::{Machine, Record, State, Trial, Verdict};
+use scenarios::{Context, Launcher, Scenario, ScenarioError, Seen, Site, Tick};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A study about to be run.
+pub struct Study<'a> {
+    /// Its scenario.
+    pub scenario: &'static dyn Scenario,
+    /// What is done.
+    pub plan: Plan,
+    /// After so long no further block begins; the blocks that a verdict needs are run all the same.
+    pub time: Duration,
+    /// Where it runs.
+    pub site: Site<'a>,
+    /// How children are executed.
+    pub launcher: Launcher,
+    /// The command line, for the record.
+    pub argv: Vec<String>,
+    /// Where the record is kept after each block; nowhere where absent.
+    pub keep: Option<&'a Path>,
+    /// Whether somebody wants it to end.
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// How a study ended, beside its record.
+#[derive(Debug)]
+pub enum End {
+    /// It came to its end.
+    Complete,
+    /// Somebody ended it.
+    Interrupted,
+    /// A setting turned out not to be usable, once it was tried.
+    Unusable(String),
+    /// A need was not met.
+    Missing(String),
+    /// A trial broke.
+    Broken(String),
+}
+
+impl Study<'_> {
+    /// Runs the study; the record holds whatever was measured, however it ended.
+    pub fn run(&self, listener: &mut dyn Listener) -> (Record, End) {
+        let clock = Instant::now();
+        let mut record = self.empty_record();
+        listener.hear(self.beginning());
+        let end = self.run_blocks(&mut record, clock, listener);
+        record.elapsed_s = clock.elapsed().as_secs_f64();
+        self.conclude(&mut record, &end);
+        self.keep(&record, listener);
+        (record, end)
+    }
+
+    fn beginning(&self) -> Event<'_> {
+        let block = self.plan.arms.iter().map(|arm| self.scenario.expected(arm)).sum();
+        Event::Begin {
+            scenario: self.scenario.meta().id,
+            seed: self.plan.seed,
+            arms: self.plan.arms.len(),
+            min_blocks: self.plan.min_blocks,
+            max_blocks: self.plan.max_blocks,
+            block,
+        }
+    }
+
+    fn run_blocks(&self, record: &mut Record, clock: Instant, listener: &mut dyn Listener) -> End {
+        for block in 0..self.plan.max_blocks {
+            if block >= self.plan.min_blocks && clock.elapsed() >= self.time {
+                break;
+            }
+            if let Err(error) = self.run_block(record, block, clock, listener) {
+                return End::from(error);
+            }
+            record.elapsed_s = clock.elapsed().as_secs_f64();
+            scenarios::judge(record);
+            self.keep(record, listener);
+            listener.hear(Event::BlockEnd { blocks: block + 1, verdict: &record.verdict });
+            if self.plan.stop_when_settled && scenarios::settled(record) {
+                break;
+            }
+        }
+        End::Complete
+    }
+
+    fn run_block(
+        &self,
+        record: &mut Record,
+        block: u32,
+        clock: Instant,
+        listener: &mut dyn Listener,
+    ) -> Result<(), ScenarioError> {
+        let order = order_of_block(self.plan.seed, block, self.plan.arms.len());
+        for (place, index) in order.into_iter().enumerate() {
+            if (self.interrupted)() {
+                return Err(ScenarioError::Interrupted);
+            }
+            let arm = &self.plan.arms[index];
+            let expected = self.scenario.expected(arm);
+            listener.hear(Event::TrialBegin { block, place, arm: &arm.id, expected });
+            let began = clock.elapsed();
+            let seen = self.run_trial(index, block, listener)?;
+            let took = clock.elapsed().saturating_sub(began);
+            record.trials.push(Trial {
+                block,
+                arm: arm.id.clone(),
+                started_ms: began.as_secs_f64() * 1e3,
+                took_ms: took.as_secs_f64() * 1e3,
+                observation: seen.observation,
+                surroundings: seen.surroundings,
+            });
+            if let Some(trial) = record.trials.last() {
+                let observation = &trial.observation;
+                listener.hear(Event::TrialEnd { block, arm: &arm.id, observation });
+            }
+        }
+        Ok(())
+    }
+
+    fn run_trial(
+        &self,
+        arm: usize,
+        block: u32,
+        listener: &mut dyn Listener,
+    ) -> Result<Seen, ScenarioError> {
+        let mut tick = |Tick { elapsed, worst }| listener.hear(Event::Tick { elapsed, worst });
+        let mut context = Context {
+            site: &self.site,
+            launcher: &self.launcher,
+            seed: seed_of_trial(self.plan.seed, block),
+            interrupted: self.interrupted,
+            tick: &mut tick,
+        };
+        self.scenario.trial(&self.plan.arms[arm], &mut context)
+    }
+
+    fn conclude(&self, record: &mut Record, end: &End) {
+        record.progress = match end {
+            End::Complete => Progress::Complete,
+            End::Interrupted => Progress::Interrupted,
+            End::Unusable(_) | End::Missing(_) | End::Broken(_) => Progress::Broken,
+        };
+        match end {
+            End::Complete | End::Interrupted => {}
+            End::Missing(why) => record.verdict = stopped(State::Skipped, "A need is missing", why),
+            End::Unusable(why) => {
+                record.verdict = stopped(State::Skipped, "A setting cannot be used here", why);
+            }
+            End::Broken(why) => {
+                record.verdict = stopped(State::Untrustworthy, "A trial broke", why);
+            }
+        }
+        scenarios::judge(record);
+    }
+
+    fn keep(&self, record: &Record, listener: &mut dyn Listener) {
+        let Some(path) = self.keep else { return };
+        if let Err(error) = save(record, path) {
+            listener.hear(Event::NotSaved { path, why: &error.source.to_string() });
+        }
+    }
+
+    /// The record of a study that is not run, since a need is missing.
+    pub fn not_run(&self, missing: &scenarios::Missing) -> Record {
+        let mut record = self.empty_record();
+        record.progress = Progress::NotRun;
+        record.verdict = stopped(State::Skipped, "Not run", &missing.what);
+        record.verdict.next = vec![missing.grant.clone()];
+        record
+    }
+
+    fn empty_record(&self) -> Record {
+        let scenario = self.scenario.meta().id;
+        empty_record(scenario, self.plan.clone(), self.site.machine.clone(), self.argv.clone())
+    }
+}
+
+/// A record without trials.
+fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) -> Record {
+    Record {
+        schema: SCHEMA.to_owned(),
+        tool: Tool {
+            name: "tailback".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            argv,
+        },
+        scenario: scenario.to_owned(),
+        started: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+        elapsed_s: 0.0,
+        progress: Progress::Running,
+        plan,
+        host,
+        trials: Vec::new(),
+        arms: Vec::new(),
+        verdict: Verdict {
+            state: State::Inconclusive,
+            kind: None,
+            headline: "Nothing was measured yet.".to_owned(),
+            because: Vec::new(),
+            next: Vec::new(),
+            test: None,
+        },
+    }
+}
+
+fn stopped(state: State, headline: &str, why: &str) -> Verdict {
+    Verdict {
+        state,
+        kind: None,
+        headline: format!("{headline}: {why}."),
+        because: Vec::new(),
+        next: Vec::new(),
+        test: None,
+    }
+}
+
+impl From<ScenarioError> for End {
+    fn from(error: ScenarioError) -> Self {
+        match error {
+            ScenarioError::Interrupted => End::Interrupted,
+            ScenarioError::Missing(_) => End::Missing(error.to_string()),
+            ScenarioError::Unusable(why) => End::Unusable(why),
+            ScenarioError::Broken(why) => End::Broken(why),
+        }
+    }
+}

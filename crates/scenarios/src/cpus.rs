@@ -1,0 +1,69 @@
+//! CPUs that somebody named, checked against those that there are.
+
+use model::Machine;
+
+/// The CPU of that number, if this process may use it.
+///
+/// # Errors
+/// A sentence that names the CPUs there are.
+pub fn check(number: i64, machine: &Machine) -> Result<u32, String> {
+    let online = ids(machine);
+    let Some(cpu) = u32::try_from(number).ok().filter(|cpu| online.contains(cpu)) else {
+        return Err(format!("there is no such CPU; this machine has {}", list(&online)));
+    };
+    if machine.allowed_cpus.contains(&cpu) {
+        return Ok(cpu);
+    }
+    Err(format!(
+        "the affinity mask or cpuset of this process forbids it; it may use {}",
+        list(&machine.allowed_cpus)
+    ))
+}
+
+/// The CPUs that are online; where /sys does not tell, those that may be used.
+fn ids(machine: &Machine) -> Vec<u32> {
+    let online: Vec<u32> = machine.cpus.iter().map(|cpu| cpu.id).collect();
+    if online.is_empty() { machine.allowed_cpus.clone() } else { online }
+}
+
+/// CPUs as the kernel lists them: `CPUs 0-3,8`.
+pub fn list(cpus: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
+            _ => ranges.push((*cpu, *cpu)),
+        }
+    }
+    let words: Vec<String> = ranges
+        .iter()
+        .map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        })
+        .collect();
+    let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+    format!("{noun} {}", words.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::machine::Cpu;
+
+    #[test]
+    fn a_wrong_cpu_is_answered_with_the_right_ones() {
+        let cpus = [0, 1, 2, 3].map(|id| Cpu { id, core: None, package: None, node: None });
+        let machine =
+            Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1, 3], ..Machine::default() };
+        assert_eq!(check(3, &machine), Ok(3));
+        assert_eq!(
+            check(7, &machine).unwrap_err(),
+            "there is no such CPU; this machine has CPUs 0-3"
+        );
+        assert!(check(-1, &machine).is_err());
+        let forbidden = check(2, &machine).unwrap_err();
+        assert!(forbidden.ends_with("it may use CPUs 0-1,3"), "{forbidden}");
+        assert_eq!(list(&[5]), "CPU 5");
+    }
+}

@@ -1,0 +1,44 @@
+//! `mmap-lock`: readers of /proc/PID stall the memory mapping of process PID.
+
+mod meta;
+mod plan;
+mod trial;
+mod words;
+
+pub use meta::META;
+pub use trial::{Cast, Event, Played, Script, play};
+
+use crate::{Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use analysis::Outcome;
+use model::{Arm, ArmResult, Machine, Meta, Plan, Settings};
+use std::time::Duration;
+
+/// The scenario.
+pub struct MmapLock;
+
+impl Scenario for MmapLock {
+    fn meta(&self) -> &'static Meta {
+        &META
+    }
+
+    fn missing(&self, machine: &Machine) -> Option<Missing> {
+        plan::missing(machine)
+    }
+
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError> {
+        plan::arms(settings, site)
+    }
+
+    fn expected(&self, arm: &Arm) -> Duration {
+        plan::expected(&arm.settings)
+    }
+
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
+        let script = plan::script(&arm.settings, context.site, context.seed)?;
+        trial::run(&script, context)
+    }
+
+    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
+        words::words(plan, outcome, arms)
+    }
+}
