@@ -37,21 +37,27 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> O
     let evidence = study.evidence();
     let doubts = doubts(plan, trials, arms, cpus);
     let state = match state(plan, trials, &study, &evidence) {
-        _ if !doubts.is_empty() => State::Untrustworthy,
+        state if doubts.forbid(state, arms) => State::Untrustworthy,
         state => state,
     };
-    let mut because = doubts;
+    let mut because = Vec::new();
+    let mut limits = limits(plan, trials, arms, &study, &evidence, state);
+    match state {
+        // Doubts about some arms do not touch what the others bear out.
+        State::Affected => limits.extend(doubts.sentences()),
+        _ => because.extend(doubts.sentences()),
+    }
     because.extend(grounds(plan, trials, arms, &study, &evidence, state));
-    let limits = limits(plan, trials, arms, &study, &evidence, state);
     Outcome { state, test: test(plan, &evidence), because, limits }
 }
 
 /// Whether the study may stop: a verdict stands, and so many blocks ran as were asked for.
 ///
-/// A disturbed machine ends it too, since more blocks do not mend figures that prove nothing.
+/// A disturbed machine does not end it, since a disturbance may pass.
 pub fn settled(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> bool {
     let outcome = decide(plan, trials, arms, cpus);
-    outcome.state != State::Inconclusive && outcome.test.blocks >= plan.min_blocks
+    matches!(outcome.state, State::Affected | State::NotAffected)
+        && outcome.test.blocks >= plan.min_blocks
 }
 
 fn state(plan: &Plan, trials: &[Trial], study: &Study, evidence: &Evidence) -> State {

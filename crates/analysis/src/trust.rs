@@ -3,7 +3,7 @@
 use crate::reading::{ascending, middle};
 use crate::words::{figure, judged_unit, percent};
 use model::record::Plan;
-use model::{ArmResult, Role, Trial, Unit};
+use model::{ArmResult, Role, State, Trial, Unit};
 
 /// The largest share of the machine's CPU time that a hypervisor may take during the trials.
 ///
@@ -21,16 +21,47 @@ pub const MOST_TIMER_LOSS_MS_PER_S: f64 = 20.0;
 /// What part of an effect the timer's loss may be where it is over
 /// [`MOST_TIMER_LOSS_MS_PER_S`].
 ///
-/// An absent CPU delays timer and work alike. Where the work lost ten times what the timer lost,
+/// An absent CPU delays timer and work alike. Where the work lost four times what the timer lost,
 /// the CPU is not what it waited for.
-pub const MOST_TIMER_SHARE: f64 = 0.1;
+pub const MOST_TIMER_SHARE: f64 = 0.25;
 
-/// Why the figures prove nothing, a sentence each with what to do; none on a quiet machine.
+/// Why figures prove nothing, a sentence each with what to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// About the machine, and so about every arm.
+    pub machine: Vec<String>,
+    /// About single arms: which, and why.
+    pub arms: Vec<(String, String)>,
+}
+
+impl Doubts {
+    /// All sentences.
+    pub fn sentences(&self) -> Vec<String> {
+        self.machine.iter().chain(self.arms.iter().map(|(_, why)| why)).cloned().collect()
+    }
+
+    /// Whether this state cannot be said: the machine was disturbed, or no arm that bears the
+    /// state out is free of doubt.
+    pub fn forbid(&self, state: State, arms: &[ArmResult]) -> bool {
+        let doubted = |arm: &ArmResult| self.arms.iter().any(|(id, _)| *id == arm.id);
+        let borne_out = || {
+            let mut cases = arms.iter().filter(|arm| arm.role == Role::Case);
+            cases.any(|arm| arm.state == Some(State::Affected) && !doubted(arm))
+        };
+        !self.machine.is_empty()
+            || !self.arms.is_empty() && !(state == State::Affected && borne_out())
+    }
+}
+
+/// What is doubtful of a study; nothing on a quiet machine.
 ///
 /// `cpus` is the number of CPUs that are online; steal time is not judged where it is 0.
-pub fn doubts(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> Vec<String> {
-    let timers = arms.iter().filter_map(|arm| timer_doubt(plan, trials, arm));
-    control_doubt(plan, arms).into_iter().chain(steal_doubt(trials, cpus)).chain(timers).collect()
+pub fn doubts(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> Doubts {
+    let timer = |arm: &ArmResult| Some((arm.id.clone(), timer_doubt(plan, trials, arm)?));
+    Doubts {
+        machine: control_doubt(plan, arms).into_iter().chain(steal_doubt(trials, cpus)).collect(),
+        arms: arms.iter().filter_map(timer).collect(),
+    }
 }
 
 fn control_doubt(plan: &Plan, arms: &[ArmResult]) -> Option<String> {

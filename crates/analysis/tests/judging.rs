@@ -49,7 +49,10 @@ fn a_stall_is_affected_after_five_blocks_and_the_arm_is_named() {
     assert_eq!(state_of(&arms, "mended"), Some(State::Inconclusive));
     assert_eq!(arms[1].worse.as_ref().map(|worse| (worse.count, worse.of)), Some((5, 5)));
     assert_eq!(arms[1].against_control[LOST].shift, 700.0);
-    assert!(outcome.because[1].starts_with("busy: lost beyond the control's 700 ms/s"), "{outcome:?}");
+    assert!(
+        outcome.because[1].starts_with("busy: lost beyond the control's 700 ms/s"),
+        "{outcome:?}"
+    );
     assert_eq!(outcome.limits, Vec::<String>::new());
     assert!(settled(&plan, &trials, &arms, CPUS));
 }
@@ -171,8 +174,8 @@ fn steal_is_held_against_the_time_of_all_cpus() {
 #[test]
 fn a_late_timer_in_the_median_trial_of_an_arm_is_untrustworthy() {
     let plan = three_arms();
-    // Of an effect of 300 ms/s the timer's loss is more than a tenth.
-    let mut trials = blocks(5, 0.0, 300.0, 0.0);
+    // Of an effect of 150 ms/s the timer's loss is more than a quarter.
+    let mut trials = blocks(5, 0.0, 150.0, 0.0);
     let timer = |lost_ms_per_s| TimerLateness {
         cpu: 1,
         wakeups: 300,
@@ -207,8 +210,38 @@ fn a_study_stops_only_after_the_least_number_of_blocks() {
         let arms = estimate_arms(&plan, &trials);
         assert_eq!(settled(&plan, &trials, &arms, CPUS), stops, "{control} {blocks_run}");
     }
+    // A disturbance may pass, so a disturbed study goes on.
     let trials = blocks(6, 60.0, 700.0, 0.0);
-    assert!(settled(&plan, &trials, &estimate_arms(&plan, &trials), CPUS));
+    assert!(!settled(&plan, &trials, &estimate_arms(&plan, &trials), CPUS));
+}
+
+#[test]
+fn a_doubt_about_one_arm_leaves_what_another_bears_out() {
+    let plan =
+        plan(&[("control", Role::Control), ("busy-1", Role::Case), ("busy-1000", Role::Case)]);
+    let late = |lost_ms_per_s| TimerLateness {
+        cpu: 0,
+        wakeups: 50,
+        p50_ms: 0.1,
+        p99_ms: 1.0,
+        max_ms: 90.0,
+        lost_ms_per_s,
+    };
+    let block = |block| {
+        let mut trials = [
+            trial(block, "control", 0.0),
+            trial(block, "busy-1", 700.0),
+            trial(block, "busy-1000", 900.0),
+        ];
+        trials[2].surroundings.timer = Some(late(500.0));
+        trials
+    };
+    let mut trials: Vec<Trial> = (0..8).flat_map(block).collect();
+    let (_, outcome) = judge(&plan, &trials);
+    assert_eq!(outcome.state, State::Affected);
+    assert!(outcome.limits.iter().any(|limit| limit.contains("500 ms/s")), "{outcome:?}");
+    trials.iter_mut().for_each(|trial| trial.surroundings.timer = Some(late(500.0)));
+    assert_eq!(judge(&plan, &trials).1.state, State::Untrustworthy);
 }
 
 #[test]

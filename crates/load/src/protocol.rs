@@ -6,13 +6,19 @@
 
 use serde::{Deserialize, Serialize};
 
+/// [`Message::Done`] as a line, ready to be written.
+pub const DONE_LINE: &[u8] = b"\"done\"\n";
+
 /// What a generator says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// Set up, pinned, and waiting to be released.
     Ready(Ready),
-    /// Done.
+    /// The mapper has made its last call; its report follows. It is said without touching memory
+    /// that is not there yet, since the load still holds the lock that a page fault takes.
+    Done,
+    /// What was done.
     Report(Report),
     /// It could not be set up or could not go on.
     Error(Failure),
@@ -115,4 +121,15 @@ pub enum FailureKind {
     Permission,
     /// The kernel refused something else.
     System,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_is_ready_to_be_written_says_done() {
+        let message: Message = serde_json::from_slice(DONE_LINE).unwrap();
+        assert_eq!(message, Message::Done);
+    }
 }

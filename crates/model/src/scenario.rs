@@ -15,7 +15,7 @@ pub struct Meta {
     pub about: &'static str,
     /// Who should care, as an end to "matters to ...".
     pub who: &'static str,
-    /// What mends or avoids the stall, most useful first; commands and versions where there are any.
+    /// What may mend or avoid the stall, most useful first, with the run that measures it here.
     pub mends: &'static [&'static str],
     /// What it needs of the machine.
     pub needs: Needs,

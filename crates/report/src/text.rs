@@ -88,7 +88,11 @@ fn next(text: &mut String, look: Look, verdict: &Verdict) {
     if verdict.next.is_empty() {
         return;
     }
-    let heading = if verdict.state == State::Affected { "What mends it:" } else { "Next:" };
+    let heading = if verdict.state == State::Affected {
+        "What may mend it; each run measures whether it does here:"
+    } else {
+        "Next:"
+    };
     let _ = writeln!(text, "\n  {heading}");
     for sentence in &verdict.next {
         let _ = writeln!(text, "{}", look.wrap(&plain(sentence), "  - ", "    "));
@@ -132,8 +136,7 @@ fn paint_states(line: &str, look: Look) -> String {
 
 fn table(arms: &[ArmResult], columns: &[&MeasureMeta]) -> String {
     let mut table = bare();
-    let mut header =
-        vec!["arm".to_owned(), "verdict".to_owned(), "trials".to_owned(), "hangs".to_owned()];
+    let mut header = ["arm", "verdict", "hung"].map(str::to_owned).to_vec();
     header.extend(columns.iter().map(|measure| heading(measure)));
     table.set_header(header);
     for arm in arms {

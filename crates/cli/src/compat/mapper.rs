@@ -51,8 +51,9 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
         }
     }
     let live = LivePage::create().map_err(|e| Failure::broken(format!("mapper: {e}")))?;
-    let report = mapper.work(&args, &live).map_err(failed)?.report(&live);
-    output::print(&last_line(mapper.region(), wanted.duration, &report, wanted.opavg));
+    let region = mapper.region();
+    mapper.work(&args, &live).map_err(failed)?;
+    output::print(&last_line(region, wanted.duration, &mapper.report(&live), wanted.opavg));
     Ok(0)
 }
 

@@ -29,6 +29,9 @@ const MOST_TASKS: u64 = 10_000;
 /// Nice value of the scanners.
 const NICE: i32 = 15;
 
+/// How long the scanners read before the busy waiters begin.
+const LEAD: Duration = Duration::from_secs(1);
+
 /// How long a mapper may outlast its end before its load is killed.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -108,6 +111,7 @@ impl Setting {
         }
         Ok(Script {
             procfile: self.procfile.clone(),
+            lead: LEAD,
             duration: Duration::from_secs(self.duration),
             hang_after: PATIENCE,
             region_bytes: self.region,

@@ -19,6 +19,9 @@ use std::time::Duration;
 /// Stalls that are kept one by one; more are counted only.
 const MOST_STALLS: usize = 1000;
 
+/// Calls before the first that is timed.
+const WARM_UP: u32 = 256;
+
 /// Options of a mapper.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct MapperArgs {
@@ -102,9 +105,10 @@ pub struct Mapper {
     pages: usize,
     page_size: usize,
     rng: SmallRng,
+    work: Work,
 }
 
-/// What [`Mapper::work`] yields.
+/// What is known of the calls; made before the first of them.
 pub struct Work {
     window_ns: u64,
     mmap: Histogram<u64>,
@@ -121,12 +125,14 @@ pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
     }
     let live = open_live(args.live_fd)?;
     let mut mapper = Mapper::set_up(args)?;
+    mapper.warm_up()?;
     let ready = Ready { pid: std::process::id(), workers: 1, region: mapper.region() };
     if control::say(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
         return Ok(());
     }
-    let work = mapper.work(args, &live)?;
-    let report = Report::Mapper(work.report(&live));
+    mapper.work(args, &live)?;
+    control::say_done();
+    let report = Report::Mapper(mapper.report(&live));
     control::say(&Message::Report(report)).map_err(|e| failure("report of the mapper", e))
 }
 
@@ -160,7 +166,37 @@ impl Mapper {
             return Err(too_small(page_size));
         }
         let start = map_region(pages * page_size)?;
-        Ok(Mapper { start, pages, page_size, rng: SmallRng::seed_from_u64(args.seed) })
+        let rng = SmallRng::seed_from_u64(args.seed);
+        Ok(Mapper { start, pages, page_size, rng, work: Work::new() })
+    }
+
+    /// Makes some calls that nobody times, so that the code and the memory of the loop are there:
+    /// a page fault takes the very lock that is measured.
+    ///
+    /// # Errors
+    /// If the kernel refuses a call.
+    pub fn warm_up(&mut self) -> Result<(), Failure> {
+        for _ in 0..WARM_UP {
+            let (page, map) = self.choose();
+            let before = now_ns();
+            self.call(page, map).map_err(|e| refused(map, e))?;
+            self.work.note(map, 0, now_ns() - before);
+            sleep(Duration::from_nanos(1));
+        }
+        self.work.clear();
+        Ok(())
+    }
+
+    /// A random page, and whether to map or to unmap it.
+    #[inline]
+    fn choose(&mut self) -> (usize, bool) {
+        let page = self.start + self.rng.random_range(0..self.pages) * self.page_size;
+        (page, self.rng.random())
+    }
+
+    #[inline]
+    fn call(&self, page: usize, map: bool) -> rustix::io::Result<()> {
+        if map { map_page(page, self.page_size) } else { unmap(page, self.page_size) }
     }
 
     /// Where the region starts.
@@ -172,43 +208,55 @@ impl Mapper {
     ///
     /// # Errors
     /// If the kernel refuses a call, as it does beyond `vm.max_map_count`.
-    pub fn work(&mut self, args: &MapperArgs, live: &LivePage) -> Result<Work, Failure> {
-        let mut work = Work::new();
+    pub fn work(&mut self, args: &MapperArgs, live: &LivePage) -> Result<(), Failure> {
         let counters = live.counters();
         let pause = Duration::from_micros(args.pause_us);
         let began = now_ns();
         let end = began.saturating_add(args.duration_ms.saturating_mul(1_000_000));
         let mut now = began;
         while now < end {
-            let page = self.start + self.rng.random_range(0..self.pages) * self.page_size;
-            let map = self.rng.random::<bool>();
+            let (page, map) = self.choose();
             let before = now_ns();
             counters.begin(before);
-            let done =
-                if map { map_page(page, self.page_size) } else { unmap(page, self.page_size) };
+            let done = self.call(page, map);
             now = now_ns();
             done.map_err(|e| refused(map, e))?;
             counters.end(now - before);
-            work.note(map, before - began, now - before);
+            self.work.note(map, before - began, now - before);
             if !pause.is_zero() {
                 sleep(pause);
                 now = now_ns();
             }
         }
-        work.window_ns = now - began;
-        Ok(work)
+        self.work.window_ns = now - began;
+        Ok(())
+    }
+
+    /// What the tool wants to know of the work; the page is the one that was worked with.
+    pub fn report(self, live: &LivePage) -> MapperReport {
+        self.work.report(live)
     }
 }
 
 impl Work {
-    fn new() -> Self {
-        Work {
+    /// Nothing known yet, in memory that is there already.
+    pub fn new() -> Self {
+        let mut work = Work {
             window_ns: 0,
             mmap: histogram::empty(),
             munmap: histogram::empty(),
             sum_ns: 0,
-            stalls: Vec::with_capacity(MOST_STALLS),
-        }
+            stalls: vec![StallSeen { at_ns: 1, took_ns: 1, map: true }; MOST_STALLS],
+        };
+        work.clear();
+        work
+    }
+
+    fn clear(&mut self) {
+        self.mmap.reset();
+        self.munmap.reset();
+        self.sum_ns = 0;
+        self.stalls.clear();
     }
 
     /// Records one call; what costs time here is not timed but delays the next call.
@@ -221,8 +269,7 @@ impl Work {
         }
     }
 
-    /// What the tool wants to know of it; the page is the one that was worked with.
-    pub fn report(self, live: &LivePage) -> MapperReport {
+    fn report(self, live: &LivePage) -> MapperReport {
         let picture = live.counters().picture();
         MapperReport {
             window_ns: self.window_ns,

@@ -191,15 +191,15 @@ impl Child {
         self.control = None;
     }
 
-    /// The report, if it comes before `deadline`.
+    /// Whether the mapper has made its last call before `deadline`.
     ///
     /// # Errors
     /// If the generator gave up or died.
-    pub fn report_before(&mut self, deadline: Instant) -> Result<Option<Report>, LoadError> {
+    pub fn done_before(&mut self, deadline: Instant) -> Result<bool, LoadError> {
         match self.next(deadline)? {
-            Some(Message::Report(report)) => Ok(Some(report)),
+            Some(Message::Done) => Ok(true),
             Some(other) => Err(self.unexpected(&other)),
-            None => Ok(None),
+            None => Ok(false),
         }
     }
 
@@ -208,7 +208,11 @@ impl Child {
     /// # Errors
     /// If the generator gave up, died or took longer.
     pub fn report(&mut self, limit: Duration) -> Result<Report, LoadError> {
-        self.report_before(Instant::now() + limit)?.ok_or_else(|| self.late("report", limit))
+        match self.next(Instant::now() + limit)? {
+            Some(Message::Report(report)) => Ok(report),
+            Some(other) => Err(self.unexpected(&other)),
+            None => Err(self.late("report", limit)),
+        }
     }
 
     /// Kills the child and all workers that it leads.

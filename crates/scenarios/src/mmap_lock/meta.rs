@@ -34,11 +34,11 @@ pub const META: Meta = Meta {
           numa_maps of busy processes, above all at low priority or under a CPU limit: databases, \
           JVMs and Erlang nodes that map memory all the time",
     mends: &[
-        "read /proc/PID/smaps_rollup for totals: it gives way to waiting writers since Linux 5.10",
-        "read /proc/PID/maps rather than smaps on Linux 6.17 and later: it takes locks of single \
-         mappings and falls back on the mmap lock only under contention",
-        "scan less often, and never at a lower priority or under a tighter CPU limit than the \
-         scanned process: a reader that is preempted keeps the lock",
+        "readers of no lower priority than what they read, and under no CPU limit, since a reader \
+         that is preempted keeps the lock: tailback run mmap-lock --nice 0",
+        "another file: from Linux 6.17 on maps takes the locks of single mappings where smaps takes \
+         that of the whole map: tailback run mmap-lock --procfile maps",
+        "fewer readers that read less often: tailback run mmap-lock --busy 1",
     ],
     needs: Needs { cpus: 2, root: false },
     knobs: &[
@@ -57,16 +57,23 @@ pub const META: Meta = Meta {
             help: "Scanners, and as many spinners; each value is an arm, 0 is the control",
         },
         Knob {
+            name: "lead",
+            kind: Kind::Duration { min_ns: 0, max_ns: 60 * SECOND_NS },
+            default: "50ms",
+            quick: None,
+            help: "Scanners read so long before spinners and mapper begin",
+        },
+        Knob {
             name: "duration",
             kind: Kind::Duration { min_ns: 10_000_000, max_ns: 3600 * SECOND_NS },
-            default: "300ms",
+            default: "250ms",
             quick: None,
             help: "How long a trial maps and unmaps",
         },
         Knob {
             name: "hang-after",
             kind: Kind::Duration { min_ns: 10_000_000, max_ns: 600 * SECOND_NS },
-            default: "300ms",
+            default: "250ms",
             quick: None,
             help: "A call that outlasts the trial by so much is a hang; it is freed by ending the load",
         },

@@ -159,6 +159,7 @@ pub(super) fn script(settings: &Settings, site: &Site, seed: u64) -> Result<Scri
     let busy = settings.number("busy").and_then(|busy| u32::try_from(busy).ok()).unwrap_or(0);
     Ok(Script {
         procfile: settings.text("procfile").unwrap_or("smaps").to_owned(),
+        lead: duration("lead"),
         duration: duration("duration"),
         hang_after: duration("hang-after"),
         region_bytes: settings.size("size").unwrap_or(128 << 20),
@@ -180,7 +181,8 @@ pub(super) fn expected(settings: &Settings) -> Duration {
     let duration = |knob: &str| settings.duration(knob).unwrap_or_default();
     let busy = settings.number("busy").and_then(|busy| u32::try_from(busy).ok()).unwrap_or(0);
     let hang = if busy >= 10 { duration("hang-after") } else { Duration::ZERO };
-    SET_UP + duration("duration") + hang + Duration::from_millis(2) * busy
+    let lead = if busy > 0 { duration("lead") } else { Duration::ZERO };
+    SET_UP + lead + duration("duration") + hang + Duration::from_millis(2) * busy
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use load::protocol::{CrewReport, MapperReport, Report};
 use load::time::now_ns;
 use load::{Child, Launcher};
 use model::record::Stall;
-use model::{Latency, Measure, Observation, Unit};
+use model::{Latency, Measure, Observation, Surroundings, Unit};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,8 @@ const TICK: Duration = Duration::from_millis(50);
 pub struct Script {
     /// File of /proc/PID that is read.
     pub procfile: String,
+    /// How long the scanners read before spinners and mapper begin.
+    pub lead: Duration,
     /// How long the mapper works.
     pub duration: Duration,
     /// A call that outlasts the duration by so much is a hang.
@@ -75,6 +77,8 @@ pub struct Played {
     pub report: Option<MapperReport>,
     /// What the live page showed last, the call under way counted.
     pub picture: Picture,
+    /// How long the scanners read before.
+    pub lead: Duration,
     /// From the release to the end of measuring.
     pub window: Duration,
     /// The mapper did not come back in time.
@@ -98,14 +102,17 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
         .map_err(|e| ScenarioError::Unusable(format!("tool on CPU {}: {e}", script.cpu_tool)))?;
     let roots = context.site.roots;
     let mut watch = None;
+    let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
     let played = play(script, launcher, interrupted, &mut |event| match event {
         Event::Released => watch = Some(Watch::start(roots, script.cpu_mapper)),
         Event::Tick(tick) => (context.tick)(tick),
-        Event::Ended => {}
-    });
-    let surroundings = watch.map(|watch| watch.finish(roots)).unwrap_or_default();
-    Ok(Seen { observation: observe(played?)?, surroundings })
+        // What comes after is the end of the children, which is nobody's disturbance.
+        Event::Ended => {
+            surroundings = watch.take().map_or_else(Default::default, |w| w.finish(roots))
+        }
+    })?;
+    Ok(Seen { observation: observe(played)?, surroundings })
 }
 
 /// What a player tells while it plays.
@@ -133,27 +140,32 @@ pub fn play(
     let mut mapper = start_mapper(script, launcher, &live)?;
     let ready = mapper.ready(SET_UP_LIMIT + populating(script.region_bytes))?;
     let mut crews = Crews::start(script, launcher, mapper.pid())?;
+    crews.begin_scanning(script.lead, interrupted)?;
     hear(Event::Released);
     let began = Instant::now();
     mapper.go()?;
-    crews.go()?;
+    crews.begin_spinning()?;
     let mut stage = Stage { script, live: &live, began, interrupted, hear };
-    let in_time = stage.await_report(&mut mapper, script.duration + script.hang_after)?;
+    let done = stage.await_done(&mut mapper, script.duration + script.hang_after)?;
     // What the call under way shows now is what it was before its load was ended.
     let picture = live.counters().picture().as_of(now_ns());
     let window = began.elapsed();
     (stage.hear)(Event::Ended);
     crews.stop();
-    let hang = in_time.is_none();
-    let report = match in_time {
-        Some(report) => Some(report),
-        None => {
-            stage.await_report(&mut mapper, script.duration + script.hang_after + RESCUE_LIMIT)?
-        }
-    };
+    let limit = script.duration + script.hang_after + RESCUE_LIMIT;
+    let back = done || stage.await_done(&mut mapper, limit)?;
+    let report = if back { Some(mapper_report(&mut mapper)?) } else { None };
     let (scanners, spinners) = crews.reports()?;
     let (pid, region) = (mapper.pid(), ready.region);
-    Ok(Played { pid, region, report, picture, window, hang, scanners, spinners })
+    let lead = script.lead;
+    Ok(Played { pid, region, report, picture, lead, window, hang: !done, scanners, spinners })
+}
+
+fn mapper_report(mapper: &mut Child) -> Result<MapperReport, ScenarioError> {
+    match mapper.report(REPORT_LIMIT)? {
+        Report::Mapper(report) => Ok(report),
+        _ => Err(ScenarioError::Broken("a mapper reported as a crew".into())),
+    }
 }
 
 fn populating(region_bytes: u64) -> Duration {
@@ -181,22 +193,21 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Waits for the mapper's report until so long after the release.
-    fn await_report(
-        &mut self,
-        mapper: &mut Child,
-        limit: Duration,
-    ) -> Result<Option<MapperReport>, ScenarioError> {
+    /// Waits until the mapper has made its last call, or until so long after the release.
+    fn await_done(&mut self, mapper: &mut Child, limit: Duration) -> Result<bool, ScenarioError> {
         let deadline = self.began + limit;
         loop {
             let next = (Instant::now() + TICK).min(deadline);
-            match mapper.report_before(next)? {
-                Some(Report::Mapper(report)) => return Ok(Some(report)),
-                Some(_) => return Err(ScenarioError::Broken("a mapper reported as a crew".into())),
-                None if (self.interrupted)() => return Err(ScenarioError::Interrupted),
-                None if next >= deadline => return Ok(None),
-                None => self.tick(),
+            if mapper.done_before(next)? {
+                return Ok(true);
             }
+            if (self.interrupted)() {
+                return Err(ScenarioError::Interrupted);
+            }
+            if next >= deadline {
+                return Ok(false);
+            }
+            self.tick();
         }
     }
 
@@ -231,10 +242,25 @@ impl Crews {
         self.spinners.iter_mut().chain(&mut self.scanners)
     }
 
-    fn go(&mut self) -> Result<(), ScenarioError> {
-        // Scanners first, so that they have begun to read before spinners crowd them out.
-        let mut children = self.scanners.iter_mut().chain(&mut self.spinners);
-        children.try_for_each(Child::go).map_err(Into::into)
+    /// Lets the scanners read for a while, so that the spinners find them at it.
+    fn begin_scanning(
+        &mut self,
+        lead: Duration,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), ScenarioError> {
+        self.scanners.iter_mut().try_for_each(Child::go)?;
+        let until = Instant::now() + lead;
+        while !self.scanners.is_empty() && Instant::now() < until {
+            if interrupted() {
+                return Err(ScenarioError::Interrupted);
+            }
+            std::thread::sleep(TICK.min(until.saturating_duration_since(Instant::now())));
+        }
+        Ok(())
+    }
+
+    fn begin_spinning(&mut self) -> Result<(), ScenarioError> {
+        self.spinners.iter_mut().try_for_each(Child::go).map_err(Into::into)
     }
 
     fn stop(&mut self) {
@@ -325,11 +351,16 @@ impl Figures {
         Figures { window_ms, picture: played.picture, waits: None }
     }
 
+    /// The window in seconds; never zero, since figures are divided by it.
+    fn seconds(&self) -> f64 {
+        (self.window_ms / 1e3).max(1e-9)
+    }
+
     fn measures(&self, played: &Played) -> BTreeMap<String, Measure> {
-        let per_second = |count: u64| count as f64 / (self.window_ms / 1e3).max(1e-9);
+        let per_second = |count: u64| count as f64 / self.seconds();
         let picture = &self.picture;
         let ms = |ns: u64| ns as f64 / 1e6;
-        let stall = (ms(picture.stalled_ns) / (self.window_ms / 1e3).max(1e-9)).min(1e3);
+        let stall = (ms(picture.stalled_ns) / self.seconds()).min(1e3);
         let mut measures = BTreeMap::new();
         let mut put = |name: &str, value: f64, unit: Unit| {
             measures.insert(name.to_owned(), Measure::exact(value, unit));
@@ -339,7 +370,9 @@ impl Figures {
             put(name, count as f64, Unit::Count);
         }
         put(measure::OPERATIONS, per_second(picture.operations), Unit::PerSecond);
-        put(measure::SCANS, per_second(played.scanners.rounds), Unit::PerSecond);
+        // Scanners read during their lead too.
+        let scanning_s = self.seconds() + played.lead.as_secs_f64();
+        put(measure::SCANS, played.scanners.rounds as f64 / scanning_s, Unit::PerSecond);
         put(measure::SCAN_BYTES, played.scanners.bytes as f64, Unit::Bytes);
         put(measure::SPINS, per_second(played.spinners.rounds), Unit::PerSecond);
         let mut timed = |name: &str, value: f64| {

@@ -78,7 +78,7 @@ fn next(state: State, file: &str) -> Vec<String> {
         State::Affected => META
             .mends
             .iter()
-            .filter(|mend| !mend.starts_with(&format!("read /proc/PID/{file} ")))
+            .filter(|mend| !mend.ends_with(&format!("--procfile {file}")))
             .map(|mend| (*mend).to_owned())
             .collect(),
         State::NotAffected if file != "smaps" => {
