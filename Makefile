@@ -44,7 +44,7 @@ lint-needs: needs
 	@scripts/need shellcheck
 
 bench: needs build
-	$(CARGO) bench --locked --workspace
+	$(CARGO) bench --locked -p tailback-load --bench operation
 	@scripts/bench-start $(BINARY)
 
 install: build

@@ -100,7 +100,8 @@ fn run_scenario(meta: &'static Meta) -> Command {
                 .value_name("TIME")
                 .value_parser(|text: &str| units::parse_duration(text))
                 .default_value("60s")
-                .help("Begin no further block after so long, once a verdict is possible"),
+                .hide_default_value(true)
+                .help("Begin no further block after so long, once a verdict is possible [default: 60s]"),
         )
         .arg(seed())
         .arg(quick())

@@ -16,14 +16,24 @@ pub fn judge(record: &mut Record) -> bool {
     if matches!(record.progress, Progress::NotRun | Progress::Broken) {
         return true;
     }
-    let outcome = analysis::decide(&record.plan, &record.trials, &record.arms, cpus(record));
+    let outcome = outcome(scenario, record);
     record.verdict = verdict(scenario, record, outcome);
     true
 }
 
-/// Whether a judged study may stop: its verdict stands after the blocks it has seen.
+fn outcome(scenario: &dyn Scenario, record: &Record) -> Outcome {
+    let (plan, trials) = (&record.plan, &record.trials);
+    let outcome = analysis::decide(plan, trials, &record.arms, cpus(record));
+    scenario.review(plan, trials, outcome)
+}
+
+/// Whether a judged study may stop: it has seen the least number of blocks, and its verdict stands.
+///
+/// A disturbed machine does not end it, since a disturbance may pass.
 pub fn settled(record: &Record) -> bool {
-    analysis::settled(&record.plan, &record.trials, &record.arms, cpus(record))
+    let blocks = record.verdict.test.as_ref().map_or(0, |test| test.blocks);
+    let stands = matches!(record.verdict.state, State::Affected | State::NotAffected);
+    stands && blocks >= record.plan.min_blocks
 }
 
 fn cpus(record: &Record) -> u32 {

@@ -47,7 +47,7 @@ pub const META: Meta = Meta {
             kind: Kind::ProcFile,
             default: "smaps",
             quick: None,
-            help: "File of /proc/PID that the scanners read: smaps, maps, numa_maps, smaps_rollup, ..",
+            help: "File of /proc/PID that the scanners read: smaps, maps, smaps_rollup, numa_maps and others",
         },
         Knob {
             name: "busy",

@@ -2,6 +2,7 @@
 
 mod meta;
 mod plan;
+mod review;
 mod trial;
 mod words;
 
@@ -10,7 +11,7 @@ pub use trial::{Cast, Event, Played, Script, play};
 
 use crate::{Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Machine, Meta, Plan, Settings};
+use model::{Arm, ArmResult, Machine, Meta, Plan, Settings, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -36,6 +37,10 @@ impl Scenario for MmapLock {
     fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
         let script = plan::script(&arm.settings, context.site, context.seed)?;
         trial::run(&script, context)
+    }
+
+    fn review(&self, plan: &Plan, trials: &[Trial], outcome: Outcome) -> Outcome {
+        review::review(plan, trials, outcome)
     }
 
     fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {

@@ -1,0 +1,199 @@
+//! Studies of a scenario that plays figures instead of loads, so that nothing here takes time.
+
+use analysis::Outcome;
+use host::Roots;
+use model::record::Progress;
+use model::{
+    Arm, ArmResult, Machine, Measure, Meta, Observation, Plan, Record, Role, Settings, State,
+    Surroundings, Unit,
+};
+use scenarios::mmap_lock::META;
+use scenarios::{Context, Launcher, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words};
+use std::cell::Cell;
+use std::path::Path;
+use std::time::Duration;
+use tailback_runner::{End, Event, Study, order_of_block};
+
+/// Plays `mmap-lock` with figures of its own: its judge and its words, but no children.
+struct Player;
+
+thread_local! {
+    /// What the arm `busy` loses, in milliseconds a second.
+    static LOST: Cell<f64> = const { Cell::new(0.0) };
+    /// The trial, from 0, that breaks.
+    static BREAKS: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// Trials so far.
+    static TRIALS: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Scenario for Player {
+    fn meta(&self) -> &'static Meta {
+        &META
+    }
+
+    fn missing(&self, _: &Machine) -> Option<Missing> {
+        None
+    }
+
+    fn arms(&self, _: &Settings, _: &Site) -> Result<Vec<Arm>, ScenarioError> {
+        Ok(arms())
+    }
+
+    fn expected(&self, _: &Arm) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
+        if TRIALS.replace(TRIALS.get() + 1) == BREAKS.get() {
+            return Err(ScenarioError::Broken("the mapper was killed".to_owned()));
+        }
+        (context.tick)(Tick { elapsed: Duration::from_millis(1), worst: Duration::ZERO });
+        let lost = if arm.id == "control" { 0.0 } else { LOST.get() };
+        let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
+        let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
+        put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
+        put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
+        Ok(Seen { observation, surroundings: Surroundings::default() })
+    }
+
+    fn words(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Words {
+        Words::default()
+    }
+}
+
+fn arms() -> Vec<Arm> {
+    let arm = |id: &str, role| Arm { id: id.to_owned(), role, settings: Settings::default() };
+    vec![arm("control", Role::Control), arm("busy", Role::Case)]
+}
+
+fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
+    Plan {
+        arms: arms(),
+        seed: 42,
+        min_blocks: 6,
+        max_blocks,
+        stop_when_settled,
+        judging: META.judging,
+    }
+}
+
+/// Runs a study; `hear` hears its events and may ask for its end.
+fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Record, End) {
+    TRIALS.set(0);
+    let roots = Roots::at("/nonexistent");
+    let machine = Machine::default();
+    let stop = Cell::new(false);
+    let study = Study {
+        scenario: &Player,
+        plan,
+        time: Duration::from_secs(3600),
+        site: Site { roots: &roots, machine: &machine },
+        launcher: Launcher::default(),
+        argv: vec!["tailback".to_owned()],
+        keep,
+        interrupted: &|| stop.get(),
+    };
+    let result = study.run(&mut |event: Event<'_>| {
+        if hear(&event) {
+            stop.set(true);
+        }
+    });
+    BREAKS.set(usize::MAX);
+    result
+}
+
+#[test]
+fn a_stall_settles_after_the_least_number_of_blocks() {
+    LOST.set(700.0);
+    let (record, end) = run(plan(24, true), None, |_| false);
+    assert!(matches!(end, End::Complete));
+    assert_eq!((record.verdict.state, record.trials.len()), (State::Affected, 12));
+    assert_eq!(record.progress, Progress::Complete);
+}
+
+#[test]
+fn without_a_stall_it_goes_on_until_that_is_settled_or_the_blocks_are_used_up() {
+    LOST.set(0.0);
+    let (record, _) = run(plan(24, true), None, |_| false);
+    assert_eq!((record.verdict.state, record.trials.len()), (State::NotAffected, 24));
+    let (record, _) = run(plan(7, true), None, |_| false);
+    assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 14));
+}
+
+#[test]
+fn a_fixed_number_of_blocks_is_run_settled_or_not() {
+    LOST.set(700.0);
+    let (record, _) = run(plan(9, false), None, |_| false);
+    assert_eq!(record.trials.len(), 18);
+}
+
+#[test]
+fn each_block_runs_in_the_order_that_its_seed_draws() {
+    LOST.set(700.0);
+    let (record, _) = run(plan(9, false), None, |_| false);
+    for (block, trials) in record.trials.chunks(2).enumerate() {
+        let order = order_of_block(42, u32::try_from(block).unwrap(), 2);
+        let names: Vec<&str> = trials.iter().map(|trial| trial.arm.as_str()).collect();
+        let expected: Vec<&str> = order.iter().map(|i| ["control", "busy"][*i]).collect();
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
+fn an_interruption_keeps_every_finished_trial() {
+    LOST.set(700.0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    let third = |event: &Event| matches!(event, Event::TrialEnd { block: 2, .. });
+    let (record, end) = run(plan(24, true), Some(&path), third);
+    assert!(matches!(end, End::Interrupted));
+    assert_eq!((record.progress, record.trials.len()), (Progress::Interrupted, 5));
+    let kept = Record::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(kept, record);
+}
+
+#[test]
+fn a_trial_that_breaks_ends_the_study_and_keeps_the_others() {
+    LOST.set(700.0);
+    BREAKS.set(7);
+    let (record, end) = run(plan(24, true), None, |_| false);
+    assert!(matches!(end, End::Broken(why) if why == "the mapper was killed"));
+    assert_eq!((record.verdict.state, record.trials.len()), (State::Untrustworthy, 7));
+    assert!(record.verdict.headline.contains("the mapper was killed"));
+    let mut again = record.clone();
+    scenarios::judge(&mut again);
+    assert_eq!(again, record, "judging again must not forget what broke");
+}
+
+#[test]
+fn the_record_is_on_disk_after_every_block() {
+    LOST.set(700.0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    let blocks = Cell::new(0);
+    let (record, _) = run(plan(6, false), Some(&path), |event| {
+        if let Event::BlockEnd { .. } = event {
+            blocks.set(blocks.get() + 1);
+            let kept = Record::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            assert_eq!((kept.trials.len(), kept.progress), (2 * blocks.get(), Progress::Running));
+        }
+        false
+    });
+    assert_eq!(blocks.get(), 6);
+    let kept = Record::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(kept, record);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_record_that_cannot_be_kept_is_told_and_the_study_goes_on() {
+    LOST.set(700.0);
+    let told = Cell::new(0);
+    let path = Path::new("/nonexistent/folder/a.json");
+    let (record, end) = run(plan(6, false), Some(path), |event| {
+        told.set(told.get() + i32::from(matches!(event, Event::NotSaved { .. })));
+        false
+    });
+    assert!(matches!(end, End::Complete));
+    assert_eq!((record.trials.len(), told.get()), (12, 7));
+}

@@ -1,0 +1,1 @@
+//! The bandwidth controller of the kernel, simulated.
