@@ -44,12 +44,11 @@ impl Doubts {
     /// state out is free of doubt.
     pub fn forbid(&self, state: State, arms: &[ArmResult]) -> bool {
         let doubted = |arm: &ArmResult| self.arms.iter().any(|(id, _)| *id == arm.id);
-        let borne_out = || {
-            let mut cases = arms.iter().filter(|arm| arm.role == Role::Case);
-            cases.any(|arm| arm.state == Some(State::Affected) && !doubted(arm))
-        };
-        !self.machine.is_empty()
-            || !self.arms.is_empty() && !(state == State::Affected && borne_out())
+        let mut cases = arms.iter().filter(|arm| arm.role == Role::Case);
+        let borne_out = state == State::Affected
+            && cases.any(|arm| arm.state == Some(State::Affected) && !doubted(arm));
+        let quiet = self.arms.is_empty() || borne_out;
+        !self.machine.is_empty() || !quiet
     }
 }
 

@@ -1,5 +1,7 @@
 //! Verdicts from trials, through the functions that the runner and `tailback judge` use.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::{LOST, plan, trial};

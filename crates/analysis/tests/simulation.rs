@@ -3,6 +3,8 @@
 //! All seeds are fixed, so each test gives the same figures on every machine; `--nocapture`
 //! prints them, and docs/statistics.md quotes them.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use model::State;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};

@@ -1,5 +1,7 @@
 //! What the binary prints, word for word. `make golden` writes the files anew.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use snapbox::{assert_data_eq, file};
 use std::path::PathBuf;
 use std::process::Command;

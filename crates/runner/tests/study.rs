@@ -1,5 +1,7 @@
 //! Studies of a scenario that plays figures instead of loads, so that nothing here takes time.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use analysis::Outcome;
 use host::Roots;
 use model::record::Progress;

@@ -238,6 +238,12 @@ impl Mapper {
     }
 }
 
+impl Default for Work {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Work {
     /// Nothing known yet, in memory that is there already.
     pub fn new() -> Self {
