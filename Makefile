@@ -31,7 +31,9 @@ build: needs
 needs:
 	@scripts/need gcc libc6-dev
 
+# strace delays a system call in one of the tests; gcc and make are there already.
 test: needs
+	@scripts/need strace
 	$(CARGO) test --locked --workspace
 
 lint: lint-needs

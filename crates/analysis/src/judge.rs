@@ -51,15 +51,6 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> O
     Outcome { state, test: test(plan, &evidence), because, limits }
 }
 
-/// Whether the study may stop: a verdict stands, and so many blocks ran as were asked for.
-///
-/// A disturbed machine does not end it, since a disturbance may pass.
-pub fn settled(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> bool {
-    let outcome = decide(plan, trials, arms, cpus);
-    matches!(outcome.state, State::Affected | State::NotAffected)
-        && outcome.test.blocks >= plan.min_blocks
-}
-
 fn state(plan: &Plan, trials: &[Trial], study: &Study, evidence: &Evidence) -> State {
     match evidence.state(threshold(plan)) {
         State::NotAffected if !hung(trials, study).is_empty() => State::Inconclusive,

@@ -1,7 +1,6 @@
 //! Statistics and judging: pure functions from trials to estimates and a verdict.
 //!
-//! [`arms::estimate_arms`] says what each arm did, [`judge::decide`] what follows from it, and
-//! [`judge::settled`] whether more blocks are needed. The methods stand in modules of their own,
+//! [`arms::estimate_arms`] says what each arm did, [`judge::decide`] what follows from it. The methods stand in modules of their own,
 //! each with its paper; `docs/statistics.md` explains them to people who run studies.
 
 pub mod arms;
@@ -23,5 +22,5 @@ pub mod trust;
 mod words;
 
 pub use arms::estimate_arms;
-pub use judge::{Outcome, decide, settled};
+pub use judge::{Outcome, decide};
 pub use reading::Reading;

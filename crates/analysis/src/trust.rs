@@ -80,14 +80,17 @@ fn control_doubt(plan: &Plan, arms: &[ArmResult]) -> Option<String> {
 }
 
 fn steal_doubt(trials: &[Trial], cpus: u32) -> Option<String> {
-    let known = || trials.iter().filter_map(|t| Some((t.surroundings.steal_ms?, t.took_ms)));
+    // Steal is read over the window alone.
+    let window = |trial: &Trial| trial.observation.window_ms;
+    let known = || trials.iter().filter_map(|t| Some((t.surroundings.steal_ms?, window(t))));
     let stolen: f64 = known().map(|(stolen, _)| stolen).sum();
-    let time: f64 = known().map(|(_, took)| took * f64::from(cpus)).sum();
+    let time: f64 = known().map(|(_, window)| window * f64::from(cpus)).sum();
     (time > 0.0 && stolen / time > MOST_STEAL).then(|| {
         format!(
             "the hypervisor took {} of the CPU time during the trials and the most that can be \
              judged on is {}; run on a machine with CPUs of its own, or at a quieter time",
-            percent(stolen / time),
+            // No more than all of it can be gone, whatever a record says.
+            percent((stolen / time).min(1.0)),
             percent(MOST_STEAL)
         )
     })

@@ -10,7 +10,7 @@ use model::record::Plan;
 use model::{ArmResult, Measure, Role, State, Trial, Unit};
 use proptest::prelude::*;
 use tailback_analysis::evidence::Evidence;
-use tailback_analysis::{Outcome, decide, estimate_arms, settled};
+use tailback_analysis::{Outcome, decide, estimate_arms};
 
 const CPUS: u32 = 2;
 
@@ -56,7 +56,6 @@ fn a_stall_is_affected_after_five_blocks_and_the_arm_is_named() {
         "{outcome:?}"
     );
     assert_eq!(outcome.limits, Vec::<String>::new());
-    assert!(settled(&plan, &trials, &arms, CPUS));
 }
 
 #[test]
@@ -162,8 +161,8 @@ fn steal_is_held_against_the_time_of_all_cpus() {
     let plan = three_arms();
     let mut trials = blocks(6, 0.0, 700.0, 0.0);
     for trial in &mut trials {
-        // 6.25% of the 640 ms that two CPUs have.
-        trial.surroundings.steal_ms = Some(40.0);
+        // 6.25% of the 600 ms that two CPUs have in a window.
+        trial.surroundings.steal_ms = Some(37.5);
     }
     let arms = estimate_arms(&plan, &trials);
     let outcome = decide(&plan, &trials, &arms, 2);
@@ -201,20 +200,6 @@ fn a_late_timer_in_the_median_trial_of_an_arm_is_untrustworthy() {
     let mut trials = blocks(5, 0.0, 700.0, 0.0);
     set(&mut trials, 5);
     assert_eq!(judge(&plan, &trials).1.state, State::Affected, "the loss is a sixteenth of it");
-}
-
-#[test]
-fn a_study_stops_only_after_the_least_number_of_blocks() {
-    let mut plan = three_arms();
-    plan.min_blocks = 6;
-    for (control, blocks_run, stops) in [(0.0, 5, false), (0.0, 6, true), (60.0, 5, false)] {
-        let trials = blocks(blocks_run, control, 700.0, 0.0);
-        let arms = estimate_arms(&plan, &trials);
-        assert_eq!(settled(&plan, &trials, &arms, CPUS), stops, "{control} {blocks_run}");
-    }
-    // A disturbance may pass, so a disturbed study goes on.
-    let trials = blocks(6, 60.0, 700.0, 0.0);
-    assert!(!settled(&plan, &trials, &estimate_arms(&plan, &trials), CPUS));
 }
 
 #[test]

@@ -136,26 +136,27 @@ fn judge() -> Command {
         .after_help(EXIT_CODES)
 }
 
+/// The originals parse their own options, so that `--help` behind a name is the program's own.
 fn compat() -> Command {
-    Command::new("compat")
-        .about("The original test programs, with their options and their output")
-        .after_help(crate::compat::HELP)
-        .arg_required_else_help(true)
-        .arg(
-            Arg::new("name")
-                .value_name("NAME")
-                .required(true)
-                .value_parser(crate::compat::NAMES.to_vec())
-                .help("The program"),
-        )
-        .arg(
+    let program = |(name, about): &(&'static str, &'static str)| {
+        Command::new(*name).about(*about).disable_help_flag(true).arg(
             Arg::new("args")
                 .value_name("ARGS")
                 .num_args(0..)
                 .trailing_var_arg(true)
                 .allow_hyphen_values(true)
-                .help("Its own options"),
+                .help("Its own options; --help prints them"),
         )
+    };
+    Command::new("compat")
+        .about("The original test programs, with their options and their output")
+        .after_help(crate::compat::HELP)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand_value_name("NAME")
+        .subcommand_help_heading("Programs")
+        .disable_help_subcommand(true)
+        .subcommands(crate::compat::PROGRAMS.iter().map(program))
 }
 
 fn completions() -> Command {
@@ -193,7 +194,9 @@ fn seed() -> Arg {
     Arg::new("seed")
         .long("seed")
         .value_name("S")
-        .value_parser(value_parser!(u64))
+        .value_parser(|text: &str| {
+            text.parse::<u64>().map_err(|_| "it is not a whole number below 2^64".to_owned())
+        })
         .help("Seed of every random choice [default: drawn, and printed]")
 }
 

@@ -10,19 +10,32 @@ use std::path::{Path, PathBuf};
 /// folder for temporary files.
 ///
 /// # Errors
-/// If the folder cannot be made or written.
+/// If the file that was asked for cannot be written, or would be lost.
 pub fn path(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failure> {
-    match asked {
-        Some(path) => writable(path).map(|()| path.clone()),
-        None => {
-            let path = state_folder().join(file_name(scenario));
-            writable(&path).map(|()| path)
-        }
+    if let Some(path) = asked {
+        writable(path).map_err(|why| {
+            Failure::usage(format!(
+                "--record {}: {why}; name a file that can be written",
+                path.display()
+            ))
+        })?;
+        return Ok(path.clone());
     }
+    let places = refuge(scenario);
+    let free = places.iter().find(|place| writable(place).is_ok());
+    free.cloned().ok_or_else(|| {
+        Failure::usage(format!(
+            "no place for the record: neither {} nor {} can be written; set XDG_STATE_HOME or TMPDIR",
+            places[0].display(),
+            places[1].display()
+        ))
+    })
 }
 
-/// Another place for a record that could not be kept where it should have been.
+/// The places for a record where nobody names one, or where the one named fails.
 pub fn refuge(scenario: &str) -> [PathBuf; 2] {
+    // Where it cannot be made, saving there fails and the next place is tried.
+    let _ = std::fs::create_dir_all(state_folder());
     [state_folder().join(file_name(scenario)), std::env::temp_dir().join(file_name(scenario))]
 }
 
@@ -41,21 +54,28 @@ fn state_folder() -> PathBuf {
 }
 
 /// Finds out before anything is measured whether a record can be kept there.
-fn writable(path: &Path) -> Result<(), Failure> {
-    let refuse = |why: &dyn std::fmt::Display| {
-        Failure::usage(format!(
-            "record {}: {why}; name a file that can be written with --record",
-            path.display()
-        ))
-    };
-    if path.is_dir() {
-        return Err(refuse(&"a folder stands there"));
+fn writable(path: &Path) -> Result<(), String> {
+    let words = |error: std::io::Error| error.to_string();
+    let target = runner::target(path).map_err(words)?;
+    if target.exists() && !is_record(&target) {
+        return Err("there is a file that is no record of tailback, and it stays".to_owned());
     }
-    let folder = match path.parent() {
+    let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    std::fs::create_dir_all(folder).map_err(|error| refuse(&error))?;
+    std::fs::create_dir_all(folder).map_err(words)?;
     let flags = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-    rustix::fs::access(folder, flags).map_err(|error| refuse(&std::io::Error::from(error)))
+    rustix::fs::access(folder, flags).map_err(|error| words(error.into()))?;
+    runner::sweep(folder);
+    Ok(())
+}
+
+/// Whether a file is empty or begins as a record does.
+fn is_record(path: &Path) -> bool {
+    use std::io::Read;
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(200).read_to_end(&mut start));
+    read.is_ok()
+        && (start.is_empty() || String::from_utf8_lossy(&start).contains("\"tailback/record/"))
 }

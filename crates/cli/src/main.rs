@@ -19,10 +19,15 @@ fn main() -> ExitCode {
         Err(error) => {
             // clap's own words go to the right stream; a closed stream is nobody's loss.
             let _ = error.print();
+            if error.kind() == clap::error::ErrorKind::InvalidSubcommand {
+                output::note("Scenarios and what they need: tailback list");
+            }
             u8::try_from(error.exit_code()).unwrap_or(exit::USAGE)
         }
     };
-    ExitCode::from(code)
+    // A verdict that nobody could be told is no success.
+    let unsaid = output::failed() && code < exit::USAGE;
+    ExitCode::from(if unsaid { exit::NEED } else { code })
 }
 
 fn tell(failure: &Failure) -> u8 {

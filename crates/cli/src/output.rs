@@ -1,15 +1,32 @@
 //! Standard output and error: colours where they are wanted, no panic where nobody reads.
 
 use report::Look;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Longest line of text, in columns.
 const WIDEST: usize = 100;
 
+/// Whether something could not be written to standard output.
+static FAILED: AtomicBool = AtomicBool::new(false);
+
 /// Writes to standard output; colours are dropped unless it is a terminal that wants them.
 pub fn print(text: &str) {
-    // A reader that has gone away, as `head` does, needs nothing more.
-    let _ = anstream::stdout().write_all(text.as_bytes());
+    let mut out = anstream::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => {}
+        // A reader that has gone away, as `head` does, needs nothing more.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        Err(error) => {
+            complain(&format!("standard output: {error}; free some room or write elsewhere"));
+            FAILED.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether something that should stand on standard output does not.
+pub fn failed() -> bool {
+    FAILED.load(Ordering::Relaxed)
 }
 
 /// Writes a line to standard error.
@@ -17,8 +34,10 @@ pub fn note(line: &str) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }
 
-/// Writes a line about something wrong to standard error.
+/// Writes a line about something wrong to standard error. It may quote a file or a record of
+/// anybody, so control characters are dropped.
 pub fn complain(line: &str) {
+    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     note(&format!("tailback: {line}"));
 }
 

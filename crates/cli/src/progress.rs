@@ -2,7 +2,7 @@
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
-use model::Observation;
+use model::{Meta, Observation};
 use runner::{Event, Listener};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -11,6 +11,8 @@ use std::time::Duration;
 pub struct Progress {
     bar: Option<ProgressBar>,
     judged: String,
+    unit: &'static str,
+    verdict: Option<model::State>,
     min_blocks: u32,
     arms: usize,
     place: String,
@@ -20,12 +22,16 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For a study judged by this measure.
-    pub fn new(judged: &str) -> Self {
+    /// For a study of this scenario.
+    pub fn new(meta: &Meta) -> Self {
+        let judged = meta.judging.measure.as_ref();
+        let unit = meta.measures.iter().find(|measure| measure.name == judged);
         let bar = std::io::stderr().is_terminal().then(new_bar);
         Progress {
             bar,
             judged: judged.to_owned(),
+            unit: unit.map_or("", |measure| measure.unit.symbol()),
+            verdict: None,
             min_blocks: 0,
             arms: 0,
             place: String::new(),
@@ -74,8 +80,9 @@ impl Progress {
 
     fn show(&self) {
         if let Some(bar) = &self.bar {
-            let worst = self.worst.as_secs_f64() * 1e3;
-            bar.set_message(format!("{}; worst stall so far {worst:.1} ms", self.place));
+            let worst = model::estimate::number(self.worst.as_secs_f64() * 1e3);
+            let verdict = self.verdict.map_or(String::new(), |state| format!("; so far {state}"));
+            bar.set_message(format!("{}; worst so far {worst} ms{verdict}", self.place));
         }
     }
 
@@ -90,10 +97,11 @@ impl Progress {
     }
 
     fn block_end(&mut self, blocks: u32, state: model::State) {
+        self.verdict = Some(state);
         if self.bar.is_none() {
             self.figures.sort();
-            let (judged, figures) = (&self.judged, self.figures.join(", "));
-            output::note(&format!("block {blocks}: {judged}: {figures}; so far {state}"));
+            let (judged, unit, figures) = (&self.judged, self.unit, self.figures.join(", "));
+            output::note(&format!("block {blocks}: {judged} in {unit}: {figures}; so far {state}"));
         }
         self.figures.clear();
     }

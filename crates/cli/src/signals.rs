@@ -1,6 +1,9 @@
-//! SIGINT, SIGTERM and SIGHUP end a study in order: children first, then the record.
+//! SIGINT, SIGTERM and SIGHUP end a study in order: children first, then the record. A second one
+//! ends it at once; the kernel ends the children.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use crate::exit::INTERRUPTED;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,19 +12,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    /// Begins to notice.
+    /// Begins to notice. A signal that is ignored, as under nohup, stays ignored.
     pub fn watch() -> Self {
-        let flag = Arc::new(AtomicBool::new(false));
+        let noticed = Arc::new(AtomicBool::new(false));
+        let ignored = ignored_signals();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // Where a handler cannot be had, the signal ends the program at once, and the kernel
-            // its children.
-            let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
+            if ignored >> (signal - 1) & 1 == 1 {
+                continue;
+            }
+            // Where a handler cannot be had, the signal ends the program at once. The first
+            // handler acts from the second signal on, since the other sets the flag after it.
+            let code = i32::from(INTERRUPTED);
+            let _ = flag::register_conditional_shutdown(signal, code, Arc::clone(&noticed));
+            let _ = flag::register(signal, Arc::clone(&noticed));
         }
-        Interruption(flag)
+        // A parent that ignored this would have the kernel reap our children before we can.
+        let _ = flag::register(SIGCHLD, Arc::default());
+        Interruption(noticed)
     }
 
     /// Whether somebody does.
     pub fn noticed(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// The signals that this process was started to ignore, bit 0 for signal 1; none where /proc does
+/// not tell.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-analysis", &["model"]),
     ("tailback-host", &["model"]),
     ("tailback-load", &[]),
+    ("tailback-sim", &["model"]),
     ("tailback-model", &[]),
 ];
 

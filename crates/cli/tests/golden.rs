@@ -50,8 +50,11 @@ fn a_record_of_a_machine_that_is_not_affected() {
 #[test]
 fn judging_a_judged_record_changes_nothing() {
     for (name, code) in [("mmap-lock.record.json", 1), ("mmap-lock.quiet.record.json", 0)] {
-        let before = std::fs::read_to_string(golden(name)).unwrap();
         let after = printed(&["judge", "--json", &golden(name)], code);
+        if std::env::var_os("TAILBACK_GOLDEN").is_some() {
+            std::fs::write(golden(name), &after).unwrap();
+        }
+        let before = std::fs::read_to_string(golden(name)).unwrap();
         assert!(
             before == after,
             "{name}: the record holds another verdict than its trials bear out"

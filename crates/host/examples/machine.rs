@@ -10,7 +10,6 @@ fn main() -> Result<(), host::HostError> {
     println!("memory available: {:?}", limits::memory_available(&roots));
     println!("max map count: {:?}", limits::max_map_count(&roots));
     println!("pid max: {:?}", limits::pid_max(&roots));
-    println!("smaps: {}", limits::proc_file_exists(&roots, None, "smaps"));
     println!("may sink to nice -20: {}", limits::can_renice_to(-20));
 
     let allowed = affinity::allowed_cpus()?;

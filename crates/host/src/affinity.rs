@@ -26,14 +26,6 @@ pub fn allowed_cpus() -> Result<Vec<u32>, HostError> {
     }
 }
 
-/// Whether the calling thread may use this CPU.
-///
-/// # Errors
-/// If the affinity mask cannot be read.
-pub fn is_allowed(cpu: u32) -> Result<bool, HostError> {
-    Ok(allowed_cpus()?.contains(&cpu))
-}
-
 /// Binds the calling thread to one CPU; threads and children that it starts later inherit that.
 ///
 /// # Errors
@@ -65,8 +57,6 @@ mod tests {
         let cpus = allowed_cpus().unwrap();
         assert!(!cpus.is_empty());
         assert_eq!(allowed_in_status(&Roots::real()).unwrap(), cpus);
-        assert!(is_allowed(cpus[0]).unwrap());
-        assert!(!is_allowed(u32::MAX).unwrap());
     }
 
     #[test]

@@ -5,7 +5,6 @@ use crate::roots::{self, Roots};
 use crate::text;
 use rustix::process::{Resource, getpriority_process, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
-use std::path::{Component, Path};
 
 /// What `/proc/self/ns/user` links to in the first user namespace; the kernel fixes its number.
 const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
@@ -26,16 +25,6 @@ pub fn max_map_count(roots: &Roots) -> Option<u64> {
 /// The number that process ids stay below (`kernel.pid_max`).
 pub fn pid_max(roots: &Roots) -> Option<u64> {
     text::number_in(&roots.proc.join("sys/kernel/pid_max"))
-}
-
-/// Whether a process has a file of this name below `/proc/PID`; without a pid, this process.
-///
-/// A name that leads out of there is a file of no process.
-pub fn proc_file_exists(roots: &Roots, pid: Option<u32>, name: &str) -> bool {
-    let name = Path::new(name);
-    let inside = name.components().all(|component| matches!(component, Component::Normal(_)));
-    let process = pid.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
-    inside && roots.proc.join(process).join(name).is_file()
 }
 
 /// Whether this process may set its niceness to `nice`, which is cut to -20..=19.
@@ -101,18 +90,6 @@ mod tests {
         ]);
         assert_eq!(max_map_count(&roots), Some(65530));
         assert_eq!(pid_max(&roots), None);
-    }
-
-    #[test]
-    fn a_file_of_a_process_stays_below_it() {
-        let files = [("proc/self/smaps", ""), ("proc/7/net/dev", ""), ("proc/uptime", "")];
-        let (_dir, roots) = tree(&files);
-        assert!(proc_file_exists(&roots, None, "smaps"));
-        assert!(proc_file_exists(&roots, Some(7), "net/dev"));
-        for name in ["net", "maps", "../uptime", "/etc/passwd", ""] {
-            assert!(!proc_file_exists(&roots, Some(7), name), "{name}");
-        }
-        assert!(proc_file_exists(&Roots::real(), Some(std::process::id()), "maps"));
     }
 
     #[test]

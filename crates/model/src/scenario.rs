@@ -1,5 +1,6 @@
 //! What a scenario says of itself: data that flags, help, docs and the judge read.
 
+use crate::arm::Settings;
 use crate::knob::Knob;
 use crate::measure::Unit;
 use serde::{Deserialize, Serialize};
@@ -15,8 +16,8 @@ pub struct Meta {
     pub about: &'static str,
     /// Who should care, as an end to "matters to ...".
     pub who: &'static str,
-    /// What may mend or avoid the stall, most useful first, with the run that measures it here.
-    pub mends: &'static [&'static str],
+    /// What may mend or avoid the stall, most useful first.
+    pub mends: &'static [Mend],
     /// What it needs of the machine.
     pub needs: Needs,
     /// Its parameters.
@@ -25,6 +26,15 @@ pub struct Meta {
     pub measures: &'static [MeasureMeta],
     /// How its trials are judged.
     pub judging: Judging,
+}
+
+/// What may mend a stall, and the knobs that measure whether it does.
+#[derive(Debug, Clone, Copy)]
+pub struct Mend {
+    /// What to do, and why it may help.
+    pub what: &'static str,
+    /// The knobs of the run that measures it, by name and value.
+    pub knobs: &'static [(&'static str, &'static str)],
 }
 
 /// What a scenario needs of the machine.
@@ -68,6 +78,21 @@ pub struct Judging {
 }
 
 impl Meta {
+    /// The command that runs this scenario with these settings: what differs from the defaults.
+    pub fn command(&self, settings: &Settings) -> String {
+        let defaults = Settings::defaults(self.knobs, false);
+        let mut words = format!("tailback run {}", self.id);
+        for knob in self.knobs {
+            match settings.0.get(knob.name) {
+                Some(value) if defaults.0.get(knob.name) != Some(value) => {
+                    words.push_str(&format!(" --{} {value}", knob.name));
+                }
+                _ => {}
+            }
+        }
+        words
+    }
+
     /// The knob of that name.
     pub fn knob(&self, name: &str) -> Option<&'static Knob> {
         self.knobs.iter().find(|knob| knob.name == name)

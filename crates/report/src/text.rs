@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, presets};
 use model::scenario::MeasureMeta;
 use model::{ArmResult, Machine, Meta, Record, State, Verdict};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// How the text looks.
@@ -48,19 +49,8 @@ pub fn record(record: &Record, meta: Option<&Meta>, look: Look) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}: {}", record.scenario, look.state(record.verdict.state));
     paragraph(&mut text, look, &record.verdict.headline);
-    if !record.arms.is_empty() {
-        let columns: Vec<&MeasureMeta> =
-            meta.map_or(&[][..], |meta| meta.measures).iter().filter(|m| m.column).collect();
-        let _ = write!(text, "\n{}\n", table(&record.arms, &columns));
-        let confidence = record.plan.judging.confidence * 100.0;
-        paragraph(
-            &mut text,
-            look,
-            &format!(
-                "Medians over trials with {confidence:.0}% intervals; on {}.",
-                host(&record.host)
-            ),
-        );
+    if !record.trials.is_empty() {
+        figures(&mut text, record, meta, look);
     }
     grounds(&mut text, look, &record.verdict);
     if let (Some(meta), State::Affected) = (meta, record.verdict.state) {
@@ -68,6 +58,27 @@ pub fn record(record: &Record, meta: Option<&Meta>, look: Look) -> String {
     }
     next(&mut text, look, &record.verdict);
     text
+}
+
+/// The table of estimates, what its figures are, and where they are from.
+fn figures(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
+    let columns: Vec<&MeasureMeta> =
+        meta.map_or(&[][..], |meta| meta.measures).iter().filter(|m| m.column).collect();
+    let _ = write!(text, "\n{}\n", table(&record.arms, &columns));
+    let confidence = record.plan.judging.confidence * 100.0;
+    let bounded = |arm: &ArmResult| {
+        columns.iter().all(|m| arm.measures.get(m.name).is_none_or(|e| e.low.is_some()))
+    };
+    let intervals = match record.arms.iter().all(bounded) {
+        true => format!("medians over trials with {confidence:.0}% intervals"),
+        false => format!("medians over trials, too few for {confidence:.0}% intervals"),
+    };
+    paragraph(text, look, &format!("Figures are {intervals}; on {}.", host(&record.host)));
+    let notes: BTreeSet<&String> =
+        record.trials.iter().flat_map(|trial| &trial.observation.notes).collect();
+    for note in notes {
+        paragraph(text, look, note);
+    }
 }
 
 fn paragraph(text: &mut String, look: Look, sentence: &str) {
@@ -158,9 +169,13 @@ fn heading(measure: &MeasureMeta) -> String {
 }
 
 fn cell(arm: &ArmResult, measure: &str) -> String {
-    arm.measures
-        .get(measure)
-        .map_or_else(|| "-".to_owned(), |e| format!("{} {}", e.figure(), e.interval()))
+    arm.measures.get(measure).map_or_else(
+        || "-".to_owned(),
+        |e| match e.low {
+            Some(_) => format!("{} {}", e.figure(), e.interval()),
+            None => e.figure(),
+        },
+    )
 }
 
 fn bare() -> Table {

@@ -2,7 +2,7 @@
 
 use crate::events::{Event, Listener};
 use crate::order::{order_of_block, seed_of_trial};
-use crate::save::save;
+use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Machine, Record, State, Trial, Verdict};
 use scenarios::{Context, Launcher, Scenario, ScenarioError, Seen, Site, Tick};
@@ -140,26 +140,29 @@ impl Study<'_> {
     }
 
     fn conclude(&self, record: &mut Record, end: &End) {
+        // What was measured is judged first, so that a break says what it interrupted.
+        scenarios::judge(record);
+        let measured = (!record.trials.is_empty()).then(|| record.verdict.clone());
         record.progress = match end {
             End::Complete => Progress::Complete,
             End::Interrupted => Progress::Interrupted,
             End::Unusable(_) | End::Missing(_) | End::Broken(_) => Progress::Broken,
         };
-        match end {
-            End::Complete | End::Interrupted => {}
-            End::Missing(why) => record.verdict = stopped(State::Skipped, "A need is missing", why),
+        record.verdict = match end {
+            End::Complete | End::Interrupted => {
+                scenarios::judge(record);
+                return;
+            }
+            End::Missing(why) => broken(State::Skipped, "A need is missing", why, measured),
             End::Unusable(why) => {
-                record.verdict = stopped(State::Skipped, "A setting cannot be used here", why);
+                broken(State::Skipped, "A setting cannot be used here", why, measured)
             }
-            End::Broken(why) => {
-                record.verdict = stopped(State::Untrustworthy, "A trial broke", why);
-            }
-        }
-        scenarios::judge(record);
+            End::Broken(why) => broken(State::Untrustworthy, "A trial broke", why, measured),
+        };
     }
 
     fn keep(&self, record: &Record, listener: &mut dyn Listener) {
-        let Some(path) = self.keep else { return };
+        let Some(path) = self.keep.filter(|path| !would_lose(record, path)) else { return };
         if let Err(error) = save(record, path) {
             listener.hear(Event::NotSaved { path, why: &error.source.to_string() });
         }
@@ -208,11 +211,24 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
     }
 }
 
+/// The verdict of a study that did not come to its end, with what its trials said until then.
+fn broken(state: State, headline: &str, why: &str, measured: Option<Verdict>) -> Verdict {
+    let Some(measured) = measured else { return stopped(state, headline, why) };
+    let mut verdict = stopped(State::Untrustworthy, headline, why);
+    let blocks = measured.test.map_or(0, |test| test.blocks);
+    verdict.because = vec![format!(
+        "The {blocks} whole blocks before would have made it {}. {}",
+        measured.state, measured.headline
+    )];
+    verdict.next = vec!["run it again once nothing interferes".to_owned()];
+    verdict
+}
+
 fn stopped(state: State, headline: &str, why: &str) -> Verdict {
     Verdict {
         state,
         kind: None,
-        headline: format!("{headline}: {why}."),
+        headline: format!("{headline}: {}.", why.trim_end_matches('.')),
         because: Vec::new(),
         next: Vec::new(),
         test: None,

@@ -162,9 +162,21 @@ fn a_trial_that_breaks_ends_the_study_and_keeps_the_others() {
     assert!(matches!(end, End::Broken(why) if why == "the mapper was killed"));
     assert_eq!((record.verdict.state, record.trials.len()), (State::Untrustworthy, 7));
     assert!(record.verdict.headline.contains("the mapper was killed"));
+    assert!(record.verdict.because[0].contains("3 whole blocks"), "{:?}", record.verdict);
     let mut again = record.clone();
     scenarios::judge(&mut again);
     assert_eq!(again, record, "judging again must not forget what broke");
+}
+
+#[test]
+fn an_old_record_is_not_replaced_by_one_without_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    std::fs::write(&path, "old").unwrap();
+    let (record, _) =
+        run(plan(24, true), Some(&path), |event| matches!(event, Event::Begin { .. }));
+    assert!(record.trials.is_empty());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
 }
 
 #[test]

@@ -16,15 +16,11 @@ pub fn judge(record: &mut Record) -> bool {
     if matches!(record.progress, Progress::NotRun | Progress::Broken) {
         return true;
     }
-    let outcome = outcome(scenario, record);
+    let (plan, trials) = (&record.plan, &record.trials);
+    let mut outcome = analysis::decide(plan, trials, &record.arms, cpus(record));
+    scenario.review(plan, trials, &mut record.arms, &mut outcome);
     record.verdict = verdict(scenario, record, outcome);
     true
-}
-
-fn outcome(scenario: &dyn Scenario, record: &Record) -> Outcome {
-    let (plan, trials) = (&record.plan, &record.trials);
-    let outcome = analysis::decide(plan, trials, &record.arms, cpus(record));
-    scenario.review(plan, trials, outcome)
 }
 
 /// Whether a judged study may stop: it has seen the least number of blocks, and its verdict stands.

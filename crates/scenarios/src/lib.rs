@@ -50,10 +50,10 @@ pub trait Scenario: Sync {
     /// If it could not be run or was interrupted; a hang is no error.
     fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError>;
 
-    /// Looks at an outcome with what only this scenario knows: whether the cause was there at all.
-    fn review(&self, plan: &Plan, trials: &[Trial], outcome: Outcome) -> Outcome {
-        let _ = (plan, trials);
-        outcome
+    /// Corrects an outcome by what only this scenario knows, as whether the cause was there at all,
+    /// and adds what its figures need to be understood.
+    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+        let _ = (plan, trials, arms, outcome);
     }
 
     /// Puts an outcome into words.
@@ -146,6 +146,13 @@ impl From<load::LoadError> for ScenarioError {
             FailureKind::Permission => ScenarioError::Missing(Missing {
                 what: error.to_string(),
                 grant: "run as root".to_owned(),
+            }),
+            FailureKind::Limit => ScenarioError::Missing(Missing {
+                what: error.to_string(),
+                grant:
+                    "raise the limit that is in the way (ulimit -u, pids.max, memory), or put a \
+                        smaller load on"
+                        .to_owned(),
             }),
             FailureKind::System => ScenarioError::Broken(error.to_string()),
         }

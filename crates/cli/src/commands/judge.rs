@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The largest record that is read, in bytes; a study of thousands of trials is far smaller.
-const MOST: u64 = 1 << 30;
+const MOST: u64 = 256 << 20;
 
 /// Judges a record again; the exit code of its verdict.
 pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
@@ -28,7 +28,9 @@ pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
 
 fn read(path: &Path) -> Result<(Record, &'static Meta), Failure> {
     let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
-    let text = read_text(path).map_err(|error| refuse(&error))?;
+    let text = read_text(path).map_err(|error| {
+        refuse(&format!("{error}; name a record, as the last line of a run names it"))
+    })?;
     let record = Record::from_json(&text).map_err(|error| refuse(&error))?;
     let scenario = scenarios::find(&record.scenario).ok_or_else(|| {
         refuse(&format!(

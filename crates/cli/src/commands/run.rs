@@ -74,7 +74,9 @@ impl Done {
             End::Missing(why) => Err(Failure::need(why.clone())),
             End::Broken(why) => Err(Failure::broken(why.clone())),
             End::Interrupted => Ok(exit::INTERRUPTED),
-            End::Complete if !matches!(self.kept, Some(Kept::There(_))) => Ok(exit::NEED),
+            End::Complete if matches!(self.kept, Some(Kept::Elsewhere(..) | Kept::Lost(_))) => {
+                Ok(exit::NEED)
+            }
             End::Complete => Ok(self.record.verdict.state.exit_code()),
         }
     }
@@ -108,7 +110,7 @@ pub fn study(
         time: wish.time,
         site,
         launcher: Launcher::default(),
-        argv: std::env::args().collect(),
+        argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),
         interrupted: &interrupted,
     };
@@ -116,15 +118,19 @@ pub fn study(
         let why = format!("{}; {}", missing.what, missing.grant);
         return Ok(Done { record: study.not_run(&missing), end: End::Missing(why), kept: None });
     }
-    let mut progress = Progress::new(&meta.judging.measure);
+    let mut progress = Progress::new(meta);
     let (record, end) = study.run(&mut progress);
     progress.finish();
-    let kept = Some(kept(&record, &path));
+    let kept = kept(&record, &path);
     Ok(Done { record, end, kept })
 }
 
 /// Makes sure that the record is somewhere.
-fn kept(record: &Record, path: &Path) -> Kept {
+fn kept(record: &Record, path: &Path) -> Option<Kept> {
+    (!runner::would_lose(record, path)).then(|| save_somewhere(record, path))
+}
+
+fn save_somewhere(record: &Record, path: &Path) -> Kept {
     let Err(error) = runner::save(record, path) else {
         return Kept::There(path.to_owned());
     };

@@ -109,7 +109,7 @@ fn parse(args: &[String]) -> Result<Option<Wanted>, Failure> {
 fn failed(failure: load::protocol::Failure) -> Failure {
     match failure.kind {
         FailureKind::Unusable => Failure::usage(failure.what),
-        FailureKind::Permission => Failure::need(failure.what),
+        FailureKind::Permission | FailureKind::Limit => Failure::need(failure.what),
         FailureKind::System => Failure::broken(failure.what),
     }
 }

@@ -49,9 +49,13 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     let machine = host::machine(&Roots::real());
     let Some(wanted) = parse(args)? else { return Ok(0) };
     enough_cpus(&machine)?;
-    let rows = measure(&wanted, &machine)?;
-    output::print(&table(&wanted, &rows));
-    Ok(0)
+    let mut rows: Vec<Row> = BUSY.map(|busy| Row { busy, ..Row::default() }).into();
+    let done = measure(&wanted, &machine, &mut rows);
+    // What was measured before an interruption is printed all the same.
+    if rows.iter().any(|row| !row.max.is_empty()) {
+        output::print(&table(&wanted, &rows));
+    }
+    done.map(|()| 0)
 }
 
 fn parse(args: &[String]) -> Result<Option<Wanted>, Failure> {
@@ -77,40 +81,43 @@ fn parse(args: &[String]) -> Result<Option<Wanted>, Failure> {
     }))
 }
 
-fn measure(wanted: &Wanted, machine: &Machine) -> Result<Vec<Row>, Failure> {
-    let mut rows: Vec<Row> = BUSY.map(|busy| Row { busy, ..Row::default() }).into();
+fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), Failure> {
     let interruption = Interruption::watch();
     // Nothing is run before all CPUs are known to be usable.
     let script = wanted.setting.script(machine, 0)?;
     let _pinned = pinned(&script)?;
     let bar = ProgressBar::new(wanted.nsamples * BUSY.len() as u64);
     for _ in 0..wanted.nsamples {
-        for row in &mut rows {
+        for row in rows.iter_mut() {
             bar.set_message(format!("{} busy", row.busy));
             let setting = Setting { nbusytasks: row.busy, ..wanted.setting.clone() };
             let script = setting.script(machine, rand::random())?;
             let interrupted = || interruption.noticed();
             let played = play(&script, &Launcher::default(), &interrupted, &mut |_| {})?;
-            row.add(&played)?;
+            row.add(&played);
             bar.inc(1);
         }
     }
     bar.finish_and_clear();
-    Ok(rows)
+    Ok(())
 }
 
 impl Row {
-    fn add(&mut self, played: &Played) -> Result<(), Failure> {
-        let report = played.report.as_ref().ok_or_else(|| {
-            Failure::broken(format!(
-                "mapper (pid {}) did not come back without its load",
-                played.pid
-            ))
-        })?;
-        self.max.push(report.worst_ns as f64 / 1e6);
-        self.average.push(average_ms(report));
-        self.hangs += u32::from(played.hang);
-        Ok(())
+    fn add(&mut self, played: &Played) {
+        let (worst_ns, average) = match &played.report {
+            Some(report) => (report.worst_ns, average_ms(report)),
+            // A mapper that never came back, even without its load, has its live page only.
+            None => {
+                let picture = played.picture.as_of(played.cut.at_ns);
+                (
+                    picture.worst_ns,
+                    picture.stalled_ns as f64 / picture.operations.max(1) as f64 / 1e6,
+                )
+            }
+        };
+        self.max.push(worst_ns as f64 / 1e6);
+        self.average.push(average);
+        self.hangs += u32::from(played.cut.hang);
     }
 }
 

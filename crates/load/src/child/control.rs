@@ -30,12 +30,21 @@ pub(super) fn say_done() {
 
 /// Waits on standard input for the order to begin.
 pub(super) fn wait_for_order() -> Order {
-    // Read past the library's buffer, which would be allocated here: in a mapper that takes the
-    // lock that is about to be measured.
+    if read_byte().is_some() { Order::Go } else { Order::Stop }
+}
+
+/// The next byte on standard input; none at its end.
+///
+/// Read past the library's buffer, which would be allocated here: in a mapper that takes the lock
+/// that is about to be measured.
+pub(super) fn read_byte() -> Option<u8> {
     let mut byte = [0; 1];
-    match rustix::io::read(rustix::stdio::stdin(), &mut byte) {
-        Ok(1) => Order::Go,
-        _ => Order::Stop,
+    loop {
+        match rustix::io::read(rustix::stdio::stdin(), &mut byte) {
+            Ok(1) => return Some(byte[0]),
+            Err(rustix::io::Errno::INTR) => {}
+            _ => return None,
+        }
     }
 }
 

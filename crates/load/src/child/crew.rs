@@ -8,14 +8,23 @@ use super::control::{self, Order};
 use super::failure;
 use super::slots::{Slot, Slots};
 use crate::protocol::{CrewReport, Failure, FailureKind, Message, Ready, Report};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
+};
+use std::collections::HashSet;
 use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::time::{Duration, Instant};
 
 /// How a worker is made.
 pub(super) struct Crew<'a> {
-    /// What the workers are called: `scanner`.
+    /// What a worker is called: `scanner`.
     pub name: &'a std::ffi::CStr,
+    /// What it works on, for messages: `/proc/12/smaps`.
+    pub object: String,
+    /// After so long the workers are killed, whether or not anybody says so: a tool that was
+    /// stopped must not leave its load running.
+    pub limit: Option<Duration>,
     /// How many.
     pub workers: u32,
     /// Sets one worker up: pins it, renices it.
@@ -36,19 +45,22 @@ pub(super) struct Workers {
 struct WorkerEnds<'a> {
     ready: PipeWriter,
     release: PipeReader,
-    alive: PipeWriter,
+    /// Held open until the worker's end, which the leader sees by it.
+    _alive: PipeWriter,
     leader_ends: (&'a PipeReader, &'a PipeWriter, &'a PipeReader),
 }
 
 /// Says that a crew is ready, waits for the order, and reports what it did.
 pub(super) fn serve(crew: &Crew, report: fn(CrewReport) -> Report) -> Result<(), Failure> {
+    // A name that ps and top show instead of `exe`; nothing depends on it.
+    let _ = rustix::thread::set_name(crew.name);
     let workers = crew.muster()?;
     let ready = Ready { pid: std::process::id(), workers: crew.workers, region: 0 };
     if control::say(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
         workers.dismiss();
         return Ok(());
     }
-    let done = workers.run()?;
+    let done = workers.run(crew)?;
     control::say(&Message::Report(report(done))).map_err(|e| failure("report", e))
 }
 
@@ -64,7 +76,7 @@ impl Crew<'_> {
         let ends = WorkerEnds {
             ready: ready_out,
             release: release_in,
-            alive: alive_out,
+            _alive: alive_out,
             leader_ends: (&ready_in, &release_out, &alive_in),
         };
         let pids = self.fork_all(&slots, &ends)?;
@@ -96,20 +108,15 @@ impl Crew<'_> {
 
     fn cannot_fork(&self, index: usize, error: std::io::Error) -> Failure {
         let name = self.name.to_string_lossy();
-        let what = format!(
-            "{name} {} of {}: {error}; a limit on processes is in the way (ulimit -u, pids.max)",
-            index + 1,
-            self.workers
-        );
-        Failure { kind: FailureKind::System, what }
+        let what = format!("{name} {} of {}: {error}", index + 1, self.workers);
+        Failure { kind: FailureKind::Limit, what }
     }
 
     /// The life of one worker; never returns into the leader's code.
     fn be_worker(&self, slot: &Slot, ends: &WorkerEnds, leader: u32) -> ! {
         let _ = rustix::thread::set_name(self.name);
-        let lived = control::die_with_parent(leader)
-            && close_leader_ends(ends)
-            && self.live_as_worker(slot, ends);
+        close_leader_ends(ends);
+        let lived = control::die_with_parent(leader) && self.live_as_worker(slot, ends);
         // SAFETY: ends this process at once, without the leader's exit handlers.
         unsafe { libc::_exit(i32::from(!lived)) }
     }
@@ -117,6 +124,8 @@ impl Crew<'_> {
     fn live_as_worker(&self, slot: &Slot, ends: &WorkerEnds) -> bool {
         let done = (self.set_up)().and_then(|()| {
             (&ends.ready).write_all(&[1])?;
+            // The leader waits for the end of this pipe where a fellow died before its byte.
+            close(&ends.ready);
             // The release is the end of this pipe: one close wakes all.
             let mut byte = [0];
             if (&ends.release).read(&mut byte)? == 1 {
@@ -151,53 +160,110 @@ impl Crew<'_> {
 }
 
 /// A worker that kept the leader's ends would keep its fellows from seeing the release.
-fn close_leader_ends(ends: &WorkerEnds) -> bool {
-    use std::os::fd::AsRawFd;
+fn close_leader_ends(ends: &WorkerEnds) {
     let (ready, release, alive) = ends.leader_ends;
-    for fd in [ready.as_raw_fd(), release.as_raw_fd(), alive.as_raw_fd(), 0, 1] {
-        // SAFETY: this process's own copies, of which it uses none from here on.
-        unsafe { libc::close(fd) };
-    }
-    // Held open until this worker's end, which the leader sees by it.
-    ends.alive.as_raw_fd() >= 0
+    close(ready);
+    close(release);
+    close(alive);
+    close(&std::io::stdin());
+    close(&std::io::stdout());
+}
+
+/// Closes this process's copy of a descriptor that it does not use from here on; a worker never
+/// returns to code that would close it again.
+fn close(fd: &impl std::os::fd::AsRawFd) {
+    // SAFETY: as said above.
+    unsafe { libc::close(fd.as_raw_fd()) };
 }
 
 impl Workers {
-    /// Releases all workers and waits until they are done or standard input ends.
-    pub fn run(self) -> Result<CrewReport, Failure> {
+    /// Releases all workers and waits until they are done, standard input ends or time is up.
+    fn run(self, crew: &Crew) -> Result<CrewReport, Failure> {
         drop(self.release);
-        let stopped = wait_for_end(&self.alive);
-        if stopped {
-            kill_all(&self.pids);
+        let mut tally = Tally::default();
+        let deadline = crew.limit.map(|limit| Instant::now() + limit);
+        wait_for_end(&self.alive, deadline, &mut |order| match order {
+            b'b' => tally.begin = counts(self.slots.all()),
+            _ => tally.end = Some(counts(self.slots.all())),
+        });
+        // Whoever is dead before the leader kills was killed by somebody else.
+        let dead = look_for_dead(&self.pids);
+        kill_all(&self.pids);
+        let (mut killed, mut signal) = (0, 0);
+        for pid in &self.pids {
+            let ended_by = wait_for(*pid);
+            if dead.contains(pid) && ended_by != 0 {
+                killed += 1;
+                signal = if signal == 0 { ended_by } else { signal };
+            }
         }
-        let signal = reap_all(&self.pids);
-        let mut report = gather(self.slots.all());
-        if !stopped && let Some((killed, signal)) = signal {
-            (report.killed, report.signal) = (killed, signal);
+        if let Some(error) = self.slots.all().iter().find_map(Slot::error) {
+            let name = crew.name.to_string_lossy();
+            return Err(failure(format!("{name} of {}", crew.object), error));
         }
-        match self.slots.all().iter().find_map(Slot::error) {
-            Some(error) if !stopped => Err(failure("a worker", error)),
-            _ => Ok(report),
-        }
+        Ok(CrewReport { killed, signal, ..tally.report(&counts(self.slots.all())) })
     }
 
     /// Ends the workers without having released them.
-    pub fn dismiss(self) {
+    fn dismiss(self) {
         kill_all(&self.pids);
         reap_all(&self.pids);
     }
 }
 
-/// Waits until every worker has ended (false) or standard input has (true).
-fn wait_for_end(alive: &PipeReader) -> bool {
-    let stdin = std::io::stdin();
+/// Rounds and bytes of a worker.
+type Counts = (u64, u64);
+
+fn counts(slots: &[Slot]) -> Vec<Counts> {
+    slots.iter().map(|slot| (slot.rounds(), slot.bytes())).collect()
+}
+
+/// What the workers had done when the window began and when it ended.
+#[derive(Default)]
+struct Tally {
+    begin: Vec<Counts>,
+    end: Option<Vec<Counts>>,
+}
+
+impl Tally {
+    /// What was done in the window; up to now where nobody said that it ended.
+    fn report(&self, now: &[Counts]) -> CrewReport {
+        let end = self.end.as_deref().unwrap_or(now);
+        let begin = self.begin.iter().copied().chain(std::iter::repeat((0, 0)));
+        let done: Vec<Counts> =
+            end.iter().zip(begin).map(|(end, begin)| (end.0 - begin.0, end.1 - begin.1)).collect();
+        let rounds = || done.iter().map(|(rounds, _)| *rounds);
+        CrewReport {
+            workers: u32::try_from(done.len()).unwrap_or(u32::MAX),
+            rounds: rounds().sum(),
+            fewest: rounds().min().unwrap_or(0),
+            most: rounds().max().unwrap_or(0),
+            bytes: done.iter().map(|(_, bytes)| *bytes).sum(),
+            killed: 0,
+            signal: 0,
+        }
+    }
+}
+
+/// Waits until every worker has ended, standard input has, or time is up; hears what is said on
+/// standard input meanwhile.
+fn wait_for_end(alive: &PipeReader, deadline: Option<Instant>, hear: &mut dyn FnMut(u8)) {
+    let stdin = rustix::stdio::stdin();
     loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return;
+        }
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
         let mut fds = [PollFd::new(alive, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
-        match poll(&mut fds, None) {
-            Ok(_) if !fds[0].revents().is_empty() => return false,
-            Ok(_) if !fds[1].revents().is_empty() => return true,
+        match poll(&mut fds, left.as_ref()) {
+            Ok(_) if !fds[0].revents().is_empty() => return,
+            Ok(_) if !fds[1].revents().is_empty() => match control::read_byte() {
+                Some(byte) => hear(byte),
+                None => return,
+            },
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return true,
+            Err(_) => return,
         }
     }
 }
@@ -209,29 +275,41 @@ fn kill_all(pids: &[Pid]) {
     }
 }
 
-/// Reaps every worker; how many a signal ended, and the first such signal.
-fn reap_all(pids: &[Pid]) -> Option<(u32, i32)> {
-    let mut killed = None;
-    for pid in pids {
-        if let Ok(Some((_, status))) = waitpid(Some(*pid), WaitOptions::empty())
-            && let Some(signal) = status.terminating_signal()
-        {
-            let (count, first) = killed.unwrap_or((0, signal));
-            killed = Some((count + 1, first));
-        }
-    }
-    killed
+/// The workers that have ended, not reaped yet, so that their numbers stay their own.
+fn look_for_dead(pids: &[Pid]) -> HashSet<Pid> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let ended = |pid: &Pid| matches!(waitid(WaitId::Pid(*pid), options), Ok(Some(_)));
+    pids.iter().copied().filter(ended).collect()
 }
 
-fn gather(slots: &[Slot]) -> CrewReport {
-    let rounds = slots.iter().map(Slot::rounds);
-    CrewReport {
-        workers: u32::try_from(slots.len()).unwrap_or(u32::MAX),
-        rounds: rounds.clone().sum(),
-        fewest: rounds.clone().min().unwrap_or(0),
-        most: rounds.max().unwrap_or(0),
-        bytes: slots.iter().map(Slot::bytes).sum(),
-        killed: 0,
-        signal: 0,
+/// Reaps a worker; the signal that ended it, or 0.
+fn wait_for(pid: Pid) -> i32 {
+    loop {
+        match waitpid(Some(pid), WaitOptions::empty()) {
+            Ok(Some((_, status))) => return status.terminating_signal().unwrap_or(0),
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(None) | Err(_) => return 0,
+        }
+    }
+}
+
+fn reap_all(pids: &[Pid]) {
+    for pid in pids {
+        wait_for(*pid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_done_in_the_window_counts() {
+        let tally = Tally { begin: vec![(5, 500), (1, 100)], end: Some(vec![(9, 900), (1, 100)]) };
+        let report = tally.report(&[(20, 2000), (20, 2000)]);
+        assert_eq!((report.workers, report.rounds, report.bytes), (2, 4, 400));
+        assert_eq!((report.fewest, report.most), (0, 4));
+        let open = Tally::default().report(&[(3, 30)]);
+        assert_eq!((open.rounds, open.bytes), (3, 30));
     }
 }

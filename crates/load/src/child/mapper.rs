@@ -2,6 +2,7 @@
 
 use super::control::{self, Order};
 use super::failure;
+use super::line::Line;
 use crate::live::{LivePage, STALL_NS};
 use crate::protocol::{Failure, FailureKind, MapperReport, Message, Ready, Report, StallSeen};
 use crate::time::now_ns;
@@ -72,22 +73,17 @@ impl MapperArgs {
 
     /// The command line that makes these options.
     pub fn to_args(&self) -> Vec<String> {
-        let mut args = vec!["mapper".to_owned()];
-        let mut push = |name: &str, value: Option<String>| {
-            if let Some(value) = value {
-                args.extend([format!("--{name}"), value]);
-            }
-        };
-        push("bytes", self.bytes.map(|v| v.to_string()));
-        push("mb", self.mb.map(|v| v.to_string()));
-        push("gb", self.gb.map(|v| v.to_string()));
-        push("duration-ms", Some(self.duration_ms.to_string()));
-        push("pause-us", Some(self.pause_us.to_string()));
-        push("cpu", self.cpu.map(|v| v.to_string()));
-        push("seed", Some(self.seed.to_string()));
-        push("live-fd", self.live_fd.map(|v| v.to_string()));
-        push("parent", self.parent.map(|v| v.to_string()));
-        args
+        let mut line = Line::of("mapper");
+        line.put("bytes", self.bytes);
+        line.put("mb", self.mb);
+        line.put("gb", self.gb);
+        line.put("duration-ms", Some(self.duration_ms));
+        line.put("pause-us", Some(self.pause_us));
+        line.put("cpu", self.cpu);
+        line.put("seed", Some(self.seed));
+        line.put("live-fd", self.live_fd);
+        line.put("parent", self.parent);
+        line.words()
     }
 
     /// Size of the region in bytes, not yet rounded to pages.
@@ -115,6 +111,7 @@ pub struct Work {
     munmap: Histogram<u64>,
     sum_ns: u64,
     stalls: Vec<StallSeen>,
+    last: Option<StallSeen>,
 }
 
 pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
@@ -253,6 +250,7 @@ impl Work {
             munmap: histogram::empty(),
             sum_ns: 0,
             stalls: vec![StallSeen { at_ns: 1, took_ns: 1, map: true }; MOST_STALLS],
+            last: None,
         };
         work.clear();
         work
@@ -263,6 +261,7 @@ impl Work {
         self.munmap.reset();
         self.sum_ns = 0;
         self.stalls.clear();
+        self.last = None;
     }
 
     /// Records one call; what costs time here is not timed but delays the next call.
@@ -270,8 +269,10 @@ impl Work {
     pub fn note(&mut self, map: bool, at_ns: u64, took_ns: u64) {
         histogram::record(if map { &mut self.mmap } else { &mut self.munmap }, took_ns);
         self.sum_ns += took_ns;
+        let seen = StallSeen { at_ns, took_ns, map };
+        self.last = Some(seen);
         if took_ns > STALL_NS && self.stalls.len() < MOST_STALLS {
-            self.stalls.push(StallSeen { at_ns, took_ns, map });
+            self.stalls.push(seen);
         }
     }
 
@@ -288,6 +289,7 @@ impl Work {
             mmap: histogram::encode(&self.mmap),
             munmap: histogram::encode(&self.munmap),
             stalls: self.stalls,
+            last: self.last,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod control;
 mod crew;
+mod line;
 pub mod mapper;
 pub mod scanner;
 mod slots;

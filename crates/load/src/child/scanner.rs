@@ -2,6 +2,7 @@
 
 use super::control;
 use super::crew::Crew;
+use super::line::Line;
 use super::slots::Slot;
 use crate::affinity;
 use crate::protocol::{Failure, Report};
@@ -9,6 +10,7 @@ use clap::Args;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Bytes asked for in one read, as the common tools do.
 const BUFFER: usize = 128 << 10;
@@ -31,6 +33,9 @@ pub struct ScannerArgs {
     /// The CPU to be pinned to; anywhere if absent
     #[arg(long)]
     pub cpu: Option<u32>,
+    /// End after so many milliseconds, whoever says what; never if absent
+    #[arg(long)]
+    pub limit_ms: Option<u64>,
     /// Process to die with; none if absent
     #[arg(long)]
     pub parent: Option<u32>,
@@ -39,15 +44,15 @@ pub struct ScannerArgs {
 impl ScannerArgs {
     /// The command line that makes these options.
     pub fn to_args(&self) -> Vec<String> {
-        let mut args: Vec<String> = ["scanner", "--pid"].map(str::to_owned).into();
-        args.push(self.pid.to_string());
-        args.extend(["--file".to_owned(), self.file.clone()]);
-        args.extend(["--workers".to_owned(), self.workers.to_string()]);
-        args.extend(["--nice".to_owned(), self.nice.to_string()]);
-        for (name, value) in [("--cpu", self.cpu), ("--parent", self.parent)] {
-            args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v.to_string()]));
-        }
-        args
+        let mut line = Line::of("scanner");
+        line.put("pid", Some(self.pid));
+        line.put("file", Some(&self.file));
+        line.put("workers", Some(self.workers));
+        line.put("nice", Some(self.nice));
+        line.put("cpu", self.cpu);
+        line.put("limit-ms", self.limit_ms);
+        line.put("parent", self.parent);
+        line.words()
     }
 }
 
@@ -60,19 +65,21 @@ pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
     let path = proc_path(args.pid, &args.file);
     let crew = Crew {
         name: c"scanner",
+        object: path.display().to_string(),
+        limit: args.limit_ms.map(Duration::from_millis),
         workers: args.workers,
-        set_up: &|| set_up(args.cpu, args.nice),
+        set_up: &|| set_up(args.cpu, Some(args.nice)),
         work: &|slot| scan_until_gone(&path, slot),
     };
     super::crew::serve(&crew, Report::Scanners)
 }
 
-/// Pins and renices the calling process.
-pub(super) fn set_up(cpu: Option<u32>, nice: i32) -> std::io::Result<()> {
+/// Pins and renices the calling process, where that is asked for.
+pub(super) fn set_up(cpu: Option<u32>, nice: Option<i32>) -> std::io::Result<()> {
     if let Some(cpu) = cpu {
         affinity::pin(cpu)?;
     }
-    if nice != 0 {
+    if let Some(nice) = nice {
         rustix::process::setpriority_process(None, nice)?;
     }
     Ok(())

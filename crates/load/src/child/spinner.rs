@@ -2,6 +2,7 @@
 
 use super::control;
 use super::crew::Crew;
+use super::line::Line;
 use super::scanner::{is_gone, proc_path, set_up};
 use super::slots::Slot;
 use crate::protocol::{Failure, Report};
@@ -31,6 +32,9 @@ pub struct SpinnerArgs {
     /// The CPU to be pinned to; anywhere if absent
     #[arg(long)]
     pub cpu: Option<u32>,
+    /// End after so many milliseconds, whoever says what; never if absent
+    #[arg(long)]
+    pub limit_ms: Option<u64>,
     /// Process to die with; none if absent
     #[arg(long)]
     pub parent: Option<u32>,
@@ -39,15 +43,15 @@ pub struct SpinnerArgs {
 impl SpinnerArgs {
     /// The command line that makes these options.
     pub fn to_args(&self) -> Vec<String> {
-        let mut args: Vec<String> = ["spinner", "--pid"].map(str::to_owned).into();
-        args.push(self.pid.to_string());
-        args.extend(["--file".to_owned(), self.file.clone()]);
-        args.extend(["--workers".to_owned(), self.workers.to_string()]);
-        args.extend(["--busyduration".to_owned(), self.busyduration.to_string()]);
-        for (name, value) in [("--cpu", self.cpu), ("--parent", self.parent)] {
-            args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v.to_string()]));
-        }
-        args
+        let mut line = Line::of("spinner");
+        line.put("pid", Some(self.pid));
+        line.put("file", Some(&self.file));
+        line.put("workers", Some(self.workers));
+        line.put("busyduration", Some(self.busyduration));
+        line.put("cpu", self.cpu);
+        line.put("limit-ms", self.limit_ms);
+        line.put("parent", self.parent);
+        line.words()
     }
 }
 
@@ -61,8 +65,10 @@ pub(super) fn serve(args: &SpinnerArgs) -> Result<(), Failure> {
     let busy = Duration::from_millis(args.busyduration);
     let crew = Crew {
         name: c"spinner",
+        object: path.display().to_string(),
+        limit: args.limit_ms.map(Duration::from_millis),
         workers: args.workers,
-        set_up: &|| set_up(args.cpu, 0),
+        set_up: &|| set_up(args.cpu, None),
         work: &|slot: &Slot| spin_until_gone(&path, busy, || slot.round()),
     };
     super::crew::serve(&crew, Report::Spinners)

@@ -15,7 +15,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a child that was told to end is given before it is reaped by force.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Why a child did not do what it was started for.
 #[derive(Debug, thiserror::Error)]
@@ -162,15 +162,15 @@ impl Child {
         self.process.id()
     }
 
-    /// Waits until the generator is set up.
+    /// Whether the generator is set up before `deadline`, and as what.
     ///
     /// # Errors
-    /// If it gives up, dies or takes longer than `limit`.
-    pub fn ready(&mut self, limit: Duration) -> Result<Ready, LoadError> {
-        match self.next(Instant::now() + limit)? {
-            Some(Message::Ready(ready)) => Ok(ready),
+    /// If it gives up or dies.
+    pub fn ready_before(&mut self, deadline: Instant) -> Result<Option<Ready>, LoadError> {
+        match self.next(deadline)? {
+            Some(Message::Ready(ready)) => Ok(Some(ready)),
             Some(other) => Err(self.unexpected(&other)),
-            None => Err(self.late("get ready", limit)),
+            None => Ok(None),
         }
     }
 
@@ -179,11 +179,22 @@ impl Child {
     /// # Errors
     /// If it is gone.
     pub fn go(&mut self) -> Result<(), LoadError> {
-        let written = self.control.as_mut().map(|control| control.write_all(b"g"));
-        match written {
-            Some(Ok(())) => Ok(()),
-            _ => Err(self.died()),
-        }
+        if self.tell(b"g") { Ok(()) } else { Err(self.died()) }
+    }
+
+    /// Tells a crew that the window begins: what its workers did before does not count.
+    pub fn window_begins(&mut self) {
+        self.tell(b"b");
+    }
+
+    /// Tells a crew that the window ends: what its workers do from now on does not count.
+    pub fn window_ends(&mut self) {
+        self.tell(b"e");
+    }
+
+    /// Whether the generator can still hear.
+    fn tell(&mut self, what: &[u8]) -> bool {
+        self.control.as_mut().is_some_and(|control| control.write_all(what).is_ok())
     }
 
     /// Tells the generator to end now and report; a crew kills its workers.
@@ -203,15 +214,15 @@ impl Child {
         }
     }
 
-    /// The report, waited for as long as `limit`.
+    /// The report, if it comes before `deadline`.
     ///
     /// # Errors
-    /// If the generator gave up, died or took longer.
-    pub fn report(&mut self, limit: Duration) -> Result<Report, LoadError> {
-        match self.next(Instant::now() + limit)? {
-            Some(Message::Report(report)) => Ok(report),
+    /// If the generator gave up or died.
+    pub fn report_before(&mut self, deadline: Instant) -> Result<Option<Report>, LoadError> {
+        match self.next(deadline)? {
+            Some(Message::Report(report)) => Ok(Some(report)),
             Some(other) => Err(self.unexpected(&other)),
-            None => Err(self.late("report", limit)),
+            None => Ok(None),
         }
     }
 
@@ -252,7 +263,8 @@ impl Child {
         LoadError::Protocol { role: self.role, pid: self.pid(), said }
     }
 
-    fn late(&self, what: &'static str, limit: Duration) -> LoadError {
+    /// The error of a generator that was waited for in vain.
+    pub fn late(&self, what: &'static str, limit: Duration) -> LoadError {
         LoadError::Late { role: self.role, pid: self.pid(), what, limit }
     }
 
@@ -265,13 +277,16 @@ impl Child {
     }
 
     /// Reaps the child within its grace, then by force; its pid is free afterwards.
+    ///
+    /// A child that even SIGKILL does not end, since the kernel holds it, is left to init after a
+    /// second grace.
     pub fn reap(&mut self) -> Option<ExitStatus> {
         self.control = None;
-        let deadline = Instant::now() + GRACE;
+        let began = Instant::now();
         let mut forced = false;
-        while self.status.is_none() {
+        while self.status.is_none() && began.elapsed() < 2 * GRACE {
             self.status = self.process.try_wait().ok()?;
-            if !forced && Instant::now() >= deadline {
+            if !forced && began.elapsed() >= GRACE {
                 self.kill();
                 forced = true;
             }

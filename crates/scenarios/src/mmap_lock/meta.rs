@@ -1,6 +1,6 @@
 //! The declaration of `mmap-lock`.
 
-use model::scenario::MeasureMeta;
+use model::scenario::{MeasureMeta, Mend};
 use model::{Judging, Kind, Knob, Meta, Needs, Unit};
 use std::borrow::Cow;
 
@@ -26,19 +26,25 @@ pub const META: Meta = Meta {
     about: "A process maps and unmaps single pages and times each call, alone on a CPU. On another \
             CPU scanners of low priority read a file of its /proc directory from start to end, \
             again and again, among spinners of ordinary priority. A scanner that is preempted \
-            while it holds the mmap lock for reading keeps every mmap, munmap and page fault that \
-            needs the lock waiting for as long as the spinners run. The control has neither \
+            while it holds the mmap lock for reading keeps every mmap and munmap of the process \
+            waiting, and the page faults that queue behind them, for as long as the spinners run. The control has neither \
             scanners nor spinners. Judged is the time lost in calls longer than a millisecond, in \
             each second, trial by trial.",
     who: "hosts where monitoring agents, ps, top, smem or heap profilers read smaps, maps or \
           numa_maps of busy processes, above all at low priority or under a CPU limit: databases, \
           JVMs and Erlang nodes that map memory all the time",
     mends: &[
-        "readers of no lower priority than what they read, and under no CPU limit, since a reader \
-         that is preempted keeps the lock: tailback run mmap-lock --nice 0",
-        "another file: from Linux 6.17 on maps takes the locks of single mappings where smaps takes \
-         that of the whole map: tailback run mmap-lock --procfile maps",
-        "fewer readers that read less often: tailback run mmap-lock --busy 1",
+        Mend {
+            what: "readers of no lower priority than what they read, and under no CPU limit, since a \
+                   reader that is preempted keeps the lock",
+            knobs: &[("nice", "0")],
+        },
+        Mend {
+            what: "another file: from Linux 6.17 on maps takes the locks of single mappings where \
+                   smaps takes that of the whole map",
+            knobs: &[("procfile", "maps")],
+        },
+        Mend { what: "fewer readers that read less often", knobs: &[("busy", "1")] },
     ],
     needs: Needs { cpus: 2, root: false },
     knobs: &[

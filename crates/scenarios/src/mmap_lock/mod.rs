@@ -1,13 +1,14 @@
 //! `mmap-lock`: readers of /proc/PID stall the memory mapping of process PID.
 
 mod meta;
+mod observe;
 mod plan;
 mod review;
 mod trial;
 mod words;
 
 pub use meta::META;
-pub use trial::{Cast, Event, Played, Script, play};
+pub use trial::{Cast, Cut, Event, Played, Script, play};
 
 use crate::{Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
@@ -39,8 +40,8 @@ impl Scenario for MmapLock {
         trial::run(&script, context)
     }
 
-    fn review(&self, plan: &Plan, trials: &[Trial], outcome: Outcome) -> Outcome {
-        review::review(plan, trials, outcome)
+    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+        review::review(plan, trials, arms, outcome);
     }
 
     fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {

@@ -14,6 +14,9 @@ const CONTROL: &str = "control";
 /// What part of the available memory the region may take.
 const MEMORY_SHARE: f64 = 0.8;
 
+/// A call of mmap or munmap takes longer than this anywhere.
+const SHORTEST_CALL: Duration = Duration::from_micros(1);
+
 /// What setting a trial up costs beside its duration, roughly, for the progress bar.
 const SET_UP: Duration = Duration::from_millis(60);
 
@@ -38,6 +41,9 @@ pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Vec<Arm>, Scenari
     }
     check_procfile(settings, site)?;
     check_size(settings, site)?;
+    check_mappings(settings, site)?;
+    check_granularity(settings)?;
+    check_processes(settings, site)?;
     check_nice(settings)?;
     place(settings, site)?;
     Ok(arms_for(settings))
@@ -102,6 +108,54 @@ fn check_size(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
     )))
 }
 
+/// A region splits into a mapping for every four pages in the long run, since each page is mapped or
+/// not by the toss of a coin; a mapper that makes as many calls runs into the kernel's limit.
+fn check_mappings(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
+    let Some(most) = limits::max_map_count(site.roots) else { return Ok(()) };
+    let pages = settings.size("size").unwrap_or(0) / rustix::param::page_size() as u64;
+    let duration = settings.duration("duration").unwrap_or_default();
+    let call = settings.duration("pause").unwrap_or_default() + SHORTEST_CALL;
+    let calls = duration.as_nanos() / call.as_nanos();
+    if pages / 4 < most || calls < u128::from(most) {
+        return Ok(());
+    }
+    Err(ScenarioError::Unusable(format!(
+        "--size {}: the region would split into more mappings than vm.max_map_count ({most}) allows; \
+         take a smaller region, or sysctl vm.max_map_count={}",
+        settings.text("size").unwrap_or_default(),
+        pages / 4 + most
+    )))
+}
+
+/// The children count in whole units; a value that would be cut is refused rather than changed.
+fn check_granularity(settings: &Settings) -> Result<(), ScenarioError> {
+    let whole = [
+        ("duration", "milliseconds", 1_000_000),
+        ("busyduration", "milliseconds", 1_000_000),
+        ("pause", "microseconds", 1_000),
+    ];
+    for (knob, unit, ns) in whole {
+        let value = settings.duration(knob).unwrap_or_default();
+        if !value.as_nanos().is_multiple_of(ns) {
+            let text = settings.text(knob).unwrap_or_default();
+            return Err(ScenarioError::Unusable(format!("--{knob} {text}: whole {unit} only")));
+        }
+    }
+    Ok(())
+}
+
+fn check_processes(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
+    let most = settings.numbers("busy").unwrap_or(&[]).iter().max().copied().unwrap_or(0);
+    let wanted = u64::try_from(most).unwrap_or(0).saturating_mul(2);
+    match limits::pid_max(site.roots) {
+        Some(limit) if wanted > limit / 2 => Err(ScenarioError::Unusable(format!(
+            "--busy {most}: {wanted} processes are more than half of what kernel.pid_max ({limit}) \
+             allows on the whole machine; take fewer"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 fn check_nice(settings: &Settings) -> Result<(), ScenarioError> {
     let nice = nice(settings);
     if limits::can_renice_to(nice) {
@@ -140,7 +194,22 @@ fn place(settings: &Settings, site: &Site) -> Result<(u32, u32, u32), ScenarioEr
              the CPU and not for the lock; name two CPUs, or neither"
         )));
     }
-    Ok((mapper, load, named("cpu-tool")?.unwrap_or(chosen.tool)))
+    let tool = named("cpu-tool")?;
+    if tool == Some(load) {
+        return Err(ScenarioError::Unusable(format!(
+            "--cpu-tool {load} is the CPU of the load: tailback would starve behind it; name another"
+        )));
+    }
+    Ok((mapper, load, tool.unwrap_or_else(|| beside(chosen.tool, mapper, load, machine))))
+}
+
+/// The CPU of the tool: as chosen, unless the load was put there.
+fn beside(chosen: u32, mapper: u32, load: u32, machine: &Machine) -> u32 {
+    let free = |cpu: &u32| *cpu != mapper && *cpu != load;
+    match chosen == load {
+        true => machine.allowed_cpus.iter().copied().find(free).unwrap_or(mapper),
+        false => chosen,
+    }
 }
 
 fn too_few() -> ScenarioError {
@@ -205,6 +274,56 @@ mod tests {
         assert_eq!(ids(&[5]), ["control", "busy-5"]);
         assert_eq!(ids(&[0]), ["control", "busy-0"]);
         assert_eq!(arms_for(&settings(&[0]))[1].role, Role::Case);
+    }
+
+    #[test]
+    fn mapper_load_and_tool_find_their_cpus_whichever_is_named() {
+        let cpus =
+            [0, 1].map(|id| model::machine::Cpu { id, core: None, package: None, node: None });
+        let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
+        let roots = host::Roots::at("/nonexistent");
+        let site = Site { roots: &roots, machine: &machine };
+        let placed = |named: &[(&str, i64)]| {
+            let mut settings = settings(&[1]);
+            named.iter().for_each(|(knob, cpu)| settings.set(knob, Value::Number(*cpu)));
+            place(&settings, &site)
+        };
+        for named in [&[("cpu-mapper", 1)][..], &[("cpu-load", 0)], &[("cpu-load", 1)], &[]] {
+            let (mapper, load, tool) = placed(named).unwrap();
+            assert!(mapper != load && tool != load, "{named:?}: {mapper} {load} {tool}");
+        }
+        assert!(placed(&[("cpu-mapper", 1), ("cpu-load", 1)]).is_err());
+        assert!(placed(&[("cpu-load", 1), ("cpu-tool", 1)]).is_err());
+        assert!(placed(&[("cpu-load", 2)]).is_err());
+    }
+
+    #[test]
+    fn values_that_would_be_cut_or_cannot_work_are_refused() {
+        let machine = Machine::default();
+        let folder = tempfile::tempdir().unwrap();
+        let roots = host::Roots::at(folder.path());
+        let put = |path: &str, text: &str| {
+            let path = folder.path().join("proc").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        put("sys/vm/max_map_count", "65530");
+        put("sys/kernel/pid_max", "32768");
+        let site = Site { roots: &roots, machine: &machine };
+        let with = |knob: &str, value: &str| {
+            let mut settings = settings(&[1]);
+            settings.set(knob, META.knob(knob).unwrap().parse(value).unwrap());
+            settings
+        };
+        assert!(check_granularity(&with("busyduration", "500us")).is_err());
+        assert!(check_granularity(&with("pause", "500ns")).is_err());
+        assert!(check_granularity(&with("duration", "10ms")).is_ok());
+        assert!(check_processes(&with("busy", "10000"), &site).is_err());
+        assert!(check_processes(&with("busy", "1000"), &site).is_ok());
+        let mut large = with("size", "4GiB");
+        assert!(check_mappings(&large, &site).is_ok(), "too few calls to split it that far");
+        large.set("duration", Value::Text("10s".to_owned()));
+        assert!(check_mappings(&large, &site).is_err());
     }
 
     #[test]

@@ -1,26 +1,50 @@
-//! Whether the readers read at all: a load that never ran cannot have shown that it does no harm.
+//! What only this scenario knows of an outcome: whether the readers read at all, since a load that
+//! never ran cannot have shown that it does no harm, and what a hang's figures mean.
 
 use super::meta::measure;
 use analysis::Outcome;
-use model::{Plan, Role, State, Trial};
+use model::{ArmResult, Plan, Role, State, Trial};
+
+pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+    explain_hangs(plan, arms, outcome);
+    take_back(plan, trials, arms, outcome);
+}
+
+/// Says that the length of a hang is the patience of the study, and how to see more of it.
+fn explain_hangs(plan: &Plan, arms: &[ArmResult], outcome: &mut Outcome) {
+    let settings = plan.arms.first().map(|arm| &arm.settings);
+    let duration = |knob: &str| settings.and_then(|settings| settings.duration(knob));
+    let (Some(duration), Some(after)) = (duration("duration"), duration("hang-after")) else {
+        return;
+    };
+    if arms.iter().any(|arm| arm.hangs.count > 0) {
+        let cut = model::units::format_duration(duration + after);
+        outcome.limits.push(format!(
+            "a hung trial was cut off after {cut} by ending its load; a longer --hang-after shows \
+             how long its calls last"
+        ));
+    }
+}
 
 /// Takes `not-affected` back where the scanners of an arm read nothing in half of its trials.
-pub(super) fn review(plan: &Plan, trials: &[Trial], mut outcome: Outcome) -> Outcome {
-    if outcome.state != State::NotAffected {
-        return outcome;
+fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+    let reads = |arm: &&model::Arm| {
+        arm.role == Role::Case && arm.settings.number("busy").is_some_and(|busy| busy > 0)
+    };
+    let mut idlers = Vec::new();
+    for arm in plan.arms.iter().filter(reads) {
+        let result = arms.iter_mut().find(|result| result.id == arm.id);
+        let Some(result) = result.filter(|r| r.state == Some(State::NotAffected)) else { continue };
+        if let Some(why) = idle(trials, &arm.id) {
+            result.state = Some(State::Inconclusive);
+            idlers.push(why);
+        }
     }
-    let idle: Vec<String> = plan
-        .arms
-        .iter()
-        .filter(|arm| arm.role == Role::Case && arm.settings.number("busy") != Some(0))
-        .filter_map(|arm| idle(trials, &arm.id))
-        .collect();
-    if !idle.is_empty() {
+    if !idlers.is_empty() && outcome.state == State::NotAffected {
         outcome.state = State::Inconclusive;
-        outcome.because.splice(0..0, idle);
-        outcome.limits = vec!["give the scanners more time: --lead 1s --duration 5s".to_owned()];
+        outcome.because.splice(0..0, idlers);
+        outcome.limits = vec!["give the scanners more time: --duration 5s".to_owned()];
     }
-    outcome
 }
 
 fn idle(trials: &[Trial], arm: &str) -> Option<String> {
@@ -42,7 +66,8 @@ fn idle(trials: &[Trial], arm: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::mmap_lock::META;
-    use model::{Arm, Measure, Observation, Settings, Surroundings, Test, Unit, Value};
+    use model::{Arm, Measure, Observation, Proportion, Settings, Surroundings, Test, Unit, Value};
+    use std::collections::BTreeMap;
 
     fn plan(busy: i64) -> Plan {
         let mut settings = Settings::defaults(META.knobs, false);
@@ -71,7 +96,22 @@ mod tests {
         }
     }
 
-    fn reviewed(busy: i64, bytes: &[f64], state: State) -> State {
+    fn result(state: State) -> ArmResult {
+        ArmResult {
+            id: "busy".to_owned(),
+            role: Role::Case,
+            state: Some(state),
+            trials: 1,
+            hangs: Proportion { count: 0, of: 1, low: 0.0, high: 1.0, confidence: 0.95 },
+            worse: None,
+            measures: BTreeMap::new(),
+            against_control: BTreeMap::new(),
+            evidence: None,
+        }
+    }
+
+    /// The state of study and arm after the review.
+    fn reviewed(busy: i64, bytes: &[f64], state: State) -> (State, Option<State>) {
         let test = Test {
             method: String::new(),
             blocks: 1,
@@ -80,16 +120,40 @@ mod tests {
             threshold: 20.0,
             error_rate: 0.05,
         };
-        let outcome = Outcome { state, test, because: Vec::new(), limits: Vec::new() };
+        let mut outcome = Outcome { state, test, because: Vec::new(), limits: Vec::new() };
         let trials: Vec<Trial> = bytes.iter().map(|bytes| trial(*bytes)).collect();
-        review(&plan(busy), &trials, outcome).state
+        let mut arms = [result(state)];
+        review(&plan(busy), &trials, &mut arms, &mut outcome);
+        (outcome.state, arms[0].state)
     }
 
     #[test]
     fn scanners_that_never_ran_cannot_clear_a_machine() {
-        assert_eq!(reviewed(10, &[0.0, 9.0], State::NotAffected), State::Inconclusive);
-        assert_eq!(reviewed(10, &[0.0, 9.0, 9.0], State::NotAffected), State::NotAffected);
-        assert_eq!(reviewed(0, &[0.0, 0.0], State::NotAffected), State::NotAffected);
-        assert_eq!(reviewed(10, &[0.0, 0.0], State::Affected), State::Affected);
+        use State::{Affected, Inconclusive, NotAffected};
+        assert_eq!(reviewed(10, &[0.0, 9.0], NotAffected), (Inconclusive, Some(Inconclusive)));
+        assert_eq!(reviewed(10, &[0.0, 9.0, 9.0], NotAffected), (NotAffected, Some(NotAffected)));
+        assert_eq!(reviewed(0, &[0.0, 0.0], NotAffected), (NotAffected, Some(NotAffected)));
+        assert_eq!(reviewed(10, &[0.0, 0.0], Affected), (Affected, Some(Affected)));
+    }
+
+    #[test]
+    fn a_hang_is_said_to_be_cut_off() {
+        let mut outcome = Outcome {
+            state: State::Affected,
+            test: Test {
+                method: String::new(),
+                blocks: 1,
+                evidence_affected: 1.0,
+                evidence_not_affected: 1.0,
+                threshold: 20.0,
+                error_rate: 0.05,
+            },
+            because: Vec::new(),
+            limits: Vec::new(),
+        };
+        let mut arm = result(State::Affected);
+        arm.hangs.count = 1;
+        review(&plan(10), &[], &mut [arm], &mut outcome);
+        assert!(outcome.limits[0].contains("cut off after 500ms"), "{outcome:?}");
     }
 }

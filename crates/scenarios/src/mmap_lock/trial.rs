@@ -1,17 +1,15 @@
 //! One trial: a mapper alone on its CPU, readers and spinners on others.
 
-use super::meta::measure;
+use super::observe;
 use crate::{Context, Pinned, ScenarioError, Seen, Tick, Watch};
 use load::child::mapper::MapperArgs;
 use load::child::scanner::ScannerArgs;
 use load::child::spinner::SpinnerArgs;
 use load::live::{LivePage, Picture};
-use load::protocol::{CrewReport, MapperReport, Report};
+use load::protocol::{CrewReport, MapperReport, Ready, Report};
 use load::time::now_ns;
 use load::{Child, Launcher};
-use model::record::Stall;
-use model::{Latency, Measure, Observation, Surroundings, Unit};
-use std::collections::BTreeMap;
+use model::Surroundings;
 use std::time::{Duration, Instant};
 
 /// How long children may take to get ready, beside a second for each GiB to populate.
@@ -75,18 +73,25 @@ pub struct Played {
     pub region: u64,
     /// The mapper's report; absent where it never came back, even without its load.
     pub report: Option<MapperReport>,
-    /// What the live page showed last, the call under way counted.
+    /// What the live page showed at the cut.
     pub picture: Picture,
-    /// How long the scanners read before.
-    pub lead: Duration,
-    /// From the release to the end of measuring.
-    pub window: Duration,
-    /// The mapper did not come back in time.
-    pub hang: bool,
-    /// What all scanners did.
+    /// How measuring ended.
+    pub cut: Cut,
+    /// What all scanners did until the cut.
     pub scanners: CrewReport,
-    /// What all spinners did.
+    /// What all spinners did until the cut.
     pub spinners: CrewReport,
+}
+
+/// How measuring ended: with the mapper's last call, or by the deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// When, on the clock of [`load::time`].
+    pub at_ns: u64,
+    /// From the release until then.
+    pub window: Duration,
+    /// The mapper had not come back: its load was ended, and what it did later is not counted.
+    pub hang: bool,
 }
 
 /// The crews of the load.
@@ -112,7 +117,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
             surroundings = watch.take().map_or_else(Default::default, |w| w.finish(roots))
         }
     })?;
-    Ok(Seen { observation: observe(played)?, surroundings })
+    Ok(Seen { observation: observe::observe(&played)?, surroundings })
 }
 
 /// What a player tells while it plays.
@@ -136,35 +141,73 @@ pub fn play(
     interrupted: &dyn Fn() -> bool,
     hear: &mut dyn FnMut(Event),
 ) -> Result<Played, ScenarioError> {
+    let patience = Patience(interrupted);
     let live = LivePage::create().map_err(|e| ScenarioError::Broken(format!("live page: {e}")))?;
     let mut mapper = start_mapper(script, launcher, &live)?;
-    let ready = mapper.ready(SET_UP_LIMIT + populating(script.region_bytes))?;
-    let mut crews = Crews::start(script, launcher, mapper.pid())?;
-    crews.begin_scanning(script.lead, interrupted)?;
+    let ready = patience.ready(&mut mapper, SET_UP_LIMIT + populating(script.region_bytes))?;
+    let mut crews = Crews::start(script, launcher, mapper.pid(), patience)?;
+    crews.begin_scanning(script.lead, patience)?;
     hear(Event::Released);
     let began = Instant::now();
     mapper.go()?;
-    crews.begin_spinning()?;
-    let mut stage = Stage { script, live: &live, began, interrupted, hear };
+    crews.begin_window()?;
+    let mut stage = Stage { script, live: &live, began, patience, hear };
     let done = stage.await_done(&mut mapper, script.duration + script.hang_after)?;
     // What the call under way shows now is what it was before its load was ended.
-    let picture = live.counters().picture().as_of(now_ns());
-    let window = began.elapsed();
+    let picture = live.counters().picture();
+    let cut = Cut { at_ns: now_ns(), window: began.elapsed(), hang: !done };
+    crews.end_window();
     (stage.hear)(Event::Ended);
     crews.stop();
     let limit = script.duration + script.hang_after + RESCUE_LIMIT;
     let back = done || stage.await_done(&mut mapper, limit)?;
-    let report = if back { Some(mapper_report(&mut mapper)?) } else { None };
-    let (scanners, spinners) = crews.reports()?;
+    let report = if back { Some(mapper_report(&mut mapper, patience)?) } else { None };
+    let (scanners, spinners) = crews.reports(patience)?;
     let (pid, region) = (mapper.pid(), ready.region);
-    let lead = script.lead;
-    Ok(Played { pid, region, report, picture, lead, window, hang: !done, scanners, spinners })
+    Ok(Played { pid, region, report, picture, cut, scanners, spinners })
 }
 
-fn mapper_report(mapper: &mut Child) -> Result<MapperReport, ScenarioError> {
-    match mapper.report(REPORT_LIMIT)? {
+fn mapper_report(mapper: &mut Child, patience: Patience) -> Result<MapperReport, ScenarioError> {
+    match patience.report(mapper, REPORT_LIMIT)? {
         Report::Mapper(report) => Ok(report),
         _ => Err(ScenarioError::Broken("a mapper reported as a crew".into())),
+    }
+}
+
+/// Waiting that ends when somebody interrupts.
+#[derive(Clone, Copy)]
+struct Patience<'a>(&'a dyn Fn() -> bool);
+
+impl Patience<'_> {
+    fn ready(self, child: &mut Child, limit: Duration) -> Result<Ready, ScenarioError> {
+        let ready = self.wait(limit, |deadline| child.ready_before(deadline))?;
+        ready.ok_or_else(|| child.late("get ready", limit).into())
+    }
+
+    fn report(self, child: &mut Child, limit: Duration) -> Result<Report, ScenarioError> {
+        let report = self.wait(limit, |deadline| child.report_before(deadline))?;
+        report.ok_or_else(|| child.late("report", limit).into())
+    }
+
+    /// Asks again and again until there is an answer; none after the limit.
+    fn wait<T>(
+        self,
+        limit: Duration,
+        mut ask: impl FnMut(Instant) -> Result<Option<T>, load::LoadError>,
+    ) -> Result<Option<T>, ScenarioError> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let next = (Instant::now() + TICK).min(deadline);
+            if let Some(answer) = ask(next)? {
+                return Ok(Some(answer));
+            }
+            if (self.0)() {
+                return Err(ScenarioError::Interrupted);
+            }
+            if next >= deadline {
+                return Ok(None);
+            }
+        }
     }
 }
 
@@ -188,7 +231,7 @@ struct Stage<'a> {
     script: &'a Script,
     live: &'a LivePage,
     began: Instant,
-    interrupted: &'a dyn Fn() -> bool,
+    patience: Patience<'a>,
     hear: &'a mut dyn FnMut(Event),
 }
 
@@ -201,7 +244,7 @@ impl Stage<'_> {
             if mapper.done_before(next)? {
                 return Ok(true);
             }
-            if (self.interrupted)() {
+            if (self.patience.0)() {
                 return Err(ScenarioError::Interrupted);
             }
             if next >= deadline {
@@ -219,7 +262,12 @@ impl Stage<'_> {
 }
 
 impl Crews {
-    fn start(script: &Script, launcher: &Launcher, pid: u32) -> Result<Self, ScenarioError> {
+    fn start(
+        script: &Script,
+        launcher: &Launcher,
+        pid: u32,
+        patience: Patience,
+    ) -> Result<Self, ScenarioError> {
         let mut crews = Crews::default();
         for cast in &script.casts {
             if cast.scanners > 0 {
@@ -231,9 +279,7 @@ impl Crews {
                 crews.spinners.push(launcher.start("spinners", &args, None)?);
             }
         }
-        for child in crews.all() {
-            child.ready(SET_UP_LIMIT)?;
-        }
+        crews.all().try_for_each(|child| patience.ready(child, SET_UP_LIMIT).map(|_| ()))?;
         Ok(crews)
     }
 
@@ -243,33 +289,40 @@ impl Crews {
     }
 
     /// Lets the scanners read for a while, so that the spinners find them at it.
-    fn begin_scanning(
-        &mut self,
-        lead: Duration,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<(), ScenarioError> {
+    fn begin_scanning(&mut self, lead: Duration, patience: Patience) -> Result<(), ScenarioError> {
         self.scanners.iter_mut().try_for_each(Child::go)?;
-        let until = Instant::now() + lead;
-        while !self.scanners.is_empty() && Instant::now() < until {
-            if interrupted() {
-                return Err(ScenarioError::Interrupted);
-            }
-            std::thread::sleep(TICK.min(until.saturating_duration_since(Instant::now())));
+        if !self.scanners.is_empty() {
+            patience.wait(lead, |until| {
+                std::thread::sleep(until.saturating_duration_since(Instant::now()));
+                Ok(None::<()>)
+            })?;
         }
         Ok(())
     }
 
-    fn begin_spinning(&mut self) -> Result<(), ScenarioError> {
+    /// Lets the spinners in; what the scanners did before does not count.
+    fn begin_window(&mut self) -> Result<(), ScenarioError> {
+        self.scanners.iter_mut().for_each(Child::window_begins);
         self.spinners.iter_mut().try_for_each(Child::go).map_err(Into::into)
+    }
+
+    fn end_window(&mut self) {
+        self.all().for_each(Child::window_ends);
     }
 
     fn stop(&mut self) {
         self.all().for_each(Child::stop);
     }
 
-    fn reports(&mut self) -> Result<(CrewReport, CrewReport), ScenarioError> {
-        Ok((gather(&mut self.scanners)?, gather(&mut self.spinners)?))
+    fn reports(&mut self, patience: Patience) -> Result<(CrewReport, CrewReport), ScenarioError> {
+        Ok((gather(&mut self.scanners, patience)?, gather(&mut self.spinners, patience)?))
     }
+}
+
+/// How long a crew lives at most: as long as a trial can take, whatever becomes of the tool.
+fn crew_limit_ms(script: &Script) -> u64 {
+    let limit = script.lead + script.duration + script.hang_after + RESCUE_LIMIT + SET_UP_LIMIT;
+    u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn scanner_args(script: &Script, cast: &Cast, pid: u32) -> ScannerArgs {
@@ -279,6 +332,7 @@ fn scanner_args(script: &Script, cast: &Cast, pid: u32) -> ScannerArgs {
         workers: cast.scanners,
         nice: cast.nice,
         cpu: Some(cast.cpu),
+        limit_ms: Some(crew_limit_ms(script)),
         parent: None,
     }
 }
@@ -290,15 +344,18 @@ fn spinner_args(script: &Script, cast: &Cast, pid: u32) -> SpinnerArgs {
         workers: cast.spinners,
         busyduration: u64::try_from(cast.busyduration.as_millis()).unwrap_or(u64::MAX),
         cpu: Some(cast.cpu),
+        limit_ms: Some(crew_limit_ms(script)),
         parent: None,
     }
 }
 
-fn gather(crews: &mut [Child]) -> Result<CrewReport, ScenarioError> {
+fn gather(crews: &mut [Child], patience: Patience) -> Result<CrewReport, ScenarioError> {
     let mut sum = CrewReport::default();
     for child in crews {
         let pid = child.pid();
-        let (Report::Scanners(crew) | Report::Spinners(crew)) = child.report(REPORT_LIMIT)? else {
+        let (Report::Scanners(crew) | Report::Spinners(crew)) =
+            patience.report(child, REPORT_LIMIT)?
+        else {
             return Err(ScenarioError::Broken("a crew reported as a mapper".into()));
         };
         if crew.killed > 0 {
@@ -315,104 +372,4 @@ fn gather(crews: &mut [Child]) -> Result<CrewReport, ScenarioError> {
         sum.bytes += crew.bytes;
     }
     Ok(sum)
-}
-
-fn observe(played: Played) -> Result<Observation, ScenarioError> {
-    let mut seen = Figures::of(&played);
-    let mut observation = Observation { hang: played.hang, ..Observation::default() };
-    match &played.report {
-        Some(report) => add_latencies(report, &mut seen, &mut observation)?,
-        None => observation.notes.push(
-            "The mapper did not come back even without its load and was killed; its latencies are \
-             lost, the counters of its live page are not."
-                .to_owned(),
-        ),
-    }
-    observation.window_ms = seen.window_ms;
-    observation.measures = seen.measures(&played);
-    Ok(observation)
-}
-
-/// The figures of a trial, whichever source they come from.
-struct Figures {
-    window_ms: f64,
-    picture: Picture,
-    waits: Option<(f64, f64)>,
-}
-
-impl Figures {
-    /// Of the mapper's report; of the live page where a hang was cut off, since what the mapper
-    /// reports afterwards includes its rescue.
-    fn of(played: &Played) -> Self {
-        let window_ms = match &played.report {
-            Some(report) if !played.hang => report.window_ns as f64 / 1e6,
-            _ => played.window.as_secs_f64() * 1e3,
-        };
-        Figures { window_ms, picture: played.picture, waits: None }
-    }
-
-    /// The window in seconds; never zero, since figures are divided by it.
-    fn seconds(&self) -> f64 {
-        (self.window_ms / 1e3).max(1e-9)
-    }
-
-    fn measures(&self, played: &Played) -> BTreeMap<String, Measure> {
-        let per_second = |count: u64| count as f64 / self.seconds();
-        let picture = &self.picture;
-        let ms = |ns: u64| ns as f64 / 1e6;
-        let stall = (ms(picture.stalled_ns) / self.seconds()).min(1e3);
-        let mut measures = BTreeMap::new();
-        let mut put = |name: &str, value: f64, unit: Unit| {
-            measures.insert(name.to_owned(), Measure::exact(value, unit));
-        };
-        put(measure::STALL, stall, Unit::MillisecondsPerSecond);
-        for (name, count) in measure::OVER.iter().zip(picture.over) {
-            put(name, count as f64, Unit::Count);
-        }
-        put(measure::OPERATIONS, per_second(picture.operations), Unit::PerSecond);
-        // Scanners read during their lead too.
-        let scanning_s = self.seconds() + played.lead.as_secs_f64();
-        put(measure::SCANS, played.scanners.rounds as f64 / scanning_s, Unit::PerSecond);
-        put(measure::SCAN_BYTES, played.scanners.bytes as f64, Unit::Bytes);
-        put(measure::SPINS, per_second(played.spinners.rounds), Unit::PerSecond);
-        let mut timed = |name: &str, value: f64| {
-            let make = if played.hang { Measure::at_least } else { Measure::exact };
-            measures.insert(name.to_owned(), make(value, Unit::Milliseconds));
-        };
-        timed(measure::WORST, ms(picture.worst_ns));
-        if let Some((p99, p999)) = self.waits {
-            timed(measure::WAIT_P99, p99);
-            timed(measure::WAIT_P999, p999);
-        }
-        measures
-    }
-}
-
-fn add_latencies(
-    report: &MapperReport,
-    figures: &mut Figures,
-    observation: &mut Observation,
-) -> Result<(), ScenarioError> {
-    let decode = |text: &str| {
-        load::histogram::decode(text)
-            .map_err(|error| ScenarioError::Broken(format!("latencies of the mapper: {error}")))
-    };
-    let (mmap, munmap) = (decode(&report.mmap)?, decode(&report.munmap)?);
-    let mut all = mmap.clone();
-    all.add(&munmap).map_err(|e| ScenarioError::Broken(format!("latencies: {e}")))?;
-    let window_ns = (report.window_ns as f64).max(1.0);
-    let wait = |share: f64| analysis::arrival::wait_exceeded_by(&all, window_ns, share) / 1e6;
-    figures.waits = Some((wait(0.01), wait(0.001)));
-    observation.latencies.insert("mmap".to_owned(), Latency::from_histogram(&mmap));
-    observation.latencies.insert("munmap".to_owned(), Latency::from_histogram(&munmap));
-    observation.stalls = report
-        .stalls
-        .iter()
-        .map(|stall| Stall {
-            at_ms: stall.at_ns as f64 / 1e6,
-            took_ms: stall.took_ns as f64 / 1e6,
-            operation: if stall.map { "mmap" } else { "munmap" }.to_owned(),
-        })
-        .collect();
-    Ok(())
 }

@@ -3,7 +3,8 @@
 use super::meta::{META, measure};
 use crate::Words;
 use analysis::Outcome;
-use model::{ArmResult, Plan, Role, State};
+use model::scenario::Mend;
+use model::{ArmResult, Plan, Role, Settings, State, Value};
 
 pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
     let file = plan
@@ -23,7 +24,7 @@ pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words
             "Too few trials to say whether readers of /proc/PID/{file} stall memory mapping here."
         ),
     };
-    Words { headline, next: next(outcome.state, &file), kind: None }
+    Words { headline, next: next(outcome.state, plan), kind: None }
 }
 
 fn affected(file: &str, arms: &[ArmResult]) -> String {
@@ -73,20 +74,73 @@ fn load_of(arm: &ArmResult) -> String {
     }
 }
 
-fn next(state: State, file: &str) -> Vec<String> {
+fn next(state: State, plan: &Plan) -> Vec<String> {
+    let Some(asked) = asked(plan) else { return Vec::new() };
     match state {
-        State::Affected => META
-            .mends
-            .iter()
-            .filter(|mend| !mend.ends_with(&format!("--procfile {file}")))
-            .map(|mend| (*mend).to_owned())
-            .collect(),
-        State::NotAffected if file != "smaps" => {
-            vec![
-                "to hold this against the file that locks most, run it with --procfile smaps"
-                    .to_owned(),
-            ]
+        State::Affected => META.mends.iter().filter_map(|mend| to_measure(mend, &asked)).collect(),
+        State::NotAffected if asked.text("procfile") != Some("smaps") => {
+            let mut smaps = asked;
+            smaps.set("procfile", Value::Text("smaps".to_owned()));
+            vec![format!("the file that locks most: {}", META.command(&smaps))]
         }
         _ => Vec::new(),
+    }
+}
+
+/// What was asked for: the settings of an arm, with `busy` as the list that made the arms.
+fn asked(plan: &Plan) -> Option<Settings> {
+    let busy = plan.arms.iter().filter_map(|arm| arm.settings.number("busy")).collect();
+    let mut settings = plan.arms.first()?.settings.clone();
+    settings.set("busy", Value::Numbers(busy));
+    Some(settings)
+}
+
+/// The mend with the command that measures it; none where it is in force already.
+fn to_measure(mend: &Mend, asked: &Settings) -> Option<String> {
+    let mut mended = asked.clone();
+    for (name, value) in mend.knobs {
+        mended.set(name, META.knob(name)?.parse(value).ok()?);
+    }
+    (mended != *asked).then(|| format!("{}: {}", mend.what, META.command(&mended)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Arm;
+
+    fn next_of(knobs: &[(&str, &str)]) -> Vec<String> {
+        let mut settings = Settings::defaults(META.knobs, false);
+        for (name, value) in knobs {
+            settings.set(name, META.knob(name).unwrap().parse(value).unwrap());
+        }
+        let arm = |id: &str, role, busy| {
+            let mut settings = settings.clone();
+            settings.set("busy", Value::Number(busy));
+            Arm { id: id.to_owned(), role, settings }
+        };
+        let arms = vec![arm("control", Role::Control, 0), arm("busy-10", Role::Case, 10)];
+        let plan = Plan {
+            arms,
+            seed: 0,
+            min_blocks: 1,
+            max_blocks: 1,
+            stop_when_settled: true,
+            judging: META.judging,
+        };
+        next(State::Affected, &plan)
+    }
+
+    #[test]
+    fn mends_keep_what_was_asked_for_and_leave_out_what_is_in_force() {
+        let next = next_of(&[("size", "256MiB")]);
+        assert_eq!(next.len(), 3);
+        assert!(
+            next[0].ends_with(": tailback run mmap-lock --busy 0,10 --size 256MiB --nice 0"),
+            "{next:?}"
+        );
+        let next = next_of(&[("nice", "0"), ("procfile", "maps")]);
+        assert_eq!(next.len(), 1);
+        assert!(next[0].ends_with("tailback run mmap-lock --procfile maps --busy 1 --nice 0"));
     }
 }

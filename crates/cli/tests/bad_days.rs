@@ -1,0 +1,341 @@
+//! Trials under trouble: signals, deaths. Whatever happens, nothing is left running, and what was
+//! measured is kept.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, Ran, Running, processes, turn};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A study of many short blocks, kept in the place.
+fn start_many_blocks(place: &Place) -> Running<'_> {
+    place.start(many_blocks(place))
+}
+
+fn many_blocks(place: &Place) -> std::process::Command {
+    let record = record(place);
+    place.tailback(&[
+        "run",
+        "mmap-lock",
+        "--busy",
+        "3",
+        "--samples",
+        "200",
+        "--duration",
+        "100ms",
+        "--hang-after",
+        "50ms",
+        "--record",
+        record.to_str().unwrap(),
+    ])
+}
+
+/// The record of a study, in a folder of its own.
+fn record(place: &Place) -> PathBuf {
+    place.path("kept/record.json")
+}
+
+/// Waits until a block was saved and a trial with load is under way.
+fn wait_for_mid_trial(place: &Place, tool: u32) {
+    common::wait_for("a saved block", || record(place).exists().then_some(()));
+    processes::wait_until_released(tool);
+}
+
+/// Fails unless the run was ended in order: its record says so and holds whole trials, and nothing
+/// is left running.
+fn assert_interrupted(place: &Place, ran: &Ran, least: usize) {
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 130, "{ran:?}");
+    processes::wait_until_gone(ran.pid);
+    assert_nothing_temporary(place);
+    let kept = common::json(&record(place));
+    assert_eq!(kept["progress"], "interrupted");
+    let trials = kept["trials"].as_array().unwrap();
+    assert!(trials.len() >= least, "{} trials were kept", trials.len());
+    assert!(trials.iter().all(|trial| trial["observation"]["window_ms"].as_f64().unwrap() > 0.0));
+    assert_judge_reads(place);
+}
+
+/// Fails where a temporary file stands beside the record.
+fn assert_nothing_temporary(place: &Place) {
+    let files = common::files(&place.path("kept"));
+    assert!(files.iter().all(|file| *file == record(place)), "{files:?}");
+}
+
+fn assert_judge_reads(place: &Place) {
+    let ran = place.say(&["judge", record(place).to_str().unwrap()]);
+    assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
+    assert!(ran.out.contains("mmap-lock: ") && ran.err.is_empty(), "{ran:?}");
+}
+
+#[test]
+fn a_signal_in_mid_trial_ends_the_study_in_order() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let _turn = turn::take();
+        let place = Place::new();
+        let running = start_many_blocks(&place);
+        wait_for_mid_trial(&place, running.pid());
+        running.signal(signal);
+        // The first block has a trial of each of two arms.
+        assert_interrupted(&place, &running.end(), 2);
+    }
+}
+
+#[test]
+fn a_signal_in_the_very_first_trial() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let running = start_many_blocks(&place);
+    processes::mapper(running.pid());
+    running.signal(Signal::INT);
+    assert_interrupted(&place, &running.end(), 0);
+}
+
+/// Memory that is free, in GiB.
+fn free_memory_gib() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 20
+}
+
+#[test]
+fn a_signal_while_the_mapper_is_set_up_is_not_put_off() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    if free_memory_gib() < 8 {
+        eprintln!("skipped: needs 8 GiB of free memory, to be set up for longer than a moment");
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let (path, seed) = (record(&place), common::seed_for(&[1, 0]));
+    let mut args = vec!["run", "mmap-lock", "--size", "4GiB", "--busy", "1", "--seed", &seed];
+    args.extend(["--record", path.to_str().unwrap()]);
+    let mut running = place.start(place.tailback(&args));
+    let tool = running.pid();
+    processes::mapper(tool);
+    running.signal(Signal::INT);
+    // The crews are started once the mapper is ready; nobody wants them any more.
+    let mut went_on = false;
+    while !running.has_ended() {
+        went_on |= processes::of(tool).iter().any(|p| p.argv.iter().any(|a| a == "scanner"));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_interrupted(&place, &running.end(), 0);
+    assert!(!went_on, "it set up the rest of the trial before it noticed the signal");
+}
+
+#[test]
+fn control_c_reaches_the_whole_process_group() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let mut command = many_blocks(&place);
+    command.process_group(0);
+    let running = place.start(command);
+    wait_for_mid_trial(&place, running.pid());
+    let group = Pid::from_raw(i32::try_from(running.pid()).unwrap()).unwrap();
+    kill_process_group(group, Signal::INT).unwrap();
+    let ran = running.end();
+    assert_interrupted(&place, &ran, 2);
+    // Children that heard it too would have been taken for broken.
+    assert!(!ran.err.contains("killed"), "{ran:?}");
+}
+
+/// Moments at which a run is killed, in microseconds after its start: those of the golden-ratio
+/// sequence, which repeat and which cover start, first block and later ones evenly however many
+/// there are. `TAILBACK_KILLS=50` asks for more than the usual eight.
+fn moments_us() -> impl Iterator<Item = u64> {
+    let count = std::env::var("TAILBACK_KILLS").ok().and_then(|text| text.parse().ok());
+    (1..=count.unwrap_or(8)).map(|index: u64| index * 1_545_085 % 2_500_000)
+}
+
+#[test]
+fn killed_at_any_moment_it_leaves_nothing_running_and_no_torn_record() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    for moment in moments_us() {
+        let _turn = turn::take();
+        let place = Place::new();
+        let running = start_many_blocks(&place);
+        // The moments are arbitrary on purpose; every one of them has to be survived.
+        std::thread::sleep(Duration::from_micros(moment));
+        running.signal(Signal::KILL);
+        let ran = running.end();
+        eprintln!("killed after {moment} us; a record: {}", record(&place).exists());
+        assert_eq!(ran.status.code(), None, "{ran:?}");
+        processes::wait_until_gone(ran.pid);
+        assert_nothing_temporary(&place);
+        if record(&place).exists() {
+            assert_eq!(common::json(&record(&place))["progress"], "running");
+            assert_judge_reads(&place);
+        }
+    }
+}
+
+#[test]
+fn killed_right_after_a_block_it_leaves_that_block() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let running = start_many_blocks(&place);
+    wait_for_mid_trial(&place, running.pid());
+    running.signal(Signal::KILL);
+    let ran = running.end();
+    processes::wait_until_gone(ran.pid);
+    assert_nothing_temporary(&place);
+    assert!(common::json(&record(&place))["trials"].as_array().unwrap().len() >= 2);
+    assert_judge_reads(&place);
+}
+
+/// A study that stops right before it would put its record in place, if strace is there to stop it.
+fn start_stopped_while_saving(place: &Place) -> Option<Running<'_>> {
+    let strace = |args: &[&str]| {
+        let mut command = place.program("strace");
+        command.args(["-D", "-qq", "-o", "/dev/null", "-e", "trace=rename,renameat,renameat2"]);
+        command.args(args);
+        command
+    };
+    let works = strace(&["true"]).status().is_ok_and(|status| status.success());
+    if !works {
+        eprintln!("skipped: needs strace, to stop the program while it saves");
+        return None;
+    }
+    let mut command = strace(&["-e", "inject=rename,renameat,renameat2:delay_enter=3000000"]);
+    let study = many_blocks(place);
+    command.arg(study.get_program()).args(study.get_args());
+    Some(place.start(command))
+}
+
+#[test]
+fn killed_while_saving_it_leaves_nothing_that_the_next_run_does_not_clean_up() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let Some(mut running) = start_stopped_while_saving(&place) else { return };
+    let mut saving = || !common::files(&place.path("kept")).is_empty() || running.has_ended();
+    common::wait_for("the program to save", || saving().then_some(()));
+    running.signal(Signal::KILL);
+    processes::wait_until_gone(running.end().pid);
+    let path = record(&place);
+    let mut next = vec!["run", "mmap-lock", "--busy", "1", "--samples", "1"];
+    next.extend(["--duration", "50ms", "--record", path.to_str().unwrap()]);
+    place.say(&next);
+    assert_judge_reads(&place);
+    assert_nothing_temporary(&place);
+}
+
+/// Plays one trial with this many readers, has somebody kill one of its processes once the load
+/// was released, and gives back what the tool made of it.
+fn with_a_killed(readers: &str, choose: fn(u32) -> processes::Process) {
+    let _turn = turn::take();
+    let place = Place::new();
+    let path = record(&place);
+    let mut args = vec!["run", "mmap-lock", "--busy", readers, "--seed"];
+    // The arm with the load runs first.
+    let seed = common::seed_for(&[1, 0]);
+    args.extend([&seed, "--samples", "1", "--duration", "3s", "--lead", "300ms"]);
+    args.extend(["--record", path.to_str().unwrap()]);
+    let running = place.start(place.tailback(&args));
+    processes::wait_until_released(running.pid());
+    let victim = choose(running.pid());
+    processes::kill(&victim);
+    let ran = running.end();
+    processes::wait_until_gone(ran.pid);
+    assert_somebody_is_named(&place, &ran, &victim);
+}
+
+fn assert_somebody_is_named(place: &Place, ran: &Ran, victim: &processes::Process) {
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 4, "{victim:?} was killed: {ran:?}");
+    let wrongs = ran.wrongs();
+    assert_eq!(wrongs.len(), 1, "{ran:?}");
+    // The line names the process, or the crew by its leader, which is its process group.
+    let named = [victim.pid, victim.parent].iter().any(|pid| wrongs[0].contains(&pid.to_string()));
+    assert!(named && wrongs[0].contains("killed by signal 9"), "{victim:?}: {ran:?}");
+    let kept = common::json(&record(place));
+    assert_eq!(kept["progress"], "broken");
+    assert_eq!(kept["verdict"]["state"], "untrustworthy");
+    let judged = place.say(&["judge", record(place).to_str().unwrap()]);
+    assert_eq!(judged.code(), 4, "{judged:?}");
+}
+
+#[test]
+fn somebody_kills_the_mapper() {
+    if common::two_cpus_or_skip() {
+        with_a_killed("2", processes::mapper);
+    }
+}
+
+#[test]
+fn somebody_kills_the_only_scanner() {
+    if common::two_cpus_or_skip() {
+        with_a_killed("1", |tool| processes::worker(tool, "scanner"));
+    }
+}
+
+#[test]
+fn somebody_kills_one_scanner_of_several() {
+    if common::two_cpus_or_skip() {
+        with_a_killed("3", |tool| processes::worker(tool, "scanner"));
+    }
+}
+
+#[test]
+fn somebody_kills_one_spinner_of_several() {
+    if common::two_cpus_or_skip() {
+        with_a_killed("3", |tool| processes::worker(tool, "spinner"));
+    }
+}
+
+#[test]
+fn somebody_kills_the_leader_of_the_scanners() {
+    if common::two_cpus_or_skip() {
+        with_a_killed("2", |tool| processes::leader(tool, "scanner"));
+    }
+}
+
+#[test]
+fn somebody_kills_the_leader_of_the_spinners() {
+    if common::two_cpus_or_skip() {
+        with_a_killed("2", |tool| processes::leader(tool, "spinner"));
+    }
+}
+
+#[test]
+fn the_original_programs_leave_nothing_running_either() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let cpus: Vec<String> = common::allowed_cpus()[..2].iter().map(usize::to_string).collect();
+    let mut args = vec!["compat", "proc-vs-map", "--duration", "60", "--nbusytasks", "3"];
+    args.extend(["--cpumapper", &cpus[0], "--cpuscript", &cpus[0], "--cpubusytasks", &cpus[1]]);
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
+        let _turn = turn::take();
+        let place = Place::new();
+        let running = place.start(place.tailback(&args));
+        processes::wait_until_released(running.pid());
+        running.signal(signal);
+        let ran = running.end();
+        assert_eq!(ran.status.code(), code, "{ran:?}");
+        processes::wait_until_gone(ran.pid);
+    }
+}

@@ -1,0 +1,341 @@
+//! Bad input: one line that says what is wrong, nothing on standard output, nothing measured.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, Ran, affected_record, allowed_cpus};
+use std::path::Path;
+
+/// The record of a run that must not be made.
+const RECORD: &str = "record.json";
+
+/// Runs `run mmap-lock` with these words; the record would be kept in the folder of the place.
+fn run_mmap_lock(place: &Place, args: &[&str]) -> Ran {
+    let record = place.path(RECORD);
+    let mut words = vec!["run", "mmap-lock", "--record", record.to_str().unwrap()];
+    words.extend(args);
+    place.say(&words)
+}
+
+/// Fails unless standard output is empty and nothing was measured: a study says its seed before it
+/// starts its first child, and what it measured it keeps.
+fn assert_not_begun(place: &Place, ran: &Ran) {
+    ran.assert_no_panic();
+    assert_eq!(ran.out, "", "{ran:?}");
+    assert!(!ran.err.contains("; seed "), "{ran:?}");
+    assert_eq!(place.records(), Vec::<std::path::PathBuf>::new(), "{ran:?}");
+    assert!(!place.path(RECORD).exists(), "{ran:?}");
+    assert_eq!(common::processes::of(ran.pid), [], "{ran:?}");
+}
+
+/// Fails unless a line holds each of these.
+fn assert_says(line: &str, all: &[&str]) {
+    for word in all {
+        assert!(line.contains(word), "`{word}` is missing in: {line}");
+    }
+}
+
+/// Fails unless the run ended with this code and one line that holds each of these.
+fn assert_refused(place: &Place, ran: &Ran, code: i32, all: &[&str]) {
+    assert_not_begun(place, ran);
+    assert_eq!(ran.code(), code, "{ran:?}");
+    let lines = ran.complaints();
+    assert_eq!(lines.len(), 1, "{ran:?}");
+    assert_says(lines[0], all);
+}
+
+/// Fails unless the command line was refused and the first line holds each of these.
+fn assert_bad_usage(place: &Place, ran: &Ran, all: &[&str]) {
+    assert_not_begun(place, ran);
+    assert_eq!(ran.code(), 2, "{ran:?}");
+    assert_says(ran.complaints()[0], all);
+}
+
+#[test]
+fn unknown_words() {
+    let place = Place::new();
+    assert_bad_usage(&place, &place.say(&["run", "nosuch"]), &["nosuch"]);
+    assert_bad_usage(&place, &place.say(&["nosuch"]), &["nosuch"]);
+    assert_bad_usage(&place, &run_mmap_lock(&place, &["--nosuch"]), &["--nosuch"]);
+    assert_bad_usage(&place, &run_mmap_lock(&place, &["stray"]), &["stray"]);
+    assert_bad_usage(&place, &place.say(&["check", "--only", "nosuch"]), &["nosuch", "--only"]);
+}
+
+#[test]
+fn values_that_no_machine_can_use() {
+    let cases: &[(&str, &str, &str)] = &[
+        ("--procfile", "../1/maps", "/proc/PID"),
+        ("--procfile", "/etc/passwd", "/proc/PID"),
+        ("--procfile", "", "/proc/PID"),
+        ("--procfile", "fd/1", "leads away"),
+        ("--busy", "-1", "between 0 and"),
+        ("--busy", "999999", "between 0 and"),
+        ("--busy", "", "whole number"),
+        ("--busy", "1,,2", "whole number"),
+        ("--duration", "0", "between"),
+        ("--duration", "5", "with a unit"),
+        ("--duration", "-5s", "with a unit"),
+        ("--size", "1B", "between"),
+        ("--size", "99999999999TiB", "address space"),
+        ("--samples", "0", "1..="),
+        ("--samples", "-1", ""),
+        ("--nice", "40", "between -20 and 19"),
+        ("--seed", "abc", "number"),
+        ("--cpu-load", "-1", "number of a CPU"),
+        ("--time", "soon", "with a unit"),
+    ];
+    let place = Place::new();
+    for (flag, value, why) in cases {
+        // The value in the flag's own word, so that one that starts with a dash arrives.
+        let ran = run_mmap_lock(&place, &[&format!("{flag}={value}")]);
+        assert_bad_usage(&place, &ran, &[flag, value, why]);
+    }
+}
+
+#[test]
+fn negative_values_stand_in_a_word_of_their_own() {
+    let place = Place::new();
+    let ran = run_mmap_lock(&place, &["--busy", "-1"]);
+    assert_bad_usage(&place, &ran, &["--busy", "-1 is not between 0 and"]);
+}
+
+#[test]
+fn files_of_proc_that_cannot_be_read() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    for file in ["nosuch", "attr", "mem"] {
+        let ran = run_mmap_lock(&place, &["--procfile", file]);
+        let path = format!("/proc/self/{file}");
+        assert_refused(&place, &ran, 2, &["--procfile", &path, "such as smaps"]);
+    }
+}
+
+#[test]
+fn a_cpu_that_does_not_exist_is_answered_with_those_that_do() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    for flag in ["--cpu-mapper", "--cpu-load", "--cpu-tool"] {
+        let ran = run_mmap_lock(&place, &[flag, "99999"]);
+        assert_refused(&place, &ran, 2, &[flag, "99999", "this machine has CPU"]);
+    }
+}
+
+#[test]
+fn a_cpu_that_the_affinity_mask_excludes() {
+    let cpus = allowed_cpus();
+    if cpus.len() < 3 {
+        eprintln!("skipped: needs three CPUs; with fewer the mask leaves too few for any trial");
+        return;
+    }
+    let place = Place::new();
+    let excluded = cpus[2].to_string();
+    let command = place.tailback(&["run", "mmap-lock", "--cpu-load", &excluded]);
+    let ran = place.start_on(&cpus[..2], command).end();
+    assert_refused(&place, &ran, 2, &["--cpu-load", &excluded, "affinity mask", "it may use CPU"]);
+}
+
+#[test]
+fn mapper_and_load_on_the_same_cpu() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let cpu = allowed_cpus()[1].to_string();
+    let ran = run_mmap_lock(&place, &["--cpu-mapper", &cpu, "--cpu-load", &cpu]);
+    assert_refused(&place, &ran, 2, &["--cpu-mapper", "--cpu-load", "the same", "two CPUs"]);
+}
+
+#[test]
+fn a_region_beyond_the_memory() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let ran = run_mmap_lock(&place, &["--size", "16TiB"]);
+    assert_refused(&place, &ran, 2, &["--size 16TiB", "memory available", "smaller"]);
+}
+
+#[test]
+fn no_scenario_is_left() {
+    let place = Place::new();
+    let ran = place.say(&["check", "--only", "mmap-lock", "--skip", "mmap-lock"]);
+    assert_refused(&place, &ran, 2, &["--only", "--skip", "tailback list"]);
+}
+
+#[test]
+fn a_place_where_no_record_can_be_kept() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let file = place.path("file");
+    std::fs::write(&file, "").unwrap();
+    let below_a_file = file.join("record.json");
+    for path in ["/proc/nosuch/record.json", "/", "", below_a_file.to_str().unwrap()] {
+        let ran = place.say(&["run", "mmap-lock", "--record", path]);
+        assert_not_begun(&place, &ran);
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        assert_says(ran.complaints()[0], &["record", path]);
+    }
+}
+
+#[test]
+fn what_is_no_record() {
+    let place = Place::new();
+    let mut newer = affected_record();
+    newer["schema"] = "tailback/record/2".into();
+    let mut unknown = affected_record();
+    unknown["scenario"] = "nosuch".into();
+    let whole = affected_record().to_string();
+    let cut = &whole[..whole.len() / 2];
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("empty", "", &["not a whole record"]),
+        ("cut", cut, &["not a whole record", "another copy"]),
+        ("number", "1", &["not a record"]),
+        ("foreign", r#"{"schema":"other/1"}"#, &["not a record of tailback"]),
+        ("bare", r#"{"schema":"tailback/record/1"}"#, &["does not hold together", "missing"]),
+        ("newer", &newer.to_string(), &["tailback/record/2", "newer tailback"]),
+        ("unknown", &unknown.to_string(), &["nosuch", "tailback that wrote it"]),
+        ("deep", &"[".repeat(10 << 20), &["not a whole record"]),
+    ];
+    for (name, text, all) in cases {
+        let ran = judge(&place, name, text);
+        let path = place.path(name);
+        assert_refused(&place, &ran, 2, &[all, &[path.to_str().unwrap()][..]].concat());
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_read() {
+    let place = Place::new();
+    let folder = place.path("state");
+    for path in [Path::new("/nosuch/record.json"), &folder] {
+        let ran = place.say(&["judge", path.to_str().unwrap()]);
+        assert_refused(&place, &ran, 2, &[path.to_str().unwrap()]);
+    }
+    std::fs::write(place.path("bytes"), [0xff, 0xfe, 0x00]).unwrap();
+    let ran = place.say(&["judge", place.path("bytes").to_str().unwrap()]);
+    assert_refused(&place, &ran, 2, &["bytes"]);
+}
+
+#[test]
+fn absurd_numbers_in_a_record() {
+    let place = Place::new();
+    let text = affected_record().to_string();
+    let window = r#""window_ms":"#;
+    assert!(text.contains(window), "the record has no window to be made absurd");
+    for absurd in ["NaN", "1e999", "\"NaN\"", "null", "-"] {
+        let text = text.replace(window, &format!("{window}{absurd},\"was\":"));
+        let ran = judge(&place, "absurd", &text);
+        assert_refused(&place, &ran, 2, &["absurd", "record"]);
+    }
+    for (what, value) in [("block", -1.0), ("block", 1e300), ("block", 0.5)] {
+        let mut record = affected_record();
+        record["trials"][0][what] = value.into();
+        let ran = judge(&place, "absurd", &record.to_string());
+        assert_refused(&place, &ran, 2, &["absurd", "does not hold together"]);
+    }
+    let mut record = affected_record();
+    record["trials"][0]["observation"]["latencies"]["mmap"]["count"] = (-1).into();
+    let ran = judge(&place, "absurd", &record.to_string());
+    assert_refused(&place, &ran, 2, &["absurd", "does not hold together"]);
+}
+
+#[test]
+fn a_damaged_histogram_changes_no_verdict_and_crashes_nothing() {
+    let place = Place::new();
+    let whole = judge(&place, "whole", &affected_record().to_string());
+    for damage in ["", "AAAA", "not base64!", "HISTFAAAAAA="] {
+        let mut record = affected_record();
+        for trial in record["trials"].as_array_mut().unwrap() {
+            trial["observation"]["latencies"]["mmap"]["data"] = damage.into();
+        }
+        let ran = judge(&place, "damaged", &record.to_string());
+        ran.assert_no_panic();
+        // Judged are the figures; what a verdict does not read cannot change it.
+        assert_eq!((ran.code(), &ran.out), (whole.code(), &whole.out), "{damage}");
+    }
+}
+
+/// Judges a text.
+fn judge(place: &Place, name: &str, text: &str) -> Ran {
+    std::fs::write(place.path(name), text).unwrap();
+    place.say(&["judge", place.path(name).to_str().unwrap()])
+}
+
+/// Fails unless one of the original programs refused: after its usage a line that holds each of
+/// these, and on standard output no more than its own echo of the command line.
+fn assert_compat_refused(place: &Place, args: &[&str], code: i32, all: &[&str]) {
+    // CPUs are restricted to two, so that the default CPU 2 is missing on larger machines too.
+    let cpus = allowed_cpus();
+    let command = place.tailback(&[&["compat"], args].concat());
+    let ran = place.start_on(&cpus[..cpus.len().min(2)], command).end();
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), code, "{ran:?}");
+    let echo = ["./mapper PID: ", " --- ./proc-vs-map.sh ", "Running ./run-proc-vs-map.sh "];
+    assert!(ran.out.is_empty() || echo.iter().any(|echo| ran.out.starts_with(echo)), "{ran:?}");
+    assert!(ran.out.lines().count() <= 1, "{ran:?}");
+    assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
+    assert_says(ran.complaints().last().unwrap(), all);
+}
+
+#[test]
+fn bad_words_for_the_original_programs() {
+    let place = Place::new();
+    assert_bad_usage(&place, &place.say(&["compat", "nosuch"]), &["nosuch"]);
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["mapper", "--duration", "x"], &["--duration x"]),
+        (&["mapper", "--duration"], &["--duration needs a value"]),
+        (&["mapper", "--mb", "1", "--gb", "1"], &["--gb", "--mb"]),
+        (&["mapper", "--mb", "0"], &["smaller than a page"]),
+        (&["mapper", "--mb", "134217728"], &["134217728 MiB"]),
+        (&["mapper", "--nosuch"], &["--nosuch"]),
+        (&["busywait", "x"], &["Unrecognized argument: x"]),
+        (&["busywait", "--pid", "-1"], &["--pid -1"]),
+        (&["scanpid"], &["needs a PID"]),
+        (&["scanpid", "x"], &["Unknown argument x"]),
+        (&["scanpid", "1", "../2/maps"], &["../2/maps"]),
+        (&["proc-vs-map", "--nbusytasks", "x"], &["--nbusytasks x"]),
+        (&["proc-vs-map", "--procfile", "nosuch"], &["--procfile nosuch"]),
+        (&["proc-vs-map", "--procfile", "../1/maps"], &["--procfile ../1/maps"]),
+        (&["proc-vs-map", "--cpumapper", "99999"], &["--cpumapper 99999", "CPU"]),
+        (&["run-proc-vs-map", "--nsamples", "x"], &["--nsamples x"]),
+        (&["run-proc-vs-map", "--", "--nosuch"], &["--nosuch"]),
+    ];
+    for (args, all) in cases {
+        assert_compat_refused(&place, args, 2, all);
+    }
+}
+
+#[test]
+fn a_default_cpu_that_does_not_exist() {
+    let cpus = allowed_cpus();
+    if cpus.len() < 2 || cpus[..2].contains(&2) {
+        eprintln!("skipped: needs two CPUs of which none is CPU 2");
+        return;
+    }
+    let place = Place::new();
+    let words = ["--cpubusytasks 2", "CPUs", &cpus[1].to_string(), "name one with --cpubusytasks"];
+    assert_compat_refused(&place, &["proc-vs-map"], 2, &words);
+    assert_compat_refused(&place, &["run-proc-vs-map", "--nsamples", "1"], 2, &words);
+}
+
+#[test]
+fn a_single_cpu_is_too_few_for_the_original_programs() {
+    let place = Place::new();
+    for name in ["proc-vs-map", "run-proc-vs-map"] {
+        let command = place.tailback(&["compat", name]);
+        let ran = place.start_on(&allowed_cpus()[..1], command).end();
+        ran.assert_no_panic();
+        assert_eq!(ran.code(), 3, "{ran:?}");
+        assert_says(ran.complaints().last().unwrap(), &["at least two CPUs", "ncpus = 1"]);
+    }
+}

@@ -1,0 +1,269 @@
+//! Machines that give too little: one CPU, no privilege, odd mounts of /proc, a full disk.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, Ran, Running, allowed_cpus, processes, turn};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The user and group of nobody.
+const NOBODY: u32 = 65534;
+
+/// Two blocks of two short arms.
+const SHORT: &[&str] =
+    &["run", "mmap-lock", "--quick", "--samples", "2", "--duration", "50ms", "--json"];
+
+/// Fails unless a short study came to its end, whatever its verdict.
+fn assert_complete(ran: &Ran) {
+    ran.assert_no_panic();
+    assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
+    let record = ran.json();
+    assert_eq!(record["progress"], "complete", "{ran:?}");
+    assert_eq!(record["trials"].as_array().unwrap().len(), 4, "{ran:?}");
+    processes::wait_until_gone(ran.pid);
+}
+
+#[test]
+fn a_single_cpu_is_too_few() {
+    let one = &allowed_cpus()[..1];
+    let place = Place::new();
+    let args = ["run", "mmap-lock", "--json"];
+    let ran = place.start_on(one, place.tailback(&args)).end();
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert_eq!(ran.complaints().len(), 1, "{ran:?}");
+    assert!(ran.err.contains("needs 2 CPUs") && ran.err.contains("taskset"), "{ran:?}");
+    let record = ran.json();
+    assert_eq!(record["verdict"]["state"], "skipped");
+    assert_eq!(record["progress"], "not-run");
+    assert!(record["verdict"]["next"][0].as_str().unwrap().contains("taskset"), "{ran:?}");
+    assert_eq!(place.records(), Vec::<PathBuf>::new());
+    let ran = place.start_on(one, place.tailback(&["check"])).end();
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert!(ran.out.contains("skipped") && ran.err.contains("taskset"), "{ran:?}");
+}
+
+/// The binary as nobody, from a place that nobody can reach.
+fn as_nobody(place: &Place, args: &[&str]) -> Command {
+    let mut command = place.program(reachable(place).to_str().unwrap());
+    command.args(args).uid(NOBODY).gid(NOBODY);
+    command
+}
+
+fn reachable(place: &Place) -> PathBuf {
+    let copy = place.path("tailback");
+    if !copy.exists() {
+        std::fs::copy(common::BINARY, &copy).unwrap();
+        std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    copy
+}
+
+#[test]
+fn nobody_may_not_raise_a_priority_and_is_told_what_would_help() {
+    if !common::root_or_skip() || !common::two_cpus_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let ran = place.run(as_nobody(&place, &["run", "mmap-lock", "--nice", "-5"]));
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert_eq!(ran.complaints().len(), 1, "{ran:?}");
+    for word in ["--nice -5", "root", "ulimit -e"] {
+        assert!(ran.err.contains(word), "{word}: {ran:?}");
+    }
+    assert_eq!(place.records(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn nobody_may_run_it_with_its_defaults() {
+    if !common::root_or_skip() || !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let ran = place.run(as_nobody(&place, &["run", "mmap-lock", "--samples", "1", "--json"]));
+    ran.assert_no_panic();
+    assert_eq!(ran.json()["progress"], "complete", "{ran:?}");
+    assert_eq!(place.records().len(), 1, "{ran:?}");
+    assert_eq!(ran.wrongs(), Vec::<&str>::new(), "{ran:?}");
+    processes::wait_until_gone(ran.pid);
+}
+
+/// Starts a program in a mount namespace of its own, where this was mounted before; the process
+/// is the program in the end.
+fn start_mounted<'a>(place: &'a Place, mount: &str, program: &[&str]) -> Running<'a> {
+    let mut command = place.program("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-ec"]);
+    command.arg(format!("{mount}\nexec \"$@\"")).arg("sh").args(program);
+    place.start(command)
+}
+
+/// Whether mount namespaces can be had; says that the test is skipped where they cannot.
+fn mounts_or_skip(mount: &str) -> bool {
+    if !common::root_or_skip() || !common::two_cpus_or_skip() {
+        return false;
+    }
+    let place = Place::new();
+    let ran = start_mounted(&place, mount, &["true"]).end();
+    let works = ran.status.success();
+    if !works {
+        eprintln!("skipped: cannot do `{mount}` in a mount namespace: {}", ran.err);
+    }
+    works
+}
+
+/// A short study as root and as nobody, with /proc mounted with these options.
+fn study_with_proc(options: &str) -> [(Place, Ran); 2] {
+    let mount = format!("mount -t proc -o {options} proc /proc");
+    let setpriv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    [&[][..], &setpriv[..]].map(|prefix| {
+        let _turn = turn::take();
+        let place = Place::new();
+        let binary = reachable(&place);
+        let program = [prefix, &[binary.to_str().unwrap()][..], SHORT].concat();
+        let ran = start_mounted(&place, &mount, &program).end();
+        ran.assert_no_panic();
+        processes::wait_until_gone(ran.pid);
+        (place, ran)
+    })
+}
+
+#[test]
+fn processes_hidden_in_proc() {
+    if !mounts_or_skip("mount -t proc -o hidepid=2 proc /proc") {
+        return;
+    }
+    for (_place, ran) in study_with_proc("hidepid=2") {
+        assert_complete(&ran);
+        let record = ran.json();
+        let trials = record["trials"].as_array().unwrap();
+        let read = |trial: &serde_json::Value| {
+            trial["observation"]["measures"]["scan_bytes"]["value"].as_f64().unwrap()
+        };
+        assert!(trials.iter().any(|trial| read(trial) > 0.0), "the scanners read nothing: {ran:?}");
+    }
+}
+
+#[test]
+fn nothing_but_processes_in_proc() {
+    if !mounts_or_skip("mount -t proc -o subset=pid proc /proc") {
+        return;
+    }
+    for (_place, ran) in study_with_proc("subset=pid") {
+        if ran.code() == 3 || ran.code() == 2 {
+            assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
+        } else {
+            assert_complete(&ran);
+        }
+    }
+}
+
+#[test]
+fn no_proc_at_all_is_said_in_one_line() {
+    if !mounts_or_skip("mount -t tmpfs none /proc") {
+        return;
+    }
+    let place = Place::new();
+    let binary = reachable(&place);
+    let program = [&[binary.to_str().unwrap()][..], SHORT].concat();
+    let ran = start_mounted(&place, "mount -t tmpfs none /proc", &program).end();
+    ran.assert_no_panic();
+    assert!([2, 3].contains(&ran.code()), "{ran:?}");
+    assert_eq!(ran.complaints().len(), 1, "{ran:?}");
+    assert!(ran.err.contains("/proc"), "{ran:?}");
+}
+
+/// Mounts a tmpfs of 64 KiB there and fills most of it.
+fn small_disk(folder: &str) -> String {
+    format!(
+        "mount -t tmpfs -o size=64k none {folder}\nhead -c 57344 /dev/zero > {folder}/fill\n\
+         chmod 1777 {folder}"
+    )
+}
+
+#[test]
+fn a_full_disk_costs_no_measurement() {
+    if !mounts_or_skip("mount -t tmpfs -o size=64k none /mnt") {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let (record, mount) = (disk.join("record.json"), small_disk(disk.to_str().unwrap()));
+    let keep = ["--record", record.to_str().unwrap()];
+    let program = [&[common::BINARY], SHORT, &keep].concat();
+    let ran = start_mounted(&place, &mount, &program).end();
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert!(ran.err.contains("No space left on device"), "{ran:?}");
+    assert!(ran.err.contains("the study goes on"), "{ran:?}");
+    let refuges = place.records();
+    assert_eq!(refuges.len(), 1, "{ran:?}");
+    let wrongs = ran.wrongs();
+    assert!(wrongs.last().unwrap().contains(refuges[0].to_str().unwrap()), "{ran:?}");
+    let kept = common::json(&refuges[0]);
+    assert_eq!(kept["progress"], "complete");
+    assert_eq!(kept["trials"].as_array().unwrap().len(), 4);
+    assert_eq!(kept, ran.json());
+}
+
+#[test]
+fn where_no_disk_has_room_it_says_that_the_record_is_lost() {
+    if !mounts_or_skip("mount -t tmpfs -o size=64k none /mnt") {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let disk = disk.to_str().unwrap();
+    let mount = format!("{}\nexport XDG_STATE_HOME={disk} TMPDIR={disk}", small_disk(disk));
+    let program = [&[common::BINARY], SHORT].concat();
+    let ran = start_mounted(&place, &mount, &program).end();
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert!(ran.wrongs().last().unwrap().contains("the record is lost"), "{ran:?}");
+    // With --json nothing that was measured is lost all the same.
+    assert_eq!(ran.json()["trials"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_crash() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/mmap-lock.record.json");
+    let runs: &[&[&str]] = &[
+        &["--help"],
+        &["list"],
+        &["list", "--json"],
+        &["judge", golden],
+        &["judge", "--json", golden],
+        &["completions", "bash"],
+        &["compat", "mapper", "--duration", "0", "--mb", "1"],
+    ];
+    for args in runs {
+        assert_survives_a_closed_output(args);
+    }
+    if common::two_cpus_or_skip() {
+        let _turn = turn::take();
+        assert_survives_a_closed_output(SHORT);
+    }
+}
+
+/// Fails where the run crashes once nobody reads its output, and where its exit code differs from
+/// that of a run with a reader, as far as that one is certain.
+fn assert_survives_a_closed_output(args: &[&str]) {
+    let place = Place::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = place.tailback(args);
+    command.stdout(writer).stderr(std::fs::File::create(place.path("err")).unwrap());
+    let status = command.status().unwrap();
+    let err = std::fs::read_to_string(place.path("err")).unwrap();
+    assert!(status.code().is_some_and(|code| code < 5), "{args:?}: {status:?}: {err}");
+    assert!(!err.contains("panicked"), "{args:?}: {err}");
+}

@@ -1,0 +1,255 @@
+//! Running the binary from outside: a folder of its own, its processes, and taking turns.
+
+#![allow(dead_code, reason = "each test file uses the part of it that it needs")]
+
+pub mod processes;
+pub mod turn;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything is waited for; far beyond what it takes, since others may use the machine.
+pub const PATIENCE: Duration = Duration::from_secs(100);
+
+/// The binary under test.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_tailback");
+
+/// A folder that one run has to itself, with its state folder and what it prints.
+pub struct Place {
+    folder: tempfile::TempDir,
+}
+
+/// What a run that has ended left.
+pub struct Ran {
+    /// Its process, for a look at what it left behind.
+    pub pid: u32,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+/// A run under way.
+pub struct Running<'a> {
+    place: &'a Place,
+    child: Child,
+}
+
+impl Place {
+    /// A new one, which any user may enter.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        open_to_all(folder.path());
+        std::fs::create_dir(folder.path().join("state")).unwrap();
+        open_to_all(&folder.path().join("state"));
+        Place { folder }
+    }
+
+    /// A path inside it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The binary with these words.
+    pub fn tailback<S: AsRef<std::ffi::OsStr>>(&self, args: &[S]) -> Command {
+        let mut command = self.program(BINARY);
+        command.args(args);
+        command
+    }
+
+    /// Another program that ends up as the binary.
+    pub fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("XDG_STATE_HOME", self.path("state")).env("TMPDIR", self.folder.path());
+        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Starts a command of this place; what it prints goes to files.
+    pub fn start(&self, mut command: Command) -> Running<'_> {
+        let file = |name: &str| File::create(self.path(name)).unwrap();
+        command.stdout(file("out")).stderr(file("err"));
+        let child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        Running { place: self, child }
+    }
+
+    /// Runs a command of this place to its end.
+    pub fn run(&self, command: Command) -> Ran {
+        self.start(command).end()
+    }
+
+    /// Starts a command that may use these CPUs only.
+    pub fn start_on(&self, cpus: &[usize], command: Command) -> Running<'_> {
+        // A thread of its own, since a child inherits the mask of the thread that starts it.
+        std::thread::scope(|scope| {
+            let pinned = scope.spawn(|| {
+                let mut set = rustix::thread::CpuSet::new();
+                cpus.iter().for_each(|cpu| set.set(*cpu));
+                rustix::thread::sched_setaffinity(None, &set).unwrap();
+                self.start(command)
+            });
+            pinned.join().unwrap()
+        })
+    }
+
+    /// Runs the binary with these words to its end.
+    pub fn say(&self, args: &[&str]) -> Ran {
+        self.run(self.tailback(args))
+    }
+
+    /// The records in the state folder.
+    pub fn records(&self) -> Vec<PathBuf> {
+        files(&self.path("state/tailback"))
+    }
+}
+
+impl Running<'_> {
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
+            .unwrap();
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// What it wrote to standard error so far.
+    pub fn err(&self) -> String {
+        read(&self.place.path("err"))
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Ran {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.has_ended() {
+            assert!(Instant::now() < deadline, "it did not end; it said: {}", self.err());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let status = self.child.wait().unwrap();
+        let (out, err) = (read(&self.place.path("out")), self.err());
+        Ran { pid: self.pid(), status, out, err }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // Nothing of a test that failed may disturb the next one.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Ran {
+    /// The exit code; a test fails where a signal ended it.
+    pub fn code(&self) -> i32 {
+        self.status.code().unwrap_or_else(|| panic!("{self:?}"))
+    }
+
+    /// The lines on standard error.
+    pub fn complaints(&self) -> Vec<&str> {
+        self.err.lines().collect()
+    }
+
+    /// The lines on standard error about something wrong.
+    pub fn wrongs(&self) -> Vec<&str> {
+        self.err.lines().filter(|line| line.starts_with("tailback: ")).collect()
+    }
+
+    /// Fails where it crashed rather than ended.
+    pub fn assert_no_panic(&self) {
+        assert!(self.code() != 101 && !self.err.contains("panicked"), "{self:?}");
+    }
+
+    /// Standard output as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+}
+
+/// A record on standard output would fill the screen.
+impl std::fmt::Debug for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let cut = |text: &str| text.chars().take(3000).collect::<String>();
+        write!(f, "{}; standard output:\n{}\n", self.status, cut(&self.out))?;
+        write!(f, "standard error:\n{}", cut(&self.err))
+    }
+}
+
+/// A JSON file.
+pub fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_str(&read(path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The files of a folder; none where there is no such folder.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Waits until there is something, with patience.
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether this is root; says that the test is skipped where it is not.
+pub fn root_or_skip() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("skipped: needs root");
+    }
+    root
+}
+
+/// The CPUs that this process may use.
+pub fn allowed_cpus() -> Vec<usize> {
+    let set = rustix::thread::sched_getaffinity(None).unwrap();
+    (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// Whether there are CPUs for a trial; says that the test is skipped where there are not.
+pub fn two_cpus_or_skip() -> bool {
+    let enough = allowed_cpus().len() >= 2;
+    if !enough {
+        eprintln!("skipped: needs two CPUs");
+    }
+    enough
+}
+
+/// A seed with which the arms of the first block run in this order.
+pub fn seed_for(order: &[usize]) -> String {
+    let fits = |seed: &u64| runner::order_of_block(*seed, 0, order.len()) == order;
+    (0..).find(fits).unwrap().to_string()
+}
+
+/// A record of an affected machine.
+pub fn affected_record() -> serde_json::Value {
+    json(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/mmap-lock.record.json"))
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()
+}
+
+fn open_to_all(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+}

@@ -1,0 +1,92 @@
+//! The processes of a run, found in /proc by what they were started with.
+
+use super::wait_for;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::Path;
+
+/// A process of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// Its parent.
+    pub parent: u32,
+    /// Its name, as ps shows it.
+    pub name: String,
+    /// Its command line.
+    pub argv: Vec<String>,
+    /// CPU time that it used, in ticks.
+    pub ticks: u64,
+}
+
+/// All processes that a run with this number started, workers of crews too: each carries the
+/// number on its command line, and keeps it when its parent dies.
+pub fn of(tool: u32) -> Vec<Process> {
+    let tool = tool.to_string();
+    let of_tool = |process: &Process| {
+        process.argv.windows(2).any(|pair| pair[0] == "--parent" && pair[1] == tool)
+    };
+    all().into_iter().filter(of_tool).collect()
+}
+
+/// The process of that number, if it lives.
+pub fn at(pid: u32) -> Option<Process> {
+    look(&Path::new("/proc").join(pid.to_string()))
+}
+
+/// The mapper of a run, once it is there.
+pub fn mapper(tool: u32) -> Process {
+    one_of(tool, "a mapper", |process| process.name == "mapper")
+}
+
+/// A worker of that name, once it is there.
+pub fn worker(tool: u32, name: &str) -> Process {
+    one_of(tool, name, |process| process.name == name && process.parent != tool)
+}
+
+/// The leader of the crew of workers of that name.
+pub fn leader(tool: u32, name: &str) -> Process {
+    let parent = worker(tool, name).parent;
+    one_of(tool, "a leader", |process| process.pid == parent)
+}
+
+/// Waits until the load was released: the spinners, which idle before it, use CPU time.
+pub fn wait_until_released(tool: u32) {
+    one_of(tool, "spinners at work", |process| process.name == "spinner" && process.ticks >= 3);
+}
+
+/// Waits until no process of a run is left.
+pub fn wait_until_gone(tool: u32) {
+    wait_for("all processes to go", || of(tool).is_empty().then_some(()));
+}
+
+/// Kills a process as somebody else would.
+pub fn kill(process: &Process) {
+    let pid = Pid::from_raw(i32::try_from(process.pid).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+}
+
+fn one_of(tool: u32, what: &str, fits: impl Fn(&Process) -> bool) -> Process {
+    wait_for(what, || of(tool).into_iter().find(&fits))
+}
+
+fn all() -> Vec<Process> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| look(&entry.path())).collect()
+}
+
+/// None for what is no process, has gone meanwhile, or is dead and waits to be reaped.
+fn look(folder: &Path) -> Option<Process> {
+    let pid = folder.file_name()?.to_str()?.parse().ok()?;
+    let argv = std::fs::read(folder.join("cmdline")).ok()?;
+    let argv: Vec<String> =
+        argv.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into()).collect();
+    let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+    let (head, tail) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = tail.split_whitespace().collect();
+    let name = head.split_once('(')?.1.to_owned();
+    let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
+    let dead = matches!(fields.first(), Some(&"Z" | &"X"));
+    let parent = u32::try_from(number(1)?).ok()?;
+    (!dead).then_some(Process { pid, parent, name, argv, ticks: number(11)? + number(12)? })
+}

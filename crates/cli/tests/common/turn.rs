@@ -1,0 +1,18 @@
+//! Tests that measure take turns, in all test binaries: they would stall one another.
+
+use std::fs::{File, OpenOptions};
+
+/// Holds the turn until it is dropped.
+pub struct Turn(#[expect(dead_code, reason = "the lock lives as long as the file")] File);
+
+/// Waits for the turn.
+pub fn take() -> Turn {
+    let path = std::env::temp_dir().join("tailback-tests.lock");
+    // A file of another user can be locked too, but not opened for writing.
+    let file = File::open(&path).or_else(|_| {
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)
+    });
+    let file = file.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    file.lock().unwrap();
+    Turn(file)
+}

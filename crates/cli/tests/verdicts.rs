@@ -1,0 +1,249 @@
+//! Verdicts of real trials on the kernel at hand.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, Ran, processes, turn};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+/// How often a study is tried: what else runs on the machine can disturb one, and it says so.
+const TRIES: u32 = 3;
+
+/// Runs a study until its verdict is this one. A verdict that admits that it does not know is
+/// tried again, since other programs may have disturbed it; one that is wrong fails at once.
+fn study_that_is(state: &str, args: &[&str]) -> (Place, Ran) {
+    for left in (0..TRIES).rev() {
+        let place = Place::new();
+        let ran = place.say(args);
+        let found = ran.json()["verdict"]["state"].as_str().unwrap().to_owned();
+        if found == state {
+            return (place, ran);
+        }
+        let unsure = ["inconclusive", "untrustworthy"].contains(&found.as_str());
+        assert!(unsure && left > 0, "{found}, not {state}: {ran:?}");
+        eprintln!("tried again, since it was {found}: {}", ran.json()["verdict"]["because"]);
+        wait_for_quiet();
+    }
+    unreachable!("the last try returns or fails");
+}
+
+/// Gives other programs a while to leave the CPUs; none of them has to, so the wait has an end.
+fn wait_for_quiet() {
+    for _ in 0..30 {
+        let Ok(pressure) = std::fs::read_to_string("/proc/pressure/cpu") else { return };
+        let share = pressure.split("avg10=").nth(1).and_then(|rest| rest.split(' ').next());
+        if share.and_then(|share| share.parse::<f64>().ok()).is_none_or(|share| share < 5.0) {
+            return;
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Fails where the record is not one by the schema, or an estimate stands without its interval.
+fn assert_whole(record: &Value) {
+    assert_valid(record);
+    let arms = record["arms"].as_array().unwrap();
+    assert_eq!(arms.len(), record["plan"]["arms"].as_array().unwrap().len());
+    for arm in arms {
+        assert_bounded(&arm["hangs"], "hangs");
+        for (name, estimate) in arm["measures"].as_object().unwrap() {
+            assert_bounded(estimate, name);
+        }
+        if arm["role"] == "control" {
+            continue;
+        }
+        assert_bounded(&arm["worse"], "worse");
+        let comparisons = arm["against_control"].as_object().unwrap();
+        assert_eq!(comparisons.len(), arm["measures"].as_object().unwrap().len());
+        comparisons.iter().for_each(|(name, comparison)| assert_bounded(comparison, name));
+    }
+}
+
+/// Fails unless there are both ends, or the upper one is beyond what was seen.
+fn assert_bounded(figures: &Value, name: &str) {
+    let (low, high) = (figures["low"].as_f64(), figures["high"].as_f64());
+    let unbounded = figures["high_unbounded"] == true || figures["shift_at_least"] == true;
+    let low = low.unwrap_or_else(|| panic!("{name} has no interval: {figures}"));
+    assert!(
+        high.is_some_and(|high| low <= high) || high.is_none() && unbounded,
+        "{name}: {figures}"
+    );
+    assert!(figures["confidence"].as_f64().unwrap() >= 0.9, "{name}: {figures}");
+}
+
+fn assert_valid(record: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/record.v1.json");
+    if !path.exists() {
+        eprintln!("skipped: {} is not there to hold the record against", path.display());
+        return;
+    }
+    let validator = jsonschema::validator_for(&common::json(&path)).unwrap();
+    let errors: Vec<String> = validator.iter_errors(record).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+/// Fails unless a judge of the saved record says what the run said, whether or not it finds
+/// estimates and verdict there already.
+fn assert_judged_the_same(place: &Place, ran: &Ran) {
+    let record = ran.json();
+    let records = place.records();
+    assert_eq!(records.len(), 1, "{ran:?}");
+    assert_eq!(common::json(&records[0]), record);
+    let mut blank = record.clone();
+    blank["arms"] = json!([]);
+    blank["verdict"] = json!({
+        "state": "skipped", "headline": "", "because": [], "next": []
+    });
+    let blanked = place.path("blank.json");
+    std::fs::write(&blanked, blank.to_string()).unwrap();
+    for path in [&records[0], &blanked] {
+        let judged = place.say(&["judge", "--json", path.to_str().unwrap()]);
+        assert_eq!(judged.code(), ran.code(), "{judged:?}");
+        assert_eq!(judged.json()["verdict"], record["verdict"]);
+        assert_eq!(judged.json()["arms"], record["arms"]);
+    }
+}
+
+#[test]
+fn readers_of_smaps_stall_this_kernel() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let (place, ran) = study_that_is("affected", &["run", "mmap-lock", "--quick", "--json"]);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let record = ran.json();
+    assert_eq!(record["progress"], "complete");
+    assert_whole(&record);
+    assert_judged_the_same(&place, &ran);
+    let [control, busy] = ["control", "busy-10"].map(|arm| median(&record, arm, "stall"));
+    // Ten readers on one CPU hold the lock nearly always; alone the mapper hardly stalls.
+    assert!(busy > 2.0 * control + 10.0, "{busy} against {control} ms/s");
+    processes::wait_until_gone(ran.pid);
+}
+
+fn median(record: &Value, arm: &str, measure: &str) -> f64 {
+    let arms = record["arms"].as_array().unwrap();
+    let arm = arms.iter().find(|result| result["id"] == arm).unwrap();
+    arm["measures"][measure]["median"].as_f64().unwrap()
+}
+
+#[test]
+fn the_control_against_itself_is_not_affected() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let args = ["run", "mmap-lock", "--busy", "0", "--json"];
+    let (place, ran) = study_that_is("not-affected", &args);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert_whole(&ran.json());
+    assert_judged_the_same(&place, &ran);
+}
+
+/// Two blocks of three short arms with this seed.
+fn two_blocks(place: &Place, seed: &str) -> Ran {
+    let mut args = vec!["run", "mmap-lock", "--busy", "0,1,2", "--duration", "50ms"];
+    args.extend(["--samples", "2", "--json", "--seed", seed]);
+    place.say(&args)
+}
+
+/// Block and arm of each trial, in the order they ran.
+fn order(ran: &Ran) -> Vec<(u64, String)> {
+    let record = ran.json();
+    let trials = record["trials"].as_array().unwrap().iter();
+    trials
+        .map(|trial| (trial["block"].as_u64().unwrap(), trial["arm"].as_str().unwrap().to_owned()))
+        .collect()
+}
+
+#[test]
+fn the_seed_repeats_the_order_of_the_arms() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let (one, other) = (common::seed_for(&[2, 0, 1]), common::seed_for(&[1, 2, 0]));
+    let first = two_blocks(&place, &one);
+    let trials = order(&first);
+    assert_eq!(trials.len(), 6, "{first:?}");
+    for block in 0..2 {
+        let mut arms: Vec<&str> =
+            trials.iter().filter(|trial| trial.0 == block).map(|trial| trial.1.as_str()).collect();
+        arms.sort_unstable();
+        assert_eq!(arms, ["busy-1", "busy-2", "control"], "block {block}");
+    }
+    assert_eq!(first.json()["plan"]["seed"].to_string(), one);
+    assert_eq!(order(&two_blocks(&place, &one)), trials);
+    let different = order(&two_blocks(&place, &other));
+    assert_ne!(different, trials);
+    assert_eq!(different.len(), 6);
+    assert_eq!(place.records().len(), 3);
+}
+
+#[test]
+fn progress_names_blocks_and_seed_and_nothing_is_coloured_in_a_pipe() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let record = place.path("record.json");
+    let mut args = vec!["run", "mmap-lock", "--quick", "--duration", "50ms", "--samples", "2"];
+    args.extend(["--seed", "4711", "--record", record.to_str().unwrap()]);
+    let ran = place.say(&args);
+    let lines = ran.complaints();
+    assert!(lines[0].contains("2 arms") && lines[0].ends_with("seed 4711"), "{ran:?}");
+    assert!(lines[1].starts_with("block 1: stall in ms/s: busy-10 "), "{ran:?}");
+    assert!(lines[2].starts_with("block 2: ") && lines[2].contains("control "), "{ran:?}");
+    assert_eq!(lines[3..], [format!("record: {}", record.display())], "{ran:?}");
+    assert!(ran.out.starts_with("mmap-lock: "), "{ran:?}");
+    assert!(!ran.out.contains('\x1b') && !ran.err.contains('\x1b'), "{ran:?}");
+}
+
+#[test]
+fn colours_are_there_and_no_color_drops_them() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/mmap-lock.record.json");
+    let place = Place::new();
+    let with = |name: &str| {
+        let mut command = place.tailback(&["judge", golden]);
+        command.env(name, "1");
+        place.run(command).out
+    };
+    let (coloured, plain) = (with("CLICOLOR_FORCE"), with("NO_COLOR"));
+    assert!(coloured.contains('\x1b'), "{coloured}");
+    assert!(!plain.contains('\x1b'), "{plain}");
+}
+
+#[test]
+fn check_shows_a_table_and_ends_as_its_worst_verdict() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let ran = place.say(&["check", "--quick"]);
+    ran.assert_no_panic();
+    let heading = ["scenario", "verdict", "seconds"];
+    let mut lines = ran.out.lines();
+    lines
+        .find(|line| line.split_whitespace().eq(heading))
+        .unwrap_or_else(|| panic!("no table: {ran:?}"));
+    let rows: Vec<&str> = lines.filter(|line| line.trim_start().starts_with("mmap-lock")).collect();
+    assert_eq!(rows.len(), 1, "{ran:?}");
+    let records = place.records();
+    assert_eq!(records.len(), 1, "{ran:?}");
+    let state = common::json(&records[0])["verdict"]["state"].as_str().unwrap().to_owned();
+    assert_eq!(rows[0].split_whitespace().nth(1), Some(state.as_str()), "{ran:?}");
+    let code = match state.as_str() {
+        "affected" => 1,
+        "not-affected" => 0,
+        _ => 4,
+    };
+    assert_eq!(ran.code(), code, "{ran:?}");
+    assert!(!ran.out.contains('\x1b'), "{ran:?}");
+}

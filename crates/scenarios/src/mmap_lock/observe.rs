@@ -1,0 +1,207 @@
+//! From what happened in a trial to its observation.
+
+use super::meta::measure;
+use super::trial::Played;
+use crate::ScenarioError;
+use hdrhistogram::Histogram;
+use load::histogram;
+use load::protocol::{MapperReport, StallSeen};
+use model::record::Stall;
+use model::{Latency, Measure, Observation, Unit};
+
+/// The shares of evenly arriving requests whose wait is told, and the figures' names.
+const WAITS: [(&str, f64); 2] = [(measure::WAIT_P99, 0.01), (measure::WAIT_P999, 0.001)];
+
+pub(super) fn observe(played: &Played) -> Result<Observation, ScenarioError> {
+    let mut observation = Observation {
+        window_ms: window_ms(played),
+        hang: played.cut.hang,
+        ..Observation::default()
+    };
+    add_counts(played, &mut observation);
+    match &played.report {
+        Some(report) => add_latencies(played, report, &mut observation)?,
+        None => observation.notes.push(
+            "The mapper did not come back even without its load and was killed; its latencies are \
+             lost, the counters of its live page are not."
+                .to_owned(),
+        ),
+    }
+    Ok(observation)
+}
+
+/// Of the mapper's own clock, unless it was cut off.
+fn window_ms(played: &Played) -> f64 {
+    match &played.report {
+        Some(report) if !played.cut.hang => report.window_ns as f64 / 1e6,
+        _ => played.cut.window.as_secs_f64() * 1e3,
+    }
+}
+
+/// Figures that come from counters.
+fn add_counts(played: &Played, observation: &mut Observation) {
+    let picture = played.picture.as_of(played.cut.at_ns);
+    let seconds = (observation.window_ms / 1e3).max(1e-9);
+    let per_second = |count: u64| count as f64 / seconds;
+    let stall = (picture.stalled_ns as f64 / 1e6 / seconds).min(1e3);
+    let mut put = |name: &str, value: f64, unit: Unit| {
+        observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
+    };
+    put(measure::STALL, stall, Unit::MillisecondsPerSecond);
+    for (name, count) in measure::OVER.iter().zip(picture.over) {
+        put(name, count as f64, Unit::Count);
+    }
+    put(measure::OPERATIONS, per_second(picture.operations), Unit::PerSecond);
+    put(measure::SCANS, per_second(played.scanners.rounds), Unit::PerSecond);
+    put(measure::SCAN_BYTES, played.scanners.bytes as f64, Unit::Bytes);
+    put(measure::SPINS, per_second(played.spinners.rounds), Unit::PerSecond);
+    put_time(observation, measure::WORST, picture.worst_ns as f64 / 1e6);
+}
+
+/// A time that a hang cut off is that or more.
+fn put_time(observation: &mut Observation, name: &str, ms: f64) {
+    let make = if observation.hang { Measure::at_least } else { Measure::exact };
+    observation.measures.insert(name.to_owned(), make(ms, Unit::Milliseconds));
+}
+
+/// Figures and distributions that come from the mapper's report.
+fn add_latencies(
+    played: &Played,
+    report: &MapperReport,
+    observation: &mut Observation,
+) -> Result<(), ScenarioError> {
+    let rescued = rescued(played, report);
+    let mmap = latencies(&report.mmap, rescued.filter(|(call, _)| call.map))?;
+    let munmap = latencies(&report.munmap, rescued.filter(|(call, _)| !call.map))?;
+    let mut all = mmap.clone();
+    all.add(&munmap).map_err(damaged)?;
+    let window_ns = (observation.window_ms * 1e6).max(1.0);
+    for (name, share) in WAITS {
+        let wait_ns = analysis::arrival::wait_exceeded_by(&all, window_ns, share);
+        put_time(observation, name, wait_ns / 1e6);
+    }
+    observation.latencies.insert("mmap".to_owned(), Latency::from_histogram(&mmap));
+    observation.latencies.insert("munmap".to_owned(), Latency::from_histogram(&munmap));
+    observation.stalls = report.stalls.iter().map(|stall| seen(stall, rescued)).collect();
+    Ok(())
+}
+
+/// The call that outlived the cut, and how long it had taken by then in nanoseconds; what came
+/// after is the rescue and not the stall.
+fn rescued(played: &Played, report: &MapperReport) -> Option<(StallSeen, u64)> {
+    let under_way = played.cut.hang && played.picture.began_ns > 0;
+    let by_then = played.cut.at_ns.saturating_sub(played.picture.began_ns);
+    report.last.filter(|_| under_way).map(|last| (last, by_then.min(last.took_ns)))
+}
+
+fn latencies(
+    text: &str,
+    rescued: Option<(StallSeen, u64)>,
+) -> Result<Histogram<u64>, ScenarioError> {
+    let mut latencies = histogram::decode(text).map_err(damaged)?;
+    if let Some((call, by_then)) = rescued {
+        let mut once = histogram::empty();
+        histogram::record(&mut once, call.took_ns);
+        latencies.subtract(&once).map_err(damaged)?;
+        histogram::record(&mut latencies, by_then);
+    }
+    Ok(latencies)
+}
+
+fn damaged(why: impl std::fmt::Display) -> ScenarioError {
+    ScenarioError::Broken(format!("latencies of the mapper: {why}"))
+}
+
+fn seen(stall: &StallSeen, rescued: Option<(StallSeen, u64)>) -> Stall {
+    let took_ns = match rescued {
+        Some((call, by_then)) if call == *stall => by_then,
+        _ => stall.took_ns,
+    };
+    Stall {
+        at_ms: stall.at_ns as f64 / 1e6,
+        took_ms: took_ns as f64 / 1e6,
+        operation: if stall.map { "mmap" } else { "munmap" }.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mmap_lock::Cut;
+    use load::live::Picture;
+    use load::protocol::CrewReport;
+    use std::time::Duration;
+
+    const MS: u64 = 1_000_000;
+
+    /// A mapper that made a call of 1 us and one of 700 ms, which a cut after 500 ms found under way.
+    fn cut_off() -> Played {
+        let mut mmap = histogram::empty();
+        histogram::record(&mut mmap, 1000);
+        histogram::record(&mut mmap, 700 * MS);
+        let last = StallSeen { at_ns: 10 * MS, took_ns: 700 * MS, map: true };
+        let report = MapperReport {
+            window_ns: 710 * MS,
+            maps: 2,
+            worst_ns: 700 * MS,
+            mmap: histogram::encode(&mmap),
+            munmap: histogram::encode(&histogram::empty()),
+            stalls: vec![last],
+            last: Some(last),
+            ..MapperReport::default()
+        };
+        let picture = Picture { operations: 1, began_ns: 1000 * MS, ..Picture::default() };
+        let cut = Cut { at_ns: 1490 * MS, window: Duration::from_millis(500), hang: true };
+        Played {
+            pid: 1,
+            region: 0,
+            report: Some(report),
+            picture,
+            cut,
+            scanners: CrewReport::default(),
+            spinners: CrewReport::default(),
+        }
+    }
+
+    #[test]
+    fn a_hang_is_measured_up_to_its_cut_and_not_its_rescue() {
+        let observation = observe(&cut_off()).unwrap();
+        let measure = |name: &str| observation.measures[name];
+        assert_eq!(observation.window_ms, 500.0);
+        assert_eq!(measure("worst"), Measure::at_least(490.0, Unit::Milliseconds));
+        assert_eq!(measure("stall").value, 980.0);
+        assert_eq!(measure("operations").value, 2.0);
+        let wait = measure("wait_p99");
+        assert!(wait.at_least && wait.value < 490.0 && wait.value > 480.0, "{wait:?}");
+        assert_eq!(observation.stalls[0].took_ms, 490.0);
+        let mmap = observation.latencies["mmap"].to_histogram().unwrap();
+        assert_eq!(mmap.len(), 2);
+        assert!(mmap.max() < 495 * MS, "{}", mmap.max());
+    }
+
+    #[test]
+    fn a_trial_that_ends_by_itself_is_measured_in_full() {
+        let mut played = cut_off();
+        played.cut.hang = false;
+        played.picture = Picture {
+            operations: 2,
+            began_ns: 0,
+            worst_ns: 700 * MS,
+            stalled_ns: 700 * MS,
+            over: [1, 1, 1],
+        };
+        let observation = observe(&played).unwrap();
+        assert_eq!(observation.window_ms, 710.0);
+        assert_eq!(observation.measures["worst"], Measure::exact(700.0, Unit::Milliseconds));
+        assert_eq!(observation.stalls[0].took_ms, 700.0);
+    }
+
+    #[test]
+    fn a_mapper_that_never_comes_back_leaves_its_counters() {
+        let played = Played { report: None, ..cut_off() };
+        let observation = observe(&played).unwrap();
+        assert_eq!(observation.measures["worst"].value, 490.0);
+        assert_eq!(observation.notes.len(), 1);
+        assert!(observation.latencies.is_empty());
+    }
+}
