@@ -91,7 +91,7 @@ fn run_scenario(meta: &'static Meta) -> Command {
             Arg::new("samples")
                 .long("samples")
                 .value_name("N")
-                .value_parser(value_parser!(u32).range(1..=100_000))
+                .value_parser(value_parser!(u32).range(1..=1000))
                 .help("Run exactly N blocks, settled or not"),
         )
         .arg(

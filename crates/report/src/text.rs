@@ -106,7 +106,20 @@ fn next(text: &mut String, look: Look, verdict: &Verdict) {
     };
     let _ = writeln!(text, "\n  {heading}");
     for sentence in &verdict.next {
-        let _ = writeln!(text, "{}", look.wrap(&plain(sentence), "  - ", "    "));
+        let (what, command) = with_command(sentence);
+        let _ = writeln!(text, "{}", look.wrap(&plain(what), "  - ", "    "));
+        if let Some(command) = command {
+            // Never broken, so that it can be copied.
+            let _ = writeln!(text, "      {}", plain(command));
+        }
+    }
+}
+
+/// A sentence and the command that it ends with, if it does.
+fn with_command(sentence: &str) -> (&str, Option<&str>) {
+    match sentence.find(": tailback ") {
+        Some(at) => (&sentence[..at + 1], Some(&sentence[at + 2..])),
+        None => (sentence, None),
     }
 }
 
