@@ -47,6 +47,7 @@ lint-needs: needs
 
 bench: needs build
 	$(CARGO) bench --locked -p tailback-load --bench operation
+	$(CARGO) bench --locked -p tailback-sim --bench bandwidth
 	@scripts/bench-start $(BINARY)
 
 install: build

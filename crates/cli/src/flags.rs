@@ -27,6 +27,7 @@ pub fn command() -> Command {
         .subcommand(check())
         .subcommand(run())
         .subcommand(judge())
+        .subcommand(crate::commands::sim::flags::command())
         .subcommand(compat())
         .subcommand(completions())
         .subcommand(man())

@@ -41,7 +41,7 @@ pub fn complain(line: &str) {
     note(&format!("tailback: {line}"));
 }
 
-/// How reports look here: coloured, since [`print`] drops colours that are not wanted.
+/// How reports look here: coloured, since [`print()`] drops colours that are not wanted.
 pub fn look() -> Look {
     let width = terminal_size::terminal_size().map_or(WIDEST, |(width, _)| width.0.into());
     Look { color: true, width: width.clamp(40, WIDEST) }

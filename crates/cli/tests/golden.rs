@@ -28,6 +28,11 @@ fn help() {
 fn help_of_each_command() {
     assert_data_eq!(printed(&["check", "--help"], 0), file!["golden/check.help.txt"]);
     assert_data_eq!(printed(&["judge", "--help"], 0), file!["golden/judge.help.txt"]);
+    assert_data_eq!(printed(&["sim", "cpu-quota", "--help"], 0), file!["golden/sim.help.txt"]);
+    assert_data_eq!(
+        printed(&["run", "cpu-quota", "--help"], 0),
+        file!["golden/run-cpu-quota.help.txt"]
+    );
     assert_data_eq!(printed(&["compat", "--help"], 0), file!["golden/compat.help.txt"]);
     assert_data_eq!(
         printed(&["run", "mmap-lock", "--help"], 0),
@@ -66,12 +71,19 @@ fn judging_a_judged_record_changes_nothing() {
 fn every_knob_is_in_the_man_page_and_in_the_completions() {
     let folder = tempfile::tempdir().unwrap();
     printed(&["man", folder.path().to_str().unwrap()], 0);
-    let man = std::fs::read_to_string(folder.path().join("tailback-run-mmap-lock.1")).unwrap();
     let completions = ["bash", "zsh", "fish"].map(|shell| printed(&["completions", shell], 0));
-    for knob in scenarios::find("mmap-lock").unwrap().meta().knobs {
+    for scenario in scenarios::ALL {
+        let page = format!("tailback-run-{}.1", scenario.meta().id);
+        let man = std::fs::read_to_string(folder.path().join(page)).unwrap();
+        assert_knobs(scenario.meta(), &man, &completions);
+    }
+}
+
+fn assert_knobs(meta: &model::Meta, man: &str, completions: &[String]) {
+    for knob in meta.knobs {
         let escaped = format!("\\-\\-{}", knob.name.replace('-', "\\-"));
         assert!(man.contains(&escaped), "{} is not in the man page", knob.name);
-        for text in &completions {
+        for text in completions {
             assert!(text.contains(knob.name), "{} is not in the completions", knob.name);
         }
     }

@@ -158,7 +158,7 @@ fn own_group(line: &str) -> Option<ProcessCGroup> {
 }
 
 /// Undoes the kernel's escapes of a mount table: blanks and backslashes as octal numbers.
-fn unescape(field: &str) -> String {
+pub(crate) fn unescape(field: &str) -> String {
     let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     let mut plain = String::new();
     let mut rest = field;

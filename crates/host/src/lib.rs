@@ -1,4 +1,5 @@
-//! What tailback reads of the machine it runs on. Nothing here changes the machine.
+//! What tailback reads of the machine it runs on, and the little that it changes: [`cgroup`] makes
+//! groups and [`governor`] sets frequencies. Both put back what they found; nothing else writes.
 //!
 //! Every reader of files takes [`Roots`], so that it works on a fake tree as on the real one.
 //! Files of `/proc` and `/sys` are not trusted: they may be missing, torn, huge or nonsense, and
@@ -10,11 +11,13 @@
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
 pub mod affinity;
+pub mod cgroup;
 pub mod cgroup_facts;
 mod cgroup_tree;
 mod cpu_list;
 mod error;
 pub mod facts;
+pub mod governor;
 mod kernel_config;
 pub mod lateness;
 pub mod limits;

@@ -46,6 +46,8 @@ pub enum Report {
     Scanners(CrewReport),
     /// Of spinners.
     Spinners(CrewReport),
+    /// Of fibonacci threads.
+    Fibonacci(FibonacciReport),
 }
 
 /// What a mapper did.
@@ -103,6 +105,40 @@ pub struct CrewReport {
     pub killed: u32,
     /// The signal that killed the first of them; 0 where none was.
     pub signal: i32,
+}
+
+/// What fibonacci threads did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FibonacciReport {
+    /// From the release to the end of the last thread, in nanoseconds.
+    pub window_ns: u64,
+    /// Iterations of all threads.
+    pub iterations: u64,
+    /// CPU time of all threads since the release, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Each thread, by its index.
+    pub threads: Vec<FibonacciThread>,
+    /// Sleeps of the slow threads.
+    pub sleeps: u64,
+    /// How much later than asked for each sleep ended: HdrHistogram V2, base64.
+    pub lateness: String,
+}
+
+/// What one fibonacci thread did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FibonacciThread {
+    /// The CPU that it was pinned to.
+    pub cpu: u32,
+    /// Whether it never slept.
+    pub fast: bool,
+    /// Iterations.
+    pub iterations: u64,
+    /// The number that it reached, modulo 2^64.
+    pub value: u64,
+    /// Its CPU time since the release, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The worst lateness of a wake-up, in nanoseconds; 0 for a fast thread.
+    pub worst_late_ns: u64,
 }
 
 /// Why a generator gave up.

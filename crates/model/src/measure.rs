@@ -21,6 +21,9 @@ pub enum Unit {
     /// Bytes.
     #[serde(rename = "B")]
     Bytes,
+    /// Hundredths of something.
+    #[serde(rename = "%")]
+    Percent,
     /// A ratio of like quantities.
     #[serde(rename = "ratio")]
     Ratio,
@@ -35,6 +38,7 @@ impl Unit {
             Unit::Count | Unit::Ratio => "",
             Unit::PerSecond => "/s",
             Unit::Bytes => "B",
+            Unit::Percent => "%",
         }
     }
 }

@@ -33,7 +33,7 @@ impl Scenario for Player {
         &META
     }
 
-    fn missing(&self, _: &Machine) -> Option<Missing> {
+    fn missing(&self, _: &Site) -> Option<Missing> {
         None
     }
 

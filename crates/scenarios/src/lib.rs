@@ -3,10 +3,12 @@
 //! Adding a scenario is a folder that implements [`Scenario`] and a line in [`ALL`]; flags, help,
 //! man page, completions and the docs follow from its [`Meta`].
 
+pub mod cpu_quota;
 pub mod cpus;
 mod judging;
 pub mod mmap_lock;
 mod pinned;
+mod wait;
 mod watch;
 
 pub use judging::{judge, settled};
@@ -20,7 +22,7 @@ use model::{Arm, ArmResult, Machine, Meta, Observation, Plan, Settings, Surround
 use std::time::Duration;
 
 /// Every scenario, in the order that `list` and `check` take.
-pub const ALL: &[&dyn Scenario] = &[&mmap_lock::MmapLock];
+pub const ALL: &[&dyn Scenario] = &[&mmap_lock::MmapLock, &cpu_quota::CpuQuota];
 
 /// The scenario of that id.
 pub fn find(id: &str) -> Option<&'static dyn Scenario> {
@@ -33,7 +35,7 @@ pub trait Scenario: Sync {
     fn meta(&self) -> &'static Meta;
 
     /// What of its needs this machine lacks; none where it can run.
-    fn missing(&self, machine: &Machine) -> Option<Missing>;
+    fn missing(&self, site: &Site) -> Option<Missing>;
 
     /// The arms for these settings, control first.
     ///

@@ -6,9 +6,11 @@ use std::fmt::Write as _;
 
 /// Prints the scenarios, and whether this host can run each.
 pub fn list(json: bool) -> u8 {
-    let machine = host::machine(&Roots::real());
+    let roots = Roots::real();
+    let machine = host::machine(&roots);
+    let site = scenarios::Site { roots: &roots, machine: &machine };
     let rows = scenarios::ALL.iter().map(|scenario| {
-        let missing = scenario.missing(&machine);
+        let missing = scenario.missing(&site);
         (scenario.meta(), missing)
     });
     if json {

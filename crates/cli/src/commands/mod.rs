@@ -5,6 +5,7 @@ mod generate;
 mod judge;
 mod list;
 mod run;
+pub mod sim;
 
 use crate::compat;
 use crate::exit::Failure;
@@ -18,6 +19,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("run", matches)) => run::run(matches),
         Some(("judge", matches)) => judge::judge(matches),
         Some(("compat", matches)) => compat::run(matches),
+        Some(("sim", matches)) => sim::sim(matches),
         Some(("completions", matches)) => generate::completions(matches),
         Some(("man", matches)) => generate::man(matches),
         Some(("load", matches)) => load_generator(matches),

@@ -5,10 +5,12 @@
 
 mod busywait;
 mod date;
+mod fibtest;
 mod mapper;
 mod options;
 mod proc_vs_map;
 mod run_proc_vs_map;
+mod runfibtest;
 mod scanpid;
 mod setting;
 
@@ -22,6 +24,8 @@ pub const PROGRAMS: &[(&str, &str)] = &[
     ("scanpid", "Read /proc/PID/smaps until it is gone"),
     ("proc-vs-map", "One mapper against scanners and busy waiters"),
     ("run-proc-vs-map", "The table for 0, 1, 10, 100 and 1000 of them"),
+    ("fibtest", "Run the fibonacci sequence on fast and slow threads"),
+    ("runfibtest", "Run fibtest in a group with a tenth of a CPU"),
 ];
 
 /// What stands below the help of `compat`.
@@ -46,6 +50,8 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "scanpid" => scanpid::run(&args),
         "proc-vs-map" => proc_vs_map::run(&args),
         "run-proc-vs-map" => run_proc_vs_map::run(&args),
+        "fibtest" => fibtest::run(&args),
+        "runfibtest" => runfibtest::run(&args),
         _ => Err(Failure::usage("no such program; see tailback compat --help")),
     }
 }

@@ -1,7 +1,9 @@
 //! The side of the children: one hidden subcommand a generator.
 
 mod control;
+pub mod cpu_list;
 mod crew;
+pub mod fibonacci;
 mod line;
 pub mod mapper;
 pub mod scanner;
@@ -21,6 +23,8 @@ pub enum LoadCommand {
     Scanner(scanner::ScannerArgs),
     /// Look at a file of /proc/PID until it vanishes
     Spinner(spinner::SpinnerArgs),
+    /// Run the fibonacci sequence on threads, some of which sleep most of the time
+    Fibonacci(fibonacci::FibonacciArgs),
 }
 
 /// Runs a generator to its end; returns the exit code.
@@ -29,6 +33,7 @@ pub fn run(command: &LoadCommand) -> u8 {
         LoadCommand::Mapper(args) => mapper::serve(args),
         LoadCommand::Scanner(args) => scanner::serve(args),
         LoadCommand::Spinner(args) => spinner::serve(args),
+        LoadCommand::Fibonacci(args) => fibonacci::serve(args),
     };
     match done {
         Ok(()) => 0,

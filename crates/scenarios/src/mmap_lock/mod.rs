@@ -12,7 +12,7 @@ pub use trial::{Cast, Cut, Event, Played, Script, play};
 
 use crate::{Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Machine, Meta, Plan, Settings, Trial};
+use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -23,8 +23,8 @@ impl Scenario for MmapLock {
         &META
     }
 
-    fn missing(&self, machine: &Machine) -> Option<Missing> {
-        plan::missing(machine)
+    fn missing(&self, site: &Site) -> Option<Missing> {
+        plan::missing(site.machine)
     }
 
     fn arms(&self, settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError> {

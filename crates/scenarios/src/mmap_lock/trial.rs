@@ -1,12 +1,13 @@
 //! One trial: a mapper alone on its CPU, readers and spinners on others.
 
 use super::observe;
+use crate::wait::{self, TICK};
 use crate::{Context, Pinned, ScenarioError, Seen, Tick, Watch};
 use load::child::mapper::MapperArgs;
 use load::child::scanner::ScannerArgs;
 use load::child::spinner::SpinnerArgs;
 use load::live::{LivePage, Picture};
-use load::protocol::{CrewReport, MapperReport, Ready, Report};
+use load::protocol::{CrewReport, MapperReport, Report};
 use load::time::now_ns;
 use load::{Child, Launcher};
 use model::Surroundings;
@@ -20,9 +21,6 @@ const RESCUE_LIMIT: Duration = Duration::from_secs(20);
 
 /// How long a crew may take to die and to report.
 const REPORT_LIMIT: Duration = Duration::from_secs(30);
-
-/// How often progress is told and an interruption noticed.
-const TICK: Duration = Duration::from_millis(50);
 
 /// What is played in a trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,17 +139,17 @@ pub fn play(
     interrupted: &dyn Fn() -> bool,
     hear: &mut dyn FnMut(Event),
 ) -> Result<Played, ScenarioError> {
-    let patience = Patience(interrupted);
     let live = LivePage::create().map_err(|e| ScenarioError::Broken(format!("live page: {e}")))?;
     let mut mapper = start_mapper(script, launcher, &live)?;
-    let ready = patience.ready(&mut mapper, SET_UP_LIMIT + populating(script.region_bytes))?;
-    let mut crews = Crews::start(script, launcher, mapper.pid(), patience)?;
-    crews.begin_scanning(script.lead, patience)?;
+    let ready =
+        wait::ready(&mut mapper, SET_UP_LIMIT + populating(script.region_bytes), interrupted)?;
+    let mut crews = Crews::start(script, launcher, mapper.pid(), interrupted)?;
+    crews.begin_scanning(script.lead, interrupted)?;
     hear(Event::Released);
     let began = Instant::now();
     mapper.go()?;
     crews.begin_window()?;
-    let mut stage = Stage { script, live: &live, began, patience, hear };
+    let mut stage = Stage { script, live: &live, began, interrupted, hear };
     let done = stage.await_done(&mut mapper, script.duration + script.hang_after)?;
     // What the call under way shows now is what it was before its load was ended.
     let picture = live.counters().picture();
@@ -161,53 +159,19 @@ pub fn play(
     crews.stop();
     let limit = script.duration + script.hang_after + RESCUE_LIMIT;
     let back = done || stage.await_done(&mut mapper, limit)?;
-    let report = if back { Some(mapper_report(&mut mapper, patience)?) } else { None };
-    let (scanners, spinners) = crews.reports(patience)?;
+    let report = if back { Some(mapper_report(&mut mapper, interrupted)?) } else { None };
+    let (scanners, spinners) = crews.reports(interrupted)?;
     let (pid, region) = (mapper.pid(), ready.region);
     Ok(Played { pid, region, report, picture, cut, scanners, spinners })
 }
 
-fn mapper_report(mapper: &mut Child, patience: Patience) -> Result<MapperReport, ScenarioError> {
-    match patience.report(mapper, REPORT_LIMIT)? {
+fn mapper_report(
+    mapper: &mut Child,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<MapperReport, ScenarioError> {
+    match wait::report(mapper, REPORT_LIMIT, interrupted)? {
         Report::Mapper(report) => Ok(report),
         _ => Err(ScenarioError::Broken("a mapper reported as a crew".into())),
-    }
-}
-
-/// Waiting that ends when somebody interrupts.
-#[derive(Clone, Copy)]
-struct Patience<'a>(&'a dyn Fn() -> bool);
-
-impl Patience<'_> {
-    fn ready(self, child: &mut Child, limit: Duration) -> Result<Ready, ScenarioError> {
-        let ready = self.wait(limit, |deadline| child.ready_before(deadline))?;
-        ready.ok_or_else(|| child.late("get ready", limit).into())
-    }
-
-    fn report(self, child: &mut Child, limit: Duration) -> Result<Report, ScenarioError> {
-        let report = self.wait(limit, |deadline| child.report_before(deadline))?;
-        report.ok_or_else(|| child.late("report", limit).into())
-    }
-
-    /// Asks again and again until there is an answer; none after the limit.
-    fn wait<T>(
-        self,
-        limit: Duration,
-        mut ask: impl FnMut(Instant) -> Result<Option<T>, load::LoadError>,
-    ) -> Result<Option<T>, ScenarioError> {
-        let deadline = Instant::now() + limit;
-        loop {
-            let next = (Instant::now() + TICK).min(deadline);
-            if let Some(answer) = ask(next)? {
-                return Ok(Some(answer));
-            }
-            if (self.0)() {
-                return Err(ScenarioError::Interrupted);
-            }
-            if next >= deadline {
-                return Ok(None);
-            }
-        }
     }
 }
 
@@ -231,7 +195,7 @@ struct Stage<'a> {
     script: &'a Script,
     live: &'a LivePage,
     began: Instant,
-    patience: Patience<'a>,
+    interrupted: &'a dyn Fn() -> bool,
     hear: &'a mut dyn FnMut(Event),
 }
 
@@ -244,7 +208,7 @@ impl Stage<'_> {
             if mapper.done_before(next)? {
                 return Ok(true);
             }
-            if (self.patience.0)() {
+            if (self.interrupted)() {
                 return Err(ScenarioError::Interrupted);
             }
             if next >= deadline {
@@ -266,7 +230,7 @@ impl Crews {
         script: &Script,
         launcher: &Launcher,
         pid: u32,
-        patience: Patience,
+        interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
         let mut crews = Crews::default();
         for cast in &script.casts {
@@ -279,7 +243,9 @@ impl Crews {
                 crews.spinners.push(launcher.start("spinners", &args, None)?);
             }
         }
-        crews.all().try_for_each(|child| patience.ready(child, SET_UP_LIMIT).map(|_| ()))?;
+        crews
+            .all()
+            .try_for_each(|child| wait::ready(child, SET_UP_LIMIT, interrupted).map(|_| ()))?;
         Ok(crews)
     }
 
@@ -289,10 +255,14 @@ impl Crews {
     }
 
     /// Lets the scanners read for a while, so that the spinners find them at it.
-    fn begin_scanning(&mut self, lead: Duration, patience: Patience) -> Result<(), ScenarioError> {
+    fn begin_scanning(
+        &mut self,
+        lead: Duration,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), ScenarioError> {
         self.scanners.iter_mut().try_for_each(Child::go)?;
         if !self.scanners.is_empty() {
-            patience.wait(lead, |until| {
+            wait::until(lead, interrupted, |until| {
                 std::thread::sleep(until.saturating_duration_since(Instant::now()));
                 Ok(None::<()>)
             })?;
@@ -314,8 +284,11 @@ impl Crews {
         self.all().for_each(Child::stop);
     }
 
-    fn reports(&mut self, patience: Patience) -> Result<(CrewReport, CrewReport), ScenarioError> {
-        Ok((gather(&mut self.scanners, patience)?, gather(&mut self.spinners, patience)?))
+    fn reports(
+        &mut self,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(CrewReport, CrewReport), ScenarioError> {
+        Ok((gather(&mut self.scanners, interrupted)?, gather(&mut self.spinners, interrupted)?))
     }
 }
 
@@ -349,12 +322,15 @@ fn spinner_args(script: &Script, cast: &Cast, pid: u32) -> SpinnerArgs {
     }
 }
 
-fn gather(crews: &mut [Child], patience: Patience) -> Result<CrewReport, ScenarioError> {
+fn gather(
+    crews: &mut [Child],
+    interrupted: &dyn Fn() -> bool,
+) -> Result<CrewReport, ScenarioError> {
     let mut sum = CrewReport::default();
     for child in crews {
         let pid = child.pid();
         let (Report::Scanners(crew) | Report::Spinners(crew)) =
-            patience.report(child, REPORT_LIMIT)?
+            wait::report(child, REPORT_LIMIT, interrupted)?
         else {
             return Err(ScenarioError::Broken("a crew reported as a mapper".into()));
         };

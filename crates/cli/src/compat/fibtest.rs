@@ -1,0 +1,116 @@
+//! `compat fibtest`.
+
+use super::options::{Next, Options};
+use crate::exit::Failure;
+use crate::output;
+use load::child::fibonacci::{Fibonacci, FibonacciArgs, MOST_THREADS};
+use load::protocol::{FailureKind, FibonacciReport};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What `--help` and every unknown option print.
+const USAGE: &str = "Usage: fibtest -t <threads>
+Runs the fibonacci sequence on threads, each pinned to a CPU, for a set time, and prints how many
+iterations all of them completed. Fast threads never pause; slow threads run 100 iterations and then
+sleep for 10 ms.
+
+Options
+-v, Verbose prints total number of iterations per thread
+-f <NUM>, number of fast threads (Default=1).
+-t <NUM>, total number of threads (Default=Number of CPUs)
+-s <NUM>, Sets the duration of the test (Default=5 seconds)
+";
+
+/// Runs the threads in this very process.
+pub fn run(args: &[String]) -> Result<u8, Failure> {
+    let Some(args) = parse(args)? else { return Ok(0) };
+    let fibonacci = Fibonacci::set_up(&args).map_err(failed)?;
+    let report = fibonacci.work(|duration| {
+        std::thread::sleep(duration);
+        false
+    });
+    output::print(&lines(&report.map_err(failed)?, args.verbose));
+    Ok(0)
+}
+
+/// The lines of a run: one a thread where that is asked for, and the sum.
+fn lines(report: &FibonacciReport, verbose: bool) -> String {
+    let mut text = String::new();
+    if verbose {
+        for thread in &report.threads {
+            let _ = writeln!(text, "fib[{}] = {} ", thread.iterations, thread.value);
+        }
+    }
+    text.push_str(&iterations(report.iterations));
+    text
+}
+
+/// The line that says how many iterations were completed, in millions.
+pub fn iterations(count: u64) -> String {
+    format!("Iterations Completed(M): {} \n", count / 1_000_000)
+}
+
+fn parse(args: &[String]) -> Result<Option<FibonacciArgs>, Failure> {
+    let mut options = Options::new(args, USAGE);
+    let mut wanted = FibonacciArgs::new(1, Duration::from_secs(5));
+    wanted.threads = None;
+    loop {
+        let word = match options.next() {
+            Next::End => return Ok(Some(wanted)),
+            Next::Help => return Ok(None),
+            Next::Word(word) => word,
+        };
+        let most = u64::from(MOST_THREADS);
+        let mut number = |most| options.number(word, most);
+        match word {
+            "-v" => wanted.verbose = true,
+            "-f" => wanted.fast = small(number(most)?),
+            "-t" => wanted.threads = Some(small(number(most)?)),
+            "-s" => {
+                let seconds = number(super::mapper::MOST_SECONDS)?;
+                wanted.duration_ms = Some(seconds.saturating_mul(1000));
+            }
+            _ => return Err(options.unknown(word)),
+        }
+    }
+}
+
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn failed(failure: load::protocol::Failure) -> Failure {
+    match failure.kind {
+        FailureKind::Unusable => Failure::usage(failure.what),
+        FailureKind::Permission | FailureKind::Limit => Failure::need(failure.what),
+        FailureKind::System => Failure::broken(failure.what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::protocol::FibonacciThread;
+
+    #[test]
+    fn the_lines_end_in_a_blank_as_the_original_has_them() {
+        let thread = FibonacciThread { iterations: 7, value: 13, ..FibonacciThread::default() };
+        let report = FibonacciReport {
+            iterations: 1_573_999_999,
+            threads: vec![thread],
+            ..FibonacciReport::default()
+        };
+        assert_eq!(lines(&report, false), "Iterations Completed(M): 1573 \n");
+        assert_eq!(lines(&report, true), "fib[7] = 13 \nIterations Completed(M): 1573 \n");
+    }
+
+    #[test]
+    fn options_are_those_of_the_original() {
+        let words = ["-v", "-f", "2", "-t", "8", "-s", "1"].map(str::to_owned);
+        let args = parse(&words).unwrap().unwrap();
+        assert_eq!((args.verbose, args.fast, args.threads), (true, 2, Some(8)));
+        assert_eq!(args.duration(), Duration::from_secs(1));
+        assert!(parse(&["-t".to_owned(), "x".to_owned()]).is_err());
+        assert!(parse(&["-x".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! `compat runfibtest [THREADS]`: threads in a group with a tenth of a CPU, for five seconds.
+
+use super::fibtest::iterations;
+use super::options::{Next, Options};
+use crate::exit::Failure;
+use crate::output;
+use crate::signals::Interruption;
+use host::Roots;
+use host::cgroup::{Bandwidth, Home, sweep};
+use host::governor::{Governor, State};
+use load::child::fibonacci::MOST_THREADS;
+use scenarios::Launcher;
+use scenarios::cpu_quota::{Played, Script, play};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+const USAGE: &str = "Usage: runfibtest [THREADS]
+Runs fibtest with THREADS threads (default: one on each CPU) for 5 s in a group that may use 10 ms of
+CPU time in each 100 ms.
+";
+
+/// The quota of the original: a tenth of a CPU.
+const BANDWIDTH: Bandwidth = Bandwidth { quota_us: 10_000, period_us: 100_000, burst_us: 0 };
+
+/// How long the original runs.
+const DURATION: Duration = Duration::from_secs(5);
+
+/// Runs it once and prints the three lines.
+pub fn run(args: &[String]) -> Result<u8, Failure> {
+    let roots = Roots::real();
+    let cpus = host::machine(&roots).allowed_cpus;
+    let Some(threads) = parse(args, cpus.len())? else { return Ok(0) };
+    let home = Home::find(&roots).map_err(|error| Failure::need(error.to_string()))?;
+    sweep(&home);
+    let interruption = Interruption::watch();
+    let governor = Governor::performance(&roots);
+    if let State::Absent | State::Refused(_) = governor.state() {
+        output::note("No existing scaling_governor found, not attempting to set it to performance");
+    }
+    let measured = cpus.last().copied().unwrap_or(0);
+    let script =
+        Script { bandwidth: BANDWIDTH, threads, fast: 1, duration: DURATION, cpus, measured };
+    let interrupted = || interruption.noticed();
+    let played = play(&script, &roots, &Launcher::default(), &interrupted, &mut |_| {})?;
+    output::print(&lines(&played));
+    Ok(0)
+}
+
+fn parse(args: &[String], cpus: usize) -> Result<Option<u32>, Failure> {
+    let mut options = Options::new(args, USAGE);
+    let mut threads = u32::try_from(cpus).unwrap_or(1).max(1);
+    loop {
+        match options.next() {
+            Next::End => return Ok(Some(threads)),
+            Next::Help => return Ok(None),
+            Next::Word(word) => match word.parse() {
+                Ok(number) if (1..=MOST_THREADS).contains(&number) => threads = number,
+                _ => return Err(options.mistake(&format!("{word} is no number of threads"))),
+            },
+        }
+    }
+}
+
+fn lines(played: &Played) -> String {
+    let mut text = iterations(played.report.iterations);
+    let _ = writeln!(text, "Throttled for: {} ", played.usage.nr_throttled.unwrap_or(0));
+    let usage_ns = played.usage.usage_ns.unwrap_or(played.report.cpu_ns);
+    let _ = writeln!(text, "CPU Usage (msecs) = {}", usage_ns / 1_000_000);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_one_a_cpu_unless_a_number_says_otherwise() {
+        assert_eq!(parse(&[], 64).unwrap(), Some(64));
+        assert_eq!(parse(&["1".to_owned()], 64).unwrap(), Some(1));
+        for wrong in ["0", "-1", "x", "99999999"] {
+            assert!(parse(&[wrong.to_owned()], 2).is_err(), "{wrong}");
+        }
+    }
+}

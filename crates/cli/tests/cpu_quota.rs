@@ -1,0 +1,218 @@
+//! `cpu-quota` for real, and simulated.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+#[path = "../../sim/tests/body/quota.rs"]
+mod quota;
+
+use common::{Place, turn};
+use quota::{Seen, verdict};
+use serde_json::Value;
+use std::path::Path;
+
+/// Whether groups with a quota can be made here; says why not.
+fn groups_or_skip() -> bool {
+    let listed = Place::new().say(&["list", "--json"]);
+    let listed: Value = serde_json::from_str(&listed.out).unwrap();
+    let mine = listed.as_array().unwrap().iter().find(|row| row["id"] == "cpu-quota").unwrap();
+    if mine["can_run"] == true {
+        return true;
+    }
+    eprintln!("skipped: {}", mine["missing"]);
+    false
+}
+
+/// The control groups of tailback that are there.
+fn groups() -> Vec<std::path::PathBuf> {
+    fn below(folder: &Path, depth: u32, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            if entry.file_name().to_string_lossy().starts_with("tailback-") {
+                found.push(path.clone());
+            }
+            if depth > 0 {
+                below(&path, depth - 1, found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    below(Path::new("/sys/fs/cgroup"), 4, &mut found);
+    found
+}
+
+fn sim(args: &[&str]) -> Value {
+    let mut all = vec!["sim", "cpu-quota", "--json"];
+    all.extend(args);
+    let ran = Place::new().say(&all);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+#[test]
+fn this_kernel_gives_a_group_its_quota() {
+    if !groups_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let args = ["run", "cpu-quota", "--duration", "500ms", "--burst", "0", "--json"];
+    let ran = place.say(&args);
+    let record = ran.json();
+    // What else runs on the machine can leave the study without a verdict, but never with this one.
+    assert_ne!(record["verdict"]["state"], "affected", "{ran:?}");
+    assert!([0, 4].contains(&ran.code()), "{ran:?}");
+    for arm in record["arms"].as_array().unwrap() {
+        let median = |name: &str| arm["measures"][name]["median"].as_f64().unwrap();
+        assert!(median("throttled") >= 3.0, "{arm}");
+        assert!(median("usage") >= 0.8 * median("entitled"), "{arm}");
+    }
+    assert_eq!(groups(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_swept_by_the_next() {
+    if !groups_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let args = ["run", "cpu-quota", "--duration", "20s", "--samples", "1"];
+    let mut tool = place.tailback(&args).spawn().unwrap();
+    common::wait_for("a group to be made", || (!groups().is_empty()).then_some(()));
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    let short = ["run", "cpu-quota", "--duration", "100ms", "--samples", "1", "--burst", "0"];
+    place.say(&short);
+    assert_eq!(groups(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn values_that_the_kernel_or_the_machine_refuses() {
+    if !groups_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let cases: &[(&[&str], &str)] = &[
+        (&["--quota", "10us"], "between"),
+        (&["--period", "2s"], "between"),
+        (&["--burst", "20ms"], "burst"),
+        (&["--threads", "-1"], "between"),
+        (&["--threads", "999999"], "between"),
+        (&["--threads", "2", "--fast", "3"], "--fast 3"),
+        (&["--quota", "10500ns", "--period", "1ms"], ""),
+    ];
+    for (args, word) in cases {
+        let mut all = vec!["run", "cpu-quota"];
+        all.extend(*args);
+        let ran = Place::new().say(&all);
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        assert!(ran.out.is_empty() && ran.complaints()[0].contains(word), "{ran:?}");
+    }
+    assert_eq!(groups(), Vec::<std::path::PathBuf>::new());
+}
+
+/// The real arm: what the original's program prints of this kernel.
+fn measured(threads: u32) -> Seen {
+    let ran = Place::new().say(&["compat", "runfibtest", &threads.to_string()]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines.len(), 3, "{ran:?}");
+    assert!(lines[0].starts_with("Iterations Completed(M): "), "{ran:?}");
+    let number = |line: &str, before: &str| -> u32 {
+        line.strip_prefix(before).unwrap().trim().parse().unwrap()
+    };
+    Seen {
+        throttled: number(lines[1], "Throttled for: ").into(),
+        usage_ms: number(lines[2], "CPU Usage (msecs) = ").into(),
+    }
+}
+
+/// The simulated arm: what the model says of this kernel and so many CPUs.
+fn modelled(cpus: u32, threads: u32) -> Seen {
+    let kernel = rustix::system::uname().release().to_str().unwrap().to_owned();
+    let (cpus, threads) = (cpus.to_string(), threads.to_string());
+    let object = sim(&["--cpus", &cpus, "--threads", &threads, "--kernel", &kernel]);
+    Seen {
+        usage_ms: object["usage_ms"].as_f64().unwrap(),
+        throttled: object["nr_throttled"].as_u64().unwrap(),
+    }
+}
+
+#[test]
+fn kernel_and_model_reach_the_same_verdict() {
+    if !groups_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let cpus = u32::try_from(common::allowed_cpus().len()).unwrap();
+    let real = verdict(cpus, measured);
+    assert_eq!(real, verdict(cpus, |threads| modelled(cpus, threads)));
+}
+
+#[test]
+fn fibtest_prints_a_line_a_thread_and_the_sum() {
+    let _turn = turn::take();
+    let ran = Place::new().say(&["compat", "fibtest", "-v", "-t", "2", "-s", "1"]);
+    assert_eq!(ran.out.lines().count(), 3, "{ran:?}");
+    assert!(ran.out.starts_with("fib["), "{ran:?}");
+}
+
+#[test]
+fn slices_that_expire_cost_a_large_machine_its_quota() {
+    let old = sim(&["--cpus", "64", "--kernel", "4.18"]);
+    let new = sim(&["--cpus", "64", "--kernel", "5.4"]);
+    let usage = |object: &Value| object["usage_ms"].as_f64().unwrap();
+    assert!(usage(&old) < 350.0, "{old}");
+    assert!((485.0..515.0).contains(&usage(&new)), "{new}");
+    assert!(old["quota_ms"]["expired"].as_f64().unwrap() > 100.0, "{old}");
+    assert_eq!(old, sim(&["--cpus", "64", "--kernel", "4.18"]), "a seed gives the same each time");
+    assert!(usage(&sim(&["--cpus", "1", "--kernel", "4.18"])) > 485.0, "one CPU loses nothing");
+}
+
+#[test]
+fn a_quota_is_found_for_a_trace() {
+    let place = Place::new();
+    let path = place.path("trace.csv");
+    let trace: String = (0..500).map(|i| format!("{}ms, 2ms\n", i * 10)).collect();
+    std::fs::write(&path, format!("arrival, service\n{trace}")).unwrap();
+    let file = path.to_str().unwrap();
+    let found = sim(&["--trace", file, "--cpus", "4", "--find-quota", "--p99", "20ms"]);
+    let quota = found["quota"]["quota_ms"].as_f64().unwrap();
+    // 2 ms in each 10 ms are 20 ms in each period: less cannot be enough for long.
+    assert!((20.0..=100.0).contains(&quota), "{found}");
+    assert!(found["quota"]["latency_ms"].as_f64().unwrap() <= 20.0, "{found}");
+    std::fs::write(&path, "1ms, 2ms\n2ms; 3ms\n").unwrap();
+    let ran = place.say(&["sim", "cpu-quota", "--trace", file]);
+    assert!(ran.code() == 2 && ran.err.contains("line 2"), "{ran:?}");
+}
+
+#[test]
+fn simulations_that_make_no_sense_are_refused_in_a_line() {
+    let cases: &[&[&str]] = &[
+        &["--quota", "10us"],
+        &["--period", "2s"],
+        &["--cpus", "0"],
+        &["--cpus", "9999999"],
+        &["--hz", "0"],
+        &["--kernel", "2.6.32"],
+        &["--kernel", "x"],
+        &["--threads", "0"],
+        &["--load", "trace"],
+        &["--load", "periodic"],
+        &["--load", "periodic", "--task", "1:2"],
+        &["--trace", "/nosuch"],
+        &["--find-quota"],
+        &["--find-quota", "--p99", "20ms"],
+    ];
+    for args in cases {
+        let mut all = vec!["sim", "cpu-quota"];
+        all.extend(*args);
+        let ran = Place::new().say(&all);
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        assert!(ran.out.is_empty() && ran.complaints().len() == 1, "{ran:?}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Quota, period and burst: what the kernel takes, and what groups above leave.
+
+use super::error::CgroupError;
+use crate::cgroup_tree::Interface;
+use crate::roots;
+use crate::text;
+use std::path::{Path, PathBuf};
+
+/// The smallest quota and the shortest period that the kernel takes, in microseconds.
+const LEAST_US: u64 = 1_000;
+
+/// The longest period that the kernel takes, in microseconds.
+const LONGEST_PERIOD_US: u64 = 1_000_000;
+
+/// How much CPU time a group may use in each period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bandwidth {
+    /// CPU time per period, in microseconds.
+    pub quota_us: u64,
+    /// Length of a period, in microseconds.
+    pub period_us: u64,
+    /// Unused time that may be saved up for later periods, in microseconds.
+    pub burst_us: u64,
+}
+
+impl Bandwidth {
+    /// Checks what holds on every kernel.
+    ///
+    /// # Errors
+    /// A sentence, if the quota is too small, the period out of range or the burst above the quota.
+    pub fn check(&self) -> Result<(), CgroupError> {
+        let Bandwidth { quota_us, period_us, burst_us } = *self;
+        if !(LEAST_US..=LONGEST_PERIOD_US).contains(&period_us) {
+            return Err(CgroupError::PeriodOutOfRange { period_us });
+        }
+        if quota_us < LEAST_US {
+            return Err(CgroupError::QuotaTooSmall { quota_us });
+        }
+        if burst_us > quota_us {
+            return Err(CgroupError::BurstAboveQuota { burst_us, quota_us });
+        }
+        Ok(())
+    }
+
+    /// Checks it against the quotas of these groups, all of which bind.
+    pub(super) fn check_below(
+        &self,
+        groups: &[PathBuf],
+        interface: Interface,
+    ) -> Result<(), CgroupError> {
+        for group in groups {
+            let Some((above_quota_us, above_period_us)) = quota_of(group, interface) else {
+                continue;
+            };
+            if is_more((self.quota_us, self.period_us), (above_quota_us, above_period_us)) {
+                return Err(CgroupError::QuotaAboveParent {
+                    quota_us: self.quota_us,
+                    period_us: self.period_us,
+                    above: group.clone(),
+                    above_quota_us,
+                    above_period_us,
+                    refused: interface == Interface::V1,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether one quota in its period is more CPU than another in its own.
+fn is_more(one: (u64, u64), other: (u64, u64)) -> bool {
+    u128::from(one.0) * u128::from(other.1) > u128::from(other.0) * u128::from(one.1)
+}
+
+/// Quota and period of a group in microseconds; None without a quota.
+fn quota_of(group: &Path, interface: Interface) -> Option<(u64, u64)> {
+    let (quota, period) = match interface {
+        // A quota of -1, no number here, is none.
+        Interface::V1 => (
+            text::number_in(&group.join("cpu.cfs_quota_us"))?,
+            text::number_in(&group.join("cpu.cfs_period_us"))?,
+        ),
+        Interface::V2 => parse_max(&roots::read_text(&group.join("cpu.max")).ok()?)?,
+    };
+    (quota > 0 && period > 0).then_some((quota, period))
+}
+
+/// `cpu.max`: quota or the word `max`, then period.
+fn parse_max(text: &str) -> Option<(u64, u64)> {
+    let mut words = text.split_whitespace();
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message(quota_us: u64, period_us: u64, burst_us: u64) -> String {
+        Bandwidth { quota_us, period_us, burst_us }.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_the_kernel_would_refuse_is_said_in_a_sentence() {
+        assert_eq!(
+            message(999, 100_000, 0),
+            "a quota of 999 us is below the kernel's minimum of 1000 us"
+        );
+        assert!(message(10_000, 999, 0).starts_with("a period of 999 us is outside of"));
+        assert!(message(10_000, 1_000_001, 0).starts_with("a period of 1000001 us is outside of"));
+        assert!(message(10_000, 100_000, 10_001).starts_with("a burst of 10001 us is more than"));
+        let edges = [(1_000, 1_000, 1_000), (u64::MAX, 1_000_000, u64::MAX)];
+        for (quota_us, period_us, burst_us) in edges {
+            assert!(Bandwidth { quota_us, period_us, burst_us }.check().is_ok());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in ".*") {
+            let _ = parse_max(&text);
+        }
+
+        #[test]
+        fn quota_and_period_are_read_as_written(quota: u64, period: u64) {
+            prop_assert_eq!(parse_max(&format!("{quota} {period}\n")), Some((quota, period)));
+            prop_assert_eq!(parse_max(&format!("max {period}\n")), None);
+        }
+
+        #[test]
+        fn more_is_what_the_ratios_say(a in 1u64..1000, b in 1u64..1000, c in 1u64..1000, d in 1u64..1000) {
+            let (one, other) = (a as f64 / b as f64, c as f64 / d as f64);
+            prop_assume!((one - other).abs() > 1e-9);
+            prop_assert_eq!(is_more((a, b), (c, d)), one > other);
+            prop_assert!(!is_more((a, b), (a, b)) && !is_more((u64::MAX, 1), (u64::MAX, 1)));
+        }
+    }
+}

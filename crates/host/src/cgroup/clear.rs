@@ -1,0 +1,118 @@
+//! Emptying and removing a group.
+
+use super::error::CgroupError;
+use crate::roots;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long killed processes are waited for: one that is throttled ends in a later period.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The most groups that are taken care of below one.
+const MOST_GROUPS: usize = 1000;
+
+/// Kills what runs in a group and in groups below it, and removes them; a group that is gone
+/// already is no error.
+pub(super) fn clear(group: &Path) -> Result<(), CgroupError> {
+    if !group.exists() {
+        return Ok(());
+    }
+    let groups = with_descendants(group);
+    let own = std::process::id();
+    if let Some(path) = groups.iter().find(|dir| holds(dir, own)) {
+        return Err(CgroupError::OwnProcess { path: path.clone(), pid: own });
+    }
+    lift_quota(group);
+    let deadline = Instant::now() + LIMIT;
+    groups.iter().try_for_each(|group| empty_and_remove(group, deadline))
+}
+
+/// A killed process still runs in the kernel until it has ended, for which a throttled one would
+/// have to wait.
+fn lift_quota(group: &Path) {
+    for (file, none) in [("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")] {
+        // One of the two is not there, and without the other it only takes longer.
+        let _ = write_existing(&group.join(file), none);
+    }
+}
+
+fn empty_and_remove(group: &Path, deadline: Instant) -> Result<(), CgroupError> {
+    loop {
+        kill_all(group);
+        let busy = match fs::remove_dir(group) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => error,
+        };
+        if Errno::from_io_error(&busy) != Some(Errno::BUSY) {
+            return Err(CgroupError::io(group, busy));
+        }
+        if Instant::now() >= deadline {
+            return Err(CgroupError::Busy { path: group.to_owned(), left: listed(group) });
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn kill_all(group: &Path) {
+    // Kills also what is being forked at this moment; since 5.14, v2 only.
+    if write_existing(&group.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    let pids: Vec<Pid> = listed(group).into_iter().filter_map(Pid::from_raw).collect();
+    let handles: Vec<_> =
+        pids.iter().map(|&pid| (pid, pidfd_open(pid, PidfdFlags::empty()))).collect();
+    // Who is listed after its handle was opened is who the handle stands for; a bare pid could have
+    // passed to somebody else meanwhile.
+    let still = listed(group);
+    for (pid, handle) in handles {
+        let member = still.contains(&pid.as_raw_nonzero().get());
+        // What has ended since needs no signal.
+        let _ = match handle {
+            Ok(handle) if member => pidfd_send_signal(handle, Signal::KILL),
+            // Before 5.3 there are no handles.
+            Err(Errno::NOSYS) if member => kill_process(pid, Signal::KILL),
+            _ => Ok(()),
+        };
+    }
+}
+
+/// Processes in a group; 0 for those of another pid namespace.
+fn listed(group: &Path) -> Vec<i32> {
+    let text = roots::read_text(&group.join("cgroup.procs")).unwrap_or_default();
+    text.lines().filter_map(|line| line.trim().parse().ok()).collect()
+}
+
+fn holds(group: &Path, pid: u32) -> bool {
+    listed(group).iter().any(|&member| u32::try_from(member) == Ok(pid))
+}
+
+/// A group and all below it, the deepest first.
+fn with_descendants(group: &Path) -> Vec<PathBuf> {
+    let mut groups = vec![group.to_owned()];
+    let mut next = 0;
+    while next < groups.len() && groups.len() < MOST_GROUPS {
+        let children = fs::read_dir(&groups[next]).into_iter().flatten().flatten();
+        let directories =
+            children.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let paths: Vec<PathBuf> = directories.map(|entry| entry.path()).collect();
+        groups.extend(paths);
+        next += 1;
+    }
+    groups.reverse();
+    groups
+}
+
+/// Writes to a file of the kernel, which is never made.
+pub(super) fn write_existing(path: &Path, value: &str) -> io::Result<()> {
+    use std::io::Write;
+    // The kernel takes a value whole or not at all: one write, and no line feed needed.
+    fs::File::options().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
+}

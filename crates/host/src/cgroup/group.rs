@@ -1,0 +1,159 @@
+//! One group with a quota, from its making to its end.
+
+use super::bandwidth::Bandwidth;
+use super::clear::{clear, write_existing};
+use super::error::CgroupError;
+use super::home::Home;
+use super::name::Owner;
+use super::sweep::withdraw_controller;
+use super::usage::Usage;
+use crate::cgroup_tree::Interface;
+use rustix::io::Errno;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A group with a quota. Where it is dropped it is removed, with all that runs in it.
+#[derive(Debug)]
+pub struct BandwidthGroup {
+    home: Home,
+    /// Where the quota is.
+    cpu: PathBuf,
+    /// Where CPU time is counted, if that is elsewhere.
+    usage: Option<PathBuf>,
+    removed: bool,
+}
+
+impl BandwidthGroup {
+    /// Makes an empty group without a quota, named `tailback-PID-STARTTIME-N` after this process.
+    ///
+    /// Under v2 the home gives its children the cpu controller first, where it does not yet.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn create(home: &Home) -> Result<Self, CgroupError> {
+        if home.enable {
+            let control = home.cpu.join("cgroup.subtree_control");
+            write_existing(&control, "+cpu").map_err(|e| CgroupError::io(&control, e))?;
+        }
+        let name = Owner::this(&home.roots)?.next_name();
+        let cpu = home.cpu.join(&name);
+        let usage = home.usage.as_ref().map(|parent| parent.join(&name));
+        fs::create_dir(&cpu).map_err(|e| CgroupError::io(&cpu, e))?;
+        // From here on dropping it cleans up, whatever fails.
+        let mut group = BandwidthGroup { home: home.clone(), cpu, usage: None, removed: false };
+        if let Some(usage) = usage {
+            fs::create_dir(&usage).map_err(|e| CgroupError::io(&usage, e))?;
+            group.usage = Some(usage);
+        }
+        Ok(group)
+    }
+
+    /// Sets quota, period and burst; what is in force meanwhile is no quota.
+    ///
+    /// # Errors
+    /// If a value is out of range, above what the groups above leave, or unknown to this kernel.
+    pub fn set(&self, bandwidth: &Bandwidth) -> Result<(), CgroupError> {
+        bandwidth.check()?;
+        let (interface, above) = (self.home.interface, &self.home.above);
+        bandwidth.check_below(above, interface)?;
+        let burst_file = self.cpu.join(match interface {
+            Interface::V1 => "cpu.cfs_burst_us",
+            Interface::V2 => "cpu.max.burst",
+        });
+        let burst_known = burst_file.exists();
+        if bandwidth.burst_us > 0 && !burst_known {
+            return Err(CgroupError::NoBurst { path: burst_file });
+        }
+        // An old burst above the new quota would be refused, so it goes first.
+        if burst_known {
+            write(&burst_file, "0")?;
+        }
+        self.set_quota(bandwidth)?;
+        if bandwidth.burst_us > 0 {
+            write(&burst_file, &bandwidth.burst_us.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn set_quota(&self, bandwidth: &Bandwidth) -> Result<(), CgroupError> {
+        let Bandwidth { quota_us, period_us, .. } = *bandwidth;
+        match self.home.interface {
+            Interface::V1 => {
+                let quota = self.cpu.join("cpu.cfs_quota_us");
+                // The old quota in the new period may be more than a group above allows.
+                write(&quota, "-1")?;
+                write(&self.cpu.join("cpu.cfs_period_us"), &period_us.to_string())?;
+                write(&quota, &quota_us.to_string())
+            }
+            Interface::V2 => write(&self.cpu.join("cpu.max"), &format!("{quota_us} {period_us}")),
+        }
+    }
+
+    /// The group's directory, where the quota is.
+    pub fn path(&self) -> &Path {
+        &self.cpu
+    }
+
+    /// The directories that a process has to join by its pid in `cgroup.procs`: one, or under v1
+    /// with a hierarchy of its own for CPU time two.
+    pub fn join_paths(&self) -> Vec<&Path> {
+        std::iter::once(&self.cpu).chain(&self.usage).map(PathBuf::as_path).collect()
+    }
+
+    /// Moves a process with all its threads into the group.
+    ///
+    /// # Errors
+    /// If it is gone or may not be moved.
+    pub fn add(&self, pid: u32) -> Result<(), CgroupError> {
+        for group in self.join_paths() {
+            write(&group.join("cgroup.procs"), &pid.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// What the group has used so far.
+    pub fn usage(&self) -> Usage {
+        let shared = &self.cpu;
+        Usage::read(self.home.interface, &self.cpu, Some(self.usage.as_ref().unwrap_or(shared)))
+    }
+
+    /// Kills what runs in the group and removes it.
+    ///
+    /// # Errors
+    /// If it is still busy after some seconds, or if this very process is in it.
+    pub fn remove(mut self) -> Result<(), CgroupError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), CgroupError> {
+        if self.removed {
+            return Ok(());
+        }
+        self.removed = true;
+        let mut done = Ok(());
+        for group in self.join_paths() {
+            done = done.and(clear(group));
+        }
+        withdraw_controller(&self.home);
+        done
+    }
+}
+
+impl Drop for BandwidthGroup {
+    fn drop(&mut self) {
+        // Nobody is left to tell; the next start sweeps.
+        let _ = self.end();
+    }
+}
+
+fn write(path: &Path, value: &str) -> Result<(), CgroupError> {
+    write_existing(path, value).map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::INVAL | Errno::RANGE) => {
+            CgroupError::Refused { path: path.to_owned(), value: value.to_owned(), source: error }
+        }
+        Some(Errno::NOENT) if path.parent().is_some_and(Path::exists) => {
+            CgroupError::NoBandwidth { path: path.to_owned() }
+        }
+        _ => CgroupError::io(path, error),
+    })
+}

@@ -1,0 +1,218 @@
+//! CPU frequencies held at their highest while something is measured, and put back afterwards.
+
+use crate::roots::Roots;
+use crate::text;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What both files take for the highest frequency.
+const PERFORMANCE: &str = "performance";
+
+/// The files of a CPU that are set, in this order, and put back in this order: with the governor at
+/// `performance` the kernel refuses other preferences.
+const FILES: [&str; 2] = ["scaling_governor", "energy_performance_preference"];
+
+/// Governors and energy preferences of all CPUs at `performance`. Where it is dropped they are put
+/// back as they were.
+#[derive(Debug)]
+pub struct Governor {
+    saved: Vec<Saved>,
+    state: State,
+}
+
+/// What became of the attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// This machine does not scale frequencies, or does not say so, as most guests.
+    Absent,
+    /// Everything was at `performance` already.
+    Already,
+    /// So many files were set and will be put back.
+    Set(usize),
+    /// The kernel or the user's rights were in the way; everything is as it was.
+    Refused(String),
+}
+
+/// A file and what it held.
+#[derive(Debug)]
+struct Saved {
+    path: PathBuf,
+    value: String,
+}
+
+impl Governor {
+    /// Saves governor and energy preference of every CPU that has them, and sets them.
+    ///
+    /// A machine that refuses keeps what it has: see [`Governor::state`].
+    pub fn performance(roots: &Roots) -> Self {
+        let found = settings(roots);
+        if found.is_empty() {
+            return Governor { saved: Vec::new(), state: State::Absent };
+        }
+        let mut governor = Governor { saved: Vec::new(), state: State::Already };
+        for setting in found.into_iter().filter(|setting| setting.value != PERFORMANCE) {
+            if let Err(error) = write(&setting.path, PERFORMANCE) {
+                let why = format!("{}: {error}", setting.path.display());
+                governor.restore();
+                governor.state = State::Refused(why);
+                return governor;
+            }
+            governor.saved.push(setting);
+            governor.state = State::Set(governor.saved.len());
+        }
+        governor
+    }
+
+    /// What became of the attempt.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn restore(&mut self) {
+        for saved in self.saved.drain(..) {
+            // A CPU that went offline meanwhile has nothing to put back.
+            let _ = write(&saved.path, &saved.value);
+        }
+    }
+}
+
+impl Drop for Governor {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
+/// One sentence for a person.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            State::Absent => f.write_str("no cpufreq here, so no governor is set"),
+            State::Already => f.write_str("all CPUs are at performance already"),
+            State::Set(1) => f.write_str("1 cpufreq setting is at performance until the end"),
+            State::Set(count) => {
+                write!(f, "{count} cpufreq settings are at performance until the end")
+            }
+            State::Refused(why) => write!(
+                f,
+                "the governor stays as it is: {why}; run as root, or set it beforehand: cpupower frequency-set -g performance"
+            ),
+        }
+    }
+}
+
+/// All settings of all CPUs: governors first.
+fn settings(roots: &Roots) -> Vec<Saved> {
+    let cpus = cpus(&roots.sys.join("devices/system/cpu"));
+    let files = FILES.iter().flat_map(|file| cpus.iter().map(move |cpu| cpu.join(file)));
+    let saved = files.filter_map(|path| {
+        let value = text::name_in(&path)?;
+        Some(Saved { path, value })
+    });
+    saved.collect()
+}
+
+/// The cpufreq directories of all CPUs, by number.
+fn cpus(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let numbers = entries
+        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("cpu")?.parse::<u32>().ok());
+    let mut numbers: Vec<u32> = numbers.collect();
+    numbers.sort_unstable();
+    numbers.into_iter().map(|cpu| dir.join(format!("cpu{cpu}/cpufreq"))).collect()
+}
+
+/// Writes to a file of the kernel, which is never made.
+fn write(path: &Path, value: &str) -> io::Result<()> {
+    use std::io::Write;
+    let mut file = std::fs::File::options().write(true).truncate(true).open(path)?;
+    file.write_all(value.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct Tree {
+        roots: Roots,
+        _dir: tempfile::TempDir,
+    }
+
+    impl Tree {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let tree = Tree { roots: Roots::at(dir.path()), _dir: dir };
+            fs::create_dir_all(tree.path("cpu0")).unwrap();
+            for (path, text) in files {
+                fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
+                fs::write(tree.path(path), text).unwrap();
+            }
+            tree
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.roots.sys.join("devices/system/cpu").join(path)
+        }
+
+        fn read(&self, path: &str) -> String {
+            fs::read_to_string(self.path(path)).unwrap()
+        }
+    }
+
+    const G0: &str = "cpu0/cpufreq/scaling_governor";
+    const G1: &str = "cpu1/cpufreq/scaling_governor";
+    const E0: &str = "cpu0/cpufreq/energy_performance_preference";
+
+    #[test]
+    fn each_cpu_gets_back_its_own() {
+        let policy = ("cpufreq/policy0/scaling_governor", "ondemand\n");
+        let files = [(G0, "powersave\n"), (E0, "balance_power\n"), (G1, "schedutil\n"), policy];
+        let tree = Tree::new(&files);
+        let governor = Governor::performance(&tree.roots);
+        assert_eq!(governor.state(), &State::Set(3));
+        for file in [G0, G1, E0] {
+            assert_eq!(tree.read(file), PERFORMANCE);
+        }
+        drop(governor);
+        let back = [G0, E0, G1, policy.0].map(|file| tree.read(file));
+        assert_eq!(back, ["powersave", "balance_power", "schedutil", "ondemand\n"]);
+    }
+
+    #[test]
+    fn the_governor_comes_before_the_preference() {
+        let tree = Tree::new(&[(E0, "power\n"), (G0, "powersave\n"), (G1, "powersave\n")]);
+        let order: Vec<PathBuf> = settings(&tree.roots).into_iter().map(|s| s.path).collect();
+        assert_eq!(order, [tree.path(G0), tree.path(G1), tree.path(E0)]);
+    }
+
+    #[test]
+    fn a_machine_without_cpufreq_is_left_alone_and_said_so() {
+        let tree = Tree::new(&[("cpufreq/boost", "1\n")]);
+        let governor = Governor::performance(&tree.roots);
+        assert_eq!(governor.state(), &State::Absent);
+        assert_eq!(governor.state().to_string(), "no cpufreq here, so no governor is set");
+        assert_eq!(tree.read("cpufreq/boost"), "1\n");
+    }
+
+    #[test]
+    fn what_is_at_performance_already_is_not_touched() {
+        let tree = Tree::new(&[(G0, "performance\n"), (E0, "performance\n")]);
+        let governor = Governor::performance(&tree.roots);
+        assert_eq!(governor.state(), &State::Already);
+        drop(governor);
+        assert_eq!(tree.read(G0), "performance\n");
+    }
+
+    #[test]
+    fn where_one_refuses_all_are_put_back_at_once() {
+        let tree = Tree::new(&[(G0, "powersave\n")]);
+        // A file that can be read and never be written, by whomever.
+        std::os::unix::fs::symlink("/proc/version", tree.path(E0)).unwrap();
+        let governor = Governor::performance(&tree.roots);
+        assert_eq!(tree.read(G0), "powersave");
+        let said = governor.state().to_string();
+        assert!(said.contains("energy_performance_preference: "), "{said}");
+        assert!(said.starts_with("the governor stays as it is: "), "{said}");
+    }
+}

@@ -1,0 +1,168 @@
+//! Groups with a quota on the kernel of this machine. Where it allows none, each test says why and
+//! passes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tailback_host::Roots;
+use tailback_host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, Home, sweep};
+
+/// What turns the test of a killed owner into that owner.
+const OWNER: &str = "TAILBACK_TEST_OWNER";
+
+/// Patience with a slow machine; nothing is measured by it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const FIVE_PERCENT: Bandwidth = Bandwidth { quota_us: 1_000, period_us: 20_000, burst_us: 0 };
+
+fn home() -> Option<Home> {
+    match Home::find(&Roots::real()) {
+        Ok(home) => Some(home),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            None
+        }
+    }
+}
+
+/// A process that is always busy; it is reaped when it is dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> Self {
+        Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn paths(group: &BandwidthGroup) -> Vec<PathBuf> {
+    group.join_paths().into_iter().map(Path::to_owned).collect()
+}
+
+#[test]
+fn a_busy_process_is_throttled_and_counted_and_goes_with_its_group() {
+    let Some(home) = home() else { return };
+    let group = BandwidthGroup::create(&home).unwrap();
+    group.set(&FIVE_PERCENT).unwrap();
+    let before = group.usage();
+    let mut busy = Busy::start();
+    group.add(busy.0.id()).unwrap();
+    until("some throttled periods", || group.usage().nr_throttled >= Some(5));
+    let used = group.usage().since(&before);
+    assert!(used.nr_periods >= used.nr_throttled, "{used:?}");
+    assert!(used.throttled_ns > Some(0) && used.usage_ns.is_none_or(|ns| ns > 0), "{used:?}");
+
+    let paths = paths(&group);
+    group.remove().unwrap();
+    assert!(paths.iter().all(|path| !path.exists()));
+    assert_eq!(busy.0.wait().unwrap().signal(), Some(9));
+}
+
+#[test]
+fn settings_are_taken_in_any_order_and_read_back() {
+    let Some(home) = home() else { return };
+    let group = BandwidthGroup::create(&home).unwrap();
+    let bandwidths = [
+        Bandwidth { quota_us: 50_000, period_us: 100_000, burst_us: 50_000 },
+        Bandwidth { quota_us: 1_000, period_us: 1_000_000, burst_us: 1_000 },
+        Bandwidth { quota_us: 1_000, period_us: 1_000, burst_us: 0 },
+        Bandwidth { quota_us: 20_000, period_us: 10_000, burst_us: 0 },
+    ];
+    for bandwidth in bandwidths {
+        match group.set(&bandwidth) {
+            Err(CgroupError::NoBurst { .. }) => eprintln!("skipped: no burst here"),
+            done => done.unwrap(),
+        }
+    }
+    let text = |file: &str| std::fs::read_to_string(group.path().join(file)).unwrap_or_default();
+    let quota = text("cpu.cfs_quota_us") + &text("cpu.max");
+    assert!(quota.starts_with("20000"), "{quota}");
+    let absurd = Bandwidth { quota_us: u64::MAX, period_us: 1_000, burst_us: 0 };
+    let error = group.set(&absurd).unwrap_err();
+    assert!(error.is_bad_value(), "{error}");
+}
+
+#[test]
+fn groups_below_and_their_processes_go_too() {
+    let Some(home) = home() else { return };
+    let group = BandwidthGroup::create(&home).unwrap();
+    let below = group.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    let busy = Busy::start();
+    std::fs::write(below.join("cgroup.procs"), busy.0.id().to_string()).unwrap();
+    let path = group.path().to_owned();
+    drop(group);
+    assert!(!path.exists());
+}
+
+#[test]
+fn what_a_killed_owner_left_is_swept_and_nothing_else() {
+    let Some(home) = home() else { return };
+    if std::env::var_os(OWNER).is_some() {
+        return be_an_owner(&home);
+    }
+    let mine = BandwidthGroup::create(&home).unwrap();
+    let name = "what_a_killed_owner_left_is_swept_and_nothing_else";
+    let mut owner = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(OWNER, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (left, worker) = said(&mut owner);
+    assert!(left.iter().all(|path| path.exists()));
+    assert!(sweep(&home).removed.iter().all(|path| !left.contains(path)), "its owner lives");
+
+    // Not reaped: a zombie is as dead as can be.
+    owner.kill().unwrap();
+    until("the end of the owner", || sweep(&home).removed.iter().any(|path| left.contains(path)));
+    owner.wait().unwrap();
+    assert!(left.iter().all(|path| !path.exists()));
+    until("the end of its worker", || !runs(worker));
+    assert!(mine.path().exists());
+}
+
+/// Makes a group with a busy process in it, says where, and waits to be killed.
+fn be_an_owner(home: &Home) {
+    let group = BandwidthGroup::create(home).unwrap();
+    group.set(&FIVE_PERCENT).unwrap();
+    let busy = Busy::start();
+    group.add(busy.0.id()).unwrap();
+    let paths: Vec<String> = paths(&group).iter().map(|path| path.display().to_string()).collect();
+    println!("\nleft {} {}", busy.0.id(), paths.join(" "));
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+/// The groups of an owner and the process in them.
+fn said(owner: &mut Child) -> (Vec<PathBuf>, u32) {
+    let lines = BufReader::new(owner.stdout.take().unwrap()).lines();
+    let line = lines.map(Result::unwrap).find(|line| line.starts_with("left ")).unwrap();
+    let mut words = line.split(' ').skip(1);
+    let worker = words.next().unwrap().parse().unwrap();
+    (words.map(PathBuf::from).collect(), worker)
+}
+
+/// Whether a process still runs; one that only waits to be reaped does not.
+fn runs(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
+}

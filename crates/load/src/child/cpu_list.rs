@@ -1,0 +1,115 @@
+//! The CPUs that threads are pinned to: a list as people write it, or what the kernel allows.
+
+use rustix::thread::{CpuSet, sched_getaffinity};
+use std::fmt;
+use std::str::FromStr;
+
+/// CPU numbers of this size and above cannot be pinned to.
+const LIMIT: u32 = CpuSet::MAX_CPU as u32;
+
+/// CPUs in ascending order, at least one, none twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuList(Vec<u32>);
+
+impl CpuList {
+    /// The CPUs of the calling thread's affinity mask, which leaves out what a cpuset forbids.
+    ///
+    /// # Errors
+    /// If the mask cannot be read, as on a kernel with more CPUs than the mask of the C library.
+    pub fn allowed() -> std::io::Result<Self> {
+        let set = sched_getaffinity(None)?;
+        let cpus: Vec<u32> = (0..LIMIT).filter(|&cpu| set.is_set(cpu as usize)).collect();
+        CpuList::new(cpus).ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    }
+
+    /// These CPUs, sorted; None without any, and where a number is beyond any machine.
+    pub fn new(mut cpus: Vec<u32>) -> Option<Self> {
+        cpus.sort_unstable();
+        cpus.dedup();
+        let sound = cpus.last().is_some_and(|&last| last < LIMIT);
+        sound.then_some(CpuList(cpus))
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The CPU of the thread with this index: they take turns.
+    pub fn of_thread(&self, index: usize) -> u32 {
+        self.0[index % self.0.len()]
+    }
+}
+
+impl FromStr for CpuList {
+    type Err = String;
+
+    /// Reads a list as the kernel writes it: `0-3,8`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a list of CPUs; write it like 0-3,8");
+        let mut cpus = Vec::new();
+        for part in text.trim().split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (number(first).ok_or_else(wrong)?, number(last).ok_or_else(wrong)?);
+            if first > last || cpus.len() > LIMIT as usize {
+                return Err(wrong());
+            }
+            cpus.extend(first..=last);
+        }
+        CpuList::new(cpus).ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.0.iter().map(u32::to_string).collect();
+        f.write_str(&words.join(","))
+    }
+}
+
+fn number(text: &str) -> Option<u32> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|&cpu| digits && cpu < LIMIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn threads_take_turns_on_the_listed_cpus_alone() {
+        let cpus: CpuList = "0-1,8".parse().unwrap();
+        let turns: Vec<u32> = (0..5).map(|index| cpus.of_thread(index)).collect();
+        assert_eq!(turns, [0, 1, 8, 0, 1]);
+        assert_eq!((cpus.count(), cpus.to_string()), (3, "0,1,8".to_owned()));
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_by_its_words() {
+        for wrong in ["", " ", "3-1", "1,", "-", "a", "+1", "1--2", "0-1024", "4294967296"] {
+            let error = wrong.parse::<CpuList>().unwrap_err();
+            assert!(error.starts_with(&format!("`{wrong}` is not a list")), "{error}");
+        }
+        assert!(["0-1023"; 99].join(",").parse::<CpuList>().is_err());
+        assert_eq!(CpuList::new(Vec::new()), None);
+    }
+
+    #[test]
+    fn the_mask_of_this_thread_allows_some_cpu() {
+        assert!(CpuList::allowed().unwrap().count() > 0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_survives_writing_and_reading(cpus in proptest::collection::vec(0u32..1024, 1..40)) {
+            let list = CpuList::new(cpus).unwrap();
+            prop_assert_eq!(list.to_string().parse::<CpuList>(), Ok(list));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[0-9,-]{0,20}") {
+            let _ = text.parse::<CpuList>();
+        }
+    }
+}

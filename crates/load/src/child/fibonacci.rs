@@ -1,0 +1,291 @@
+//! Fibonacci threads: some as fast as possible, some that sleep most of the time. Under a CPU quota
+//! the slow ones may cost the fast ones time that they do not use.
+
+mod sequence;
+mod worker;
+
+use super::control::{self, Order};
+use super::cpu_list::CpuList;
+use super::failure;
+use super::line::Line;
+use crate::histogram;
+use crate::protocol::{Failure, FailureKind, FibonacciReport, FibonacciThread, Message};
+use crate::protocol::{Ready, Report};
+use crate::time::now_ns;
+use clap::Args;
+use rustix::event::{PollFd, PollFlags, poll};
+use std::fs::File;
+use std::io::{PipeWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use worker::{Part, Shared};
+
+/// The most threads that are started.
+pub const MOST_THREADS: u32 = 1 << 16;
+
+/// Stack of a thread, in bytes: thousands of the usual size would not fit.
+const STACK: usize = 128 << 10;
+
+/// Options of fibonacci threads.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct FibonacciArgs {
+    /// Print iterations and result of each thread on standard error
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Number of fast threads: those whose index modulo the number of CPUs is below it
+    #[arg(short, long, default_value_t = 1)]
+    pub fast: u32,
+    /// Total number of threads, at least the fast ones; the number of CPUs if absent
+    #[arg(short, long)]
+    pub threads: Option<u32>,
+    /// How long to work, in seconds
+    #[arg(short, long, default_value_t = 5)]
+    pub seconds: u64,
+    /// How long to work, in milliseconds, instead
+    #[arg(long, conflicts_with = "seconds")]
+    pub duration_ms: Option<u64>,
+    /// CPUs that threads are pinned to, in turns, as in 0-3,8; those that the process may use if
+    /// absent
+    #[arg(long)]
+    pub cpus: Option<CpuList>,
+    /// Control group to join: writes the own pid to PATH/cgroup.procs
+    #[arg(long, value_name = "PATH")]
+    pub join: Vec<PathBuf>,
+    /// Process to die with; none if absent
+    #[arg(long)]
+    pub parent: Option<u32>,
+}
+
+impl FibonacciArgs {
+    /// So many threads, one of them fast, for so long, and defaults for the rest.
+    pub fn new(threads: u32, duration: Duration) -> Self {
+        FibonacciArgs {
+            verbose: false,
+            fast: 1,
+            threads: Some(threads),
+            seconds: 5,
+            duration_ms: Some(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
+            cpus: None,
+            join: Vec::new(),
+            parent: None,
+        }
+    }
+
+    /// The command line that makes these options.
+    pub fn to_args(&self) -> Vec<String> {
+        let mut line = Line::of("fibonacci");
+        line.put("fast", Some(self.fast));
+        line.put("threads", self.threads);
+        line.put("seconds", self.duration_ms.is_none().then_some(self.seconds));
+        line.put("duration-ms", self.duration_ms);
+        line.put("cpus", self.cpus.as_ref());
+        for path in &self.join {
+            line.put("join", Some(path.display()));
+        }
+        line.put("parent", self.parent);
+        let mut words = line.words();
+        words.extend(self.verbose.then(|| "--verbose".to_owned()));
+        words
+    }
+
+    /// How long to work.
+    pub fn duration(&self) -> Duration {
+        self.duration_ms.map_or(Duration::from_secs(self.seconds), Duration::from_millis)
+    }
+
+    fn parts(&self) -> Result<Vec<Part>, Failure> {
+        let cpus = match &self.cpus {
+            Some(cpus) => cpus.clone(),
+            None => CpuList::allowed().map_err(|e| failure("fibonacci: CPUs to use", e))?,
+        };
+        let count = u32::try_from(cpus.count()).unwrap_or(u32::MAX);
+        let threads = self.threads.unwrap_or(count);
+        let absurd_count = [threads, threads.max(self.fast)].into_iter().find(|&n| is_absurd(n));
+        if let Some(threads) = absurd_count {
+            return Err(absurd(threads));
+        }
+        let part = |index: u32| Part {
+            cpu: cpus.of_thread(index as usize),
+            fast: index % count < self.fast,
+        };
+        Ok((0..threads.max(self.fast)).map(part).collect())
+    }
+}
+
+/// Threads that are set up and wait to be released. Where they are dropped instead, they end.
+#[derive(Debug)]
+pub struct Fibonacci {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<(FibonacciThread, u64)>>,
+    release: PipeWriter,
+    duration: Duration,
+}
+
+pub(super) fn serve(args: &FibonacciArgs) -> Result<(), Failure> {
+    if let Some(parent) = args.parent
+        && !control::die_with_parent(parent)
+    {
+        return Ok(());
+    }
+    let fibonacci = Fibonacci::set_up(args)?;
+    let workers = u32::try_from(fibonacci.threads.len()).unwrap_or(u32::MAX);
+    let ready = Ready { pid: std::process::id(), workers, region: 0 };
+    if control::say(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
+        return Ok(());
+    }
+    let report = fibonacci.work(stdin_ends_within)?;
+    if args.verbose {
+        print_threads(&report);
+    }
+    control::say(&Message::Report(Report::Fibonacci(report)))
+        .map_err(|e| failure("report of the fibonacci threads", e))
+}
+
+impl Fibonacci {
+    /// Starts and pins all threads, which then wait, and joins the control groups.
+    ///
+    /// The groups come last, so that they are not charged for setting up, and a small quota does
+    /// not draw it out.
+    ///
+    /// # Errors
+    /// If a group cannot be joined, a thread cannot be started, or a CPU cannot be used.
+    pub fn set_up(args: &FibonacciArgs) -> Result<Self, Failure> {
+        let parts = args.parts()?;
+        let groups = args.join.iter().map(|path| open_group(path));
+        let groups: Vec<(PathBuf, File)> = groups.collect::<Result<_, _>>()?;
+        let (reader, release) = std::io::pipe().map_err(|e| failure("fibonacci threads", e))?;
+        let shared = Arc::new(Shared::new(reader));
+        let mut fibonacci =
+            Fibonacci { shared, threads: Vec::new(), release, duration: args.duration() };
+        fibonacci.start(&parts)?;
+        for (path, file) in groups {
+            join_group(&path, file)?;
+        }
+        Ok(fibonacci)
+    }
+
+    fn start(&mut self, parts: &[Part]) -> Result<(), Failure> {
+        let (say, hear) = mpsc::channel();
+        for (index, &part) in parts.iter().enumerate() {
+            let (shared, say) = (Arc::clone(&self.shared), say.clone());
+            let life = move || {
+                let ready = part.set_up();
+                // The starter hears of every thread before it goes on or gives up.
+                let _ = say.send((part.cpu, ready));
+                drop(say);
+                part.live(&shared)
+            };
+            let name = format!("{}-{index}", if part.fast { "fast" } else { "slow" });
+            let thread = std::thread::Builder::new().name(name).stack_size(STACK).spawn(life);
+            let thread = thread.map_err(|e| cannot_start(index, parts.len(), &e))?;
+            self.threads.push(thread);
+        }
+        drop(say);
+        let unusable = |(cpu, ready): (u32, std::io::Result<()>)| Some((cpu, ready.err()?));
+        match hear.iter().filter_map(unusable).next() {
+            Some((cpu, error)) => Err(failure(format!("fibonacci thread on CPU {cpu}"), error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Releases all threads together and reports what they did.
+    ///
+    /// `ended` waits for at most the duration that it is given, and says whether somebody wants the
+    /// threads to end before their time.
+    ///
+    /// # Errors
+    /// If a thread was lost.
+    pub fn work(self, ended: impl FnOnce(Duration) -> bool) -> Result<FibonacciReport, Failure> {
+        let Fibonacci { shared, threads, release, duration } = self;
+        let began = now_ns();
+        let lasts = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        shared.end_at(began.saturating_add(lasts));
+        drop(release);
+        if ended(duration) {
+            shared.stop();
+        }
+        let mut report = FibonacciReport::default();
+        for thread in threads {
+            let (done, at) = thread.join().map_err(|_| lost())?;
+            report.window_ns = report.window_ns.max(at.saturating_sub(began));
+            report.iterations += done.iterations;
+            report.cpu_ns += done.cpu_ns;
+            report.threads.push(done);
+        }
+        let lateness = shared.lateness();
+        report.sleeps = lateness.len();
+        report.lateness = histogram::encode(&lateness);
+        Ok(report)
+    }
+}
+
+/// Whether standard input ends within so long.
+fn stdin_ends_within(limit: Duration) -> bool {
+    let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+    let deadline = now_ns().saturating_add(limit);
+    let stdin = std::io::stdin();
+    loop {
+        let left = Duration::from_nanos(deadline.saturating_sub(now_ns()));
+        // A time too long for the kernel is no limit.
+        let left = rustix::time::Timespec::try_from(left).ok();
+        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], left.as_ref()) {
+            Ok(0) => return false,
+            // What is said to all generators alike may mean nothing to this one.
+            Ok(_) if control::read_byte().is_some() => {}
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(_) => return true,
+        }
+    }
+}
+
+fn open_group(group: &Path) -> Result<(PathBuf, File), Failure> {
+    let path = group.join("cgroup.procs");
+    match File::options().write(true).open(&path) {
+        Ok(file) => Ok((path, file)),
+        Err(error) => Err(cannot_join(&path, error)),
+    }
+}
+
+/// Moves this process with all its threads.
+fn join_group(path: &Path, mut file: File) -> Result<(), Failure> {
+    let pid = std::process::id().to_string();
+    file.write_all(pid.as_bytes()).map_err(|error| cannot_join(path, error))
+}
+
+fn cannot_join(path: &Path, error: std::io::Error) -> Failure {
+    failure(format!("fibonacci: cannot join the group of {}", path.display()), error)
+}
+
+fn cannot_start(index: usize, all: usize, error: &std::io::Error) -> Failure {
+    let what = format!(
+        "fibonacci thread {} of {all}: {error}; a limit on threads is in the way (ulimit -u, \
+         pids.max)",
+        index + 1
+    );
+    Failure { kind: FailureKind::System, what }
+}
+
+fn is_absurd(threads: u32) -> bool {
+    !(1..=MOST_THREADS).contains(&threads)
+}
+
+fn absurd(threads: u32) -> Failure {
+    let what = format!("fibonacci: {threads} threads; it takes 1 to {MOST_THREADS}");
+    Failure { kind: FailureKind::Unusable, what }
+}
+
+fn lost() -> Failure {
+    Failure { kind: FailureKind::System, what: "fibonacci: a thread was lost".to_owned() }
+}
+
+fn print_threads(report: &FibonacciReport) {
+    for thread in &report.threads {
+        // Where nobody reads, there is nobody to tell.
+        let _ = writeln!(std::io::stderr(), "fib[{}] = {}", thread.iterations, thread.value);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! One thread: what it shares with its fellows, and its life.
+
+use super::sequence::Sequence;
+use crate::protocol::FibonacciThread;
+use crate::time::now_ns;
+use crate::{affinity, histogram};
+use hdrhistogram::Histogram;
+use rustix::thread::{ClockId, Timespec, clock_nanosleep_relative};
+use rustix::time::clock_gettime;
+use std::io::{PipeReader, Read};
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// How long a slow thread sleeps after each round, in nanoseconds.
+const SLEEP_NS: u64 = 10_000_000;
+
+/// Rounds of a fast thread between two looks at the clock: some tens of microseconds.
+const ROUNDS_PER_LOOK: u32 = 1000;
+
+/// What all threads see.
+#[derive(Debug)]
+pub(super) struct Shared {
+    stop: AtomicBool,
+    /// When to end by the clock; 0, which is long past, until the release.
+    deadline_ns: AtomicU64,
+    release: PipeReader,
+    /// In memory of its own: it is written to, and the flag beside it is read all the time.
+    lateness: Box<Mutex<Histogram<u64>>>,
+}
+
+/// What one thread is to be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    /// The CPU that it is pinned to.
+    pub cpu: u32,
+    /// Whether it never sleeps.
+    pub fast: bool,
+}
+
+impl Shared {
+    /// Nothing released yet; the end of `release` is the release.
+    pub fn new(release: PipeReader) -> Self {
+        Shared {
+            stop: AtomicBool::new(false),
+            deadline_ns: AtomicU64::new(0),
+            release,
+            lateness: Box::new(Mutex::new(histogram::empty())),
+        }
+    }
+
+    /// Sets the time to end by; until then it is long past.
+    pub fn end_at(&self, deadline_ns: u64) {
+        self.deadline_ns.store(deadline_ns, Relaxed);
+    }
+
+    /// Ends all threads at their next look.
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// What the slow threads made of their sleeps.
+    pub fn lateness(&self) -> Histogram<u64> {
+        self.lateness.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    fn over(&self) -> bool {
+        self.stopped() || now_ns() >= self.deadline_ns.load(Relaxed)
+    }
+
+    fn wait_for_release(&self) {
+        // One close wakes all threads together; a pipe that cannot be read is no reason to wait.
+        let _ = (&self.release).read(&mut [0]);
+    }
+}
+
+impl Part {
+    /// Pins the calling thread, and lets its sleeps be as exact as the kernel can.
+    pub fn set_up(&self) -> std::io::Result<()> {
+        affinity::pin(self.cpu)?;
+        // The default slack of 50 us would be taken for lateness.
+        Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?)
+    }
+
+    /// Waits for the release, works to the end, and says what was done and when it ended.
+    pub fn live(&self, shared: &Shared) -> (FibonacciThread, u64) {
+        shared.wait_for_release();
+        let cpu_before = cpu_ns();
+        let mut sequence = Sequence::new();
+        let worst_late_ns = match self.fast {
+            true => run_fast(shared, &mut sequence),
+            false => run_slow(shared, &mut sequence),
+        };
+        let thread = FibonacciThread {
+            cpu: self.cpu,
+            fast: self.fast,
+            iterations: sequence.iterations(),
+            value: sequence.value(),
+            cpu_ns: cpu_ns().saturating_sub(cpu_before),
+            worst_late_ns,
+        };
+        (thread, now_ns())
+    }
+}
+
+fn run_fast(shared: &Shared, sequence: &mut Sequence) -> u64 {
+    while !shared.over() {
+        for _ in 0..ROUNDS_PER_LOOK {
+            sequence.round();
+            if shared.stopped() {
+                break;
+            }
+        }
+    }
+    0
+}
+
+/// The worst lateness, in nanoseconds.
+fn run_slow(shared: &Shared, sequence: &mut Sequence) -> u64 {
+    let mut lateness = Lateness::new(&shared.lateness);
+    while !shared.over() {
+        sequence.round();
+        let due = now_ns() + SLEEP_NS;
+        sleep();
+        lateness.note(now_ns().saturating_sub(due));
+    }
+    lateness.finish()
+}
+
+fn sleep() {
+    // No signal has a handler here, so nothing shortens a sleep.
+    let pause = Timespec { tv_sec: 0, tv_nsec: SLEEP_NS as i64 };
+    let _ = clock_nanosleep_relative(ClockId::Monotonic, &pause);
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// Lateness on its way into the common histogram.
+///
+/// A histogram of its own would cost each of a thousand threads a quarter of a megabyte. A thread
+/// never waits for the common one: its owner may be throttled, and waiting for it would be taken
+/// for the lateness of the next wake-up.
+struct Lateness<'a> {
+    common: &'a Mutex<Histogram<u64>>,
+    pending: Vec<u64>,
+    worst_ns: u64,
+}
+
+impl<'a> Lateness<'a> {
+    fn new(common: &'a Mutex<Histogram<u64>>) -> Self {
+        Lateness { common, pending: Vec::with_capacity(64), worst_ns: 0 }
+    }
+
+    fn note(&mut self, late_ns: u64) {
+        self.worst_ns = self.worst_ns.max(late_ns);
+        self.pending.push(late_ns);
+        if let Ok(mut common) = self.common.try_lock() {
+            self.pending.drain(..).for_each(|late| histogram::record(&mut common, late));
+        }
+    }
+
+    fn finish(self) -> u64 {
+        let mut common = self.common.lock().unwrap_or_else(PoisonError::into_inner);
+        self.pending.iter().for_each(|&late| histogram::record(&mut common, late));
+        self.worst_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lateness_that_finds_the_histogram_taken_is_kept_for_later() {
+        let common = Mutex::new(histogram::empty());
+        let mut lateness = Lateness::new(&common);
+        let taken = common.lock().unwrap();
+        lateness.note(7);
+        lateness.note(5);
+        assert_eq!(taken.len(), 0);
+        drop(taken);
+        lateness.note(3);
+        assert_eq!(common.lock().unwrap().len(), 3);
+        let taken = common.lock().unwrap();
+        lateness.note(6);
+        drop(taken);
+        assert_eq!(lateness.finish(), 7);
+        assert_eq!(common.lock().unwrap().len(), 4);
+    }
+
+    #[test]
+    fn nothing_is_done_where_the_end_is_past_already() {
+        for fast in [true, false] {
+            let (release, held) = std::io::pipe().unwrap();
+            drop(held);
+            let (done, _) = Part { cpu: 0, fast }.live(&Shared::new(release));
+            assert_eq!((done.iterations, done.value, done.worst_late_ns), (0, 0, 0));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `cpu-quota`: a group that gets less, or more, CPU than its quota.
+
+mod meta;
+mod plan;
+mod review;
+mod trial;
+mod words;
+
+pub use meta::META;
+pub use trial::{Played, Script, play};
+
+use crate::{Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use analysis::Outcome;
+use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
+use std::time::Duration;
+
+/// The scenario.
+pub struct CpuQuota;
+
+impl Scenario for CpuQuota {
+    fn meta(&self) -> &'static Meta {
+        &META
+    }
+
+    fn missing(&self, site: &Site) -> Option<Missing> {
+        plan::home(site).err()
+    }
+
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError> {
+        plan::arms(settings, site)
+    }
+
+    fn expected(&self, arm: &Arm) -> Duration {
+        arm.settings.duration("duration").unwrap_or_default() + plan::SET_UP
+    }
+
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
+        let script = plan::script(&arm.settings, context.site)?;
+        trial::run(&script, context)
+    }
+
+    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+        review::review(plan, trials, arms, outcome);
+    }
+
+    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
+        words::words(plan, outcome, arms)
+    }
+}

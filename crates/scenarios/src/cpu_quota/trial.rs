@@ -1,0 +1,250 @@
+//! One trial: threads in a group with a quota.
+
+use super::meta::measure;
+use super::plan::refused;
+use crate::{Context, ScenarioError, Seen, Tick, Watch, wait};
+use host::cgroup::{Bandwidth, BandwidthGroup, Home, ThrottledRuns, Usage};
+use host::roots::Roots;
+use load::child::cpu_list::CpuList;
+use load::child::fibonacci::FibonacciArgs;
+use load::protocol::{FibonacciReport, Report};
+use load::{Child, Launcher};
+use model::{Latency, Measure, Observation, Surroundings, Unit};
+use std::time::{Duration, Instant};
+
+/// How long the threads may take to get ready.
+const SET_UP_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long they may take to report, once their time is over: a throttled thread notices late.
+const REPORT_LIMIT: Duration = Duration::from_secs(60);
+
+/// What is played in a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// Quota, period and burst.
+    pub bandwidth: Bandwidth,
+    /// Threads.
+    pub threads: u32,
+    /// Those that never sleep.
+    pub fast: u32,
+    /// How long they work.
+    pub duration: Duration,
+    /// The CPUs that they are pinned to in turns.
+    pub cpus: Vec<u32>,
+    /// The CPU on which a timer bears witness: one without a busy thread, where there is one.
+    pub measured: u32,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub struct Played {
+    /// The threads' own report.
+    pub report: FibonacciReport,
+    /// What the group was charged from the release to the last thread's end.
+    pub usage: Usage,
+    /// The longest run of throttled periods.
+    pub runs: ThrottledRuns,
+}
+
+/// Runs a trial of the scenario and makes its observation.
+pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
+    let roots = context.site.roots;
+    let mut watch = None;
+    let mut began = Instant::now();
+    let mut surroundings = Surroundings::default();
+    let (launcher, interrupted) = (context.launcher, context.interrupted);
+    let played = play(script, roots, launcher, interrupted, &mut |event| match event {
+        Event::Released => {
+            watch = Some(Watch::start(roots, script.measured));
+            began = Instant::now();
+        }
+        Event::Tick => (context.tick)(Tick { elapsed: began.elapsed(), ..Tick::default() }),
+        Event::Ended => surroundings = watch.take().map(|w| w.finish(roots)).unwrap_or_default(),
+    })?;
+    Ok(Seen { observation: observe(script, &played)?, surroundings })
+}
+
+/// What a player tells while it plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The threads are about to be released.
+    Released,
+    /// Time goes on.
+    Tick,
+    /// The threads have ended.
+    Ended,
+}
+
+/// Plays a script to its end; the group is gone afterwards.
+///
+/// # Errors
+/// If the group or the threads cannot be had, or if somebody interrupts.
+pub fn play(
+    script: &Script,
+    roots: &Roots,
+    launcher: &Launcher,
+    interrupted: &dyn Fn() -> bool,
+    hear: &mut dyn FnMut(Event),
+) -> Result<Played, ScenarioError> {
+    let home = Home::find(roots).map_err(refused)?;
+    let group = BandwidthGroup::create(&home).map_err(refused)?;
+    group.set(&script.bandwidth).map_err(refused)?;
+    let mut child = launcher.start("fibonacci threads", &args(script, &group).to_args(), None)?;
+    wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
+    hear(Event::Released);
+    let before = group.usage();
+    child.go()?;
+    let (report, runs) = await_report(script, &group, &mut child, interrupted, hear)?;
+    let usage = group.usage().since(&before);
+    hear(Event::Ended);
+    drop(child);
+    group.remove().map_err(refused)?;
+    Ok(Played { report, usage, runs })
+}
+
+fn args(script: &Script, group: &BandwidthGroup) -> FibonacciArgs {
+    let mut args = FibonacciArgs::new(script.threads, script.duration);
+    args.fast = script.fast;
+    args.cpus = CpuList::new(script.cpus.clone());
+    args.join = group.join_paths().into_iter().map(Into::into).collect();
+    args
+}
+
+/// Waits for the report; reads the throttling counters twice a period meanwhile.
+fn await_report(
+    script: &Script,
+    group: &BandwidthGroup,
+    child: &mut Child,
+    interrupted: &dyn Fn() -> bool,
+    hear: &mut dyn FnMut(Event),
+) -> Result<(FibonacciReport, ThrottledRuns), ScenarioError> {
+    let step = Duration::from_micros(script.bandwidth.period_us / 2)
+        .clamp(Duration::from_millis(5), Duration::from_millis(50));
+    let deadline = Instant::now() + script.duration + REPORT_LIMIT;
+    let mut runs = ThrottledRuns::new();
+    loop {
+        let report = child.report_before(Instant::now() + step)?;
+        if let (Some(periods), Some(throttled)) = {
+            let usage = group.usage();
+            (usage.nr_periods, usage.nr_throttled)
+        } {
+            runs.read(periods, throttled);
+        }
+        match report {
+            Some(Report::Fibonacci(report)) => return Ok((report, runs)),
+            Some(_) => return Err(ScenarioError::Broken("threads reported as a crew".into())),
+            None if interrupted() => return Err(ScenarioError::Interrupted),
+            None if Instant::now() >= deadline => {
+                return Err(child.late("report", script.duration + REPORT_LIMIT).into());
+            }
+            None => hear(Event::Tick),
+        }
+    }
+}
+
+fn observe(script: &Script, played: &Played) -> Result<Observation, ScenarioError> {
+    let window_ms = played.report.window_ns as f64 / 1e6;
+    let mut observation = Observation { window_ms, ..Observation::default() };
+    let mut put = |name: &str, value: f64, unit: Unit| {
+        observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
+    };
+    let usage = &played.usage;
+    // Where the kernel counts no CPU time for the group, the threads do.
+    let used_ms = usage.usage_ns.unwrap_or(played.report.cpu_ns) as f64 / 1e6;
+    let (least_ms, most_ms) = entitled_ms(script, window_ms);
+    let throttled = usage.nr_throttled.unwrap_or(0);
+    let percent = |ms: f64| 100.0 * ms.max(0.0) / least_ms.max(1e-9);
+    // A group that was never throttled wanted no more than it got.
+    let missed_ms = if throttled > 0 { least_ms - used_ms } else { 0.0 };
+    put(measure::SHORTFALL, percent(missed_ms), Unit::Percent);
+    put(measure::EXCESS, percent(used_ms - most_ms), Unit::Percent);
+    put(measure::USAGE, used_ms, Unit::Milliseconds);
+    put(measure::ENTITLED, least_ms, Unit::Milliseconds);
+    put(measure::THROTTLED, throttled as f64, Unit::Count);
+    put(measure::LONGEST, played.runs.at_least() as f64, Unit::Count);
+    if let Some(periods) = usage.nr_periods {
+        put(measure::PERIODS, periods as f64, Unit::Count);
+    }
+    if let Some(throttled_ns) = usage.throttled_ns {
+        put(measure::THROTTLED_TIME, throttled_ns as f64 / 1e6, Unit::Milliseconds);
+    }
+    let seconds = (window_ms / 1e3).max(1e-9);
+    put(measure::ITERATIONS, played.report.iterations as f64 / seconds, Unit::PerSecond);
+    let late = load::histogram::decode(&played.report.lateness)
+        .map_err(|why| ScenarioError::Broken(format!("lateness of the threads: {why}")))?;
+    if !late.is_empty() {
+        let p99 = late.value_at_quantile(0.99) as f64 / 1e6;
+        put(measure::LATE_P99, p99, Unit::Milliseconds);
+        observation.latencies.insert("wake-up".to_owned(), Latency::from_histogram(&late));
+    }
+    Ok(observation)
+}
+
+/// What the group may use in a trial, at least and at most.
+///
+/// The period timer knows nothing of the trial: the pool is full when it begins and is refilled at
+/// some moment of each period. So a trial of n periods has between n and n + 1 quotas, and what was
+/// saved up for a burst. Nobody can use more than the CPUs of the busy threads have.
+fn entitled_ms(script: &Script, window_ms: f64) -> (f64, f64) {
+    let ms = |us: u64| us as f64 / 1e3;
+    let planned_ms = script.duration.as_secs_f64() * 1e3;
+    let periods = (planned_ms / ms(script.bandwidth.period_us)).floor();
+    let quota_ms = ms(script.bandwidth.quota_us);
+    let cpus = f64::from(script.fast.min(u32::try_from(script.cpus.len()).unwrap_or(u32::MAX)));
+    let least = (quota_ms * periods).min(cpus.max(1.0) * planned_ms);
+    let most = quota_ms * (periods + 1.0) + ms(script.bandwidth.burst_us);
+    (least, most.min(script.cpus.len() as f64 * window_ms.max(planned_ms)).max(least))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script() -> Script {
+        Script {
+            bandwidth: Bandwidth { quota_us: 10_000, period_us: 100_000, burst_us: 0 },
+            threads: 2,
+            fast: 1,
+            duration: Duration::from_secs(1),
+            cpus: vec![0, 1],
+            measured: 0,
+        }
+    }
+
+    fn played(used_ms: u64, throttled: u64) -> Played {
+        let report = FibonacciReport {
+            window_ns: 1_000_000_000,
+            lateness: load::histogram::encode(&load::histogram::empty()),
+            ..FibonacciReport::default()
+        };
+        let usage = Usage {
+            usage_ns: Some(used_ms * 1_000_000),
+            nr_throttled: Some(throttled),
+            ..Usage::default()
+        };
+        Played { report, usage, runs: ThrottledRuns::new() }
+    }
+
+    fn balance(used_ms: u64, throttled: u64) -> (f64, f64) {
+        let seen = observe(&script(), &played(used_ms, throttled)).unwrap();
+        (seen.measures["shortfall"].value, seen.measures["excess"].value)
+    }
+
+    #[test]
+    fn usage_is_held_against_whole_quotas() {
+        assert_eq!(balance(100, 10), (0.0, 0.0));
+        assert_eq!(balance(40, 10), (60.0, 0.0));
+        assert_eq!(balance(40, 0), (0.0, 0.0), "a group that was not throttled wanted no more");
+        assert_eq!(balance(110, 11), (0.0, 0.0), "a trial of 10 periods sees up to 11 quotas");
+        assert_eq!(balance(140, 10), (0.0, 30.0));
+    }
+
+    #[test]
+    fn nobody_is_entitled_to_more_than_the_busy_threads_can_use() {
+        let mut script = script();
+        script.bandwidth.quota_us = 150_000;
+        assert_eq!(entitled_ms(&script, 1000.0), (1000.0, 1650.0));
+        script.fast = 2;
+        assert_eq!(entitled_ms(&script, 1000.0), (1500.0, 1650.0));
+    }
+}

@@ -1,0 +1,50 @@
+//! Waiting for children, until somebody interrupts.
+
+use crate::ScenarioError;
+use load::Child;
+use load::protocol::{Ready, Report};
+use std::time::{Duration, Instant};
+
+/// How often an interruption is noticed.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// Waits until a child is set up.
+pub(crate) fn ready(
+    child: &mut Child,
+    limit: Duration,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Ready, ScenarioError> {
+    let ready = until(limit, interrupted, |deadline| child.ready_before(deadline))?;
+    ready.ok_or_else(|| child.late("get ready", limit).into())
+}
+
+/// Waits for a child's report.
+pub(crate) fn report(
+    child: &mut Child,
+    limit: Duration,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Report, ScenarioError> {
+    let report = until(limit, interrupted, |deadline| child.report_before(deadline))?;
+    report.ok_or_else(|| child.late("report", limit).into())
+}
+
+/// Asks again and again until there is an answer; none after the limit.
+pub(crate) fn until<T>(
+    limit: Duration,
+    interrupted: &dyn Fn() -> bool,
+    mut ask: impl FnMut(Instant) -> Result<Option<T>, load::LoadError>,
+) -> Result<Option<T>, ScenarioError> {
+    let deadline = Instant::now() + limit;
+    loop {
+        let next = (Instant::now() + TICK).min(deadline);
+        if let Some(answer) = ask(next)? {
+            return Ok(Some(answer));
+        }
+        if interrupted() {
+            return Err(ScenarioError::Interrupted);
+        }
+        if next >= deadline {
+            return Ok(None);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The eras of the controller, and the rules that tell them apart.
+
+use crate::error::Error;
+use serde::Serialize;
+
+/// A span of kernel versions with the same rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Era {
+    /// 3.16 to 4.17: slices never expire, by accident (51f2176d74ac).
+    A,
+    /// 4.18 to 5.3, and 4.14.95 and later: slices expire (512ac999d275).
+    B,
+    /// 5.4, and 4.14.154 and 4.19.84: expiry removed (de53fd7aedb1).
+    C,
+    /// 5.7: the race between distribution and assignment is closed (26a8b12747c9).
+    D,
+    /// 5.8: a CPU asks the pool once more before it is throttled (e98fa02c4f2e).
+    E,
+    /// 5.14: burst.
+    F,
+    /// 6.18: a throttled task leaves at its return to user mode.
+    G,
+}
+
+/// The rules of one era, each a switch of its own so that it can be turned by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Rules {
+    /// Runtime that a CPU holds is lost once the pool's period has passed.
+    pub slices_expire: bool,
+    /// Each return of runtime pushes the pending slack timer back (before 5.3, 66567fcbaeca).
+    pub slack_pushed_back: bool,
+    /// A CPU that is throttled asks the pool for nothing more.
+    pub throttled_asks_nothing: bool,
+    /// The pool is handed out from a snapshot and charged afterwards, so others spend it meanwhile.
+    pub distribution_race: bool,
+    /// A CPU asks the pool once more before it is throttled.
+    pub last_chance: bool,
+    /// The pool keeps up to the burst of what was left over, and is refilled before it goes idle.
+    pub burst: bool,
+    /// A throttled task runs on in the kernel until it returns to user mode.
+    pub throttle_at_user_return: bool,
+}
+
+/// First version of each era, latest first.
+const MAINLINE: &[((u32, u32), Era)] = &[
+    ((6, 18), Era::G),
+    ((5, 14), Era::F),
+    ((5, 8), Era::E),
+    ((5, 7), Era::D),
+    ((5, 4), Era::C),
+    ((4, 18), Era::B),
+    ((3, 16), Era::A),
+];
+
+impl Era {
+    /// All eras, in order.
+    pub const ALL: [Era; 7] = [Era::A, Era::B, Era::C, Era::D, Era::E, Era::F, Era::G];
+
+    /// The era of a kernel, from its version as `uname -r` prints it: `4.18`, `6.18.44-generic`.
+    ///
+    /// Known back-ports to the stable series 4.14 and 4.19 count. A distribution's kernel may have
+    /// back-ports of its own, which its version does not tell.
+    ///
+    /// # Errors
+    /// If the text is no version, or one before 3.16.
+    pub fn for_kernel(text: &str) -> Result<Self, Error> {
+        let (major, minor, patch) = version(text)?;
+        match (major, minor, patch) {
+            (4, 14, 95..=153) => return Ok(Era::B),
+            (4, 14, 154..) | (4, 19, 84..) => return Ok(Era::C),
+            _ => {}
+        }
+        MAINLINE.iter().find(|(first, _)| (major, minor) >= *first).map(|(_, era)| *era).ok_or_else(
+            || Error::Kernel { text: text.to_owned(), why: "its rules begin with 3.16" },
+        )
+    }
+
+    /// The rules of this era.
+    pub fn rules(self) -> Rules {
+        Rules {
+            slices_expire: self == Era::B,
+            slack_pushed_back: self <= Era::B,
+            throttled_asks_nothing: self >= Era::C,
+            distribution_race: self <= Era::C,
+            last_chance: self >= Era::E,
+            burst: self >= Era::F,
+            throttle_at_user_return: self >= Era::G,
+        }
+    }
+
+    /// The versions it covers, in words.
+    pub fn versions(self) -> &'static str {
+        match self {
+            Era::A => "3.16 to 4.17",
+            Era::B => "4.18 to 5.3",
+            Era::C => "5.4 to 5.6",
+            Era::D => "5.7",
+            Era::E => "5.8 to 5.13",
+            Era::F => "5.14 to 6.17",
+            Era::G => "6.18 and later",
+        }
+    }
+}
+
+impl Rules {
+    /// The rules of a kernel; finer than those of its era, since 5.3 already has the steady slack
+    /// timer.
+    ///
+    /// # Errors
+    /// As [`Era::for_kernel`].
+    pub fn for_kernel(text: &str) -> Result<Self, Error> {
+        let mut rules = Era::for_kernel(text)?.rules();
+        let (major, minor, _) = version(text)?;
+        rules.slack_pushed_back &= (major, minor) < (5, 3);
+        Ok(rules)
+    }
+}
+
+/// Major, minor and patch of a version; what follows the numbers is of the distribution.
+fn version(text: &str) -> Result<(u32, u32, u32), Error> {
+    let bad = || Error::Kernel { text: text.to_owned(), why: "write it as 4.18 or 6.18.44" };
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let mut parts = text[..end].split('.');
+    let mut next = || parts.next().and_then(|part| part.parse::<u32>().ok());
+    let major = next().ok_or_else(bad)?;
+    let minor = next().ok_or_else(bad)?;
+    Ok((major, minor, next().unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn versions_fall_in_their_eras() {
+        for (text, era) in [
+            ("3.16", Era::A),
+            ("4.14.94", Era::A),
+            ("4.14.95", Era::B),
+            ("4.14.153", Era::B),
+            ("4.14.154-rt70", Era::C),
+            ("4.17.19", Era::A),
+            ("4.18", Era::B),
+            ("4.18.0-80.el8.x86_64", Era::B),
+            ("4.19.83", Era::B),
+            ("4.19.84", Era::C),
+            ("5.3.18", Era::B),
+            ("5.4", Era::C),
+            ("5.6.19", Era::C),
+            ("5.7.1", Era::D),
+            ("5.10.0-28-amd64", Era::E),
+            ("5.14-rc1", Era::F),
+            ("6.12", Era::F),
+            ("6.18.44-fc-v669", Era::G),
+            ("7.2", Era::G),
+        ] {
+            assert_eq!(Era::for_kernel(text), Ok(era), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_known_version_is_refused() {
+        for text in ["", "4", "linux", "4.x", "3.15.9", "2.6.32", ".18", "99999999999.1"] {
+            assert!(Era::for_kernel(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn kernel_5_3_expires_slices_but_no_longer_pushes_the_timer_back() {
+        let rules = Rules::for_kernel("5.3").unwrap();
+        assert!(rules.slices_expire && !rules.slack_pushed_back);
+        assert!(Rules::for_kernel("5.2").unwrap().slack_pushed_back);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in ".*") {
+            let _ = Era::for_kernel(&text);
+        }
+    }
+}

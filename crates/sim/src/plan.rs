@@ -1,0 +1,336 @@
+//! Which quota is enough: the simulation asked the other way round.
+
+use crate::config::Config;
+use crate::engine::simulate_requests;
+use crate::error::Error;
+use crate::search::least_holding;
+use crate::workload::{Request, Workload};
+use serde::Serialize;
+
+/// Most runs of each quota.
+const MOST_RUNS: u32 = 1_000;
+
+/// What must hold.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Goal {
+    /// Share of the requests that must stay within the target, out of 100: 99 for p99.
+    pub percentile: f64,
+    /// Latency that they must stay within, in nanoseconds.
+    pub target_ns: u64,
+    /// Largest burst that may be granted, in nanoseconds; 0 for none.
+    pub burst_ns: u64,
+    /// Step between two quotas, in nanoseconds; at least 1 ms makes sense.
+    pub step_ns: u64,
+    /// Runs of each quota, with timers in other phases and other arrivals; their requests are
+    /// pooled.
+    pub runs: u32,
+}
+
+impl Goal {
+    /// A percentile and its target in nanoseconds; no burst, steps of 1 ms, four runs.
+    pub fn new(percentile: f64, target_ns: u64) -> Self {
+        Goal { percentile, target_ns, burst_ns: 0, step_ns: 1_000_000, runs: 4 }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let wrong = |sentence: &str| Err(Error::Plan(sentence.to_owned()));
+        if !(self.percentile > 0.0 && self.percentile <= 100.0) {
+            return wrong("a percentile lies above 0 and up to 100");
+        }
+        if self.target_ns == 0 || self.step_ns == 0 {
+            return wrong("a target and a step between quotas are longer than 0");
+        }
+        if !(1..=MOST_RUNS).contains(&self.runs) {
+            return wrong("a quota is tried in 1 to 1000 runs");
+        }
+        Ok(())
+    }
+}
+
+/// A quota and burst that were tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tried {
+    /// Quota, in nanoseconds.
+    pub quota_ns: u64,
+    /// Burst, in nanoseconds.
+    pub burst_ns: u64,
+    /// The percentile of the latency, in nanoseconds; absent where so many requests were still
+    /// open when their target had passed that it is not known.
+    pub latency_ns: Option<u64>,
+    /// Whether the goal was met.
+    pub holds: bool,
+}
+
+/// The least quota that was found to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Holding {
+    /// Quota, in nanoseconds; all larger ones that were tried hold too.
+    pub quota_ns: u64,
+    /// Burst, in nanoseconds.
+    pub burst_ns: u64,
+    /// The percentile of the latency under them, in nanoseconds.
+    pub latency_ns: u64,
+}
+
+/// What a plan found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// The percentile of the latency with no quota at all, in nanoseconds; absent where it is not
+    /// known, as in [`Tried`].
+    pub without_quota_ns: Option<u64>,
+    /// The least quota without burst.
+    pub quota: Option<Holding>,
+    /// The least quota with a burst, and the least burst that it needs; absent where no burst was
+    /// granted.
+    pub with_burst: Option<Holding>,
+    /// Why there is no quota, in one sentence.
+    pub why_none: Option<String>,
+    /// Requests of all runs of one quota.
+    pub requests: usize,
+    /// Simulations that it took.
+    pub simulations: u32,
+    /// All that was tried, in order.
+    pub tried: Vec<Tried>,
+}
+
+/// Finds the smallest quota under which a percentile of the latency stays within its target.
+///
+/// Bisects over simulated runs. Every quota meets the same requests and the same phases of all
+/// timers (common random numbers). More quota is not taken to be better: neighbours above are
+/// tried too, and the answer is the smallest such that all larger ones that were tried hold. A run
+/// goes on for the target's time after its last request, so each request is known to have met it
+/// or not. The load must be of requests; `config` gives all but quota, burst and seed.
+///
+/// # Errors
+/// If the goal, the configuration or the load is out of range, or the load has no requests.
+pub fn find_quota(config: &Config, workload: &Workload, goal: &Goal) -> Result<Answer, Error> {
+    goal.check()?;
+    let mut plan = Plan::new(config, workload, goal)?;
+    let free = plan.try_out(None, 0)?;
+    let mut answer = plan.answer(free);
+    if !free.holds {
+        answer.why_none = Some(
+            "the requests take too long even with no quota: service and queueing alone exceed the \
+             target"
+                .to_owned(),
+        );
+        return Ok(answer);
+    }
+    let quota = plan.least_quota(0)?;
+    let with_burst = match goal.burst_ns {
+        0 => None,
+        most => plan.least_quota_and_burst(most)?,
+    };
+    let mut answer = plan.answer(free);
+    if quota.is_none() && with_burst.is_none() {
+        answer.why_none = Some(
+            "not even a quota of all CPUs is enough, though without one the target holds"
+                .to_owned(),
+        );
+    }
+    Ok(Answer { quota, with_burst, ..answer })
+}
+
+/// One simulated world: its requests and its seed.
+struct World {
+    load: Workload,
+    config: Config,
+}
+
+struct Plan<'a> {
+    goal: &'a Goal,
+    worlds: Vec<World>,
+    most_steps: u64,
+    requests: usize,
+    simulations: u32,
+    tried: Vec<Tried>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(config: &Config, workload: &Workload, goal: &'a Goal) -> Result<Self, Error> {
+        let seeds = (0..u64::from(goal.runs)).map(|run| config.seed.wrapping_add(run));
+        let mut worlds = seeds
+            .map(|seed| World::new(config, workload, goal, seed))
+            .collect::<Result<Vec<_>, _>>()?;
+        worlds.retain(|world| !world.requests().is_empty());
+        let requests = worlds.iter().map(|world| world.requests().len()).sum();
+        if requests == 0 {
+            return Err(Error::Plan("no request arrives within the run".to_owned()));
+        }
+        let most = u64::from(config.cpus) * config.period_ns;
+        let most_steps = (most / goal.step_ns).max(1);
+        Ok(Plan { goal, worlds, most_steps, requests, simulations: 0, tried: Vec::new() })
+    }
+
+    fn answer(&self, free: Tried) -> Answer {
+        Answer {
+            without_quota_ns: free.latency_ns,
+            quota: None,
+            with_burst: None,
+            why_none: None,
+            requests: self.requests,
+            simulations: self.simulations,
+            tried: self.tried.clone(),
+        }
+    }
+
+    /// The least quota with a burst of up to `burst_ns`.
+    fn least_quota(&mut self, burst_ns: u64) -> Result<Option<Holding>, Error> {
+        let step = self.goal.step_ns;
+        // The kernel takes no quota below 1 ms.
+        let least_steps = 1_000_000u64.div_ceil(step);
+        let most_steps = self.most_steps.max(least_steps);
+        let found = least_holding(least_steps, most_steps, |steps| {
+            let quota = steps * step;
+            self.try_out(Some(quota), burst_ns.min(quota)).map(|tried| tried.holds)
+        })?;
+        Ok(found.and_then(|steps| self.holding(steps * step, burst_ns.min(steps * step))))
+    }
+
+    fn least_quota_and_burst(&mut self, most_ns: u64) -> Result<Option<Holding>, Error> {
+        let Some(holding) = self.least_quota(most_ns)? else { return Ok(None) };
+        let (quota, step) = (holding.quota_ns, self.goal.step_ns);
+        let steps = holding.burst_ns / step;
+        let found = least_holding(0, steps, |steps| {
+            self.try_out(Some(quota), steps * step).map(|tried| tried.holds)
+        })?;
+        // The whole steps within the burst may fail where the burst itself held.
+        Ok(found.and_then(|steps| self.holding(quota, steps * step)).or(Some(holding)))
+    }
+
+    fn holding(&self, quota_ns: u64, burst_ns: u64) -> Option<Holding> {
+        let of = |tried: &&Tried| tried.quota_ns == quota_ns && tried.burst_ns == burst_ns;
+        let latency_ns = self.tried.iter().find(of)?.latency_ns?;
+        Some(Holding { quota_ns, burst_ns, latency_ns })
+    }
+
+    fn try_out(&mut self, quota_ns: Option<u64>, burst_ns: u64) -> Result<Tried, Error> {
+        let mut latencies = Vec::with_capacity(self.requests);
+        for world in &self.worlds {
+            latencies.extend(world.play(quota_ns, burst_ns)?);
+            self.simulations += 1;
+        }
+        let rank = (self.goal.percentile / 100.0 * latencies.len() as f64).ceil() as usize;
+        let index = rank.clamp(1, latencies.len()) - 1;
+        let (_, at_rank, _) = latencies.select_nth_unstable(index);
+        let latency_ns = Some(*at_rank).filter(|ns| *ns != u64::MAX);
+        let holds = latency_ns.is_some_and(|ns| ns <= self.goal.target_ns);
+        let tried = Tried { quota_ns: quota_ns.unwrap_or(0), burst_ns, latency_ns, holds };
+        if quota_ns.is_some() {
+            self.tried.push(tried);
+        }
+        Ok(tried)
+    }
+}
+
+impl World {
+    fn new(config: &Config, workload: &Workload, goal: &Goal, seed: u64) -> Result<Self, Error> {
+        let (requests, workers) = match workload {
+            Workload::Arrivals(load) => {
+                workload.check(config)?;
+                (load.draw(config.duration_ns, seed)?, load.workers)
+            }
+            Workload::Trace { requests, workers } => (requests.clone(), *workers),
+            Workload::Fibtest(_) | Workload::Periodic(_) => {
+                let why = "a quota is planned for a load of requests: arrivals or a trace";
+                return Err(Error::Plan(why.to_owned()));
+            }
+        };
+        let last = requests.last().map_or(0, |request| request.at_ns);
+        let duration_ns = last.saturating_add(goal.target_ns).saturating_add(1);
+        let config = Config { seed, duration_ns, quota_ns: None, burst_ns: 0, ..config.clone() };
+        Ok(World { load: Workload::Trace { requests, workers }, config })
+    }
+
+    fn requests(&self) -> &[Request] {
+        match &self.load {
+            Workload::Trace { requests, .. } => requests,
+            _ => &[],
+        }
+    }
+
+    /// Latencies of all requests in nanoseconds, the greatest of all for those not done in time.
+    fn play(
+        &self,
+        quota_ns: Option<u64>,
+        burst_ns: u64,
+    ) -> Result<impl Iterator<Item = u64>, Error> {
+        let config = Config { quota_ns, burst_ns, ..self.config.clone() };
+        let (_, done_at) = simulate_requests(&config, &self.load)?;
+        let latency = |(request, done): (&Request, u64)| match done {
+            0 => u64::MAX,
+            done => done - request.at_ns,
+        };
+        Ok(self.requests().iter().zip(done_at).map(latency))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals::{Arrivals, Service};
+    use crate::era::Era;
+
+    const MS: u64 = 1_000_000;
+
+    fn load() -> Workload {
+        Workload::Arrivals(Arrivals {
+            mean_gap_ns: 2 * MS,
+            bursts: None,
+            service: Service::Exponential { mean_ns: MS },
+            workers: 4,
+        })
+    }
+
+    fn config() -> Config {
+        Config { duration_ns: 2_000 * MS, ..Config::new(2, Era::G) }
+    }
+
+    #[test]
+    fn the_quota_found_holds_and_the_next_smaller_does_not() {
+        let goal = Goal::new(99.0, 20 * MS);
+        let answer = find_quota(&config(), &load(), &goal).unwrap();
+        let found = answer.quota.unwrap();
+        assert!(found.latency_ns <= 20 * MS);
+        // Half a CPU is asked for on average, so less than 50 ms in 100 ms cannot do.
+        assert!((50 * MS..200 * MS).contains(&found.quota_ns), "{found:?}");
+        let below = answer.tried.iter().filter(|t| t.quota_ns == found.quota_ns - MS);
+        assert!(below.clone().count() > 0 && below.clone().all(|tried| !tried.holds));
+        assert!(answer.tried.iter().all(|t| t.holds || t.quota_ns < found.quota_ns));
+        assert_eq!(answer.simulations as usize, 4 * (answer.tried.len() + 1));
+        assert_eq!(find_quota(&config(), &load(), &goal), Ok(answer));
+    }
+
+    #[test]
+    fn a_burst_never_asks_for_more_quota() {
+        let goal = Goal { burst_ns: 50 * MS, ..Goal::new(99.0, 20 * MS) };
+        let answer = find_quota(&config(), &load(), &goal).unwrap();
+        let (without, with) = (answer.quota.unwrap(), answer.with_burst.unwrap());
+        assert!(with.quota_ns < without.quota_ns, "{with:?} {without:?}");
+        assert!(with.burst_ns > 0 && with.burst_ns <= 50 * MS);
+    }
+
+    #[test]
+    fn where_service_alone_is_too_slow_no_quota_helps() {
+        let answer = find_quota(&config(), &load(), &Goal::new(99.0, 100_000)).unwrap();
+        assert!(answer.quota.is_none() && answer.why_none.unwrap().contains("no quota"));
+        assert_eq!(answer.simulations, 4);
+    }
+
+    #[test]
+    fn a_senseless_goal_is_refused() {
+        let with = |goal: Goal| find_quota(&config(), &load(), &goal);
+        for goal in [
+            Goal::new(0.0, MS),
+            Goal::new(100.1, MS),
+            Goal::new(f64::NAN, MS),
+            Goal::new(99.0, 0),
+            Goal { step_ns: 0, ..Goal::new(99.0, MS) },
+            Goal { runs: 0, ..Goal::new(99.0, MS) },
+        ] {
+            assert!(matches!(with(goal), Err(Error::Plan(_))));
+        }
+        let fibtest = Workload::Fibtest(crate::Fibtest::new(2));
+        assert!(find_quota(&config(), &fibtest, &Goal::new(99.0, MS)).is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! The event queue: for each actor the one event that it waits for.
+//!
+//! An actor that changes its mind moves its event instead of leaving a stale one behind, so the
+//! queue never holds more events than there are actors and allocates nothing once it is made.
+
+/// Bits of an event's key that hold its actor; the rest hold its time.
+const ACTOR_BITS: u32 = 21;
+
+/// Most actors that a queue may have.
+pub(crate) const MOST_ACTORS: usize = 1 << ACTOR_BITS;
+
+/// Where an actor without an event stands.
+const NOWHERE: u32 = u32::MAX;
+
+/// Children of a node: four to a cache line's half, so that the heap is shallow.
+const FAN: usize = 4;
+
+/// Pending events, earliest first; at the same time the lower actor goes first.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    /// A heap of `time << ACTOR_BITS | actor`.
+    heap: Vec<u64>,
+    /// Where each actor's event stands in the heap.
+    place: Vec<u32>,
+    /// Events after this never come, in nanoseconds.
+    horizon: u64,
+}
+
+impl EventQueue {
+    /// No events, for actors numbered from 0; later events than `horizon` (ns) are dropped.
+    pub(crate) fn new(actors: usize, horizon: u64) -> Self {
+        debug_assert!(actors <= MOST_ACTORS && horizon < 1 << (63 - ACTOR_BITS));
+        EventQueue { heap: Vec::with_capacity(actors), place: vec![NOWHERE; actors], horizon }
+    }
+
+    /// Lets an actor wait for a time, in nanoseconds, instead of what it waited for before.
+    pub(crate) fn set(&mut self, actor: u32, at: u64) {
+        if at > self.horizon {
+            return self.cancel(actor);
+        }
+        let key = at << ACTOR_BITS | u64::from(actor);
+        let place = self.place[actor as usize];
+        if place == NOWHERE {
+            self.heap.push(key);
+            self.rise(self.heap.len() - 1, key);
+        } else {
+            self.replace(place as usize, key);
+        }
+    }
+
+    /// Lets an actor wait for nothing.
+    pub(crate) fn cancel(&mut self, actor: u32) {
+        let place = std::mem::replace(&mut self.place[actor as usize], NOWHERE);
+        if place == NOWHERE {
+            return;
+        }
+        if let Some(last) = self.heap.pop()
+            && (place as usize) < self.heap.len()
+        {
+            self.replace(place as usize, last);
+        }
+    }
+
+    /// The next event, as its time in nanoseconds and its actor; the actor then waits for nothing.
+    pub(crate) fn pop(&mut self) -> Option<(u64, u32)> {
+        let key = *self.heap.first()?;
+        let actor = actor_of(key);
+        self.cancel(actor);
+        Some((key >> ACTOR_BITS, actor))
+    }
+
+    fn replace(&mut self, place: usize, key: u64) {
+        if place > 0 && key < self.heap[(place - 1) / FAN] {
+            self.rise(place, key);
+        } else {
+            self.sink(place, key);
+        }
+    }
+
+    fn rise(&mut self, mut place: usize, key: u64) {
+        while place > 0 {
+            let parent = (place - 1) / FAN;
+            if self.heap[parent] <= key {
+                break;
+            }
+            self.put(place, self.heap[parent]);
+            place = parent;
+        }
+        self.put(place, key);
+    }
+
+    fn sink(&mut self, mut place: usize, key: u64) {
+        loop {
+            let first = place * FAN + 1;
+            let children = first..(first + FAN).min(self.heap.len());
+            let Some(least) = children.min_by_key(|child| self.heap[*child]) else { break };
+            if self.heap[least] >= key {
+                break;
+            }
+            self.put(place, self.heap[least]);
+            place = least;
+        }
+        self.put(place, key);
+    }
+
+    fn put(&mut self, place: usize, key: u64) {
+        self.heap[place] = key;
+        self.place[actor_of(key) as usize] = place as u32;
+    }
+}
+
+fn actor_of(key: u64) -> u32 {
+    (key & (MOST_ACTORS as u64 - 1)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn events_come_as_from_a_sorted_list(
+            steps in prop::collection::vec((0u32..40, 0u64..1000, 0u8..4), 1..300),
+        ) {
+            let mut queue = EventQueue::new(40, 900);
+            let mut expected: BTreeMap<u32, u64> = BTreeMap::new();
+            for (actor, at, what) in steps {
+                match what {
+                    0 => {
+                        queue.cancel(actor);
+                        expected.remove(&actor);
+                    }
+                    1 => {
+                        let first = expected.iter().map(|(a, t)| (*t, *a)).min();
+                        prop_assert_eq!(queue.pop(), first);
+                        if let Some((_, actor)) = first {
+                            expected.remove(&actor);
+                        }
+                    }
+                    _ if at > 900 => {
+                        queue.set(actor, at);
+                        expected.remove(&actor);
+                    }
+                    _ => {
+                        queue.set(actor, at);
+                        expected.insert(actor, at);
+                    }
+                }
+            }
+            let mut rest: Vec<_> = expected.iter().map(|(a, t)| (*t, *a)).collect();
+            rest.sort_unstable();
+            let popped: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+            prop_assert_eq!(popped, rest);
+        }
+    }
+}
