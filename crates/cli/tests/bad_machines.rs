@@ -42,7 +42,7 @@ fn a_single_cpu_is_too_few() {
     assert_eq!(record["progress"], "not-run");
     assert!(record["verdict"]["next"][0].as_str().unwrap().contains("taskset"), "{ran:?}");
     assert_eq!(place.records(), Vec::<PathBuf>::new());
-    let ran = place.start_on(one, place.tailback(&["check"])).end();
+    let ran = place.start_on(one, place.tailback(&["check", "--only", "mmap-lock"])).end();
     assert_eq!(ran.code(), 3, "{ran:?}");
     assert!(ran.out.contains("skipped") && ran.err.contains("taskset"), "{ran:?}");
 }
@@ -92,6 +92,41 @@ fn nobody_may_run_it_with_its_defaults() {
     assert_eq!(place.records().len(), 1, "{ran:?}");
     assert_eq!(ran.wrongs(), Vec::<&str>::new(), "{ran:?}");
     processes::wait_until_gone(ran.pid);
+}
+
+#[test]
+fn nobody_may_not_make_a_group_and_is_told_what_would_help() {
+    if !common::root_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let ran = place.run(as_nobody(&place, &["run", "cpu-quota", "--json"]));
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert!(ran.complaints().len() == 1 && ran.err.contains("run as root"), "{ran:?}");
+    assert_eq!(ran.json()["verdict"]["state"], "skipped", "{ran:?}");
+}
+
+#[test]
+fn no_cpu_controller_or_one_that_cannot_be_written_is_said_in_one_line() {
+    let mounts = [
+        "umount -a -t cgroup,cgroup2 2>/dev/null || umount -l -R /sys/fs/cgroup",
+        "for m in $(grep -E ' cgroup2? ' /proc/mounts | cut -d' ' -f2); do \
+         mount -o remount,bind,ro $m; done",
+    ];
+    for mount in mounts {
+        if !mounts_or_skip(mount) {
+            continue;
+        }
+        let place = Place::new();
+        let binary = reachable(&place);
+        let program = [binary.to_str().unwrap(), "run", "cpu-quota", "--json"];
+        let ran = start_mounted(&place, mount, &program).end();
+        ran.assert_no_panic();
+        assert_eq!(ran.code(), 3, "{ran:?}");
+        assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
+        assert_eq!(ran.json()["verdict"]["state"], "skipped", "{ran:?}");
+    }
 }
 
 /// Starts a program in a mount namespace of its own, where this was mounted before; the process

@@ -12,6 +12,7 @@ pub(super) mod measure {
     pub const EXCESS: &str = "excess";
     pub const USAGE: &str = "usage";
     pub const ENTITLED: &str = "entitled";
+    pub const ENTITLED_MOST: &str = "entitled_most";
     pub const PERIODS: &str = "periods";
     pub const THROTTLED: &str = "throttled";
     pub const LONGEST: &str = "longest_throttled";
@@ -116,6 +117,13 @@ pub const META: Meta = Meta {
             heading: "entitled",
             unit: Unit::Milliseconds,
             help: "quota in the whole periods of a trial",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::ENTITLED_MOST,
+            heading: "entitled at most",
+            unit: Unit::Milliseconds,
+            help: "that, one quota more since the pool is full at the start, and what was carried over",
             column: false,
         },
         MeasureMeta {

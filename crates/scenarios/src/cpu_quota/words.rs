@@ -60,11 +60,16 @@ fn affected(arms: &[ArmResult], over: bool) -> String {
 
 fn not_affected(arms: &[ArmResult]) -> String {
     let case = of(arms, Role::Case);
+    let bound = |name: &str| {
+        let estimate = case.and_then(|arm| arm.measures.get(name));
+        estimate.map_or_else(String::new, |estimate| estimate.figure())
+    };
     format!(
-        "A group gets its CPU quota here: with threads on all CPUs it used {} of {}.",
+        "A group gets its CPU quota here: with threads on all CPUs it used {} of the {} to {} ms that \
+         it was entitled to in a trial.",
         figure(case, measure::USAGE),
-        case.and_then(|arm| arm.measures.get(measure::ENTITLED))
-            .map_or_else(String::new, |e| format!("{} {}", e.figure(), e.unit.symbol()))
+        bound(measure::ENTITLED),
+        bound(measure::ENTITLED_MOST)
     )
 }
 
