@@ -4,6 +4,7 @@ mod commands;
 mod compat;
 mod exit;
 mod flags;
+mod input;
 mod keep;
 mod output;
 mod progress;

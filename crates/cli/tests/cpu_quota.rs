@@ -185,6 +185,9 @@ fn a_quota_is_found_for_a_trace() {
     // 2 ms in each 10 ms are 20 ms in each period: less cannot be enough for long.
     assert!((20.0..=100.0).contains(&quota), "{found}");
     assert!(found["quota"]["latency_ms"].as_f64().unwrap() <= 20.0, "{found}");
+    let args = ["--trace", file, "--cpus", "4", "--find-quota", "--p99", "20ms", "--burst", "20ms"];
+    let burst = sim(&args);
+    assert!(burst["with_burst"]["quota_ms"].as_f64().unwrap() <= quota, "{burst}");
     std::fs::write(&path, "1ms, 2ms\n2ms; 3ms\n").unwrap();
     let ran = place.say(&["sim", "cpu-quota", "--trace", file]);
     assert!(ran.code() == 2 && ran.err.contains("line 2"), "{ran:?}");

@@ -1,11 +1,10 @@
 //! `tailback judge RECORD`.
 
 use crate::exit::Failure;
-use crate::output;
+use crate::{input, output};
 use clap::ArgMatches;
 use model::{Meta, Record};
 use scenarios::Scenario;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The largest record that is read, in bytes; a study of thousands of trials is far smaller.
@@ -28,7 +27,7 @@ pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
 
 fn read(path: &Path) -> Result<(Record, &'static Meta), Failure> {
     let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
-    let text = read_text(path).map_err(|error| {
+    let text = input::read_text(path, MOST).map_err(|error| {
         refuse(&format!("{error}; name a record, as the last line of a run names it"))
     })?;
     let record = Record::from_json(&text).map_err(|error| refuse(&error))?;
@@ -39,16 +38,4 @@ fn read(path: &Path) -> Result<(Record, &'static Meta), Failure> {
         ))
     })?;
     Ok((record, Scenario::meta(scenario)))
-}
-
-fn read_text(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let source: Box<dyn Read> = match path.to_str() {
-        Some("-") => Box::new(std::io::stdin()),
-        _ => Box::new(std::fs::File::open(path)?),
-    };
-    if source.take(MOST + 1).read_to_string(&mut text)? as u64 > MOST {
-        return Err(std::io::ErrorKind::FileTooLarge.into());
-    }
-    Ok(text)
 }

@@ -32,7 +32,8 @@ pub fn list(json: bool) -> u8 {
     for (meta, missing) in rows {
         let _ = writeln!(text, "{}\n  {}", meta.id, meta.title);
         let root = if meta.needs.root { ", root" } else { "" };
-        let _ = writeln!(text, "  needs: {} CPUs{root}", meta.needs.cpus);
+        let cpus = if meta.needs.cpus == 1 { "CPU" } else { "CPUs" };
+        let _ = writeln!(text, "  needs: {} {cpus}{root}", meta.needs.cpus);
         let here = match missing {
             None => "yes".to_owned(),
             Some(missing) => format!("no: {}; {}", missing.what, missing.grant),

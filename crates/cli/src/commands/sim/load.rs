@@ -2,10 +2,10 @@
 
 use super::{ns, refused};
 use crate::exit::Failure;
+use crate::input;
 use clap::ArgMatches;
 use model::units;
 use sim::{Arrivals, Bursts, Config, Fibtest, Periodic, Service, Workload};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -80,19 +80,7 @@ fn parse_task(text: &str) -> Result<Periodic, Failure> {
 fn trace_of(matches: &ArgMatches, config: &Config, path: &Path) -> Result<Workload, Failure> {
     let refuse =
         |why: &dyn std::fmt::Display| Failure::usage(format!("--trace {}: {why}", path.display()));
-    let text = read(path).map_err(|error| refuse(&error))?;
+    let text = input::read_text(path, MOST).map_err(|error| refuse(&error))?;
     let requests = sim::parse_trace(&text).map_err(|error| refuse(&refused(error).line))?;
     Ok(Workload::Trace { requests, workers: threads(matches, config) })
-}
-
-fn read(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let source: Box<dyn Read> = match path.to_str() {
-        Some("-") => Box::new(std::io::stdin()),
-        _ => Box::new(std::fs::File::open(path)?),
-    };
-    if source.take(MOST + 1).read_to_string(&mut text)? as u64 > MOST {
-        return Err(std::io::ErrorKind::FileTooLarge.into());
-    }
-    Ok(text)
 }

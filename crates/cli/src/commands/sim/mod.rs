@@ -20,11 +20,16 @@ pub fn sim(matches: &ArgMatches) -> Result<u8, Failure> {
 }
 
 fn cpu_quota(matches: &ArgMatches) -> Result<u8, Failure> {
-    let config = config(matches)?;
+    let mut config = config(matches)?;
+    // The search sets quota and burst itself; a burst that is named is the most it may grant.
+    let most_burst_ns = match matches.get_flag("find-quota") {
+        true => std::mem::take(&mut config.burst_ns),
+        false => 0,
+    };
     let workload = load::workload(matches, &config)?;
     config.check().and_then(|()| workload.check(&config)).map_err(refused)?;
     let text = match matches.get_flag("find-quota") {
-        true => find_quota(matches, &config, &workload)?,
+        true => find_quota(matches, &config, &workload, most_burst_ns)?,
         false => simulate(matches, &config, &workload)?,
     };
     output::print(&text);
@@ -43,6 +48,7 @@ fn find_quota(
     matches: &ArgMatches,
     config: &Config,
     workload: &Workload,
+    most_burst_ns: u64,
 ) -> Result<String, Failure> {
     let goals = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p999", 99.9)];
     let asked = goals
@@ -51,7 +57,7 @@ fn find_quota(
     let (target, percentile) =
         asked.ok_or_else(|| Failure::usage("--find-quota needs a target, as --p99 20ms"))?;
     let mut goal = Goal::new(percentile, ns(*target));
-    goal.burst_ns = config.burst_ns;
+    goal.burst_ns = most_burst_ns;
     let answer = sim::find_quota(config, workload, &goal).map_err(refused)?;
     Ok(match matches.get_flag("json") {
         true => render::answer_json(config, &goal, &answer),
