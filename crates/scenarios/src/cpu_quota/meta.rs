@@ -13,6 +13,7 @@ pub(super) mod measure {
     pub const USAGE: &str = "usage";
     pub const ENTITLED: &str = "entitled";
     pub const ENTITLED_MOST: &str = "entitled_most";
+    pub const CPUS: &str = "cpus";
     pub const PERIODS: &str = "periods";
     pub const THROTTLED: &str = "throttled";
     pub const LONGEST: &str = "longest_throttled";
@@ -124,6 +125,13 @@ pub const META: Meta = Meta {
             heading: "entitled at most",
             unit: Unit::Milliseconds,
             help: "that, one quota more since the pool is full at the start, and what was carried over",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::CPUS,
+            heading: "CPUs",
+            unit: Unit::Count,
+            help: "CPUs that the threads were pinned to",
             column: false,
         },
         MeasureMeta {

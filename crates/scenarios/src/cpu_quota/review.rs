@@ -7,13 +7,13 @@ use model::{ArmResult, Plan, Role, State, Trial};
 use std::borrow::Cow;
 
 /// With fewer CPUs than this the loss to slices that expire can stay within the margin.
-const MANY_CPUS: usize = 32;
+const MANY_CPUS: f64 = 32.0;
 
 pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
     if outcome.state != State::Affected && outcome.state != State::Untrustworthy {
         judge_excess(plan, trials, arms, outcome);
     }
-    mention_cpus(plan, outcome);
+    mention_cpus(arms, outcome);
 }
 
 /// Whether the group got more than its quota, by the same test on the other figure.
@@ -44,14 +44,15 @@ fn judge_excess(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: 
     }
 }
 
-fn mention_cpus(plan: &Plan, outcome: &mut Outcome) {
-    let case = plan.arms.iter().find(|arm| arm.role == Role::Case);
-    let threads = case.and_then(|arm| arm.settings.number("threads")).unwrap_or(0);
-    let few = usize::try_from(threads).is_ok_and(|threads| threads < MANY_CPUS);
-    if outcome.state == State::NotAffected && few {
+/// The loss grows with the CPUs that the threads run on, however many threads there are.
+fn mention_cpus(arms: &[ArmResult], outcome: &mut Outcome) {
+    let case = arms.iter().find(|arm| arm.role == Role::Case);
+    let Some(cpus) = case.and_then(|arm| arm.measures.get(measure::CPUS)) else { return };
+    if outcome.state == State::NotAffected && cpus.median < MANY_CPUS {
         outcome.limits.push(format!(
-            "{threads} threads on as few CPUs are few: what a group loses grows by up to 1 ms of \
-             quota for each CPU and period, so a kernel with this bug can look sound here"
+            "{} CPUs are few: what a group loses grows by up to 1 ms of quota for each CPU and \
+             period, so a kernel with this bug can look sound here",
+            cpus.figure()
         ));
     }
 }

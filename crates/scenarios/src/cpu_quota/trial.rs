@@ -164,6 +164,8 @@ fn observe(script: &Script, played: &Played) -> Result<Observation, ScenarioErro
     put(measure::USAGE, used_ms, Unit::Milliseconds);
     put(measure::ENTITLED, least_ms, Unit::Milliseconds);
     put(measure::ENTITLED_MOST, most_ms, Unit::Milliseconds);
+    let cpus = script.cpus.len().min(script.threads as usize);
+    put(measure::CPUS, cpus as f64, Unit::Count);
     put(measure::THROTTLED, throttled as f64, Unit::Count);
     put(measure::LONGEST, played.runs.at_least() as f64, Unit::Count);
     if let Some(periods) = usage.nr_periods {
@@ -241,6 +243,16 @@ mod tests {
         assert_eq!(balance(40, 0), (0.0, 0.0), "a group that was not throttled wanted no more");
         assert_eq!(balance(110, 11), (0.0, 0.0), "a trial of 10 periods sees up to 11 quotas");
         assert_eq!(balance(140, 10), (0.0, 30.0));
+    }
+
+    #[test]
+    fn threads_beyond_the_cpus_take_turns_on_them() {
+        let mut script = script();
+        for (threads, cpus) in [(1, 1.0), (2, 2.0), (64, 2.0)] {
+            script.threads = threads;
+            let seen = observe(&script, &played(100, 10)).unwrap();
+            assert_eq!(seen.measures["cpus"].value, cpus);
+        }
     }
 
     #[test]
