@@ -17,6 +17,10 @@ const METHOD: &str = "betting on randomised blocks, anytime-valid (Ville 1939; V
 pub struct Outcome {
     /// The verdict in one word; never `skipped`.
     pub state: State,
+    /// The figure that decided.
+    pub measure: String,
+    /// Other figures that show a stall as well.
+    pub also: Vec<String>,
     /// The test that decided.
     pub test: Test,
     /// The grounds, a sentence each; where the machine was disturbed, that first.
@@ -48,7 +52,8 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> O
         _ => because.extend(doubts.sentences()),
     }
     because.extend(grounds(plan, trials, arms, &study, &evidence, state));
-    Outcome { state, test: test(plan, &evidence), because, limits }
+    let measure = plan.judging.measure.to_string();
+    Outcome { state, measure, also: Vec::new(), test: test(plan, &evidence), because, limits }
 }
 
 fn state(plan: &Plan, trials: &[Trial], study: &Study, evidence: &Evidence) -> State {
@@ -78,6 +83,8 @@ fn test(plan: &Plan, evidence: &Evidence) -> Test {
 fn without_control(plan: &Plan) -> Outcome {
     Outcome {
         state: State::Inconclusive,
+        measure: plan.judging.measure.to_string(),
+        also: Vec::new(),
         test: test(plan, &Evidence::new(0, plan.judging.margin)),
         because: vec!["the plan has no control arm to hold the others against".to_owned()],
         limits: vec!["add an arm without the cause".to_owned()],

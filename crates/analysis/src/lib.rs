@@ -10,6 +10,7 @@ pub mod blocks;
 pub mod bootstrap;
 pub mod compare;
 pub mod evidence;
+pub mod fixes;
 pub mod judge;
 mod limits;
 pub mod proportion;
@@ -22,5 +23,6 @@ pub mod trust;
 mod words;
 
 pub use arms::estimate_arms;
+pub use fixes::fixes;
 pub use judge::{Outcome, decide};
 pub use reading::Reading;

@@ -2,7 +2,8 @@
 
 use clap::ArgMatches;
 use model::record::Plan;
-use model::{Arm, Meta, Settings, Value};
+use model::{Meta, Settings, Value};
+use scenarios::{Arms, Scenario};
 use std::time::Duration;
 
 /// Blocks before a verdict may end a study: with fewer no median has a 95% interval.
@@ -51,14 +52,18 @@ impl Wish {
     }
 
     /// The plan for these arms.
-    pub fn plan(&self, meta: &Meta, arms: Vec<Arm>) -> Plan {
+    pub fn plan(&self, scenario: &dyn Scenario, arms: Arms) -> Plan {
+        let mut judging = scenario.judging(&self.settings).into_iter();
+        let first = judging.next().unwrap_or_else(|| scenario.meta().judging.clone());
         Plan {
-            arms,
+            arms: arms.arms,
+            left_out: arms.left_out,
+            also: judging.collect(),
             seed: self.seed,
             min_blocks: self.samples.unwrap_or(MIN_BLOCKS),
             max_blocks: self.samples.unwrap_or(MAX_BLOCKS),
             stop_when_settled: self.samples.is_none(),
-            judging: meta.judging.clone(),
+            judging: first,
         }
     }
 }

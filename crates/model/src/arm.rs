@@ -29,6 +29,19 @@ pub struct Arm {
     pub role: Role,
     /// The value of every knob.
     pub settings: Settings,
+    /// What sets an arm apart that should mend the stall, ready to be used: a flag, a setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
+}
+
+/// An arm that could not be had here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LeftOut {
+    /// The name it would have had.
+    pub id: String,
+    /// Why: in the words of whoever refused it.
+    pub why: String,
 }
 
 /// Values of knobs, by name.

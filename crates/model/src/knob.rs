@@ -60,6 +60,10 @@ pub enum Kind {
     ProcFile,
     /// One of some words.
     Choice(&'static [&'static str]),
+    /// Words for a program's command line, as `+S 4:4 +sbwt none`; may be empty.
+    Words,
+    /// Paths of programs, separated by commas; `auto` for the one that the PATH finds.
+    Programs,
 }
 
 /// The value of a knob, as it stands in the record: durations and sizes keep their unit.
@@ -122,6 +126,8 @@ impl Kind {
             Kind::Cpu => "CPU",
             Kind::ProcFile => "FILE",
             Kind::Choice(_) => "WORD",
+            Kind::Words => "FLAGS",
+            Kind::Programs => "PATH,..",
         }
     }
 
@@ -143,6 +149,8 @@ impl Kind {
             Kind::ProcFile => parse_proc_file(text),
             Kind::Choice(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
             Kind::Choice(words) => Err(format!("`{text}` is none of {}", words.join(", "))),
+            Kind::Words => parse_words(text),
+            Kind::Programs => parse_programs(text),
         }
     }
 }
@@ -194,6 +202,26 @@ fn parse_size(text: &str, min: u64, max: u64) -> Result<Value, String> {
             units::format_size(min),
             units::format_size(max)
         ))
+    }
+}
+
+/// The longest command line and the longest path that are taken, in bytes.
+const MOST_TEXT: usize = 4096;
+
+fn parse_words(text: &str) -> Result<Value, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if text.len() > MOST_TEXT || text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        return Err("it is too long, or has control characters in it".to_owned());
+    }
+    Ok(Value::Text(words.join(" ")))
+}
+
+fn parse_programs(text: &str) -> Result<Value, String> {
+    let paths: Vec<&str> = text.split(',').map(str::trim).collect();
+    let sound = |path: &&str| !path.is_empty() && !path.chars().any(char::is_control);
+    match text.len() <= MOST_TEXT && paths.iter().all(sound) {
+        true => Ok(Value::Text(paths.join(","))),
+        false => Err(format!("`{text}` is not a list of paths, separated by commas")),
     }
 }
 
@@ -259,6 +287,8 @@ mod tests {
                 Kind::Size { min: 0, max: u64::MAX },
                 Kind::Cpu,
                 Kind::ProcFile,
+                Kind::Words,
+                Kind::Programs,
             ] {
                 if let Ok(value) = kind.parse(&text) {
                     prop_assert_eq!(kind.parse(&value.to_string()), Ok(value));

@@ -6,21 +6,27 @@
 
 pub mod arm;
 pub mod estimate;
+pub mod evidence;
 pub mod knob;
 pub mod latency;
 pub mod machine;
 pub mod measure;
 pub mod record;
 pub mod scenario;
+pub mod series;
 pub mod units;
 pub mod verdict;
+pub mod vm;
 
-pub use arm::{Arm, Role, Settings};
+pub use arm::{Arm, LeftOut, Role, Settings};
 pub use estimate::{ArmResult, Comparison, Estimate, Proportion};
+pub use evidence::Evidence;
 pub use knob::{Kind, Knob, Value};
 pub use latency::Latency;
 pub use machine::{Machine, Surroundings};
 pub use measure::{Measure, Unit};
 pub use record::{Observation, Plan, Record, Trial};
 pub use scenario::{Judging, Meta, Needs};
-pub use verdict::{State, Test, Verdict};
+pub use series::Series;
+pub use verdict::{Fix, FixOutcome, State, Test, Verdict};
+pub use vm::Vm;

@@ -1,12 +1,15 @@
 //! The record of a study: all that reports, comparisons and judges read.
 
-use crate::arm::Arm;
+use crate::arm::{Arm, LeftOut};
 use crate::estimate::ArmResult;
+use crate::evidence::Evidence;
 use crate::latency::Latency;
 use crate::machine::{Machine, Surroundings};
 use crate::measure::Measure;
 use crate::scenario::Judging;
+use crate::series::Series;
 use crate::verdict::Verdict;
+use crate::vm::Vm;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -92,6 +95,12 @@ pub struct Plan {
     pub stop_when_settled: bool,
     /// How trials are judged.
     pub judging: Judging,
+    /// Other figures that they are judged by in the same way; each may show a stall of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Judging>,
+    /// Arms that could not be had here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
 }
 
 /// One run of one arm.
@@ -127,6 +136,15 @@ pub struct Observation {
     /// Single stalls as they came, the first thousand of a trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
+    /// Figures over the time of the trial, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Series>,
+    /// Who waited for whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// The Erlang VM that the trial ran in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm: Option<Vm>,
     /// What else should be known of this trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -198,12 +216,19 @@ impl Record {
                 trial.block, trial.arm
             )));
         }
-        let judging = &self.plan.judging;
         let rate = |rate: f64| rate > 0.0 && rate < 1.0;
-        if !rate(judging.error_rate) || !rate(judging.confidence) {
+        let sound = |judging: &Judging| rate(judging.error_rate) && rate(judging.confidence);
+        if !sound(&self.plan.judging) || !self.plan.also.iter().all(sound) {
             return Err(RecordError::Inconsistent(
                 "its error rate or confidence is not between 0 and 1".to_owned(),
             ));
+        }
+        for trial in &self.trials {
+            for (name, series) in &trial.observation.series {
+                series.check().map_err(|why| {
+                    RecordError::Inconsistent(format!("series {name} of {}: {why}", trial.arm))
+                })?;
+            }
         }
         Ok(())
     }

@@ -93,6 +93,11 @@ impl Meta {
         words
     }
 
+    /// The figure of that name.
+    pub fn measure(&self, name: &str) -> Option<&'static MeasureMeta> {
+        self.measures.iter().find(|measure| measure.name == name)
+    }
+
     /// The knob of that name.
     pub fn knob(&self, name: &str) -> Option<&'static Knob> {
         self.knobs.iter().find(|knob| knob.name == name)

@@ -1,6 +1,8 @@
 //! What is said in the end, and on what grounds.
 
+use crate::estimate::{Comparison, Estimate};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The verdict in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,9 +65,62 @@ pub struct Verdict {
     pub because: Vec<String>,
     /// What to do next: what mends it, or what would settle it.
     pub next: Vec<String>,
+    /// The figure that decided; absent where nothing was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<String>,
+    /// What the arms that should mend the stall did, in this very study.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixes: Vec<Fix>,
     /// The test that decided; absent where nothing was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<Test>,
+}
+
+/// What an arm that should mend the stall did to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fix {
+    /// The arm.
+    pub arm: String,
+    /// What was changed, ready to be used: a flag, a setting, a change of code.
+    pub change: String,
+    /// What became of the stall.
+    pub outcome: FixOutcome,
+    /// The arm with the stall that it is held against.
+    pub case: String,
+    /// The figure that was judged.
+    pub measure: String,
+    /// Every figure with the change, by name.
+    pub with: BTreeMap<String, Estimate>,
+    /// The same figures without it.
+    pub without: BTreeMap<String, Estimate>,
+    /// The judged figure with the change held against the one without; below zero it is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+}
+
+/// What became of a stall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FixOutcome {
+    /// It is clearly less than without the change, and no longer shows against the control.
+    Mended,
+    /// It is clearly less than without the change, but still there or not settled.
+    Helped,
+    /// No clear change was seen.
+    NotShown,
+}
+
+impl FixOutcome {
+    /// In words, as `mended` or `not shown to help`.
+    pub fn word(self) -> &'static str {
+        match self {
+            FixOutcome::Mended => "mended",
+            FixOutcome::Helped => "helped",
+            FixOutcome::NotShown => "not shown to help",
+        }
+    }
 }
 
 /// The anytime-valid test behind a verdict.

@@ -3,8 +3,8 @@
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, presets};
 use model::scenario::MeasureMeta;
-use model::{ArmResult, Machine, Meta, Record, State, Verdict};
-use std::collections::BTreeSet;
+use model::{ArmResult, Estimate, Machine, Meta, Record, State, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// How the text looks.
@@ -56,8 +56,41 @@ pub fn record(record: &Record, meta: Option<&Meta>, look: Look) -> String {
     if let (Some(meta), State::Affected) = (meta, record.verdict.state) {
         let _ = writeln!(text, "\n{}", look.wrap(&format!("Matters to {}.", meta.who), "  ", "  "));
     }
+    fixes(&mut text, record, meta, look);
+    left_out(&mut text, record, look);
     next(&mut text, look, &record.verdict);
     text
+}
+
+/// What the arms that should mend the stall did in this study.
+fn fixes(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
+    let fixes = &record.verdict.fixes;
+    if fixes.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n  Tried in this very run:");
+    for fix in fixes {
+        let measure = meta.and_then(|meta| meta.measure(&fix.measure));
+        let heading = measure.map_or(fix.measure.as_str(), |measure| measure.heading);
+        let figure = |all: &BTreeMap<String, Estimate>| {
+            all.get(&fix.measure).map_or_else(|| "-".to_owned(), ToString::to_string)
+        };
+        let sentence = format!(
+            "{}: {}; {heading} {}, without it {}",
+            plain(&fix.change),
+            fix.outcome.word(),
+            figure(&fix.with),
+            figure(&fix.without)
+        );
+        let _ = writeln!(text, "{}", look.wrap(&sentence, "  - ", "    "));
+    }
+}
+
+fn left_out(text: &mut String, record: &Record, look: Look) {
+    for arm in &record.plan.left_out {
+        let sentence = format!("Left out: {}: {}.", arm.id, arm.why.trim_end_matches('.'));
+        paragraph(text, look, &sentence);
+    }
 }
 
 /// The table of estimates, what its figures are, and where they are from.

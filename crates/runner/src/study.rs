@@ -206,6 +206,8 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
             headline: "Nothing was measured yet.".to_owned(),
             because: Vec::new(),
             next: Vec::new(),
+            measure: None,
+            fixes: Vec::new(),
             test: None,
         },
     }
@@ -231,6 +233,8 @@ fn stopped(state: State, headline: &str, why: &str) -> Verdict {
         headline: format!("{headline}: {}.", why.trim_end_matches('.')),
         because: Vec::new(),
         next: Vec::new(),
+        measure: None,
+        fixes: Vec::new(),
         test: None,
     }
 }

@@ -10,7 +10,9 @@ use model::{
     Surroundings, Unit,
 };
 use scenarios::mmap_lock::META;
-use scenarios::{Context, Launcher, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words};
+use scenarios::{
+    Arms, Context, Launcher, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words,
+};
 use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
@@ -37,8 +39,8 @@ impl Scenario for Player {
         None
     }
 
-    fn arms(&self, _: &Settings, _: &Site) -> Result<Vec<Arm>, ScenarioError> {
-        Ok(arms())
+    fn arms(&self, _: &Settings, _: &Site) -> Result<Arms, ScenarioError> {
+        Ok(arms().into())
     }
 
     fn expected(&self, _: &Arm) -> Duration {
@@ -64,7 +66,12 @@ impl Scenario for Player {
 }
 
 fn arms() -> Vec<Arm> {
-    let arm = |id: &str, role| Arm { id: id.to_owned(), role, settings: Settings::default() };
+    let arm = |id: &str, role| Arm {
+        id: id.to_owned(),
+        role,
+        settings: Settings::default(),
+        change: None,
+    };
     vec![arm("control", Role::Control), arm("busy", Role::Case)]
 }
 
@@ -76,6 +83,8 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
         max_blocks,
         stop_when_settled,
         judging: META.judging,
+        also: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 

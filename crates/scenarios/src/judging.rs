@@ -3,7 +3,7 @@
 use crate::{Scenario, find};
 use analysis::Outcome;
 use model::record::Progress;
-use model::{Record, State, Verdict};
+use model::{ArmResult, Fix, Judging, Plan, Record, State, Trial, Verdict};
 
 /// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says so.
 ///
@@ -16,11 +16,68 @@ pub fn judge(record: &mut Record) -> bool {
     if matches!(record.progress, Progress::NotRun | Progress::Broken) {
         return true;
     }
+    let cpus = cpus(record);
     let (plan, trials) = (&record.plan, &record.trials);
-    let mut outcome = analysis::decide(plan, trials, &record.arms, cpus(record));
+    let mut outcome = analysis::decide(plan, trials, &record.arms, cpus);
+    for judging in &plan.also {
+        judge_also(plan, judging, trials, &mut record.arms, &mut outcome);
+    }
     scenario.review(plan, trials, &mut record.arms, &mut outcome);
     record.verdict = verdict(scenario, record, outcome);
     true
+}
+
+/// The plan, judged by another figure.
+fn judged_by(plan: &Plan, judging: &Judging) -> Plan {
+    Plan { judging: judging.clone(), ..plan.clone() }
+}
+
+/// Judges by another figure too: a stall in any of them is a stall, and none is only where none
+/// shows one.
+fn judge_also(
+    plan: &Plan,
+    judging: &Judging,
+    trials: &[Trial],
+    arms: &mut [ArmResult],
+    outcome: &mut Outcome,
+) {
+    let plan = judged_by(plan, judging);
+    let results = analysis::estimate_arms(&plan, trials);
+    // Steal time has been judged with the first figure.
+    let other = analysis::decide(&plan, trials, &results, 0);
+    match (outcome.state, other.state) {
+        (State::Untrustworthy, _) => {}
+        (State::Affected, State::Affected) => outcome.also.push(other.measure),
+        (_, State::Affected) => {
+            *outcome = other;
+            for (arm, result) in arms.iter_mut().zip(results) {
+                arm.state = result.state;
+                arm.worse = result.worse;
+                arm.evidence = result.evidence;
+            }
+        }
+        (State::NotAffected, State::NotAffected) => outcome
+            .because
+            .push(format!("by the same test no stall shows in {} either", other.measure)),
+        (State::NotAffected, _) => {
+            outcome.state = State::Inconclusive;
+            let why = other.because.first().map(|why| format!(": {why}")).unwrap_or_default();
+            outcome.because.push(format!("it is not settled for {}{why}", other.measure));
+            outcome.limits = other.limits;
+        }
+        _ => {}
+    }
+}
+
+/// What each fix did to the figure that decided.
+fn fixes(record: &Record, outcome: &Outcome) -> Vec<Fix> {
+    let plan = &record.plan;
+    let decided = plan.also.iter().find(|judging| judging.measure == outcome.measure);
+    let plan = decided.map_or_else(|| plan.clone(), |judging| judged_by(plan, judging));
+    match outcome.state {
+        State::Affected => analysis::fixes(&plan, &record.trials, &record.arms),
+        _ => Vec::new(),
+    }
 }
 
 /// Whether a judged study may stop: it has seen the least number of blocks, and its verdict stands.
@@ -52,6 +109,8 @@ fn verdict(scenario: &dyn Scenario, record: &Record, outcome: Outcome) -> Verdic
         headline: words.headline,
         because,
         next: words.next,
+        fixes: fixes(record, &outcome),
+        measure: Some(outcome.measure),
         test: Some(outcome.test),
     }
 }

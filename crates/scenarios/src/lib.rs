@@ -18,7 +18,10 @@ pub use watch::Watch;
 
 use analysis::Outcome;
 use host::roots::Roots;
-use model::{Arm, ArmResult, Machine, Meta, Observation, Plan, Settings, Surroundings, Trial};
+use model::{
+    Arm, ArmResult, Judging, LeftOut, Machine, Meta, Observation, Plan, Settings, Surroundings,
+    Trial,
+};
 use std::time::Duration;
 
 /// Every scenario, in the order that `list` and `check` take.
@@ -41,7 +44,13 @@ pub trait Scenario: Sync {
     ///
     /// # Errors
     /// If a setting cannot be used on this machine, or needs a privilege that is missing.
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError>;
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError>;
+
+    /// How trials of these settings are judged, the figure that matters most first.
+    fn judging(&self, settings: &Settings) -> Vec<Judging> {
+        let _ = settings;
+        vec![self.meta().judging.clone()]
+    }
 
     /// How long a trial of this arm is expected to take, for a progress bar.
     fn expected(&self, arm: &Arm) -> Duration;
@@ -60,6 +69,21 @@ pub trait Scenario: Sync {
 
     /// Puts an outcome into words.
     fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words;
+}
+
+/// The arms of a study.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Arms {
+    /// Those that can be had, control first.
+    pub arms: Vec<Arm>,
+    /// Those that cannot, and why.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl From<Vec<Arm>> for Arms {
+    fn from(arms: Vec<Arm>) -> Self {
+        Arms { arms, left_out: Vec::new() }
+    }
 }
 
 /// Where a study runs.

@@ -12,6 +12,7 @@ pub fn plan(arms: &[(&str, Role)]) -> Plan {
         id: (*id).to_owned(),
         role: *role,
         settings: Settings::default(),
+        change: None,
     };
     Plan {
         arms: arms.iter().map(arm).collect(),
@@ -26,6 +27,8 @@ pub fn plan(arms: &[(&str, Role)]) -> Plan {
             error_rate: 0.05,
             confidence: 0.95,
         },
+        also: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 

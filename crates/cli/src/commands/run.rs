@@ -10,7 +10,7 @@ use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record};
 use runner::{End, Study};
-use scenarios::{Launcher, Scenario, ScenarioError, Site};
+use scenarios::{Arms, Launcher, Scenario, ScenarioError, Site};
 use std::path::{Path, PathBuf};
 
 /// Runs one scenario; the exit code of its verdict.
@@ -99,14 +99,14 @@ pub fn study(
     let meta = scenario.meta();
     let (arms, missing) = match scenario.arms(&wish.settings, &site) {
         Ok(arms) => (arms, None),
-        Err(ScenarioError::Missing(missing)) => (Vec::new(), Some(missing)),
+        Err(ScenarioError::Missing(missing)) => (Arms::default(), Some(missing)),
         Err(other) => return Err(other.into()),
     };
     let path = keep::path(asked, meta.id)?;
     let interrupted = || interruption.noticed();
     let study = Study {
         scenario,
-        plan: wish.plan(meta, arms),
+        plan: wish.plan(scenario, arms),
         time: wish.time,
         site,
         launcher: Launcher::default(),

@@ -9,9 +9,10 @@ mod words;
 pub use meta::META;
 pub use trial::{Played, Script, play};
 
-use crate::{Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
+use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// The scenario.
@@ -26,8 +27,13 @@ impl Scenario for CpuQuota {
         plan::home(site).err()
     }
 
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError> {
-        plan::arms(settings, site)
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
+        plan::arms(settings, site).map(Into::into)
+    }
+
+    fn judging(&self, _: &Settings) -> Vec<Judging> {
+        let excess = Judging { measure: Cow::Borrowed(meta::measure::EXCESS), ..META.judging };
+        vec![META.judging, excess]
     }
 
     fn expected(&self, arm: &Arm) -> Duration {
@@ -39,8 +45,8 @@ impl Scenario for CpuQuota {
         trial::run(&script, context)
     }
 
-    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        review::review(plan, trials, arms, outcome);
+    fn review(&self, _: &Plan, _: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+        review::review(arms, outcome);
     }
 
     fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {

@@ -72,10 +72,12 @@ fn arm(settings: &Settings, id: &str, role: Role, threads: i64, fast: i64, burst
     let mut settings = settings.clone();
     settings.set("threads", Value::Number(threads));
     settings.set("fast", Value::Number(fast));
+    let change =
+        burst.then(|| format!("a burst of {}", settings.text("burst").unwrap_or_default()));
     if !burst {
         settings.set("burst", Value::Text("0s".to_owned()));
     }
-    Arm { id: id.to_owned(), role, settings }
+    Arm { id: id.to_owned(), role, settings, change }
 }
 
 fn threads(settings: &Settings, site: &Site) -> i64 {

@@ -6,7 +6,7 @@ use analysis::Outcome;
 use model::{ArmResult, Plan, Role, Settings, State};
 
 pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
-    let over = over(outcome, arms);
+    let over = outcome.measure == measure::EXCESS;
     let headline = match outcome.state {
         State::Affected => affected(arms, over),
         State::NotAffected => not_affected(arms),
@@ -25,15 +25,6 @@ pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words
 
 fn of(arms: &[ArmResult], role: Role) -> Option<&ArmResult> {
     arms.iter().find(|arm| arm.role == role)
-}
-
-/// Whether it is the excess that was found.
-fn over(outcome: &Outcome, arms: &[ArmResult]) -> bool {
-    let median = |name: &str| {
-        let case = of(arms, Role::Case)?;
-        case.measures.get(name).map(|estimate| estimate.median)
-    };
-    outcome.state == State::Affected && median(measure::EXCESS) > median(measure::SHORTFALL)
 }
 
 fn figure(arm: Option<&ArmResult>, name: &str) -> String {

@@ -10,7 +10,7 @@ mod words;
 pub use meta::META;
 pub use trial::{Cast, Cut, Event, Played, Script, play};
 
-use crate::{Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -27,8 +27,8 @@ impl Scenario for MmapLock {
         plan::missing(site.machine)
     }
 
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError> {
-        plan::arms(settings, site)
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
+        plan::arms(settings, site).map(Into::into)
     }
 
     fn expected(&self, arm: &Arm) -> Duration {

@@ -73,12 +73,14 @@ mod tests {
         let mut settings = Settings::defaults(META.knobs, false);
         settings.set("busy", Value::Number(busy));
         Plan {
-            arms: vec![Arm { id: "busy".to_owned(), role: Role::Case, settings }],
+            arms: vec![Arm { id: "busy".to_owned(), role: Role::Case, settings, change: None }],
             seed: 0,
             min_blocks: 1,
             max_blocks: 1,
             stop_when_settled: true,
             judging: META.judging,
+            also: Vec::new(),
+            left_out: Vec::new(),
         }
     }
 
@@ -120,7 +122,14 @@ mod tests {
             threshold: 20.0,
             error_rate: 0.05,
         };
-        let mut outcome = Outcome { state, test, because: Vec::new(), limits: Vec::new() };
+        let mut outcome = Outcome {
+            state,
+            test,
+            measure: String::new(),
+            also: Vec::new(),
+            because: Vec::new(),
+            limits: Vec::new(),
+        };
         let trials: Vec<Trial> = bytes.iter().map(|bytes| trial(*bytes)).collect();
         let mut arms = [result(state)];
         review(&plan(busy), &trials, &mut arms, &mut outcome);
@@ -139,6 +148,8 @@ mod tests {
     #[test]
     fn a_hang_is_said_to_be_cut_off() {
         let mut outcome = Outcome {
+            measure: String::new(),
+            also: Vec::new(),
             state: State::Affected,
             test: Test {
                 method: String::new(),

@@ -117,7 +117,7 @@ mod tests {
         let arm = |id: &str, role, busy| {
             let mut settings = settings.clone();
             settings.set("busy", Value::Number(busy));
-            Arm { id: id.to_owned(), role, settings }
+            Arm { id: id.to_owned(), role, settings, change: None }
         };
         let arms = vec![arm("control", Role::Control, 0), arm("busy-10", Role::Case, 10)];
         let plan = Plan {
@@ -127,6 +127,8 @@ mod tests {
             max_blocks: 1,
             stop_when_settled: true,
             judging: META.judging,
+            also: Vec::new(),
+            left_out: Vec::new(),
         };
         next(State::Affected, &plan)
     }

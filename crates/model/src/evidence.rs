@@ -1,0 +1,156 @@
+//! Who waited, for what, how long, who held it, and what the holder was doing meanwhile.
+
+use serde::{Deserialize, Serialize};
+
+/// What was seen of the waits of one trial, and what could not be.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Evidence {
+    /// Where it came from, source by source: a probe, a file of /proc.
+    pub sources: Vec<String>,
+    /// What could not be had, and why; each with what would give it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Events that were lost because buffers were full.
+    pub lost_events: u64,
+    /// The longest waits, longest first; a bounded number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+    /// What the scheduler did to each thread of interest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadEvidence>,
+    /// Waits that were seen in all, beyond those listed.
+    pub waits_seen: u64,
+    /// Time in waits that were seen, in nanoseconds.
+    pub waits_ns: u64,
+}
+
+/// A thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Task {
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// Its name: `comm`.
+    pub name: String,
+    /// Its part in the scenario, where it has one: `mapper`, `scanner`, `spinner`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Its nice value, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i32>,
+}
+
+/// One wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Wait {
+    /// When it began, in milliseconds after the trial's load was released.
+    pub at_ms: f64,
+    /// How long it took, in nanoseconds.
+    pub took_ns: u64,
+    /// Who waited.
+    pub waiter: Task,
+    /// For what: `mmap lock of pid 25391`.
+    pub resource: String,
+    /// How it was wanted: `write`, `read`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// Where in the kernel it waited, innermost first, where that was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
+    /// Who held it meanwhile, longest first; a bounded number.
+    pub holders: Vec<Holder>,
+    /// Part of the wait in which some known holder held it, in nanoseconds.
+    pub covered_ns: u64,
+    /// What was happening, moment by moment, where it was kept; ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<Span>,
+}
+
+/// Somebody who held what was waited for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Holder {
+    /// Who.
+    pub task: Task,
+    /// How it was held: `read`, `write`.
+    pub mode: String,
+    /// How long of the wait it was held, in nanoseconds.
+    pub overlap_ns: u64,
+    /// Of that: running on a CPU.
+    pub running_ns: u64,
+    /// Of that: runnable, but another thread ran on its CPU.
+    pub preempted_ns: u64,
+    /// Of that: asleep.
+    pub blocked_ns: u64,
+    /// CPU on which it waited to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// Who ran while it was runnable, longest first; a bounded number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<Behind>,
+}
+
+/// Threads of one name that ran while another was runnable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Behind {
+    /// Their part in the scenario or their name.
+    pub name: String,
+    /// How many threads.
+    pub threads: u32,
+    /// How long they ran meanwhile, in nanoseconds.
+    pub ns: u64,
+}
+
+/// A stretch of one thread's time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Span {
+    /// Who.
+    pub task: Task,
+    /// What it did: `running`, `preempted`, `blocked`, `holding`, `waiting`.
+    pub state: String,
+    /// On which CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// From when, in milliseconds after the trial's load was released.
+    pub from_ms: f64,
+    /// Until when.
+    pub until_ms: f64,
+}
+
+/// What the scheduler did to a thread in a trial; times in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadEvidence {
+    /// Who.
+    pub task: Task,
+    /// On a CPU.
+    pub running_ns: u64,
+    /// Runnable and waiting for a CPU.
+    pub runnable_ns: u64,
+    /// Longest single wait for a CPU.
+    pub longest_runnable_ns: u64,
+    /// Asleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_ns: Option<u64>,
+    /// Moves from one CPU to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migrations: Option<u64>,
+    /// Times that it was taken off a CPU though it wanted to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemptions: Option<u64>,
+    /// Calls of futex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub futex_calls: Option<u64>,
+    /// Time in futex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub futex_ns: Option<u64>,
+    /// Who ran while it was runnable, longest first; a bounded number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<Behind>,
+}

@@ -1,0 +1,31 @@
+//! The Erlang VM that a trial ran in.
+
+use serde::{Deserialize, Serialize};
+
+/// What an Erlang VM says of itself; a field that it does not know is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Vm {
+    /// OTP release: `25`.
+    pub otp: String,
+    /// Version of the run-time system: `13.1.5`.
+    pub erts: String,
+    /// The `erl` that was started.
+    pub erl: String,
+    /// Emulator flags beside the defaults.
+    pub flags: Vec<String>,
+    /// Normal schedulers.
+    pub schedulers: u32,
+    /// Normal schedulers that are online.
+    pub schedulers_online: u32,
+    /// Dirty CPU schedulers that are online.
+    pub dirty_cpu_online: u32,
+    /// Dirty I/O schedulers.
+    pub dirty_io: u32,
+    /// Logical processors that the VM believes it may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors_available: Option<u32>,
+    /// CPU quota that the VM detected, in CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<u32>,
+}
