@@ -31,6 +31,13 @@ pub enum Kind {
         /// Largest value.
         max: i64,
     },
+    /// A whole number within limits, or `auto` where the scenario chooses one.
+    NumberOrAuto {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: i64,
+    },
     /// Whole numbers within limits, separated by commas; each makes an arm.
     Numbers {
         /// Smallest value.
@@ -119,7 +126,7 @@ impl Kind {
     /// What stands for the value in a usage line.
     pub fn placeholder(&self) -> &'static str {
         match self {
-            Kind::Number { .. } => "N",
+            Kind::Number { .. } | Kind::NumberOrAuto { .. } => "N",
             Kind::Numbers { .. } => "N,..",
             Kind::Duration { .. } => "TIME",
             Kind::Size { .. } => "SIZE",
@@ -138,7 +145,10 @@ impl Kind {
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         match *self {
-            Kind::Number { min, max } => parse_number(text, min, max).map(Value::Number),
+            Kind::NumberOrAuto { .. } if text == "auto" => Ok(Value::Text(text.to_owned())),
+            Kind::Number { min, max } | Kind::NumberOrAuto { min, max } => {
+                parse_number(text, min, max).map(Value::Number)
+            }
             Kind::Numbers { min, max, most } => parse_numbers(text, min, max, most),
             Kind::Duration { min_ns, max_ns } => parse_duration(text, min_ns, max_ns),
             Kind::Size { min, max } => parse_size(text, min, max),
@@ -287,6 +297,7 @@ mod tests {
                 Kind::Size { min: 0, max: u64::MAX },
                 Kind::Cpu,
                 Kind::ProcFile,
+                Kind::NumberOrAuto { min: 1, max: 99 },
                 Kind::Words,
                 Kind::Programs,
             ] {
