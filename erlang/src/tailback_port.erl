@@ -39,8 +39,18 @@
 -spec start([string()]) -> ok.
 start([In, Out]) ->
     Descriptors = {list_to_integer(In), list_to_integer(Out)},
-    _ = spawn(fun() -> init(Descriptors) end),
+    _ = spawn(fun() -> guard(Descriptors) end),
     ok.
+
+%% The port does not close its descriptors when its owner dies, so nobody would ever know.
+-spec guard({non_neg_integer(), non_neg_integer()}) -> no_return().
+guard(Descriptors) ->
+    {_, Monitor} = spawn_monitor(fun() -> init(Descriptors) end),
+    receive
+        {'DOWN', Monitor, process, _, Reason} ->
+            io:put_chars(standard_error, ["tailback_port: ", reason(Reason), $\n]),
+            halt(1)
+    end.
 
 %% @doc Sends an event of the call that the calling process serves.
 %%
@@ -157,10 +167,10 @@ ended(Monitor, Reason, #state{port = Port, ids = Ids, workers = Workers} = State
 
 -spec send(port(), tuple()) -> ok.
 send(Port, Message) ->
+    %% Looked at first, so that no time and memory goes into writing what cannot be sent.
+    Small = erlang:external_size(Message) =< ?MOST_BYTES,
     %% Atoms in UTF-8, which every OTP understands and which OTP 25 does not do by itself.
-    Options = [{minor_version, 2}],
-    Small = erlang:external_size(Message, Options) =< ?MOST_BYTES,
-    try Small andalso port_command(Port, term_to_binary(Message, Options)) of
+    try Small andalso port_command(Port, term_to_binary(Message, [{minor_version, 2}])) of
         true -> ok;
         false -> send(Port, too_large(Message))
     catch

@@ -190,7 +190,8 @@ pub struct Death {
     pub pid: u32,
     /// Exit code or signal, in words.
     pub how: String,
-    /// The last lines that it wrote to standard output and error, cleaned, oldest first.
+    /// The last lines that it wrote to standard output and error, cleaned, oldest first; of one
+    /// that did not even start the first line.
     pub last: Vec<String>,
     /// Its crash dump, where it wrote one.
     pub dump: Option<PathBuf>,

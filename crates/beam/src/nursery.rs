@@ -3,7 +3,7 @@
 //! The kernel sends a parent-death signal when the *thread* dies that made the child. So one
 //! thread that lives as long as the tool starts them all, and callers may use short-lived threads.
 
-use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -22,15 +22,27 @@ static NURSERY: OnceLock<Mutex<Sender<Birth>>> = OnceLock::new();
 pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
     command.process_group(0);
     let parent = getpid();
-    let die_with_parent = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have died before the kernel was asked.
-        if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
-    };
     // SAFETY: the closure makes two system calls and allocates nothing.
-    unsafe { command.pre_exec(die_with_parent) };
+    unsafe { command.pre_exec(move || die_with(parent, Signal::KILL)) };
+    spawn_as_is(command)
+}
+
+/// Asks the kernel for a signal when the parent dies.
+///
+/// # Errors
+/// If it has died already.
+pub(crate) fn die_with(parent: Pid, signal: Signal) -> io::Result<()> {
+    set_parent_process_death_signal(Some(signal))?;
+    if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// Starts a child from the nursery without any preparation.
+///
+/// # Errors
+/// If the process cannot be made.
+pub(crate) fn spawn_as_is(command: Command) -> io::Result<Child> {
     let (answer, born) = sync_channel(1);
-    let gone = |_| io::Error::other("the thread that starts children is gone");
+    let gone = |()| io::Error::other("the thread that starts children is gone");
     let nursery = NURSERY.get_or_init(|| Mutex::new(start()));
     let nursery = nursery.lock().unwrap_or_else(PoisonError::into_inner);
     nursery.send((command, answer)).map_err(|_| gone(()))?;
