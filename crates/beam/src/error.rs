@@ -9,7 +9,9 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum BeamError {
     /// There is no Erlang where it was looked for.
-    #[error("erl: not found {place}; install erlang-base (Debian, Ubuntu) or name one with --erl PATH")]
+    #[error(
+        "erl: not found {place}; install erlang-base (Debian, Ubuntu) or name one with --erl PATH"
+    )]
     NoErl {
         /// Where it was looked for, in words.
         place: String,

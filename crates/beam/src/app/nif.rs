@@ -69,7 +69,8 @@ fn compile(name: &str, include: &Path, app: &Path, object: &Path) -> Result<(), 
             Ok(ran) => return Err(refusal(compiler, name, &ran)),
         }
     }
-    Err("no C compiler (cc, gcc, clang) on the PATH; install gcc and libc6-dev (Debian, Ubuntu)".to_owned())
+    Err("no C compiler (cc, gcc, clang) on the PATH; install gcc and libc6-dev (Debian, Ubuntu)"
+        .to_owned())
 }
 
 /// The compiler's first complaint.

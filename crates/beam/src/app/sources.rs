@@ -75,7 +75,8 @@ mod tests {
         let hash = of(&[("a", "bc")]).hash();
         assert_eq!(hash, of(&[("a", "bc")]).hash());
         assert_eq!(hash.len(), 16);
-        for other in [of(&[("ab", "c")]), of(&[("a", "b")]), of(&[]), of(&[("a", ""), ("b", "c")])] {
+        for other in [of(&[("ab", "c")]), of(&[("a", "b")]), of(&[]), of(&[("a", ""), ("b", "c")])]
+        {
             assert_ne!(hash, other.hash());
         }
     }

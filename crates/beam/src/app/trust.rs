@@ -39,7 +39,8 @@ fn objection(metadata: &Metadata, us: u32, innermost: bool) -> Option<String> {
     // In a folder such as /tmp others may add, but not take away what is ours.
     let sticky = mode & 0o1000 != 0 && !innermost;
     let others = if innermost { 0o022 } else { 0o002 };
-    (mode & others != 0 && !sticky).then(|| format!("others may write to it (mode {:04o})", mode & 0o7777))
+    (mode & others != 0 && !sticky)
+        .then(|| format!("others may write to it (mode {:04o})", mode & 0o7777))
 }
 
 #[cfg(test)]

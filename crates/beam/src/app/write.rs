@@ -19,7 +19,8 @@ impl App {
     /// # Errors
     /// If the folder holds something, but no application of ours, or cannot be written.
     pub fn write_to(&self, folder: &Path) -> Result<PathBuf, BeamError> {
-        let failed = |source| BeamError::File { path: folder.to_owned(), what: "write to it", source };
+        let failed =
+            |source| BeamError::File { path: folder.to_owned(), what: "write to it", source };
         fs::create_dir_all(folder).map_err(failed)?;
         let empty = fs::read_dir(folder).map_err(failed)?.next().is_none();
         if !empty && !folder.join(OURS).is_file() {

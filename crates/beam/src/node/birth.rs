@@ -5,15 +5,13 @@ use super::warden;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{
-    Pid, getpid, getpriority_process, getpgid, setpgid, setpriority_process,
-};
+use rustix::process::{Pid, getpgid, getpid, getpriority_process, setpgid, setpriority_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// The steps in their order; those of the files to join come behind them.
 const STEPS: [&str; 5] = [
@@ -77,7 +75,7 @@ impl Birth {
         self.step(0, || warden::split(self.tool))?;
         let pid = getpid().as_raw_nonzero().get();
         rustix::io::write(&self.report, &pid.to_ne_bytes())?;
-        self.step(1, || Ok(setpgid(None, None).or_else(|error| already_leads(error))?))?;
+        self.step(1, || Ok(setpgid(None, None).or_else(already_leads)?))?;
         self.step(2, || match &self.cpus {
             Some(cpus) => Ok(sched_setaffinity(None, cpus)?),
             None => Ok(()),
@@ -110,7 +108,10 @@ fn cpu_set(cpus: &[u32]) -> io::Result<CpuSet> {
     for cpu in cpus {
         let index = usize::try_from(*cpu).unwrap_or(usize::MAX);
         if index >= CpuSet::MAX_CPU {
-            return Err(io::Error::other(format!("cpu {cpu} is beyond the {} that can be named", CpuSet::MAX_CPU)));
+            return Err(io::Error::other(format!(
+                "cpu {cpu} is beyond the {} that can be named",
+                CpuSet::MAX_CPU
+            )));
         }
         set.set(index);
     }
@@ -140,12 +141,15 @@ fn decimal(number: i32, digits: &mut [u8; 12]) -> &[u8] {
     }
 }
 
-fn joining(path: &PathBuf) -> String {
+fn joining(path: &Path) -> String {
     format!("joining {}", path.display())
 }
 
 /// The new process's id, and the name of the step that failed, from the report.
-pub(super) fn read_report(report: BorrowedFd<'_>, options: &NodeOptions) -> (Option<u32>, Option<String>) {
+pub(super) fn read_report(
+    report: BorrowedFd<'_>,
+    options: &NodeOptions,
+) -> (Option<u32>, Option<String>) {
     let mut bytes = [0; 8];
     let length = rustix::io::read(report, &mut bytes).unwrap_or(0);
     let (pid, rest) = match bytes[..length].split_first_chunk::<4>() {
@@ -155,7 +159,9 @@ pub(super) fn read_report(report: BorrowedFd<'_>, options: &NodeOptions) -> (Opt
     let step = rest.first().map(|number| usize::from(*number));
     let name = step.map(|number| match STEPS.get(number) {
         Some(step) => (*step).to_owned(),
-        None => options.join.get(number - STEPS.len()).map_or_else(String::new, joining),
+        None => {
+            options.join.get(number - STEPS.len()).map_or_else(String::new, |path| joining(path))
+        }
     });
     (pid, name)
 }

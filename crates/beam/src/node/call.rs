@@ -16,7 +16,8 @@ const MOST_PRINTED: usize = 1 << 20;
 
 /// A pipe to which calls are written, and which never blocks.
 pub(super) fn prepared(requests: OwnedFd) -> Result<OwnedFd, BeamError> {
-    let set = fcntl_getfl(&requests).and_then(|flags| fcntl_setfl(&requests, flags | OFlags::NONBLOCK));
+    let set =
+        fcntl_getfl(&requests).and_then(|flags| fcntl_setfl(&requests, flags | OFlags::NONBLOCK));
     set.map_err(|error| BeamError::Thread(error.into()))?;
     Ok(requests)
 }
@@ -159,7 +160,9 @@ impl Node {
                     continue;
                 }
                 Err(Errno::AGAIN | Errno::INTR) if (waiting.interrupted)() => waiting.interrupted(),
-                Err(Errno::AGAIN | Errno::INTR) if Instant::now() >= waiting.deadline => waiting.late(),
+                Err(Errno::AGAIN | Errno::INTR) if Instant::now() >= waiting.deadline => {
+                    waiting.late()
+                }
                 Err(Errno::AGAIN | Errno::INTR) => {
                     self.wait_for_room(waiting.deadline);
                     continue;

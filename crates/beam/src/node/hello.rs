@@ -96,9 +96,15 @@ mod tests {
 
     fn hello(extra: (&str, Term)) -> Term {
         let numbers = [
-            "os_pid", "schedulers", "schedulers_online", "dirty_cpu_schedulers",
-            "dirty_cpu_schedulers_online", "dirty_io_schedulers", "process_limit",
-            "async_threads", "wordsize",
+            "os_pid",
+            "schedulers",
+            "schedulers_online",
+            "dirty_cpu_schedulers",
+            "dirty_cpu_schedulers_online",
+            "dirty_io_schedulers",
+            "process_limit",
+            "async_threads",
+            "wordsize",
         ];
         let numbers = numbers.map(|key| (key, uint(8)));
         let fixed = [

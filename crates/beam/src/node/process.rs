@@ -51,7 +51,11 @@ pub(super) struct Ends {
 ///
 /// # Errors
 /// If a pipe, the process or something that the options ask for cannot be had.
-pub(super) fn start(otp: &Otp, app: &App, options: &NodeOptions) -> Result<(Process, Ends), BeamError> {
+pub(super) fn start(
+    otp: &Otp,
+    app: &App,
+    options: &NodeOptions,
+) -> Result<(Process, Ends), BeamError> {
     let failed = |step: &str| {
         let (erl, step) = (otp.erl.clone(), step.to_owned());
         move |source| BeamError::Start { erl, step, source }
@@ -60,7 +64,8 @@ pub(super) fn start(otp: &Otp, app: &App, options: &NodeOptions) -> Result<(Proc
         let source = io::ErrorKind::NotADirectory.into();
         return Err(failed(&format!("working in {}", dir.display()))(source));
     }
-    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed("making a pipe")(error.into()));
+    let pipe =
+        || pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed("making a pipe")(error.into()));
     let (calls_out, requests) = pipe()?;
     let (frames, answers_in) = pipe()?;
     let (written, writes) = pipe()?;

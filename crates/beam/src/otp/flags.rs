@@ -11,11 +11,23 @@ const REFUSED: &[(&[&str], &str)] = &[
     ),
     (&["s", "run", "eval"], "tailback itself says what is run"),
     (
-        &["name", "sname", "setcookie", "remsh", "proto_dist", "hidden", "start_epmd", "epmd_module"],
+        &[
+            "name",
+            "sname",
+            "setcookie",
+            "remsh",
+            "proto_dist",
+            "hidden",
+            "start_epmd",
+            "epmd_module",
+        ],
         "a node that is measured is not distributed",
     ),
     (
-        &["boot", "boot_var", "mode", "loader", "hosts", "id", "root", "path", "config", "configfd"],
+        &[
+            "boot", "boot_var", "mode", "loader", "hosts", "id", "root", "path", "config",
+            "configfd",
+        ],
         "tailback itself says how the node boots",
     ),
     (&["pa", "pz"], "tailback itself says where the code is"),
@@ -48,7 +60,8 @@ impl Flags {
     /// `-noshell`, `-s`, `-eval`, `-name`, `-boot`, `-pa`, `-detached`, `-env` and their like.
     pub fn parse(text: &str) -> Result<Self, BeamError> {
         let refused = |why: String| BeamError::Flags { text: clean(text), why };
-        let words = shell_words::split(text).map_err(|_| refused("a quote is not closed".into()))?;
+        let words =
+            shell_words::split(text).map_err(|_| refused("a quote is not closed".into()))?;
         let mut after_flag = false;
         for word in &words {
             check(word, after_flag).map_err(refused)?;

@@ -76,8 +76,8 @@ impl Otp {
         let mut command = self.command();
         command.args(flags.words()).args(QUIET);
         command.args(["-eval", "io:put_chars(\"tailback:ok\\n\"), erlang:halt(0)."]);
-        let ran = run::run(command, LIMIT)
-            .map_err(|error| format!("{}: {error}", self.erl.display()))?;
+        let ran =
+            run::run(command, LIMIT).map_err(|error| format!("{}: {error}", self.erl.display()))?;
         if ran.stdout.split(|byte| *byte == b'\n').any(|line| line == b"tailback:ok") {
             return Ok(());
         }
@@ -143,10 +143,8 @@ fn on_the_path(path: Option<OsString>) -> Result<PathBuf, BeamError> {
     let first = files.next();
     match first.iter().cloned().chain(files).find(|file| is_program(file)) {
         Some(file) => Ok(file),
-        None => Err(first.map_or_else(
-            || BeamError::NoErl { place: "on the PATH".to_owned() },
-            not_executable,
-        )),
+        None => Err(first
+            .map_or_else(|| BeamError::NoErl { place: "on the PATH".to_owned() }, not_executable)),
     }
 }
 
@@ -157,7 +155,10 @@ fn is_program(path: &Path) -> bool {
 /// What a program said that is no Erlang.
 fn said(ran: &run::Ran) -> String {
     let words = first_line(&ran.stderr).or_else(|| first_line(&ran.stdout));
-    words.map_or_else(|| "it said nothing".to_owned(), |words| clean_line(&format!("it said `{words}`")))
+    words.map_or_else(
+        || "it said nothing".to_owned(),
+        |words| clean_line(&format!("it said `{words}`")),
+    )
 }
 
 #[cfg(test)]

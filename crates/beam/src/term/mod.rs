@@ -199,7 +199,8 @@ pub fn as_tuple<const N: usize>(term: &Term) -> Read<&[Term; N]> {
 /// # Errors
 /// If it is no list, or the first error of an element, with its place counted from 0.
 pub fn each<T>(term: &Term, read: impl Fn(&Term) -> Read<T>) -> Read<Vec<T>> {
-    let read = |(place, element)| read(element).map_err(|error| within(format!("[{place}]"), error));
+    let read =
+        |(place, element)| read(element).map_err(|error| within(format!("[{place}]"), error));
     as_list(term)?.iter().enumerate().map(read).collect()
 }
 
@@ -207,11 +208,7 @@ pub fn each<T>(term: &Term, read: impl Fn(&Term) -> Read<T>) -> Read<Vec<T>> {
 ///
 /// # Errors
 /// If it is no map, if the key is not there, or the error of `read`, with the key.
-pub fn field<'a, T>(
-    term: &'a Term,
-    key: &str,
-    read: impl FnOnce(&'a Term) -> Read<T>,
-) -> Read<T> {
+pub fn field<'a, T>(term: &'a Term, key: &str, read: impl FnOnce(&'a Term) -> Read<T>) -> Read<T> {
     match find(term, key, read)? {
         Some(value) => Ok(value),
         None => Err(TermError {

@@ -155,7 +155,8 @@ mod tests {
         assert!(check(&[131, 105, 255, 255, 255, 255]).is_err());
         assert!(check(&[131, 116, 255, 255, 255, 255]).is_err());
         assert!(check(&[131, 109, 255, 255, 255, 255, 0]).is_err());
-        let deep: Vec<u8> = [131].into_iter().chain([104, 1].repeat(100_000)).chain([106]).collect();
+        let deep: Vec<u8> =
+            [131].into_iter().chain([104, 1].repeat(100_000)).chain([106]).collect();
         assert!(check(&deep).unwrap_err().contains("nested deeper"));
         let compressed = [131, 80, 0, 0, 0, 1, 120, 156];
         assert!(check(&compressed).unwrap_err().contains("tag 80"));
@@ -163,7 +164,9 @@ mod tests {
             assert!(check(&[131, tag, 0, 0, 0, 0]).is_err());
         }
         assert!(check(&[131, 77, 0, 0, 0, 1, 0, 1]).unwrap_err().contains("no bits"));
-        assert!(check(&[]).is_err() && check(&[130, 106]).is_err() && check(&[131, 106, 0]).is_err());
+        assert!(
+            check(&[]).is_err() && check(&[130, 106]).is_err() && check(&[131, 106, 0]).is_err()
+        );
     }
 
     #[test]

@@ -47,9 +47,7 @@ impl Frames {
 /// The length of what is too long.
 pub(super) fn framed(payload: &[u8]) -> Result<Vec<u8>, usize> {
     match u32::try_from(payload.len()) {
-        Ok(length) if payload.len() <= MOST_BYTES => {
-            Ok([&length.to_be_bytes(), payload].concat())
-        }
+        Ok(length) if payload.len() <= MOST_BYTES => Ok([&length.to_be_bytes(), payload].concat()),
         _ => Err(payload.len()),
     }
 }

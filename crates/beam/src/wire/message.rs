@@ -28,7 +28,8 @@ impl Incoming {
     /// What is wrong with it, in a few words.
     pub fn parse(frame: &[u8]) -> Result<Self, String> {
         check(frame)?;
-        let term = Term::decode(frame).map_err(|error| crate::text::clean_line(&error.to_string()))?;
+        let term =
+            Term::decode(frame).map_err(|error| crate::text::clean_line(&error.to_string()))?;
         let Term::Tuple(Tuple { elements }) = term else {
             return Err("a message that is no tuple".to_owned());
         };
@@ -67,7 +68,12 @@ impl Incoming {
 ///
 /// # Errors
 /// Why it cannot be sent.
-pub(crate) fn call(id: u64, module: &str, function: &str, args: Vec<Term>) -> Result<Vec<u8>, String> {
+pub(crate) fn call(
+    id: u64,
+    module: &str,
+    function: &str,
+    args: Vec<Term>,
+) -> Result<Vec<u8>, String> {
     let args = Term::from(List::from(args));
     frame(vec![term::atom("call"), term::uint(id), term::atom(module), term::atom(function), args])
 }
@@ -105,7 +111,10 @@ mod tests {
     fn each_message_is_read() {
         let text = || Term::from(Binary::from("é".as_bytes()));
         let (one, id) = (term::uint(1), term::uint(u64::MAX));
-        assert_eq!(parsed(vec![term::atom("hello"), one.clone()]), Ok(Incoming::Hello(one.clone())));
+        assert_eq!(
+            parsed(vec![term::atom("hello"), one.clone()]),
+            Ok(Incoming::Hello(one.clone()))
+        );
         let result = parsed(vec![term::atom("result"), id.clone(), one.clone()]);
         assert_eq!(result, Ok(Incoming::Result(u64::MAX, one.clone())));
         let event = parsed(vec![term::atom("event"), id.clone(), one.clone()]);

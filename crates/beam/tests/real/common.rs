@@ -1,12 +1,13 @@
 //! What the tests with a real node share.
 
 use beam::{App, CallError, Node, NodeOptions, Otp, Term, term};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Longer than any machine takes.
 pub const LONG: Duration = Duration::from_secs(120);
 
-/// An application in a cache of its own.
+/// The application, and a folder for one test.
 pub struct Erlang {
     pub otp: Otp,
     pub app: App,
@@ -17,8 +18,13 @@ pub struct Erlang {
 pub fn erlang() -> Option<Erlang> {
     let otp = Otp::find(None).map_err(|why| eprintln!("skipped: {why}")).ok()?;
     let folder = tempfile::tempdir().unwrap();
-    let app = App::prepare(&otp, &folder.path().join("cache")).unwrap();
+    let app = App::prepare(&otp, &cache()).unwrap();
     Some(Erlang { otp, app, folder })
+}
+
+/// One for all tests, since compiling the application takes seconds.
+pub fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("erlang")
 }
 
 impl Erlang {
@@ -28,7 +34,12 @@ impl Erlang {
     }
 }
 
-pub fn call(node: &mut Node, module: &str, function: &str, args: Vec<Term>) -> Result<Term, CallError> {
+pub fn call(
+    node: &mut Node,
+    module: &str,
+    function: &str,
+    args: Vec<Term>,
+) -> Result<Term, CallError> {
     node.call(module, function, args, LONG, &|| false, &mut |_, _| {})
 }
 

@@ -1,15 +1,14 @@
 //! However it ends, nothing is left.
 
-use crate::common::{LONG, call, erlang, eval, eval_within, is_gone, marked, string};
+use crate::common::{LONG, cache, call, erlang, eval, eval_within, is_gone, marked, string};
 use beam::term::{as_list, as_u64, atom, each, int, list};
 use beam::{BeamError, CallError, Node, NodeOptions, Otp};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Set for the process that plays the tool; its value is the folder that it may use.
+/// Set for the process that plays the tool, to something that no other test has.
 const ROLE: &str = "TAILBACK_BEAM_TEST_FOLDER";
 
 /// Three port programs: one ends with its input, one never, one starts another and leaves it.
@@ -82,6 +81,16 @@ fn a_node_that_does_not_heed_is_ended_all_the_same() {
     let node = erlang.node(NodeOptions::default());
     let pid = node.pid();
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::STOP).unwrap();
+    // The signal takes its time to reach every thread.
+    let stopped = || {
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+        let stats = tasks.map(|task| std::fs::read_to_string(task.path().join("stat")).unwrap());
+        stats.map(|stat| stat.rsplit(')').next().unwrap().trim().starts_with('T')).all(|yes| yes)
+    };
+    let began = Instant::now();
+    while !stopped() && began.elapsed() < LONG {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     assert!(!node.stop(Duration::from_millis(100)));
     assert!(is_gone(pid));
 }
@@ -89,9 +98,11 @@ fn a_node_that_does_not_heed_is_ended_all_the_same() {
 /// Not a test: the process that the next one kills. Without its variable it has nothing to do.
 #[test]
 fn tool_that_is_killed() {
-    let Some(folder) = std::env::var_os(ROLE) else { return };
+    if std::env::var_os(ROLE).is_none() {
+        return;
+    }
     let otp = Otp::find(None).unwrap();
-    let app = beam::App::prepare(&otp, &Path::new(&folder).join("cache")).unwrap();
+    let app = beam::App::prepare(&otp, &cache()).unwrap();
     let options = NodeOptions { hello_within: LONG, ..NodeOptions::default() };
     // On a thread that ends: the node has to live on after it.
     let start = move || Node::start(&otp, &app, options, &|| false).unwrap();
@@ -181,7 +192,9 @@ fn a_crash_keeps_its_dump_and_an_orderly_end_has_none() {
     assert!(text.starts_with("=erl_crash_dump:") && text.contains("for the test"));
     assert!(death.to_string().ends_with(&format!("crash dump in {}", dump.display())));
     let mut node = erlang.node(options());
-    let Err(CallError::Died(death)) = call(&mut node, "erlang", "halt", vec![int(3)]) else { panic!() };
+    let Err(CallError::Died(death)) = call(&mut node, "erlang", "halt", vec![int(3)]) else {
+        panic!()
+    };
     assert_eq!((death.how.as_str(), death.dump), ("ended with exit code 3", None));
 }
 
@@ -191,7 +204,8 @@ fn a_program_that_never_says_hello_is_given_up_with_its_last_words() {
     let mut otp = erlang.otp.clone();
     otp.erl = erlang.folder.path().join("erl");
     std::fs::write(&otp.erl, "#!/bin/sh\necho not today >&2\nexec sleep 1000\n").unwrap();
-    std::fs::set_permissions(&otp.erl, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(&otp.erl, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
     let (variable, options) = mark("silent");
     let options = NodeOptions { hello_within: Duration::from_millis(500), ..options };
     let error = Node::start(&otp, &erlang.app, options, &|| false).unwrap_err();

@@ -5,3 +5,4 @@
 mod common;
 mod ending;
 mod node;
+mod sampling;

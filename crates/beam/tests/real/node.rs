@@ -42,7 +42,8 @@ fn flags_are_refused_in_the_vms_own_words() {
         let refusal = erlang.otp.accepts(&Flags::parse(flags).unwrap()).unwrap_err();
         assert!(refusal.starts_with(words), "{refusal}");
     }
-    let options = NodeOptions { flags: Flags::parse("+sbwt very_low").unwrap(), ..NodeOptions::default() };
+    let options =
+        NodeOptions { flags: Flags::parse("+sbwt very_low").unwrap(), ..NodeOptions::default() };
     let error = beam::Node::start(&erlang.otp, &erlang.app, options, &|| false).unwrap_err();
     let told = error.to_string();
     assert!(told.contains("ended with exit code 1") && told.contains("very_low"), "{told}");
@@ -97,7 +98,8 @@ fn events_come_with_their_time_of_arrival() {
     let Some(erlang) = erlang() else { return };
     let mut node = erlang.node(NodeOptions::default());
     let mut events = Vec::new();
-    let script = "[begin tailback_port:tell({tick, K}), timer:sleep(5) end || K <- lists:seq(1, 5)],
+    let script =
+        "[begin tailback_port:tell({tick, K}), timer:sleep(5) end || K <- lists:seq(1, 5)],
         done.";
     let began = Instant::now();
     let mut hear = |at, event: beam::Term| {
@@ -126,7 +128,8 @@ fn a_fun_stands_for_the_teller_and_outlives_the_call() {
     let error = call(&mut node, "maps", "get", vec![atom("tell"), map.clone()]).unwrap_err();
     assert!(matches!(&error, CallError::Protocol { what, .. } if what.contains("tag")), "{error}");
     assert_eq!(call(&mut node, "maps", "get", vec![atom("other"), map]).unwrap(), int(1));
-    let script = "spawn((fun(T) -> fun() -> timer:sleep(50), T(7) end end)(tailback_port:teller())), ok.";
+    let script =
+        "spawn((fun(T) -> fun() -> timer:sleep(50), T(7) end end)(tailback_port:teller())), ok.";
     eval(&mut node, script).unwrap();
     let seven = Cell::new(false);
     let until = Instant::now() + LONG;
@@ -208,8 +211,7 @@ fn text_and_environment_come_through() {
     let mut node = erlang.node(options);
     let value = call(&mut node, "os", "getenv", vec![string("TAILBACK_TEST")]).unwrap();
     assert_eq!(as_text(&value).unwrap(), "wert");
-    let [_, cwd] = term::as_tuple::<2>(&call(&mut node, "file", "get_cwd", vec![]).unwrap())
-        .unwrap()
-        .clone();
+    let [_, cwd] =
+        term::as_tuple::<2>(&call(&mut node, "file", "get_cwd", vec![]).unwrap()).unwrap().clone();
     assert_eq!(as_text(&cwd).unwrap(), dir.canonicalize().unwrap().to_str().unwrap());
 }
