@@ -1,0 +1,171 @@
+/*
+ * Native work that is good or bad to the schedulers of the Erlang VM.
+ *
+ * busy burns CPU time, sleep spends wall-clock time; both in microseconds, from 0 to ten minutes.
+ * The plain forms keep their scheduler for the whole time and charge no reductions, which is what a
+ * badly behaved NIF does. The dirty forms run the same code on a dirty CPU scheduler. The yielding
+ * forms give the scheduler back after at most SLICE_US.
+ */
+
+#include <errno.h>
+#include <time.h>
+
+#include <erl_nif.h>
+
+/* Ten minutes: a call cannot be interrupted, so a slip of the pen must not cost a node. */
+#define MAX_US 600000000ULL
+#define SLICE_US 1000ULL
+#define NS_PER_US 1000ULL
+#define NS_PER_S 1000000000ULL
+
+typedef void (*spend_fn)(ErlNifUInt64 us);
+
+static ErlNifUInt64 clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (ErlNifUInt64)now.tv_sec * NS_PER_S + (ErlNifUInt64)now.tv_nsec;
+}
+
+/* CPU time, not wall time: a thread that has lost its CPU has not worked meanwhile. */
+static void burn(ErlNifUInt64 us)
+{
+    ErlNifUInt64 end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + us * NS_PER_US;
+    volatile unsigned int spun = 0;
+
+    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+        for (int i = 0; i < 1000; i++)
+            spun++;
+}
+
+static void rest(ErlNifUInt64 us)
+{
+    struct timespec left = {
+        .tv_sec = (time_t)(us * NS_PER_US / NS_PER_S),
+        .tv_nsec = (long)(us * NS_PER_US % NS_PER_S),
+    };
+
+    while (nanosleep(&left, &left) == -1 && errno == EINTR)
+        ;
+}
+
+static int read_us(ErlNifEnv *env, ERL_NIF_TERM term, ErlNifUInt64 *us)
+{
+    return enif_get_uint64(env, term, us) && *us <= MAX_US;
+}
+
+static ERL_NIF_TERM spend_at_once(ErlNifEnv *env, ERL_NIF_TERM arg, spend_fn spend)
+{
+    ErlNifUInt64 us;
+
+    if (!read_us(env, arg, &us))
+        return enif_make_badarg(env);
+    if (us > 0)
+        spend(us);
+    return enif_make_atom(env, "ok");
+}
+
+/* Does one slice; answers what is left to do. A slice that overran counts for what it took. */
+static ErlNifUInt64 spend_slice(ErlNifUInt64 us, spend_fn spend, clockid_t clock)
+{
+    ErlNifUInt64 slice = us < SLICE_US ? us : SLICE_US;
+    ErlNifUInt64 before = clock_ns(clock);
+    ErlNifUInt64 took;
+
+    spend(slice);
+    took = (clock_ns(clock) - before) / NS_PER_US;
+    if (took < slice)
+        took = slice;
+    return took < us ? us - took : 0;
+}
+
+static ERL_NIF_TERM busy(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    (void)argc;
+    return spend_at_once(env, argv[0], burn);
+}
+
+static ERL_NIF_TERM sleep_for(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    (void)argc;
+    return spend_at_once(env, argv[0], rest);
+}
+
+static ERL_NIF_TERM busy_yield(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    ErlNifUInt64 us;
+    ERL_NIF_TERM next;
+
+    (void)argc;
+    if (!read_us(env, argv[0], &us))
+        return enif_make_badarg(env);
+    if (us > 0)
+        us = spend_slice(us, burn, CLOCK_THREAD_CPUTIME_ID);
+    if (us == 0)
+        return enif_make_atom(env, "ok");
+    enif_consume_timeslice(env, 100);
+    next = enif_make_uint64(env, us);
+    return enif_schedule_nif(env, "busy_yield", 0, busy_yield, 1, &next);
+}
+
+static ERL_NIF_TERM sleep_yield(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    ErlNifUInt64 us;
+    ERL_NIF_TERM next;
+
+    (void)argc;
+    if (!read_us(env, argv[0], &us))
+        return enif_make_badarg(env);
+    if (us > 0)
+        us = spend_slice(us, rest, CLOCK_MONOTONIC);
+    if (us == 0)
+        return enif_make_atom(env, "ok");
+    enif_consume_timeslice(env, 100);
+    next = enif_make_uint64(env, us);
+    return enif_schedule_nif(env, "sleep_yield", 0, sleep_yield, 1, &next);
+}
+
+static ERL_NIF_TERM loaded(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    (void)argc;
+    (void)argv;
+    return enif_make_atom(env, "true");
+}
+
+/* There is no state, so all three have nothing to do; without upgrade a module with a NIF cannot
+ * be loaded again. */
+static int on_load(ErlNifEnv *env, void **priv, ERL_NIF_TERM info)
+{
+    (void)env;
+    (void)priv;
+    (void)info;
+    return 0;
+}
+
+static int on_upgrade(ErlNifEnv *env, void **priv, void **old_priv, ERL_NIF_TERM info)
+{
+    (void)env;
+    (void)priv;
+    (void)old_priv;
+    (void)info;
+    return 0;
+}
+
+static void on_unload(ErlNifEnv *env, void *priv)
+{
+    (void)env;
+    (void)priv;
+}
+
+static ErlNifFunc functions[] = {
+    {"loaded", 0, loaded, 0},
+    {"busy", 1, busy, 0},
+    {"sleep", 1, sleep_for, 0},
+    {"busy_dirty", 1, busy, ERL_NIF_DIRTY_JOB_CPU_BOUND},
+    {"sleep_dirty", 1, sleep_for, ERL_NIF_DIRTY_JOB_CPU_BOUND},
+    {"busy_yield", 1, busy_yield, 0},
+    {"sleep_yield", 1, sleep_yield, 0},
+};
+
+ERL_NIF_INIT(tailback_nif, functions, on_load, NULL, on_upgrade, on_unload)

@@ -1,0 +1,162 @@
+%% @doc A profile of the server while it is flooded, with the profiler that this OTP has: tprof from
+%% OTP 27 on, eprof before. See {@link msgq_flood:profile/1}.
+%%
+%% Such a profile misleads, as the original found: time that a receive spends on scanning the mailbox
+%% is charged to whatever traced function ran last. {@link msgq_flood:cost/1} samples instead.
+-module(msgq_profile).
+
+-export([run/2]).
+
+-type row() :: {mfa(), Calls :: non_neg_integer(), Us :: number()}.
+
+%% @doc Floods a server of that name and profiles it. Rows come dearest last.
+-spec run(map(), atom()) -> {ok, #{tool := atom(), rows := [row()]}} | {error, {atom(), binary()}}.
+run(#{sink := Spec, message := Form, queued := Queued, for_ms := Ms} = Options, Name) ->
+    case tool(maps:get(tool, Options)) of
+        {error, Fault} ->
+            {error, Fault};
+        {ok, Tool} ->
+            case msgq_server:start_link(Name, #{sink => Spec, quiet => true}) of
+                {ok, Server} ->
+                    Payload = msgq_senders:payload(Form),
+                    Fill = fun(_) -> gen_server:cast(Server, {log, none, Payload}) end,
+                    ok = lists:foreach(Fill, lists:seq(1, Queued)),
+                    Rows = profile(Tool, Server, Ms),
+                    true = unlink(Server),
+                    true = exit(Server, kill),
+                    finish(Tool, Rows, maps:get(print, Options));
+                {error, Fault} ->
+                    {error, Fault}
+            end
+    end.
+
+tool(Asked) ->
+    Has = fun(Tool) -> code:which(Tool) =/= non_existing end,
+    case [Tool || Tool <- wanted(Asked), Has(Tool)] of
+        [Tool | _] ->
+            not_busy(Tool, whereis(Tool));
+        [] ->
+            Line = <<"profile: neither tprof nor eprof is installed; install the tools application "
+                     "of Erlang/OTP (Debian: erlang-tools)">>,
+            {error, {no_profiler, Line}}
+    end.
+
+not_busy(Tool, undefined) ->
+    {ok, Tool};
+not_busy(Tool, _) ->
+    Line = tailback_dam_text:line("profile: ~s runs already in this VM; stop it first", [Tool]),
+    {error, {profiler_busy, Line}}.
+
+wanted(auto) -> [tprof, eprof];
+wanted(Tool) -> [Tool].
+
+finish(_, {error, Why}, _) ->
+    Line = tailback_dam_text:line("profile: the profiler refused: ~0tP", [Why, 12]),
+    {error, {profiler_failed, Line}};
+finish(Tool, Rows, Print) ->
+    Sorted = lists:keysort(3, Rows),
+    _ = [io:put_chars(table(Sorted)) || Print],
+    {ok, #{tool => Tool, rows => Sorted}}.
+
+%% Called by name, since a release has the one or the other.
+profile(tprof, Server, Ms) ->
+    Tprof = list_to_atom("tprof"),
+    case Tprof:start(#{type => call_time}) of
+        {ok, _} ->
+            _ = Tprof:set_pattern('_', '_', '_'),
+            _ = Tprof:enable_trace(Server),
+            timer:sleep(Ms),
+            _ = Tprof:disable_trace(Server),
+            {call_time, Traces} = Tprof:collect(),
+            _ = Tprof:stop(),
+            [tprof_row(Trace) || Trace <- Traces];
+        Other ->
+            {error, Other}
+    end;
+profile(eprof, Server, Ms) ->
+    File = scratch_file(),
+    try
+        quietly(fun() -> eprof(Server, Ms, File) end)
+    after
+        file:delete(File)
+    end.
+
+eprof(Server, Ms, File) ->
+    Eprof = list_to_atom("eprof"),
+    {ok, _} = Eprof:start(),
+    Rows =
+        case Eprof:start_profiling([Server]) of
+            profiling ->
+                timer:sleep(Ms),
+                _ = Eprof:stop_profiling(),
+                _ = Eprof:log(File),
+                _ = Eprof:analyze(total),
+                eprof_rows(file:read_file(File));
+            Other ->
+                {error, Other}
+        end,
+    _ = Eprof:stop(),
+    Rows.
+
+tprof_row({Module, {Function, Arity}, Each}) ->
+    {{Module, Function, Arity}, sum(2, Each), sum(3, Each)};
+tprof_row({Module, Function, Arity, Each}) ->
+    {{Module, Function, Arity}, sum(2, Each), sum(3, Each)}.
+
+sum(N, Each) -> lists:sum([element(N, E) || E <- Each]).
+
+scratch_file() ->
+    Unique = integer_to_list(erlang:unique_integer([positive])),
+    Folder = os:getenv("TMPDIR", "/tmp"),
+    filename:join(Folder, "tailback-eprof-" ++ os:getpid() ++ "-" ++ Unique).
+
+%% eprof has no quiet form: it writes to the group leader under which it was started, so that is one
+%% which swallows.
+quietly(Fun) ->
+    Leader = group_leader(),
+    Sink = spawn_link(fun swallow/0),
+    true = group_leader(Sink, self()),
+    try
+        Fun()
+    after
+        true = group_leader(Leader, self()),
+        true = unlink(Sink),
+        true = exit(Sink, kill)
+    end.
+
+swallow() ->
+    receive
+        {io_request, From, As, _} ->
+            From ! {io_reply, As, ok},
+            swallow();
+        _ ->
+            swallow()
+    end.
+
+eprof_rows({error, Why}) ->
+    {error, Why};
+eprof_rows({ok, Text}) ->
+    Pattern = "^(\\S+):(\\S+)/(\\d+) +(\\d+) +[\\d.]+ +(\\d+) +\\[",
+    case re:run(Text, Pattern, [global, multiline, {capture, all_but_first, list}]) of
+        {match, Lines} -> [eprof_row(Line) || Line <- Lines];
+        nomatch -> []
+    end.
+
+eprof_row([Module, Function, Arity, Calls, Us]) ->
+    Mfa = {name(Module), name(Function), list_to_integer(Arity)},
+    {Mfa, list_to_integer(Calls), list_to_integer(Us)}.
+
+%% These names stand for code that was just run, so they exist.
+name(Text) -> list_to_existing_atom(string:trim(Text, both, "'")).
+
+table(Rows) ->
+    Total = max(1, lists:sum([Us || {_, _, Us} <- Rows])),
+    [
+        io_lib:format("~-48s ~10s ~7s ~12s ~14s~n", ["FUNCTION", "CALLS", "%", "TIME", "[uS / CALLS]"])
+        | [line(Row, Total) || Row <- Rows]
+    ].
+
+line({{Module, Function, Arity}, Calls, Us}, Total) ->
+    Name = io_lib:format("~tw:~tw/~b", [Module, Function, Arity]),
+    Per = io_lib:format("[~12.2f]", [Us / max(1, Calls)]),
+    io_lib:format("~-48ts ~10b ~7.2f ~12b ~ts~n", [Name, Calls, 100 * Us / Total, round(Us), Per]).

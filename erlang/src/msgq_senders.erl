@@ -1,0 +1,113 @@
+%% @doc The senders of a flood.
+-module(msgq_senders).
+
+-export([start/1, release/1, stop/1, progress/1, payload/1, offer/3]).
+
+-export_type([senders/0, form/0, way/0]).
+
+-type form() :: byte | small | refc | {large, pos_integer()}.
+%% One byte; 20 bytes; a reference-counted binary of 70; or as many bytes as said.
+-type way() :: direct | threshold | credit.
+-record(senders, {launcher :: pid(), counts :: counters:counters_ref()}).
+-opaque senders() :: #senders{}.
+
+-define(SENT, 1).
+-define(REFUSED, 2).
+-define(FINISHED, 3).
+
+%% @doc Starts senders, linked to the caller, that wait until they are released. `to' is the name of
+%% the server or dam; `waits' a histogram of the time that each message took to send.
+-spec start(#{
+    senders := pos_integer(),
+    messages := pos_integer(),
+    message := form(),
+    way := way(),
+    to := atom(),
+    waits := msgq_histogram:histogram() | none
+}) -> senders().
+start(Options) ->
+    Counts = counters:new(3, [write_concurrency]),
+    %% One process stands for all of them: it takes them along when it ends.
+    Launcher = spawn_link(fun() -> launch(Options, Counts) end),
+    #senders{launcher = Launcher, counts = Counts}.
+
+%% @doc Lets them send.
+-spec release(senders()) -> ok.
+release(#senders{launcher = Launcher}) ->
+    Launcher ! release,
+    ok.
+
+%% @doc Ends them, however far they are.
+-spec stop(senders()) -> ok.
+stop(#senders{launcher = Launcher}) ->
+    true = unlink(Launcher),
+    Monitor = monitor(process, Launcher),
+    true = exit(Launcher, kill),
+    receive
+        {'DOWN', Monitor, process, _, _} -> ok
+    end.
+
+%% @doc Messages that were sent, that the dam refused, and senders that are finished.
+-spec progress(senders()) -> #{sent | refused | finished := non_neg_integer()}.
+progress(#senders{counts = Counts}) ->
+    #{
+        sent => counters:get(Counts, ?SENT),
+        refused => counters:get(Counts, ?REFUSED),
+        finished => counters:get(Counts, ?FINISHED)
+    }.
+
+launch(#{senders := N} = Options, Counts) ->
+    Pids = [spawn_link(fun() -> wait_for_release(I, Options, Counts) end) || I <- lists:seq(1, N)],
+    receive
+        release -> lists:foreach(fun(Pid) -> Pid ! release end, Pids)
+    end,
+    receive
+        stop -> ok
+    end.
+
+wait_for_release(Sender, Options, Counts) ->
+    #{messages := Messages, message := Form, way := Way, to := To, waits := Waits} = Options,
+    receive
+        release -> ok
+    end,
+    case target(Way, To) of
+        {ok, Target} -> send(Sender, 1, Messages, {Way, Target, payload(Form), Waits, Counts});
+        {error, _} -> counters:add(Counts, ?REFUSED, Messages)
+    end,
+    counters:add(Counts, ?FINISHED, 1).
+
+target(credit, To) -> tailback_dam:handle(To);
+target(_, To) -> {ok, To}.
+
+send(_, Number, Messages, _) when Number > Messages ->
+    ok;
+send(Sender, Number, Messages, {Way, Target, Payload, Waits, Counts} = How) ->
+    Message = {log, {Sender, Number}, fresh(Payload)},
+    Start = erlang:monotonic_time(nanosecond),
+    Answer = offer(Way, Target, Message),
+    ok = waited(Waits, erlang:monotonic_time(nanosecond) - Start),
+    case Answer of
+        ok -> counters:add(Counts, ?SENT, 1);
+        {error, _} -> counters:add(Counts, ?REFUSED, 1)
+    end,
+    send(Sender, Number + 1, Messages, How).
+
+%% A reference-counted binary is made for each message, as a program that logs does.
+fresh(Payload) when byte_size(Payload) > 64 -> binary:copy(Payload);
+fresh(Payload) -> Payload.
+
+waited(none, _) -> ok;
+waited(Waits, Ns) -> msgq_histogram:add(Waits, Ns).
+
+%% @doc Sends one message the given way.
+-spec offer(way(), tailback_dam:dam(), term()) -> ok | {error, tailback_dam:reason()}.
+offer(direct, Server, Message) -> gen_server:cast(Server, Message);
+offer(threshold, Dam, Message) -> tailback_dam_threshold:cast(Dam, Message);
+offer(credit, Dam, Message) -> tailback_dam:cast(Dam, Message).
+
+%% @doc The bytes of a message of that form.
+-spec payload(form()) -> binary().
+payload(byte) -> <<"x">>;
+payload(small) -> binary:copy(<<"l">>, 20);
+payload(refc) -> binary:copy(<<"r">>, 70);
+payload({large, Bytes}) -> binary:copy(<<"z">>, Bytes).

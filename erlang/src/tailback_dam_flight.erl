@@ -1,0 +1,90 @@
+%% @doc What the dam has handed to its server and the server has not confirmed yet. Pure.
+%%
+%% Rows go out in batches; behind each batch goes a marker, and its answer confirms the batch and all
+%% before it. When the server dies, what was under way becomes pending: it goes out again, first and
+%% one row at a time, so that a row which kills its server can be told from its neighbours.
+-module(tailback_dam_flight).
+
+-export([new/0, rows/1, batches/1, pending/1, sent/3, confirmed/2, lost/3, next/1, all/1]).
+
+-export_type([flight/0, batch/0]).
+
+-type row() :: tailback_dam_queue:row().
+-type batch() :: pos_integer().
+
+-record(flight, {
+    batches = queue:new() :: queue:queue({batch(), [row()]}),
+    rows = 0 :: non_neg_integer(),
+    pending = [] :: [row()],
+    %% The row that was alone under way when the server crashed, and how many times in a row.
+    suspect = none :: none | {tailback_dam_queue:key(), pos_integer()}
+}).
+
+-opaque flight() :: #flight{}.
+
+%% @doc Nothing under way.
+-spec new() -> flight().
+new() -> #flight{}.
+
+%% @doc Rows under way.
+-spec rows(flight()) -> non_neg_integer().
+rows(#flight{rows = Rows}) -> Rows.
+
+%% @doc Batches under way.
+-spec batches(flight()) -> non_neg_integer().
+batches(#flight{batches = Batches}) -> queue:len(Batches).
+
+%% @doc Rows that have to go out again.
+-spec pending(flight()) -> non_neg_integer().
+pending(#flight{pending = Pending}) -> length(Pending).
+
+%% @doc Everything that is not confirmed, in its order.
+-spec all(flight()) -> [row()].
+all(#flight{batches = Batches, pending = Pending}) ->
+    lists:append([Rows || {_, Rows} <- queue:to_list(Batches)]) ++ Pending.
+
+%% @doc A batch went out.
+-spec sent(batch(), [row()], flight()) -> flight().
+sent(Id, Rows, #flight{batches = Batches, rows = N} = Flight) ->
+    Flight#flight{batches = queue:in({Id, Rows}, Batches), rows = N + length(Rows)}.
+
+%% @doc The marker of a batch was answered: the rows that this confirms. An answer that belongs to no
+%% batch under way, such as a late one of a dead server, confirms nothing.
+-spec confirmed(batch(), flight()) -> {[row()], flight()}.
+confirmed(Id, #flight{batches = Batches, rows = N} = Flight) ->
+    case queue:peek(Batches) of
+        {value, {First, Rows}} when First =< Id ->
+            Rest = Flight#flight{batches = queue:drop(Batches), rows = N - length(Rows)},
+            {More, Last} = confirmed(Id, Rest),
+            {Rows ++ More, Last};
+        _ ->
+            {[], Flight}
+    end.
+
+%% @doc The server died. `crashed' blames the row that was alone under way, if one was; after
+%% `Attempts' crashes in a row it is given up and returned. `ended' (killed, shut down) blames none.
+-spec lost(crashed | ended, pos_integer() | infinity, flight()) -> {[row()], flight()}.
+lost(How, Attempts, #flight{rows = N, suspect = Suspect} = Flight) ->
+    Again = Flight#flight{batches = queue:new(), rows = 0, pending = all(Flight)},
+    case {How, N, Again#flight.pending} of
+        {crashed, 1, [{Key, _, _} = Row | Rest]} ->
+            case crashes(Key, Suspect) of
+                Crashes when Crashes >= Attempts ->
+                    {[Row], Again#flight{pending = Rest, suspect = none}};
+                Crashes ->
+                    {[], Again#flight{suspect = {Key, Crashes}}}
+            end;
+        _ ->
+            {[], Again}
+    end.
+
+-spec crashes(tailback_dam_queue:key(), none | {tailback_dam_queue:key(), pos_integer()}) ->
+    pos_integer().
+crashes(Key, {Key, Crashes}) -> Crashes + 1;
+crashes(_, _) -> 1.
+
+%% @doc The next row that has to go out again, or `none'; `wait' while another is under way.
+-spec next(flight()) -> none | wait | {row(), flight()}.
+next(#flight{pending = []}) -> none;
+next(#flight{rows = N}) when N > 0 -> wait;
+next(#flight{pending = [Row | Rest]} = Flight) -> {Row, Flight#flight{pending = Rest}}.

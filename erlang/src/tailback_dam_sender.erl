@@ -1,0 +1,168 @@
+%% @doc The sender's side of the dam: runs in the process that sends.
+-module(tailback_dam_sender).
+
+-export([submit/5, flush/2]).
+
+-import(tailback_dam_queue, [capacity/1, policy/1, ring/1]).
+
+%% A sender that fills the table gives way to others after this many messages, on average.
+-define(TURN, 8).
+
+%% @doc Offers one message. `accept' answers when the dam has it, `confirm' when the server is done.
+-spec submit(
+    tailback_dam:dam(),
+    tailback_dam_queue:lane(),
+    accept | confirm,
+    tailback_dam_queue:payload(),
+    timeout()
+) -> ok | {error, tailback_dam:reason()}.
+submit(Dam, Lane, Kind, Payload, Timeout) ->
+    try
+        Handle = tailback_dam_queue:handle(Dam),
+        case tailback_dam_queue:state(Handle) of
+            open -> admit(Handle, tailback_dam_queue:ticket(Handle, Lane), Kind, Payload, Timeout);
+            gone -> {error, server_gone};
+            closing -> {error, closing}
+        end
+    catch
+        error:badarg -> {error, no_dam}
+    end.
+
+%% @doc Waits until the server has dealt with all that is in the normal lane now.
+-spec flush(tailback_dam:dam(), timeout()) -> ok | {error, tailback_dam:reason()}.
+flush(Dam, Timeout) ->
+    try
+        Handle = tailback_dam_queue:handle(Dam),
+        wait(Handle, tailback_dam_queue:ticket(Handle, normal), confirm, {insert, flush}, Timeout)
+    catch
+        error:badarg -> {error, no_dam}
+    end.
+
+admit(Handle, Key, Kind, Payload, Timeout) ->
+    case policy(Handle) of
+        block -> admit_block(Handle, Key, Kind, Payload, Timeout);
+        drop_new -> admit_drop_new(Handle, Key, Kind, Payload, Timeout);
+        drop_old -> admit_drop_old(Handle, Key, Kind, Payload, Timeout)
+    end.
+
+admit_block(Handle, Key, confirm, Payload, Timeout) ->
+    wait(Handle, Key, confirm, {insert, Payload}, Timeout);
+admit_block(Handle, Key, accept, Payload, Timeout) ->
+    Capacity = capacity(Handle),
+    case tailback_dam_queue:size(Handle) >= Capacity of
+        true ->
+            wait(Handle, Key, accept, {insert, Payload}, Timeout);
+        false ->
+            true = tailback_dam_queue:insert(Handle, Key, none, Payload),
+            %% Others may have come in between; who finds no room left has to wait all the same.
+            case tailback_dam_queue:size(Handle) of
+                Size when Size > Capacity -> wait(Handle, Key, accept, update, Timeout);
+                Size -> accepted(Handle, Key, Size)
+            end
+    end.
+
+admit_drop_new(Handle, Key, confirm, Payload, Timeout) ->
+    case tailback_dam_queue:size(Handle) >= capacity(Handle) of
+        true -> dropped_new(Handle);
+        false -> wait(Handle, Key, confirm, {insert, Payload}, Timeout)
+    end;
+admit_drop_new(Handle, Key, accept, Payload, _) ->
+    true = tailback_dam_queue:insert(Handle, Key, none, Payload),
+    Size = tailback_dam_queue:size(Handle),
+    case Size > capacity(Handle) andalso tailback_dam_queue:withdraw(Handle, Key) of
+        true -> dropped_new(Handle);
+        false -> accepted(Handle, Key, Size)
+    end.
+
+dropped_new(Handle) ->
+    ok = tailback_dam_queue:count(Handle, dropped_new, 1),
+    {error, dropped}.
+
+admit_drop_old(Handle, Key, confirm, Payload, Timeout) ->
+    drop_old(Handle),
+    wait(Handle, Key, confirm, {insert, Payload}, Timeout);
+admit_drop_old(Handle, Key, accept, Payload, _) ->
+    true = tailback_dam_queue:insert(Handle, Key, none, Payload),
+    drop_old(Handle),
+    accepted(Handle, Key, 0).
+
+drop_old(Handle) ->
+    Dropped = tailback_dam_queue:drop_oldest(Handle),
+    lists:foreach(fun tell_dropped/1, Dropped),
+    tailback_dam_queue:count(Handle, dropped_old, length(Dropped)).
+
+tell_dropped({_, {_, Ref}, _}) -> Ref ! {Ref, {error, dropped}};
+tell_dropped(_) -> ok.
+
+accepted(Handle, Key, Size) ->
+    ok = ring(Handle),
+    case 2 * Size > capacity(Handle) andalso Key rem ?TURN =:= 0 of
+        true -> erlang:yield();
+        false -> true
+    end,
+    ok.
+
+%% The reference is made in the function that receives by it: so the receive starts behind what was
+%% in the mailbox before, and a sender with a long mailbox of its own does not scan it.
+wait(Handle, Key, Kind, How, Timeout) ->
+    Start = erlang:monotonic_time(),
+    Ref = monitor(process, tailback_dam_queue:dam(Handle), [{alias, reply_demonitor}]),
+    case place(Handle, Key, {Kind, Ref}, How) of
+        placed ->
+            receive
+                {Ref, Answer} ->
+                    waited(Handle, Kind, Start),
+                    Answer;
+                {'DOWN', Ref, process, _, _} ->
+                    {error, dam_down}
+            after Timeout -> give_up(Handle, Key, Kind, Ref)
+            end;
+        taken ->
+            true = demonitor(Ref, [flush]),
+            ok;
+        no_dam ->
+            true = demonitor(Ref, [flush]),
+            {error, no_dam}
+    end.
+
+place(Handle, Key, Waiter, How) ->
+    try
+        Placed =
+            case How of
+                {insert, Payload} -> tailback_dam_queue:insert(Handle, Key, Waiter, Payload);
+                update -> tailback_dam_queue:make_waiter(Handle, Key, Waiter)
+            end,
+        ok = ring(Handle),
+        case Placed of
+            true -> placed;
+            false -> taken
+        end
+    catch
+        error:badarg -> no_dam
+    end.
+
+waited(Handle, accept, Start) ->
+    Waited = erlang:monotonic_time() - Start,
+    Us = erlang:convert_time_unit(Waited, native, microsecond),
+    tailback_dam_queue:raise(Handle, longest_wait_us, Us);
+waited(_, confirm, _) ->
+    ok.
+
+%% The answer may have come at the last moment, and the dam may have taken the row already.
+give_up(Handle, Key, Kind, Ref) ->
+    true = demonitor(Ref, [flush]),
+    receive
+        {Ref, Answer} -> Answer
+    after 0 -> withdraw(Handle, Key, Kind)
+    end.
+
+withdraw(Handle, Key, Kind) ->
+    try tailback_dam_queue:withdraw(Handle, Key) of
+        false when Kind =:= accept ->
+            ok;
+        _ ->
+            ok = tailback_dam_queue:count(Handle, timed_out, 1),
+            {error, timeout}
+    catch
+        error:badarg -> {error, dam_down}
+    end.

@@ -1,0 +1,319 @@
+%% @doc The dam's process: takes messages out of the table and hands them to the server, a window at
+%% a time. Use it through {@link tailback_dam}.
+%%
+%% Behind each batch goes a system message (see {@link sys}) that asks for something cheap. It stands
+%% in the server's mailbox behind the batch, so its answer says that the batch has been dealt with.
+%% Any gen_server answers it; nothing is asked of the server's author.
+-module(tailback_dam_server).
+
+-behaviour(gen_server).
+
+-export([start_link/3]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
+
+-export_type([server/0]).
+
+-type server() :: pid() | atom() | {global, term()} | {via, module(), term()}.
+
+-record(state, {
+    queue :: tailback_dam_queue:handle(),
+    server :: server(),
+    options :: tailback_dam_options:checked(),
+    link = down :: down | {pid(), Monitor :: reference()},
+    down_since :: integer(),
+    was_up = false :: boolean(),
+    urgent = none :: none | {pid(), reference()},
+    flight = tailback_dam_flight:new() :: tailback_dam_flight:flight(),
+    next_batch = 1 :: pos_integer(),
+    %% Senders whose message was taken, to be told together.
+    held = [] :: [reference()],
+    held_count = 0 :: non_neg_integer(),
+    %% Confirmed since the server's mailbox was last looked at; or the dam waits for it to shrink.
+    unchecked = 0 :: non_neg_integer() | holding
+}).
+
+-define(TICK_MS, 100).
+-define(RETRY_MS, 10).
+-define(HOLD_MS, 5).
+-define(WAKE, 32).
+%% In the server's mailbox beside the window: markers, and what others may send.
+-define(OTHERS, 8).
+
+%% @doc Starts the dam; use {@link tailback_dam:start_link/3}.
+-spec start_link(atom(), server(), tailback_dam_options:checked()) ->
+    {ok, pid()} | {error, term()}.
+start_link(Name, Server, Options) ->
+    case gen_server:start_link({local, Name}, ?MODULE, {Name, Server, Options}, []) of
+        {ok, Pid} -> {ok, Pid};
+        {error, Reason} -> {error, Reason};
+        ignore -> {error, ignore}
+    end.
+
+%% @private
+-spec init({atom(), server(), tailback_dam_options:checked()}) -> {ok, #state{}}.
+init({Name, Server, Options}) ->
+    _ = erlang:send_after(?TICK_MS, self(), tick),
+    State = #state{
+        queue = tailback_dam_queue:new(Name, Options),
+        server = Server,
+        options = Options,
+        down_since = erlang:monotonic_time(millisecond)
+    },
+    {ok, pump(connect(State))}.
+
+%% @private
+-spec handle_call(term(), gen_server:from(), #state{}) ->
+    {reply, term(), #state{}} | {stop, normal, non_neg_integer(), #state{}}.
+handle_call(connect, _, State) ->
+    Next = pump(connect(State)),
+    {reply, up_or_down(Next), Next};
+handle_call(stop, _, #state{queue = Queue, flight = Flight} = State) ->
+    Left = tailback_dam_queue:size(Queue) + length(tailback_dam_flight:all(Flight)),
+    {stop, normal, Left, State};
+handle_call(_, _, State) ->
+    {reply, {error, unknown_request}, State}.
+
+%% @private
+-spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
+handle_cast({urgent, Pid, Alias}, State) when is_pid(Pid), is_reference(Alias) ->
+    {noreply, State#state{urgent = {Pid, Alias}}};
+handle_cast(_, State) ->
+    {noreply, State}.
+
+%% @private
+-spec handle_info(term(), #state{}) -> {noreply, #state{}}.
+handle_info(ring, State) ->
+    {noreply, pump(State)};
+handle_info({{tailback_confirm, Batch}, _}, State) ->
+    {noreply, pump(look(confirm(Batch, State)))};
+handle_info({'DOWN', Monitor, process, _, Reason}, #state{link = {_, Monitor}} = State) ->
+    {noreply, lost(Reason, State)};
+handle_info(retry, #state{link = down} = State) ->
+    {noreply, pump(connect(State))};
+handle_info(hold, #state{unchecked = holding} = State) ->
+    {noreply, pump(look(State))};
+handle_info(tick, State) ->
+    _ = erlang:send_after(?TICK_MS, self(), tick),
+    %% A sender that was killed between setting the bell and ringing it leaves us asleep: look.
+    {noreply, pump(check_gone(State))};
+handle_info(_, State) ->
+    {noreply, State}.
+
+%% @private
+-spec terminate(term(), #state{}) -> ok.
+terminate(_, State) ->
+    _ = release(State),
+    ok.
+
+%% ---- the server comes and goes
+
+connect(#state{link = down, server = Server, queue = Queue, was_up = WasUp} = State) ->
+    case find(Server) of
+        undefined ->
+            _ = erlang:send_after(?RETRY_MS, self(), retry),
+            ok = tailback_dam_queue:awake(Queue),
+            State;
+        Pid ->
+            ok = tailback_dam_queue:count(Queue, restarts, length([again || WasUp])),
+            ok = tailback_dam_queue:set_state(Queue, open),
+            State#state{link = {Pid, monitor(process, Pid)}, was_up = true, unchecked = 0}
+    end;
+connect(State) ->
+    State.
+
+find(Pid) when is_pid(Pid), node(Pid) =:= node() ->
+    case is_process_alive(Pid) of
+        true -> Pid;
+        false -> undefined
+    end;
+find(Pid) when is_pid(Pid) ->
+    Pid;
+find(Name) when is_atom(Name) ->
+    whereis(Name);
+find({global, Name}) ->
+    global:whereis_name(Name);
+find({via, Module, Name}) ->
+    Module:whereis_name(Name).
+
+up_or_down(#state{link = down}) -> down;
+up_or_down(_) -> up.
+
+lost(Reason, #state{queue = Queue, options = Options, flight = Flight} = State) ->
+    Again = tailback_dam_flight:rows(Flight),
+    #{attempts := Attempts} = Options,
+    {Poisoned, Next} = tailback_dam_flight:lost(blame(Reason), Attempts, Flight),
+    ok = tailback_dam_queue:count(Queue, poisoned, length(Poisoned)),
+    ok = tailback_dam_queue:count(Queue, redelivered, Again - length(Poisoned)),
+    ok = tailback_dam_queue:put_figure(Queue, in_flight, tailback_dam_flight:pending(Next)),
+    ok = tell(Poisoned, {error, poisoned}),
+    Now = erlang:monotonic_time(millisecond),
+    pump(connect(State#state{link = down, flight = Next, down_since = Now, unchecked = 0})).
+
+%% Whoever ended the server from outside does not make the message that it had at the time guilty.
+blame(Reason) when
+    Reason =:= normal;
+    Reason =:= shutdown;
+    Reason =:= killed;
+    Reason =:= kill;
+    Reason =:= noproc;
+    Reason =:= noconnection
+->
+    ended;
+blame({shutdown, _}) ->
+    ended;
+blame(_) ->
+    crashed.
+
+check_gone(#state{link = down, options = #{gone_after := After}, queue = Queue} = State) ->
+    case erlang:monotonic_time(millisecond) - State#state.down_since of
+        %% A number is below every atom: with `infinity' this is never true.
+        Ms when Ms >= After ->
+            ok = tailback_dam_queue:set_state(Queue, gone),
+            Rejected = tailback_dam_queue:reject(Queue, {error, server_gone}),
+            ok = tailback_dam_queue:count(Queue, rejected, Rejected),
+            State;
+        _ ->
+            State
+    end;
+check_gone(State) ->
+    State.
+
+%% ---- handing over
+
+pump(#state{link = down} = State) ->
+    release_many(State);
+pump(#state{unchecked = holding} = State) ->
+    release_many(State);
+pump(#state{options = #{batch := Batch, batches := Batches}, flight = Flight} = State) ->
+    case tailback_dam_flight:next(Flight) of
+        {Row, Rest} ->
+            release_many(send([Row], State#state{flight = Rest}));
+        wait ->
+            release_many(State);
+        none ->
+            case tailback_dam_flight:batches(Flight) < Batches of
+                true -> pump_batch(Batch, State);
+                false -> release_many(State)
+            end
+    end.
+
+pump_batch(Batch, #state{queue = Queue} = State) ->
+    case tailback_dam_queue:take(Queue, Batch) of
+        [] -> doze(State);
+        Rows -> pump(send(Rows, taken(Rows, State)))
+    end.
+
+%% Asleep first, then one more look: a row that came in between has not rung.
+doze(#state{queue = Queue} = State) ->
+    ok = tailback_dam_queue:sleep(Queue),
+    case tailback_dam_queue:size(Queue) of
+        0 ->
+            release(State);
+        _ ->
+            ok = tailback_dam_queue:awake(Queue),
+            pump(State)
+    end.
+
+taken(Rows, #state{queue = Queue, held = Held, held_count = Count} = State) ->
+    ok = tailback_dam_queue:count(Queue, taken, messages(Rows)),
+    More = [Ref || {_, {accept, Ref}, _} <- Rows],
+    State#state{held = More ++ Held, held_count = length(More) + Count}.
+
+send(Rows, #state{link = {Pid, _}, options = #{as := As}, next_batch = Batch} = State) ->
+    #state{queue = Queue, flight = Flight} = State,
+    Alias = urgent_alias(Pid, State),
+    lists:foreach(fun(Row) -> send_row(Pid, Alias, As, Row) end, Rows),
+    Pid ! {system, {self(), {tailback_confirm, Batch}}, {debug, {statistics, get}}},
+    Next = tailback_dam_flight:sent(Batch, Rows, Flight),
+    Unconfirmed = tailback_dam_flight:rows(Next) + tailback_dam_flight:pending(Next),
+    ok = tailback_dam_queue:put_figure(Queue, in_flight, Unconfirmed),
+    State#state{flight = Next, next_batch = Batch + 1}.
+
+urgent_alias(Pid, #state{urgent = {Pid, Alias}}) -> Alias;
+urgent_alias(_, _) -> none.
+
+send_row(_, _, _, {_, _, flush}) ->
+    ok;
+send_row(Pid, Alias, As, {Key, _, {message, Message}}) ->
+    Term =
+        case As of
+            cast -> {'$gen_cast', Message};
+            info -> Message
+        end,
+    case tailback_dam_queue:lane(Key) of
+        urgent ->
+            tailback_dam_urgent:send(Pid, Alias, Term);
+        normal ->
+            Pid ! Term,
+            ok
+    end.
+
+messages(Rows) -> length([message || {_, _, {message, _}} <- Rows]).
+
+%% ---- confirming
+
+confirm(Batch, #state{queue = Queue, flight = Flight, unchecked = Unchecked} = State) ->
+    {Rows, Next} = tailback_dam_flight:confirmed(Batch, Flight),
+    ok = tailback_dam_queue:count(Queue, delivered, messages(Rows)),
+    Unconfirmed = tailback_dam_flight:rows(Next) + tailback_dam_flight:pending(Next),
+    ok = tailback_dam_queue:put_figure(Queue, in_flight, Unconfirmed),
+    ok = tell(Rows, ok),
+    case Unchecked of
+        holding -> State#state{flight = Next};
+        N -> State#state{flight = Next, unchecked = N + length(Rows)}
+    end.
+
+tell(Rows, Answer) ->
+    lists:foreach(
+        fun
+            ({_, {confirm, Ref}, _}) -> Ref ! {Ref, Answer};
+            (_) -> ok
+        end,
+        Rows
+    ).
+
+%% Once in a window: is the server's mailbox as short as what was confirmed makes one think? If not,
+%% it is suspended, or others flood it: handing over more would only make it longer.
+look(#state{link = {Pid, _}, options = #{window := Window}, unchecked = Unchecked} = State) when
+    Unchecked >= Window, node(Pid) =:= node()
+->
+    Server = mailbox(Pid),
+    Own = mailbox(self()),
+    Queue = State#state.queue,
+    ok = tailback_dam_queue:raise(Queue, dam_mailbox_high, Own),
+    ok = tailback_dam_queue:raise(Queue, server_mailbox_high, Server),
+    ok = tailback_dam_queue:raise(Queue, mailboxes_high, Own + Server),
+    case Server > Window + ?OTHERS of
+        true ->
+            _ = erlang:send_after(?HOLD_MS, self(), hold),
+            ok = tailback_dam_queue:count(Queue, holds, length([first || is_integer(Unchecked)])),
+            State#state{unchecked = holding};
+        false ->
+            State#state{unchecked = 0}
+    end;
+look(State) ->
+    State.
+
+mailbox(Pid) ->
+    case process_info(Pid, message_queue_len) of
+        {message_queue_len, N} -> N;
+        undefined -> 0
+    end.
+
+%% ---- telling senders that there is room again
+
+%% Many at once, and not each as its message is taken: a sender that is woken to find the table still
+%% full can give one message and is held up again.
+release_many(#state{held_count = Count} = State) when Count >= ?WAKE ->
+    release(State);
+release_many(#state{held_count = 0} = State) ->
+    State;
+release_many(#state{queue = Queue} = State) ->
+    case 2 * tailback_dam_queue:size(Queue) =< tailback_dam_queue:capacity(Queue) of
+        true -> release(State);
+        false -> State
+    end.
+
+release(#state{held = Held} = State) ->
+    lists:foreach(fun(Ref) -> Ref ! {Ref, ok} end, lists:reverse(Held)),
+    State#state{held = [], held_count = 0}.

@@ -1,0 +1,138 @@
+%% @doc One request of a load: a round trip through a port, a file, a socket, or a timer.
+-module(tailback_request).
+
+-export([kinds/0, open/2, make/1, close/1]).
+-export_type([kind/0, request/0]).
+
+-type kind() :: port | file | tcp | timer.
+-opaque request() ::
+    {port, port()} | {file, file:fd()} | {tcp, gen_tcp:socket(), pid()} | timer.
+
+-define(BYTES, 256).
+%% A request that takes longer has failed.
+-define(LIMIT_MS, 30000).
+
+%% @doc The kinds of request that there are.
+-spec kinds() -> [kind(), ...].
+kinds() -> [port, file, tcp, timer].
+
+%% @doc Gets ready to make requests from the calling process.
+-spec open(kind(), Dir :: file:name_all()) -> {ok, request()} | {error, binary()}.
+open(port, _) ->
+    case os:find_executable("cat") of
+        false ->
+            {error, <<"port: no cat on the PATH; install coreutils">>};
+        Cat ->
+            {ok, {port, open_port({spawn_executable, Cat}, [binary, {packet, 2}, exit_status])}}
+    end;
+open(file, Dir) ->
+    open_file(Dir);
+open(tcp, _) ->
+    open_tcp();
+open(timer, _) ->
+    {ok, timer}.
+
+-spec open_file(file:name_all()) -> {ok, request()} | {error, binary()}.
+open_file(Dir) ->
+    Name = io_lib:format("tailback-~s-~b", [os:getpid(), erlang:unique_integer([positive])]),
+    Path = filename:join(Dir, lists:flatten(Name)),
+    case file:open(Path, [read, write, raw, binary, exclusive]) of
+        {ok, File} ->
+            %% Open and without a name, it is gone with the process however that ends.
+            ok = file:delete(Path),
+            {ok, {file, File}};
+        {error, Reason} ->
+            {error, wait_text:line("~ts: ~ts; name a folder that can be written", [
+                Path, file:format_error(Reason)
+            ])}
+    end.
+
+-spec open_tcp() -> {ok, request()} | {error, binary()}.
+open_tcp() ->
+    Options = [binary, {active, false}, {packet, 2}, {nodelay, true}, {ip, {127, 0, 0, 1}}],
+    case gen_tcp:listen(0, Options) of
+        {ok, Listener} ->
+            {ok, Port} = inet:port(Listener),
+            Echo = spawn_link(fun() -> await_listener() end),
+            ok = gen_tcp:controlling_process(Listener, Echo),
+            Echo ! {listener, Listener},
+            connect(Port, Options -- [{ip, {127, 0, 0, 1}}], Echo);
+        {error, Reason} ->
+            {error, wait_text:line("tcp: ~0tp", [Reason])}
+    end.
+
+-spec connect(inet:port_number(), [term()], pid()) -> {ok, request()} | {error, binary()}.
+connect(Port, Options, Echo) ->
+    case gen_tcp:connect({127, 0, 0, 1}, Port, Options, ?LIMIT_MS) of
+        {ok, Socket} -> {ok, {tcp, Socket, Echo}};
+        {error, Reason} -> {error, wait_text:line("tcp: ~0tp", [Reason])}
+    end.
+
+-spec await_listener() -> ok.
+await_listener() ->
+    receive
+        {listener, Listener} ->
+            case gen_tcp:accept(Listener, ?LIMIT_MS) of
+                {ok, Socket} ->
+                    ok = gen_tcp:close(Listener),
+                    echo(Socket);
+                {error, _} ->
+                    ok
+            end
+    end.
+
+-spec echo(gen_tcp:socket()) -> ok.
+echo(Socket) ->
+    case gen_tcp:recv(Socket, 0) of
+        {ok, Data} ->
+            _ = gen_tcp:send(Socket, Data),
+            echo(Socket);
+        {error, _} ->
+            gen_tcp:close(Socket)
+    end.
+
+%% @doc Makes one request and waits for its answer.
+-spec make(request()) -> ok | error.
+make({port, Port}) ->
+    true = port_command(Port, payload()),
+    receive
+        {Port, {data, _}} -> ok;
+        {Port, {exit_status, _}} -> error
+    after ?LIMIT_MS -> error
+    end;
+make({file, File}) ->
+    Wrote = file:pwrite(File, 0, payload()),
+    case {Wrote, file:pread(File, 0, ?BYTES)} of
+        {ok, {ok, _}} -> ok;
+        _ -> error
+    end;
+make({tcp, Socket, _}) ->
+    case gen_tcp:send(Socket, payload()) of
+        ok -> received(gen_tcp:recv(Socket, 0, ?LIMIT_MS));
+        {error, _} -> error
+    end;
+make(timer) ->
+    receive
+    after 1 -> ok
+    end.
+
+-spec received({ok, term()} | {error, term()}) -> ok | error.
+received({ok, _}) -> ok;
+received({error, _}) -> error.
+
+%% @doc Gives back what {@link open/2} took.
+-spec close(request()) -> ok.
+close({port, Port}) ->
+    true = port_close(Port),
+    ok;
+close({file, File}) ->
+    _ = file:close(File),
+    ok;
+close({tcp, Socket, _}) ->
+    gen_tcp:close(Socket);
+close(timer) ->
+    ok.
+
+-spec payload() -> binary().
+payload() ->
+    <<0:(?BYTES * 8)>>.

@@ -1,0 +1,46 @@
+%% @doc Writes to a file, with every combination of options that the original tried, or to /dev/null.
+%%
+%% The original's collapse came from `raw': until OTP 20 a raw file was a port, and the answer was
+%% received by a selective receive that went through the whole mailbox. Since OTP 21 it is a NIF, and
+%% no option shows the collapse any more.
+-module(tailback_sink_file).
+
+-behaviour(tailback_sink).
+
+-export([open/1, write/2, close/1]).
+
+-record(file, {path :: file:name_all(), io :: file:io_device()}).
+
+%% @private
+-spec open(tailback_sink:spec()) -> {ok, #file{}} | {error, tailback_sink:fault()}.
+open(null) ->
+    open({file, "/dev/null", [append, raw, delayed_write]});
+open({file, Path, Options}) ->
+    %% Without append the file would be emptied, and with it what somebody may still need.
+    Modes = lists:usort([append, binary | Options]),
+    case file:open(Path, Modes) of
+        {ok, Io} -> {ok, #file{path = Path, io = Io}};
+        {error, Why} -> {error, fault("open", Path, Why)}
+    end.
+
+%% @private
+-spec write(#file{}, iodata()) ->
+    {ok, #file{}} | {error, tailback_sink:fault(), #file{}} | {closed, tailback_sink:fault()}.
+write(#file{io = Io, path = Path} = File, Data) ->
+    case file:write(Io, Data) of
+        ok -> {ok, File};
+        {error, Why} when Why =:= terminated; Why =:= einval -> {closed, fault("write", Path, Why)};
+        {error, Why} -> {error, fault("write", Path, Why), File}
+    end.
+
+%% @private
+-spec close(#file{}) -> ok | {error, tailback_sink:fault()}.
+close(#file{io = Io, path = Path}) ->
+    case file:close(Io) of
+        ok -> ok;
+        {error, Why} -> {error, fault("close", Path, Why)}
+    end.
+
+-spec fault(string(), file:name_all(), atom()) -> tailback_sink:fault().
+fault(What, Path, Why) ->
+    {Why, tailback_sink:error_line(["file ", What], Path, file:format_error(Why))}.

@@ -1,0 +1,123 @@
+%% @doc The other end of the sinks that need one, each a process linked to the sink's owner.
+-module(tailback_sink_peer).
+
+-behaviour(gen_server).
+
+-export([tcp/1, udp/0, server/0, tag/0, stop/1]).
+-export([init/1, handle_call/3, handle_cast/2]).
+
+%% @doc A listener on the loopback address that reads and forgets what its one client sends.
+-spec tcp(inet | socket) -> {ok, pid(), inet:port_number()} | {error, term()}.
+tcp(Backend) ->
+    start(fun() ->
+        Options = [{inet_backend, Backend}, binary, {active, false}, {ip, {127, 0, 0, 1}}],
+        case gen_tcp:listen(0, Options) of
+            {ok, Listener} -> ready(inet:port(Listener), fun() -> accept(Listener) end);
+            {error, Why} -> {error, Why}
+        end
+    end).
+
+%% @doc A socket on the loopback address that reads and forgets what it gets.
+-spec udp() -> {ok, pid(), inet:port_number()} | {error, term()}.
+udp() ->
+    start(fun() ->
+        case gen_udp:open(0, [binary, {active, 100}, {ip, {127, 0, 0, 1}}]) of
+            {ok, Socket} -> ready(inet:port(Socket), fun() -> drain_udp(Socket) end);
+            {error, Why} -> {error, Why}
+        end
+    end).
+
+%% @doc A gen_server that answers each call with ok.
+-spec server() -> {ok, pid()} | {error, term()}.
+server() ->
+    case gen_server:start_link(?MODULE, none, []) of
+        {ok, Pid} -> {ok, Pid};
+        {error, Why} -> {error, Why};
+        ignore -> {error, ignore}
+    end.
+
+%% @doc A process that answers `{write, From, Data}' with `{written, ok}': a tag, and no reference.
+-spec tag() -> pid().
+tag() -> spawn_link(fun answer_by_tag/0).
+
+%% @doc Ends a peer without harm to its owner.
+-spec stop(pid()) -> ok.
+stop(Pid) ->
+    true = unlink(Pid),
+    true = exit(Pid, kill),
+    ok.
+
+%% @private
+-spec init(none) -> {ok, none}.
+init(none) -> {ok, none}.
+
+%% @private
+-spec handle_call(term(), gen_server:from(), none) -> {reply, ok, none}.
+handle_call({write, _}, _, none) -> {reply, ok, none}.
+
+%% @private
+-spec handle_cast(term(), none) -> {noreply, none}.
+handle_cast(_, none) -> {noreply, none}.
+
+-spec answer_by_tag() -> no_return().
+answer_by_tag() ->
+    receive
+        {write, From, _} -> From ! {written, ok}
+    end,
+    answer_by_tag().
+
+-spec ready({ok, inet:port_number()} | {error, term()}, fun(() -> ok)) ->
+    {ok, inet:port_number(), fun(() -> ok)} | {error, term()}.
+ready({ok, Port}, Then) -> {ok, Port, Then};
+ready({error, Why}, _) -> {error, Why}.
+
+%% Opens in the new process, since what is opened belongs to whoever opens it.
+-spec start(fun()) -> {ok, pid(), inet:port_number()} | {error, term()}.
+start(Open) ->
+    Owner = self(),
+    Ref = make_ref(),
+    Pid = spawn_link(fun() ->
+        case Open() of
+            {ok, Port, Then} ->
+                Owner ! {Ref, {ok, self(), Port}},
+                Then();
+            {error, Why} ->
+                Owner ! {Ref, {error, Why}},
+                ok
+        end
+    end),
+    receive
+        {Ref, Answer} -> Answer
+    after tailback_sink:limit() ->
+        ok = stop(Pid),
+        {error, timeout}
+    end.
+
+-spec accept(gen_tcp:socket()) -> ok.
+accept(Listener) ->
+    case gen_tcp:accept(Listener, tailback_sink:limit()) of
+        {ok, Socket} ->
+            ok = gen_tcp:close(Listener),
+            drain_tcp(Socket);
+        {error, _} ->
+            gen_tcp:close(Listener)
+    end.
+
+-spec drain_tcp(gen_tcp:socket()) -> ok.
+drain_tcp(Socket) ->
+    case gen_tcp:recv(Socket, 0) of
+        {ok, _} -> drain_tcp(Socket);
+        {error, _} -> gen_tcp:close(Socket)
+    end.
+
+-spec drain_udp(gen_udp:socket()) -> ok.
+drain_udp(Socket) ->
+    receive
+        {udp, Socket, _, _, _} ->
+            drain_udp(Socket);
+        {udp_passive, Socket} ->
+            _ = inet:setopts(Socket, [{active, 100}]),
+            drain_udp(Socket);
+        {udp_closed, Socket} ->
+            ok
+    end.

@@ -1,0 +1,134 @@
+%% @doc Shows what work that blocks does to the schedulers of the Erlang VM.
+%%
+%% A run spawns `N' processes from one process, so that all start in its run queue. Each makes `R'
+%% calls of `W' (bytes or microseconds, as the mode has it), then counts down from `BW' in Erlang, and
+%% ends. Meanwhile the run queues are looked at. Usable alone: `erl -pa ebin', then
+%%
+%% ```
+%% wait:run(4*100, 1024*1024, 1100, 5).
+%% wait:run(nif_sleep, 20, 30000, 2, 0).
+%% wait:collapse().
+%% '''
+%%
+%% Modes:
+%% <ul>
+%% <li>`md5': MD5 of `W' bytes; `md5_yield': the same in parts of 64 KiB, yielding before each.</li>
+%% <li>`nif_busy', `nif_sleep': a NIF that burns `W' microseconds of CPU time, or sleeps so long, and
+%%     keeps its scheduler; `nif_busy_dirty', `nif_dirty': the same on dirty CPU schedulers;
+%%     `nif_busy_yield', `nif_yield': the same in slices of at most a millisecond.</li>
+%% <li>`bignum': one squaring of about `W' microseconds that cannot be interrupted; the operand is
+%%     sized for this machine before the go; `bignum_yield': the same work in squarings of at most
+%%     about 500 microseconds, yielding after each. These need no compiler.</li>
+%% </ul>
+-module(wait).
+
+-export([run/1, run/4, run/5, measure/1, collapse/0, collapse/1]).
+-export_type([run_result/0]).
+
+-type run_result() :: {
+    RunTimes :: [Seconds :: float()],
+    SchedulerUse :: [{SchedulerId :: pos_integer(), Percent :: float()}]
+}.
+
+%% As the original has it: time for all to get ready, and between two looks at the queues.
+-define(SETTLE_MS, 1000).
+-define(SAMPLE_MS, 500).
+
+%% @doc Runs with arguments as `erl -run wait run 400 1048576 20 5' passes them: `N', `W', `R', `BW',
+%% optionally after a mode.
+-spec run([string() | atom() | binary() | integer()]) -> run_result() | wait_options:refusal().
+run(Arguments) ->
+    case wait_options:from_strings(Arguments) of
+        {ok, Options} -> print_run(Options);
+        {error, Refusal} -> refuse(Refusal)
+    end.
+
+%% @doc Runs in mode `md5'.
+-spec run(
+    N :: pos_integer(), W :: non_neg_integer(), R :: non_neg_integer(), BW :: non_neg_integer()
+) -> run_result() | wait_options:refusal().
+run(N, W, R, BW) ->
+    run(md5, N, W, R, BW).
+
+%% @doc Runs, printing what happens, and answers run times and scheduler use.
+%%
+%% A run time is the wall-clock time in seconds from the moment at which a worker takes up its go to
+%% the moment at which it has finished; the list is in the order in which they were spawned. The use
+%% is that of all normal schedulers, offline ones too, over the whole run. A line on the run queues
+%% of the online schedulers is printed when their class or ratio is not what it was 500 ms earlier;
+%% see {@link wait_balance}. Where the run is refused the reason is printed in one line.
+-spec run(
+    wait_modes:mode(),
+    N :: pos_integer(),
+    W :: non_neg_integer(),
+    R :: non_neg_integer(),
+    BW :: non_neg_integer()
+) -> run_result() | wait_options:refusal().
+run(Mode, N, W, R, BW) ->
+    print_run(#{mode => Mode, processes => N, work => W, calls => R, iterations => BW}).
+
+%% @doc Measures a run and prints nothing; see {@link wait_options:options()} and {@link
+%% wait_trial:result()}.
+%%
+%% The ideal is what the run would take if every scheduler that can run the mode's calls (no more
+%% than there are CPUs, where a call needs one) worked all the time: the number of workers over that
+%% of schedulers, rounded up, times what one worker costs. It is a figure to hold the wall-clock
+%% time against, not a bound: the cost of MD5, squarings and busy wait was measured once.
+%%
+%% The option `tell' hears `{phase, ready | go | finished}'. The process that samples has priority
+%% `max' but stalls with its scheduler all the same: then samples are missing.
+-spec measure(wait_options:options()) ->
+    {ok, wait_trial:result()} | {error, {atom(), binary()}}.
+measure(Options) ->
+    case wait_options:check(Options) of
+        {ok, #{tell := none} = Plan} -> wait_trial:play(Plan, fun(_) -> ok end);
+        {ok, #{tell := Tell} = Plan} -> wait_trial:play(Plan, fun(News) -> tell(Tell, News) end);
+        Refusal -> Refusal
+    end.
+
+%% @doc As {@link collapse/1} with its defaults.
+-spec collapse() -> wait_collapse:answer().
+collapse() ->
+    collapse(#{}).
+
+%% @doc Tries to make schedulers fall asleep while work is queued, and says whether they did.
+-spec collapse(wait_collapse:options()) -> wait_collapse:answer().
+collapse(Options) ->
+    case wait_collapse:play(Options) of
+        {error, Refusal} -> refuse(Refusal);
+        Answer -> Answer
+    end.
+
+-spec tell(tailback_tell:tell(), wait_trial:news()) -> ok.
+tell(Tell, News) when News =:= ready; News =:= go; News =:= finished ->
+    tailback_tell:tell(Tell, {phase, News});
+tell(_, _) ->
+    ok.
+
+-spec print_run(map()) -> run_result() | wait_options:refusal().
+print_run(Options) ->
+    case wait_options:check(Options#{settle_ms => ?SETTLE_MS, sample_ms => ?SAMPLE_MS}) of
+        {ok, #{mode := Mode} = Plan} ->
+            Kind = wait_modes:kind(Mode),
+            print_result(wait_trial:play(Plan, fun(News) -> wait_lines:hear(News, Kind) end));
+        {error, Refusal} ->
+            refuse(Refusal)
+    end.
+
+-spec print_result({ok, wait_trial:result()} | wait_options:refusal()) ->
+    run_result() | wait_options:refusal().
+print_result({ok, #{run_times_us := RunTimes, scheduler_use := Use, lane_kind := Kind}}) ->
+    Normal = percents(Use, normal),
+    ok = wait_lines:use(Normal, [Percent || Kind =:= dirty_cpu, Percent <- percents(Use, dirty_cpu)]),
+    {[Us / 1000000 || Us <- RunTimes], Normal};
+print_result({error, Refusal}) ->
+    refuse(Refusal).
+
+-spec percents([wait_schedulers:use()], wait_schedulers:kind()) -> [{pos_integer(), float()}].
+percents(Use, Kind) ->
+    [{Id, wait_schedulers:percent(One)} || #{id := Id, kind := K} = One <- Use, K =:= Kind].
+
+-spec refuse({atom(), binary()}) -> wait_options:refusal().
+refuse(Refusal) ->
+    ok = wait_lines:refusal(Refusal),
+    {error, Refusal}.

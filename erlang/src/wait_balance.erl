@@ -1,0 +1,42 @@
+%% @doc How evenly work is spread over run queues. Pure.
+%%
+%% With `Z' queues of length zero out of `N':
+%%
+%% <ul>
+%% <li>`even': `Z' is 0;</li>
+%% <li>`minority_zero': `Z' is at most `N / 2';</li>
+%% <li>`unbalanced': otherwise.</li>
+%% </ul>
+%%
+%% The ratio is that of the longest queue to the median one, cut off after two decimals. The median
+%% is the lower of the two middle lengths where `N' is even and just below the middle where it is
+%% odd, counted as 1 where it is 0; a single queue is its own median.
+%%
+%% A queue of length zero does not mean an idle scheduler: what it runs stands in no queue.
+-module(wait_balance).
+
+-export([balance/1]).
+-export_type([class/0, balance/0, queues/0]).
+
+-type class() :: even | minority_zero | unbalanced.
+-type balance() :: {class(), Ratio :: float()}.
+-type queues() :: [non_neg_integer(), ...].
+
+%% @doc Class and ratio of the queues of the online schedulers.
+-spec balance(queues()) -> balance().
+balance([_ | _] = Queues) ->
+    {class(Queues), ratio(Queues)}.
+
+-spec class(queues()) -> class().
+class(Queues) ->
+    case length([zero || 0 <- Queues]) of
+        0 -> even;
+        Zeros when 2 * Zeros =< length(Queues) -> minority_zero;
+        _ -> unbalanced
+    end.
+
+-spec ratio(queues()) -> float().
+ratio(Queues) ->
+    Middle = max(1, length(Queues) div 2),
+    Median = max(1, lists:nth(Middle, lists:sort(Queues))),
+    trunc(100 * lists:max(Queues) / Median) / 100.

@@ -1,0 +1,135 @@
+%% @doc Looks at the run queues at regular intervals, at priority `max'.
+%%
+%% It is a process, and so stalls with the scheduler that it is on: where that scheduler is blocked
+%% samples are missing, and a gap in their times says that nothing could be seen. It keeps at most
+%% 10,000 samples; beyond that every other one goes, as often as needed. The classes of all samples
+%% are counted.
+-module(wait_sampler).
+
+-export([start/1, go/2, stop/1]).
+-export_type([sample/0, seen/0]).
+
+%% Time since the first go, in microseconds, and the queues.
+-type sample() :: {
+    AtUs :: non_neg_integer(),
+    Normal :: [non_neg_integer(), ...],
+    DirtyCpu :: non_neg_integer(),
+    DirtyIo :: non_neg_integer()
+}.
+-type seen() :: #{
+    samples := [sample()],
+    class_counts := #{wait_balance:class() => non_neg_integer()}
+}.
+
+-record(sampler, {
+    owner :: pid(),
+    every :: pos_integer(),
+    start = 0 :: integer(),
+    last = none :: none | wait_balance:balance(),
+    taken = 0 :: non_neg_integer(),
+    stride = 1 :: pos_integer(),
+    samples = [] :: [sample()],
+    kept = 0 :: non_neg_integer(),
+    counts = #{even => 0, minority_zero => 0, unbalanced => 0} ::
+        #{wait_balance:class() => non_neg_integer()}
+}).
+
+-define(MAX_SAMPLES, 10000).
+
+%% @doc Starts a sampler, linked to the caller, that waits for {@link go/2}.
+%%
+%% The caller gets `{changed, Time, Balance, RunQueues}' whenever class or ratio are not what they
+%% were, with the time of day.
+-spec start(EveryMs :: pos_integer()) -> pid().
+start(EveryMs) ->
+    Sampler = #sampler{owner = self(), every = EveryMs},
+    spawn_opt(fun() -> await_go(Sampler) end, [link, {priority, max}]).
+
+%% @doc Starts sampling; times count from `Start', in native units.
+-spec go(pid(), Start :: integer()) -> ok.
+go(Pid, Start) ->
+    Pid ! {go, Start},
+    ok.
+
+%% @doc Ends the sampler and takes what it saw.
+-spec stop(pid()) -> seen().
+stop(Pid) ->
+    Monitor = erlang:monitor(process, Pid),
+    true = erlang:unlink(Pid),
+    Pid ! {stop, self(), Monitor},
+    receive
+        {Monitor, Seen} ->
+            true = erlang:demonitor(Monitor, [flush]),
+            Seen;
+        {'DOWN', Monitor, process, Pid, Reason} ->
+            exit(Reason)
+    end.
+
+-spec await_go(#sampler{}) -> ok.
+await_go(Sampler) ->
+    receive
+        {go, Start} -> sample(Sampler#sampler{start = Start});
+        {stop, From, Tag} -> answer(From, Tag, Sampler)
+    end.
+
+-spec sample(#sampler{}) -> ok.
+sample(Sampler) ->
+    Queues = wait_schedulers:run_queues(),
+    Balance = wait_balance:balance(element(1, Queues)),
+    ok = tell_change(Balance, Queues, Sampler),
+    Next = keep(Queues, Balance, Sampler),
+    receive
+        {stop, From, Tag} -> answer(From, Tag, Next)
+    after wait_ms(Next) -> sample(Next)
+    end.
+
+-spec tell_change(wait_balance:balance(), wait_schedulers:run_queues(), #sampler{}) -> ok.
+tell_change(Balance, _Queues, #sampler{last = Balance}) ->
+    ok;
+tell_change(Balance, Queues, #sampler{owner = Owner}) ->
+    Owner ! {changed, time(), Balance, Queues},
+    ok.
+
+-spec keep(wait_schedulers:run_queues(), wait_balance:balance(), #sampler{}) -> #sampler{}.
+keep({Normal, DirtyCpu, DirtyIo}, {Class, _} = Balance, Sampler) ->
+    #sampler{taken = Taken, stride = Stride, counts = Counts} = Sampler,
+    Counted = Sampler#sampler{
+        last = Balance,
+        taken = Taken + 1,
+        counts = maps:update_with(Class, fun(Count) -> Count + 1 end, Counts)
+    },
+    case Taken rem Stride of
+        0 -> thin(add({elapsed_us(Sampler), Normal, DirtyCpu, DirtyIo}, Counted));
+        _ -> Counted
+    end.
+
+-spec add(sample(), #sampler{}) -> #sampler{}.
+add(Sample, #sampler{samples = Samples, kept = Kept} = Sampler) ->
+    Sampler#sampler{samples = [Sample | Samples], kept = Kept + 1}.
+
+%% The newest goes first: with an even number the oldest stays, and the next to come fits in.
+-spec thin(#sampler{}) -> #sampler{}.
+thin(#sampler{kept = ?MAX_SAMPLES, samples = Samples, stride = Stride} = Sampler) ->
+    Sampler#sampler{
+        samples = every_other(Samples), kept = ?MAX_SAMPLES div 2, stride = 2 * Stride
+    };
+thin(Sampler) ->
+    Sampler.
+
+-spec every_other([sample()]) -> [sample()].
+every_other([_, Sample | Rest]) -> [Sample | every_other(Rest)];
+every_other([]) -> [].
+
+-spec answer(pid(), reference(), #sampler{}) -> ok.
+answer(From, Tag, #sampler{samples = Samples, counts = Counts}) ->
+    From ! {Tag, #{samples => lists:reverse(Samples), class_counts => Counts}},
+    ok.
+
+%% Sampling times are multiples of the interval from the start: lateness does not add up.
+-spec wait_ms(#sampler{}) -> non_neg_integer().
+wait_ms(#sampler{every = Every} = Sampler) ->
+    Every - elapsed_us(Sampler) div 1000 rem Every.
+
+-spec elapsed_us(#sampler{}) -> non_neg_integer().
+elapsed_us(#sampler{start = Start}) ->
+    max(0, erlang:convert_time_unit(erlang:monotonic_time() - Start, native, microsecond)).

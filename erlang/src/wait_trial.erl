@@ -1,0 +1,224 @@
+%% @doc Plays one run: workers from one spawner, a go for each, samples, and the times of all.
+%%
+%% A run has a process of its own, the conductor. It spawns the workers and is linked to them, asks
+%% for scheduler wall time, and raises its own priority for a while; so when it ends, however it ends,
+%% all of that is gone, and the caller's flags, priority and mailbox were never touched. It ends when
+%% its caller does.
+-module(wait_trial).
+
+-export([play/2]).
+-export_type([news/0, result/0]).
+
+%% What happens, in this order; `changed' any number of times.
+-type news() ::
+    ready
+    | go
+    | sent
+    | {status_loop, Seconds :: float()}
+    | {monitor_loop, Seconds :: float()}
+    | {changed, calendar:time(), wait_balance:balance(), wait_schedulers:run_queues()}
+    | finished.
+
+%% Times in microseconds. `run_times_us', from a worker's start to its finish, and `finish_us', from
+%% the first go to its finish, are in the order in which the workers were spawned; `first_go_us' is
+%% on the system's clock, since 1970; `sent_us', when all goes were sent, is since the first.
+-type result() :: #{
+    mode := wait_modes:mode(),
+    processes := pos_integer(),
+    work := non_neg_integer(),
+    calls := non_neg_integer(),
+    iterations := non_neg_integer(),
+    call_us := float(),
+    iterations_us := float(),
+    ideal_us := float(),
+    lanes := pos_integer(),
+    lane_kind := normal | dirty_cpu,
+    schedulers_online := pos_integer(),
+    dirty_cpu_online := pos_integer(),
+    first_go_us := integer(),
+    sent_us := non_neg_integer(),
+    wall_us := non_neg_integer(),
+    run_times_us := [non_neg_integer(), ...],
+    finish_us := [non_neg_integer(), ...],
+    scheduler_use := [wait_schedulers:use()],
+    run_queues := [wait_sampler:sample()],
+    class_counts := #{wait_balance:class() => non_neg_integer()}
+}.
+
+-type prepared() :: #{
+    job := wait_modes:job(), call_us := float(), iterations_us := float()
+}.
+
+%% Operands of all workers together; more could make the machine swap.
+-define(MAX_OPERANDS, 2147483648).
+
+%% The conductor answers by ending.
+-dialyzer({no_return, play/2}).
+
+%% @doc Plays a checked plan and answers what was measured. `Hear' is called with the news, by the
+%% conductor, never while it holds up a worker that was told to go.
+-spec play(wait_options:plan(), fun((news()) -> any())) ->
+    {ok, result()} | {error, {atom(), binary()}}.
+play(Plan, Hear) ->
+    Caller = self(),
+    {Conductor, Monitor} = spawn_monitor(fun() -> conduct(Caller, Plan, Hear) end),
+    receive
+        {'DOWN', Monitor, process, Conductor, {played, Result}} -> Result;
+        {'DOWN', Monitor, process, Conductor, Reason} -> {error, broken_off(Reason)}
+    end.
+
+-spec broken_off(term()) -> {run_broken_off, binary()}.
+broken_off(Reason) ->
+    {run_broken_off, wait_text:line("the run was broken off: ~0tP; run it again", [Reason, 20])}.
+
+%% Failures leave as an exit, which nobody prints; an error would be logged by the VM.
+-spec conduct(pid(), wait_options:plan(), fun((news()) -> any())) -> no_return().
+conduct(Caller, Plan, Hear) ->
+    _ = erlang:monitor(process, Caller),
+    Result =
+        try
+            prepare_and_perform(Plan, Hear)
+        catch
+            error:Reason:Stack -> exit({Reason, hd(Stack ++ [none])})
+        end,
+    exit({played, Result}).
+
+-spec prepare_and_perform(wait_options:plan(), fun((news()) -> any())) ->
+    {ok, result()} | {error, {atom(), binary()}}.
+prepare_and_perform(#{mode := Mode, work := Work, iterations := Iterations} = Plan, Hear) ->
+    case wait_modes:prepare(Mode, Work) of
+        {ok, Job, CallUs} ->
+            Prepared = #{
+                job => Job,
+                call_us => CallUs,
+                iterations_us => wait_clock:busy_wait_us(Iterations)
+            },
+            case operands_fit(Plan, Job) of
+                ok -> {ok, perform(Plan, Prepared, Hear)};
+                Refusal -> Refusal
+            end;
+        Refusal ->
+            Refusal
+    end.
+
+-spec operands_fit(wait_options:plan(), wait_modes:job()) -> ok | {error, {atom(), binary()}}.
+operands_fit(#{processes := Count, work := Work}, Job) ->
+    case Count * wait_modes:operand_bytes(Job) of
+        Bytes when Bytes =< ?MAX_OPERANDS ->
+            ok;
+        Bytes ->
+            {error,
+                {too_much_memory,
+                    wait_text:line(
+                        "work: integers that take ~b us to square need up to ~b MiB in ~b processes;"
+                        " ask for less work or fewer processes",
+                        [Work, Bytes div 1048576, Count]
+                    )}}
+    end.
+
+-spec perform(wait_options:plan(), prepared(), fun((news()) -> any())) -> result().
+perform(#{processes := Count, sample_ms := SampleMs} = Plan, Prepared, Hear) ->
+    ok = wait_schedulers:watch_use(),
+    Board = wait_worker:new_board(Count),
+    Task = #{
+        job => maps:get(job, Prepared),
+        calls => maps:get(calls, Plan),
+        iterations => maps:get(iterations, Plan)
+    },
+    Workers = wait_worker:spawn_all(Count, Board, Task),
+    ok = await(ready, Hear),
+    _ = Hear(ready),
+    Sampler = wait_sampler:start(SampleMs),
+    %% Reading the schedulers' times wakes all of them, so it is done before they come to rest.
+    Before = wait_schedulers:use_now(),
+    ok = settle(maps:get(settle_ms, Plan)),
+    _ = Hear(go),
+    Clock = {os:system_time(microsecond), erlang:monotonic_time()},
+    Sent = send_go(Workers, Sampler, Clock, Hear),
+    ok = await(finished, Hear),
+    Use = wait_schedulers:use(Before, element(2, Clock), wait_schedulers:use_now()),
+    ok = wait_schedulers:unwatch_use(),
+    Seen = wait_sampler:stop(Sampler),
+    _ = Hear(finished),
+    Times = wait_worker:times(Count, Board),
+    maps:merge(about(Plan, Prepared), figures(Clock, Sent, Times, Use, Seen)).
+
+%% Answers when the last go was sent. The priority is high so that no worker runs on this scheduler
+%% before all have their go, and normal again afterwards: a process of high priority that wakes up in
+%% the course of the run brings sleeping schedulers back to work (measured: the run of the README
+%% then takes 1.03 s and not 1.21).
+-spec send_go([pid()], pid(), {integer(), integer()}, fun((news()) -> any())) -> integer().
+send_go(Workers, Sampler, {_, FirstGo}, Hear) ->
+    normal = process_flag(priority, high),
+    ok = lists:foreach(fun(Worker) -> Worker ! go end, Workers),
+    Sent = erlang:monotonic_time(),
+    ok = wait_sampler:go(Sampler, FirstGo),
+    _ = Hear(sent),
+    _ = Hear({status_loop, seconds_since(FirstGo)}),
+    _ = Hear({monitor_loop, seconds_since(FirstGo)}),
+    high = process_flag(priority, normal),
+    Sent.
+
+-spec await(ready | finished, fun((news()) -> any())) -> ok.
+await(News, Hear) ->
+    receive
+        News ->
+            ok;
+        {changed, _, _, _} = Changed ->
+            _ = Hear(Changed),
+            await(News, Hear);
+        {'DOWN', _, process, _, _} ->
+            exit(caller_gone)
+    end.
+
+%% Lets the schedulers come to rest, so that a run starts from a quiet node.
+-spec settle(non_neg_integer()) -> ok.
+settle(Ms) ->
+    receive
+        {'DOWN', _, process, _, _} -> exit(caller_gone)
+    after Ms -> ok
+    end.
+
+-spec about(wait_options:plan(), prepared()) -> map().
+about(Plan, #{call_us := CallUs, iterations_us := IterationsUs}) ->
+    #{mode := Mode, processes := Count, calls := Calls} = Plan,
+    Kind = wait_modes:kind(Mode),
+    Lanes = wait_schedulers:lanes(Kind, wait_modes:needs_cpu(Mode)),
+    Asked = maps:with([mode, processes, work, calls, iterations], Plan),
+    Asked#{
+        call_us => CallUs,
+        iterations_us => IterationsUs,
+        ideal_us => ceil(Count / Lanes) * (Calls * CallUs + IterationsUs),
+        lanes => Lanes,
+        lane_kind => Kind,
+        schedulers_online => wait_schedulers:count(normal),
+        dirty_cpu_online => wait_schedulers:count(dirty_cpu)
+    }.
+
+-spec figures(
+    {integer(), integer()},
+    integer(),
+    [{integer(), integer()}, ...],
+    [wait_schedulers:use()],
+    wait_sampler:seen()
+) -> map().
+figures({SystemUs, FirstGo}, Sent, Times, Use, #{samples := Samples, class_counts := Counts}) ->
+    Finishes = [micro(Finish - FirstGo) || {_, Finish} <- Times],
+    #{
+        first_go_us => SystemUs,
+        sent_us => micro(Sent - FirstGo),
+        wall_us => lists:max(Finishes),
+        run_times_us => [micro(Finish - Start) || {Start, Finish} <- Times],
+        finish_us => Finishes,
+        scheduler_use => Use,
+        run_queues => Samples,
+        class_counts => Counts
+    }.
+
+-spec micro(integer()) -> integer().
+micro(Native) ->
+    erlang:convert_time_unit(Native, native, microsecond).
+
+-spec seconds_since(integer()) -> float().
+seconds_since(Start) ->
+    micro(erlang:monotonic_time() - Start) / 1000000.

@@ -1,0 +1,222 @@
+-module(tailback_dam_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(tailback_dam_probe, [with/2, info/1, until/1, sender/1, answer/1, fill/0]).
+
+-define(DAM, dam_under_test).
+%% The smallest useful dam: 4 under way, a table of 8.
+-define(SMALL, #{window => 4, bound => 8 + 2 * 4 + 1 + 24}).
+-define(CAPACITY, 8).
+
+%% ---- the ordinary case
+
+all_arrive_in_order_test() ->
+    with(#{}, fun(Seen, _) ->
+        Numbers = lists:seq(1, 5000),
+        [ok = tailback_dam:cast(?DAM, N) || N <- Numbers],
+        ok = tailback_dam:flush(?DAM, 10000),
+        ?assertEqual(Numbers, tailback_dam_probe:seen(Seen)),
+        ?assertEqual(5000, info(delivered)),
+        ?assertEqual(0, info(in_flight)),
+        ?assertEqual(0, info(queued))
+    end).
+
+as_info_test() ->
+    with(#{as => info}, fun(Seen, _) ->
+        ok = tailback_dam:deliver(?DAM, hello, 5000),
+        ?assertEqual([{info, hello}], tailback_dam_probe:seen(Seen))
+    end).
+
+a_handle_serves_as_well_test() ->
+    with(#{}, fun(Seen, _) ->
+        {ok, Handle} = tailback_dam:handle(?DAM),
+        ok = tailback_dam:cast(Handle, one),
+        ok = tailback_dam:flush(Handle, 5000),
+        ?assertEqual([one], tailback_dam_probe:seen(Seen))
+    end).
+
+deliver_waits_for_the_server_test() ->
+    with(#{}, fun(Seen, Server) ->
+        ok = tailback_dam:cast(?DAM, gate),
+        ?assertEqual({error, timeout}, tailback_dam:deliver(?DAM, early, 100)),
+        Test = self(),
+        Pid = spawn(fun() -> Test ! {self(), tailback_dam:deliver(?DAM, late)} end),
+        tailback_dam_probe:open_gate(Server),
+        ?assertEqual(ok, answer(Pid)),
+        ?assert(lists:member(late, tailback_dam_probe:seen(Seen)))
+    end).
+
+%% ---- no room
+
+senders_are_held_up_and_no_more_than_the_bound_is_accepted_test() ->
+    with(?SMALL, fun(Seen, Server) ->
+        Accepted = fill(),
+        ?assertEqual({error, timeout}, tailback_dam:cast(?DAM, too_many, 20)),
+        Held = [sender({held, I}) || I <- lists:seq(1, 50)],
+        until(fun() -> info(waiting) =:= 50 end),
+        tailback_dam_probe:open_gate(Server),
+        [?assertEqual(ok, answer(Pid)) || Pid <- Held],
+        ok = tailback_dam:flush(?DAM, 5000),
+        ?assertEqual(1 + Accepted + 50, length(tailback_dam_probe:seen(Seen))),
+        ?assert(info(longest_wait_us) > 0)
+    end).
+
+a_message_that_timed_out_never_arrives_test() ->
+    with(?SMALL, fun(Seen, Server) ->
+        _ = fill(),
+        ?assertEqual({error, timeout}, tailback_dam:cast(?DAM, too_late, 20)),
+        tailback_dam_probe:open_gate(Server),
+        ok = tailback_dam:flush(?DAM, 5000),
+        ?assertNot(lists:member(too_late, tailback_dam_probe:seen(Seen)))
+    end).
+
+drop_new_counts_what_it_drops_test() ->
+    with(?SMALL#{policy => drop_new}, fun(Seen, Server) ->
+        ok = tailback_dam:cast(?DAM, gate),
+        until(fun() -> info(in_flight) > 0 end),
+        Answers = [tailback_dam:cast(?DAM, N) || N <- lists:seq(1, 100)],
+        Dropped = length([x || {error, dropped} <- Answers]),
+        ?assert(Dropped >= 100 - ?CAPACITY - 4),
+        ?assertEqual(Dropped, info(dropped_new)),
+        tailback_dam_probe:open_gate(Server),
+        ok = tailback_dam:flush(?DAM, 5000),
+        Taken = [N || {N, ok} <- lists:zip(lists:seq(1, 100), Answers)],
+        ?assertEqual([gate | Taken], tailback_dam_probe:seen(Seen))
+    end).
+
+drop_old_counts_what_it_drops_and_keeps_the_newest_test() ->
+    with(?SMALL#{policy => drop_old}, fun(Seen, Server) ->
+        ok = tailback_dam:cast(?DAM, gate),
+        until(fun() -> info(in_flight) > 0 end),
+        [ok = tailback_dam:cast(?DAM, N) || N <- lists:seq(1, 100)],
+        tailback_dam_probe:open_gate(Server),
+        ok = tailback_dam:flush(?DAM, 5000),
+        [gate | Kept] = tailback_dam_probe:seen(Seen),
+        ?assertEqual(100, length(Kept) + info(dropped_old)),
+        ?assert(info(dropped_old) >= 100 - ?CAPACITY - 4),
+        ?assertEqual(Kept, lists:usort(Kept)),
+        ?assertEqual(lists:seq(101 - ?CAPACITY, 100), lists:nthtail(length(Kept) - ?CAPACITY, Kept))
+    end).
+
+a_flush_is_not_dropped_test() ->
+    with((?SMALL)#{policy => drop_old}, fun(_, Server) ->
+        _ = fill(),
+        Test = self(),
+        Pid = spawn(fun() -> Test ! {self(), tailback_dam:flush(?DAM)} end),
+        {ok, Handle} = tailback_dam:handle(?DAM),
+        until(fun() -> tailback_dam_queue:size(Handle) > ?CAPACITY end),
+        [ok = tailback_dam:cast(?DAM, N) || N <- lists:seq(21, 100)],
+        tailback_dam_probe:open_gate(Server),
+        ?assertEqual(ok, answer(Pid)),
+        ?assert(info(dropped_old) > 0)
+    end).
+
+urgent_goes_ahead_test() ->
+    with(?SMALL, fun(Seen, Server) ->
+        Accepted = fill(),
+        Test = self(),
+        Pid = spawn(fun() -> Test ! {self(), tailback_dam:urgent(?DAM, fire)} end),
+        until(fun() -> info(waiting) =:= 1 end),
+        tailback_dam_probe:open_gate(Server),
+        ?assertEqual(ok, answer(Pid)),
+        ok = tailback_dam:flush(?DAM, 5000),
+        {Before, [fire | After]} = lists:splitwith(
+            fun(M) -> M =/= fire end, tailback_dam_probe:seen(Seen)
+        ),
+        %% Only what was under way already is ahead: the gate and three more.
+        ?assert(length(Before) =< 4),
+        ?assertEqual(Accepted + 1, length(Before) + length(After))
+    end).
+
+%% Where the VM has priority messages an urgent one overtakes what is in the server's mailbox too.
+urgent_overtakes_in_the_mailbox_where_it_can_test() ->
+    with(?SMALL, fun(Seen, Server) ->
+        Can = gen_server:call(Server, {accept_urgent, ?DAM}),
+        Supported = list_to_integer(erlang:system_info(otp_release)) >= 28,
+        ?assertEqual(Supported, Can =:= ok),
+        [ok = tailback_dam:cast(?DAM, M) || M <- [gate, {slow, 300}, {slow, 300}, {slow, 1}]],
+        until(fun() -> info(in_flight) =:= 4 end),
+        ok = tailback_dam:cast(?DAM, behind),
+        ok = tailback_dam:urgent(?DAM, fire),
+        tailback_dam_probe:open_gate(Server),
+        ok = tailback_dam:flush(?DAM, 5000),
+        All = tailback_dam_probe:seen(Seen),
+        Expected =
+            case Can of
+                ok -> [gate, {slow, 300}, fire, {slow, 300}, {slow, 1}, behind];
+                unsupported -> [gate, {slow, 300}, {slow, 300}, {slow, 1}, fire, behind]
+            end,
+        ?assertEqual(Expected, All)
+    end).
+
+%% ---- a server that does not take what it gets
+
+a_suspended_server_is_not_flooded_test() ->
+    with(#{}, fun(Seen, Server) ->
+        ok = sys:suspend(Server),
+        Held = [sender(I) || I <- lists:seq(1, 3000)],
+        until(fun() -> info(waiting) > 0 andalso info(holds) > 0 end),
+        timer:sleep(50),
+        {message_queue_len, Length} = process_info(Server, message_queue_len),
+        ?assert(Length + info(dam_mailbox) + info(queued) =< 1000),
+        ?assert(Length =< 3 * 32),
+        ok = sys:resume(Server),
+        [?assertEqual(ok, answer(Pid)) || Pid <- Held],
+        until(fun() -> length(tailback_dam_probe:seen(Seen)) =:= 3000 end)
+    end).
+
+%% ---- starting
+
+options_are_checked_test_() ->
+    [
+        {lists:flatten(io_lib:format("~0p", [Options])), fun() ->
+            {error, {bad_option, Line}} = tailback_dam:start_link(?DAM, probe, Options),
+            ?assertNotEqual(nomatch, binary:match(Line, atom_to_binary(hd(maps:keys(Options))))),
+            ?assertEqual(nomatch, binary:match(Line, <<"\n">>)),
+            ?assertEqual(undefined, whereis(?DAM))
+        end}
+     || Options <- [
+            #{bound => 0},
+            #{bound => 20},
+            #{bound => many},
+            #{window => 3},
+            #{policy => drop},
+            #{as => call},
+            #{gone_after => -1},
+            #{attempts => 0},
+            #{colour => red}
+        ]
+    ].
+
+a_taken_name_is_refused_test() ->
+    Table = ets:new(?DAM, [named_table]),
+    ?assertMatch({error, {name_taken, _}}, tailback_dam:start_link(?DAM, probe)),
+    ets:delete(Table),
+    with(#{}, fun(_, _) ->
+        ?assertEqual(
+            {error, {already_started, whereis(?DAM)}}, tailback_dam:start_link(?DAM, probe)
+        )
+    end).
+
+every_reason_has_its_line_test() ->
+    Reasons = [no_dam, dam_down, server_gone, closing, dropped, timeout, poisoned],
+    Lines = [tailback_dam:explain(Reason) || Reason <- Reasons],
+    ?assertEqual(length(Reasons), length(lists:usort(Lines))).
+
+%% Who waits longest is served first, whoever else comes.
+held_up_senders_are_served_in_the_order_of_their_coming_test() ->
+    with(?SMALL, fun(Seen, Server) ->
+        _ = fill(),
+        Held = [held_in_turn(I) || I <- lists:seq(1, 30)],
+        tailback_dam_probe:open_gate(Server),
+        [?assertEqual(ok, answer(Pid)) || Pid <- Held],
+        ok = tailback_dam:flush(?DAM, 5000),
+        Order = [I || {held, I} <- tailback_dam_probe:seen(Seen)],
+        ?assertEqual(lists:seq(1, 30), Order)
+    end).
+
+held_in_turn(I) ->
+    Pid = sender({held, I}),
+    until(fun() -> info(waiting) =:= I end),
+    Pid.

@@ -1,0 +1,58 @@
+-module(tailback_requests_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+options() ->
+    #{kind => timer, workers => 4, rate => 400, duration_ms => 200, seed => 1}.
+
+latencies(Binary) ->
+    [Us || <<Us:32>> <= Binary].
+
+every_kind_serves_what_is_due_test_() ->
+    {timeout, 60, [fun() -> serves(Kind) end || Kind <- tailback_request:kinds()]}.
+
+serves(Kind) ->
+    {ok, Result} = tailback_requests:play((options())#{kind => Kind, dir => "/tmp"}),
+    #{due := Due, latencies := Done, unfinished := Left, failed := 0} = Result,
+    ?assert(Due > 0),
+    ?assertEqual(Due, length(latencies(Done)) + length(latencies(Left))),
+    ?assert(Due > length(latencies(Left))).
+
+arrivals_are_those_of_the_seed_test() ->
+    Due = fun(Seed) ->
+        {ok, #{due := Due}} = tailback_requests:play((options())#{seed => Seed}),
+        Due
+    end,
+    ?assertEqual(Due(7), Due(7)),
+    ?assert(length(lists:usort([Due(Seed) || Seed <- lists:seq(1, 5)])) > 1).
+
+background_work_is_counted_test() ->
+    {ok, #{background_pieces := Pieces}} = tailback_requests:play((options())#{background => 2}),
+    ?assert(Pieces > 0),
+    {ok, #{background_pieces := None}} = tailback_requests:play(options()),
+    ?assertEqual(0, None).
+
+what_cannot_be_played_is_refused_in_one_line_test() ->
+    Bad = [
+        #{},
+        (options())#{kind => smoke},
+        (options())#{workers => 0},
+        (options())#{rate => -1},
+        (options())#{rate => 1000000000}
+    ],
+    Refused = fun(Options) ->
+        {error, {bad_option, Line}} = tailback_requests:play(Options),
+        ?assertEqual(nomatch, binary:match(Line, <<"\n">>))
+    end,
+    lists:foreach(Refused, Bad).
+
+a_folder_that_cannot_be_written_is_named_test() ->
+    Options = (options())#{kind => file, dir => "/proc/nowhere"},
+    {error, {no_request, Line}} = tailback_requests:play(Options),
+    ?assertMatch({_, _}, binary:match(Line, <<"/proc/nowhere">>)).
+
+nothing_is_left_behind_test() ->
+    Before = {length(processes()), length(erlang:ports())},
+    {ok, _} = tailback_requests:play((options())#{kind => port}),
+    timer:sleep(100),
+    ?assertEqual(Before, {length(processes()), length(erlang:ports())}).

@@ -1,0 +1,94 @@
+-module(wait_modes_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+%% Work that takes each mode a few milliseconds.
+-define(BYTES, 1000000).
+-define(US, 3000).
+
+every_mode_runs_test_() ->
+    [
+        {timeout, 30, {atom_to_list(Mode), fun() -> runs(Mode) end}}
+     || Mode <- wait_modes:all()
+    ].
+
+runs(Mode) ->
+    Asked = #{mode => Mode, processes => 3, work => work(Mode), calls => 2, iterations => 10},
+    {ok, Result} = wait:measure(Asked),
+    #{run_times_us := RunTimes, finish_us := Finishes, wall_us := Wall, call_us := CallUs} = Result,
+    ?assertEqual(3, length(RunTimes)),
+    ?assertEqual(lists:max(Finishes), Wall),
+    ?assert(CallUs > 0),
+    [?assert(Run =< Finish) || {Run, Finish} <- lists:zip(RunTimes, Finishes)],
+    %% What sleeps or burns a time for certain cannot be done sooner.
+    [?assert(Run >= 2 * ?US) || wait_modes:needs_nif(Mode), Run <- RunTimes].
+
+work(Mode) ->
+    case wait_modes:needs_crypto(Mode) of
+        true -> ?BYTES;
+        false -> ?US
+    end.
+
+nothing_to_do_is_allowed_test_() ->
+    [
+        {timeout, 30, {
+            lists:flatten(io_lib:format("~s ~p", [Mode, Change])),
+            ?_assertMatch({ok, #{run_times_us := [_, _]}}, wait:measure(maps:merge(Asked, Change)))
+        }}
+     || Mode <- wait_modes:all(),
+        Change <- [#{work => 0}, #{calls => 0}],
+        Asked <- [#{mode => Mode, processes => 2, work => 100, calls => 1, settle_ms => 0}]
+    ].
+
+both_forms_of_md5_agree_test() ->
+    Digests = [
+        begin
+            {ok, Job, _} = wait_modes:prepare(Mode, ?BYTES),
+            (wait_modes:call(Job))()
+        end
+     || Mode <- [md5, md5_yield]
+    ],
+    Expected = crypto:hash(md5, binary:copy(<<16#5a>>, ?BYTES)),
+    ?assertEqual([Expected, Expected], Digests).
+
+dirty_work_runs_on_dirty_schedulers_test() ->
+    {ok, #{scheduler_use := Use, lane_kind := dirty_cpu}} =
+        wait:measure(#{mode => nif_dirty, processes => 4, work => 20000, calls => 2}),
+    ?assert(active(dirty_cpu, Use) >= 4 * 2 * 15000),
+    ?assert(active(dirty_cpu, Use) > 2 * active(normal, Use)).
+
+plain_work_runs_on_normal_schedulers_test() ->
+    {ok, #{scheduler_use := Use, lane_kind := normal}} =
+        wait:measure(#{mode => nif_sleep, processes => 4, work => 20000, calls => 2}),
+    ?assert(active(normal, Use) >= 4 * 2 * 15000),
+    ?assert(active(normal, Use) > 2 * active(dirty_cpu, Use)).
+
+active(Kind, Use) ->
+    lists:sum([Us || #{kind := K, active_us := Us} <- Use, K =:= Kind]).
+
+%% Each slice charges a whole time slice, so the process is scheduled as often.
+yielding_charges_reductions_test() ->
+    [Plain, Yielding] = [
+        begin
+            {_, Before} = process_info(self(), reductions),
+            ok = tailback_nif:Function(20000),
+            {_, After} = process_info(self(), reductions),
+            After - Before
+        end
+     || Function <- [sleep, sleep_yield]
+    ],
+    ?assert(Plain < 1000),
+    ?assert(Yielding > 10 * 1000).
+
+more_work_needs_a_longer_integer_test() ->
+    {ok, Short, _} = wait_bignum:calibrate(10),
+    {ok, Long, _} = wait_bignum:calibrate(5000),
+    ?assert(Long > 4 * Short).
+
+work_that_no_integer_takes_is_refused_test() ->
+    Answer = wait:measure(#{mode => bignum, processes => 1, work => 600000000, calls => 1}),
+    ?assertMatch({error, {work_too_large, _}}, Answer).
+
+integers_that_would_fill_the_memory_are_refused_test() ->
+    Answer = wait:measure(#{mode => bignum, processes => 100000, work => 50000, calls => 1}),
+    ?assertMatch({error, {too_much_memory, _}}, Answer).
