@@ -3,11 +3,12 @@
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
 # make install  PREFIX=/usr/local
+# make erlang   the Erlang application alone, for use in a shell of one's own
 # make golden   write the golden files and the schema anew, to be read in the diff
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test lint bench install golden needs lint-needs clean
+.PHONY: run build test lint bench install erlang golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -32,18 +33,29 @@ needs:
 	@scripts/need gcc libc6-dev
 
 # strace delays a system call in one of the tests; gcc and make are there already.
-test: needs
+test: needs erlang-needs
 	@scripts/need strace
+	$(MAKE) -C erlang all eunit ct
 	$(CARGO) test --locked --workspace
 
 lint: lint-needs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
-	shellcheck scripts/* .ci/run
+	$(MAKE) -C erlang dialyzer xref
+	shellcheck scripts/* .ci/run erlang/c_src/build-nif
 
-lint-needs: needs
+lint-needs: needs erlang-needs
 	@scripts/need shellcheck
+
+erlang:
+	@scripts/need erlang-base erlang-crypto erlang-dev gcc make
+	$(MAKE) -C erlang all
+
+# The tests start real nodes, and build the application in both of its ways.
+erlang-needs:
+	@scripts/need make erlang-base erlang-crypto erlang-dev erlang-tools erlang-eunit \
+	  erlang-runtime-tools erlang-common-test erlang-dialyzer rebar3
 
 bench: needs build
 	$(CARGO) bench --locked -p tailback-load --bench operation
@@ -65,3 +77,4 @@ golden: needs
 
 clean:
 	$(CARGO) clean
+	$(MAKE) -C erlang clean

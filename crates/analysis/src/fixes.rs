@@ -122,6 +122,7 @@ mod tests {
                 measure: "lost".into(),
                 margin: 1.0,
                 control_limit: 50.0,
+                wants_cpu: true,
                 error_rate: 0.05,
                 confidence: 0.95,
             },

@@ -103,6 +103,9 @@ fn effect(plan: &Plan, arm: &ArmResult) -> Option<f64> {
 }
 
 fn timer_doubt(plan: &Plan, trials: &[Trial], arm: &ArmResult) -> Option<String> {
+    if !plan.judging.wants_cpu {
+        return None;
+    }
     let of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
     let lost = ascending(
         of_arm.filter_map(|trial| Some(trial.surroundings.timer.as_ref()?.lost_ms_per_s)),

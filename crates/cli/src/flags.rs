@@ -28,6 +28,7 @@ pub fn command() -> Command {
         .subcommand(run())
         .subcommand(judge())
         .subcommand(crate::commands::sim::flags::command())
+        .subcommand(erlang_app())
         .subcommand(compat())
         .subcommand(completions())
         .subcommand(man())
@@ -158,6 +159,25 @@ fn compat() -> Command {
         .subcommand_help_heading("Programs")
         .disable_help_subcommand(true)
         .subcommands(crate::compat::PROGRAMS.iter().map(program))
+}
+
+fn erlang_app() -> Command {
+    Command::new("erlang-app")
+        .about("Write the compiled Erlang application to a folder, for a shell of one's own")
+        .arg(
+            Arg::new("folder")
+                .value_name("FOLDER")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The folder: a new or empty one, or one that this command wrote before"),
+        )
+        .arg(
+            Arg::new("erl")
+                .long("erl")
+                .value_name("PATH")
+                .value_parser(value_parser!(PathBuf))
+                .help("The erl of the OTP to compile it for [default: the one on the PATH]"),
+        )
 }
 
 fn completions() -> Command {

@@ -71,10 +71,19 @@ pub struct Judging {
     pub margin: f64,
     /// A control arm whose median is above this says that the machine is not fit to judge on.
     pub control_limit: f64,
+    /// Whether a timer that comes late on the measured CPU is a reason for doubt: where the figure
+    /// moves when a CPU is taken away, and the load itself leaves that CPU alone.
+    #[serde(default = "yes")]
+    pub wants_cpu: bool,
     /// Highest rate of wrong `affected` verdicts, over all ways of stopping.
     pub error_rate: f64,
     /// Confidence of every interval.
     pub confidence: f64,
+}
+
+/// What older records mean that do not say.
+fn yes() -> bool {
+    true
 }
 
 impl Meta {

@@ -3,8 +3,11 @@
 //! Adding a scenario is a folder that implements [`Scenario`] and a line in [`ALL`]; flags, help,
 //! man page, completions and the docs follow from its [`Meta`].
 
+pub mod blocking_nif;
+pub mod busy_wait;
 pub mod cpu_quota;
 pub mod cpus;
+pub mod erlang;
 mod judging;
 pub mod mmap_lock;
 mod pinned;
@@ -25,7 +28,8 @@ use model::{
 use std::time::Duration;
 
 /// Every scenario, in the order that `list` and `check` take.
-pub const ALL: &[&dyn Scenario] = &[&mmap_lock::MmapLock, &cpu_quota::CpuQuota];
+pub const ALL: &[&dyn Scenario] =
+    &[&mmap_lock::MmapLock, &cpu_quota::CpuQuota, &blocking_nif::BlockingNif, &busy_wait::BusyWait];
 
 /// The scenario of that id.
 pub fn find(id: &str) -> Option<&'static dyn Scenario> {

@@ -24,6 +24,7 @@ pub fn plan(arms: &[(&str, Role)]) -> Plan {
             measure: LOST.into(),
             margin: 1.0,
             control_limit: 50.0,
+            wants_cpu: true,
             error_rate: 0.05,
             confidence: 0.95,
         },

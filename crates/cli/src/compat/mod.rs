@@ -7,6 +7,7 @@ mod busywait;
 mod date;
 mod fibtest;
 mod mapper;
+mod nifwait;
 mod options;
 mod proc_vs_map;
 mod run_proc_vs_map;
@@ -26,6 +27,8 @@ pub const PROGRAMS: &[(&str, &str)] = &[
     ("run-proc-vs-map", "The table for 0, 1, 10, 100 and 1000 of them"),
     ("fibtest", "Run the fibonacci sequence on fast and slow threads"),
     ("runfibtest", "Run fibtest in a group with a tenth of a CPU"),
+    ("nifwait", "Erlang processes that call native code, and how their schedulers fare"),
+    ("nifwait-collapse", "Eight runs, half of the schedulers offline, one more: do they sleep?"),
 ];
 
 /// What stands below the help of `compat`.
@@ -52,6 +55,8 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "run-proc-vs-map" => run_proc_vs_map::run(&args),
         "fibtest" => fibtest::run(&args),
         "runfibtest" => runfibtest::run(&args),
+        "nifwait" => nifwait::run(&args),
+        "nifwait-collapse" => nifwait::collapse(&args),
         _ => Err(Failure::usage("no such program; see tailback compat --help")),
     }
 }

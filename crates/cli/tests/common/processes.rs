@@ -29,6 +29,19 @@ pub fn of(tool: u32) -> Vec<Process> {
     all().into_iter().filter(of_tool).collect()
 }
 
+/// A process's children, their children, and so on.
+pub fn below(ancestor: u32) -> Vec<Process> {
+    let all = all();
+    let mut found: Vec<Process> = Vec::new();
+    let mut parents = vec![ancestor];
+    while let Some(parent) = parents.pop() {
+        let children = all.iter().filter(|process| process.parent == parent);
+        parents.extend(children.clone().map(|child| child.pid));
+        found.extend(children.cloned());
+    }
+    found
+}
+
 /// The process of that number, if it lives.
 pub fn at(pid: u32) -> Option<Process> {
     look(&Path::new("/proc").join(pid.to_string()))

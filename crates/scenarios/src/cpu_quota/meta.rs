@@ -181,6 +181,7 @@ pub const META: Meta = Meta {
         measure: Cow::Borrowed(measure::SHORTFALL),
         margin: 5.0,
         control_limit: 10.0,
+        wants_cpu: true,
         // Judged both ways, so each way has half of the 5%.
         error_rate: 0.025,
         confidence: 0.95,

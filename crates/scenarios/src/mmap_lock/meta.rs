@@ -217,6 +217,7 @@ pub const META: Meta = Meta {
         measure: Cow::Borrowed(measure::STALL),
         margin: 1.0,
         control_limit: 50.0,
+        wants_cpu: true,
         error_rate: 0.05,
         confidence: 0.95,
     },

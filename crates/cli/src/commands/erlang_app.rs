@@ -1,0 +1,21 @@
+//! `tailback erlang-app FOLDER`.
+
+use crate::exit::Failure;
+use crate::output;
+use clap::ArgMatches;
+use std::path::PathBuf;
+
+/// Writes the application and says how to use it.
+pub fn erlang_app(matches: &ArgMatches) -> Result<u8, Failure> {
+    let folder = matches
+        .get_one::<PathBuf>("folder")
+        .ok_or_else(|| Failure::usage("no folder; see tailback erlang-app --help"))?;
+    let erl = matches.get_one::<PathBuf>("erl");
+    let ebin = scenarios::erlang::write_app(erl.map(PathBuf::as_path), folder)?;
+    let program = erl.map_or_else(|| "erl".to_owned(), |erl| erl.display().to_string());
+    output::print(&format!(
+        "Written. In a shell of your own:\n\n  {program} -pa {}\n  1> wait:run(4*100, 1024*1024, 20, 5).\n",
+        ebin.display()
+    ));
+    Ok(0)
+}

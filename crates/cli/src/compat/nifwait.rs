@@ -1,0 +1,74 @@
+//! `compat nifwait` and `compat nifwait-collapse`: the Erlang application's own lines.
+
+use super::options::{Next, Options};
+use crate::exit::Failure;
+use std::os::unix::process::CommandExt as _;
+
+const USAGE: &str = "Usage: nifwait [--flags FLAGS] [MODE] N W R BW
+Spawns N processes; each calls native code R times for W bytes (md5) or microseconds (other modes) and
+then turns a loop BW times. MODE is md5 (the default), nif_busy, nif_sleep, nif_dirty, nif_yield,
+bignum or another of the application's. FLAGS are emulator flags, as \"+S 8:8\".
+";
+
+const COLLAPSE_USAGE: &str = "Usage: nifwait-collapse [--flags FLAGS] [short|original]
+Eight runs with pauses, half of the schedulers taken offline, and a last run: did schedulers sleep
+while work was queued? Ends with 1 where they did, 0 where not, 4 where it cannot be said. `original`
+has the sizes and pauses of the original and takes many minutes; `short` is the default.
+";
+
+/// Runs `wait:run` once.
+pub fn run(args: &[String]) -> Result<u8, Failure> {
+    let Some((flags, words)) = parse(args, USAGE)? else { return Ok(0) };
+    if !(4..=5).contains(&words.len()) {
+        return Err(
+            Options::new(args, USAGE).mistake("four numbers are needed, after a mode if any")
+        );
+    }
+    let list: Vec<String> = words.iter().map(|word| format!("\"{}\"", plain(word))).collect();
+    let code = "case wait:run(Args) of {error, _} -> halt(2); _ -> halt(0) end.";
+    become_erlang(&flags, &format!("Args = [{}], {code}", list.join(",")))
+}
+
+/// Runs the recipe that makes schedulers collapse.
+pub fn collapse(args: &[String]) -> Result<u8, Failure> {
+    let Some((flags, words)) = parse(args, COLLAPSE_USAGE)? else { return Ok(0) };
+    let preset = match words.as_slice() {
+        [] => "short",
+        [word] if ["short", "original"].contains(&word.as_str()) => word,
+        _ => return Err(Options::new(args, COLLAPSE_USAGE).mistake("short or original")),
+    };
+    let code = "collapse -> 1; no_collapse -> 0; inconclusive -> 4; error -> 2";
+    become_erlang(
+        &flags,
+        &format!(
+            "Answer = wait:collapse(#{{preset => {preset}}}), \
+             halt(case element(1, Answer) of {code} end)."
+        ),
+    )
+}
+
+/// Flags and words; none where help was asked for.
+fn parse(args: &[String], usage: &'static str) -> Result<Option<(String, Vec<String>)>, Failure> {
+    let mut options = Options::new(args, usage);
+    let (mut flags, mut words) = (String::new(), Vec::new());
+    loop {
+        match options.next() {
+            Next::End => return Ok(Some((flags, words))),
+            Next::Help => return Ok(None),
+            Next::Word("--flags") => options.text("--flags")?.clone_into(&mut flags),
+            Next::Word(word) => words.push(word.to_owned()),
+        }
+    }
+}
+
+/// A word that cannot end a string in Erlang.
+fn plain(word: &str) -> String {
+    word.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect()
+}
+
+/// Becomes the VM: it prints for itself, and a signal reaches it as it would reach the original.
+fn become_erlang(flags: &str, expression: &str) -> Result<u8, Failure> {
+    let mut command = scenarios::erlang::evaluate(None, flags, expression)?;
+    let error = command.exec();
+    Err(Failure::need(format!("{}: {error}", command.get_program().to_string_lossy())))
+}

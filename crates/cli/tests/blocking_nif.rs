@@ -1,0 +1,187 @@
+//! `blocking-nif` on a real VM, and its bad days.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, Ran, processes, turn, wait_for};
+use serde_json::Value;
+
+/// Whether there is an Erlang to test with; says so where there is none.
+fn erlang() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
+    if !found {
+        eprintln!("skipped: no erl on the PATH");
+    }
+    found
+}
+
+/// Runs a study until its verdict is one that it can be sure of.
+fn sure(args: &[&str]) -> Ran {
+    for _ in 0..3 {
+        let ran = Place::new().say(args);
+        let state = ran.json()["verdict"]["state"].as_str().unwrap().to_owned();
+        if ["affected", "not-affected"].contains(&state.as_str()) {
+            return ran;
+        }
+        eprintln!("tried again, since it was {state}");
+    }
+    panic!("no verdict in three tries");
+}
+
+fn fix<'a>(record: &'a Value, change: &str) -> &'a Value {
+    let fixes = record["verdict"]["fixes"].as_array().unwrap();
+    fixes.iter().find(|fix| fix["change"] == change).unwrap_or_else(|| panic!("{fixes:?}"))
+}
+
+#[test]
+fn a_native_function_that_sleeps_makes_schedulers_collapse_and_two_flags_mend_it() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let ran = sure(&["run", "blocking-nif", "--mode", "nif_sleep", "--json"]);
+    let record = ran.json();
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    assert_eq!(record["verdict"]["state"], "affected");
+    assert_eq!(record["verdict"]["kind"], "collapse");
+    for flags in ["+sfwi 10", "+swt very_low"] {
+        let fix = fix(&record, flags);
+        assert_eq!(fix["outcome"], "mended", "{fix}");
+        let wall = |side: &str| fix[side]["wall"]["median"].as_f64().unwrap();
+        assert!(wall("with") < 0.8 * wall("without"), "{fix}");
+    }
+    let case =
+        record["trials"].as_array().unwrap().iter().find(|trial| trial["arm"] == "nif_sleep");
+    let seen = &case.unwrap()["observation"];
+    assert!(seen["series"]["run_queues"]["rows"].as_array().is_some_and(|rows| !rows.is_empty()));
+    assert!(seen["series"]["scheduler_threads"]["columns"].as_array().unwrap().len() >= 2);
+    assert_eq!(seen["vm"]["schedulers_online"], 2.max(seen["vm"]["schedulers"].as_i64().unwrap()));
+}
+
+#[test]
+fn the_same_work_on_dirty_schedulers_does_not() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let ran = sure(&["run", "blocking-nif", "--mode", "nif_dirty", "--work", "5000", "--json"]);
+    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+    assert_eq!(ran.status.code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_played_is_said_in_one_line() {
+    if !erlang() {
+        return;
+    }
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["--mode", "smoke"], 2, "nif_sleep"),
+        (&["--processes", "0"], 2, "between 1 and"),
+        (&["--work", "-1"], 2, "between 0 and"),
+        (&["--calls", "-1"], 2, "between 0 and"),
+        (&["--flags", "+nonsense 1"], 2, "refuses the flags"),
+        (&["--flags", "-setcookie secret"], 2, "not distributed"),
+        (&["--erl", "/nowhere/erl"], 3, "/nowhere/erl"),
+        (&["--erl", "/bin/true"], 2, "/bin/true"),
+        (&["--erl", "auto,auto"], 2, "two arms"),
+        (&["--processes", "2000000", "--samples", "1"], 2, "+P"),
+    ];
+    for (args, code, words) in cases {
+        let ran = Place::new().say(&[&["run", "blocking-nif"], *args].concat());
+        assert_eq!(ran.status.code(), Some(*code), "{args:?}: {ran:?}");
+        let line = ran.err.lines().find(|line| line.contains(words));
+        assert!(line.is_some(), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn without_an_erlang_the_need_is_named() {
+    let place = Place::new();
+    let mut command = place.tailback(&["run", "blocking-nif"]);
+    command.env("PATH", place.path("nothing"));
+    let ran = place.run(command);
+    assert_eq!(ran.status.code(), Some(3), "{ran:?}");
+    assert!(ran.err.contains("erl") && ran.err.contains("erlang-base"), "{}", ran.err);
+}
+
+#[test]
+fn flags_that_an_otp_refuses_leave_an_arm_out_in_its_own_words() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let args = [
+        "run",
+        "blocking-nif",
+        "--fixes",
+        "+swt nonsense",
+        "--samples",
+        "1",
+        "--work",
+        "1000",
+        "--json",
+    ];
+    let record = Place::new().say(&args).json();
+    let left_out = &record["plan"]["left_out"][0];
+    assert_eq!(left_out["id"], "swt-nonsense");
+    let why = left_out["why"].as_str().unwrap();
+    assert!(why.contains("nonsense") && why.contains("refuses"), "{why}");
+}
+
+#[test]
+fn no_work_at_all_is_no_verdict() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let args = ["run", "blocking-nif", "--work", "0", "--calls", "0", "--samples", "2", "--json"];
+    let ran = Place::new().say(&args);
+    assert_eq!(ran.status.code(), Some(4), "{ran:?}");
+}
+
+#[test]
+fn a_node_that_is_killed_ends_the_study_and_is_named() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let args = ["run", "blocking-nif", "--work", "100000", "--samples", "3"];
+    let running = place.start(place.tailback(&args));
+    let vm = vm_of(running.pid());
+    processes::kill(&vm);
+    let ran = running.end();
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    assert!(ran.err.contains("signal 9") && ran.err.contains(&vm.pid.to_string()), "{}", ran.err);
+}
+
+#[test]
+fn no_vm_is_left_when_the_tool_is_killed() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let args = ["run", "blocking-nif", "--work", "100000", "--samples", "3"];
+    let running = place.start(place.tailback(&args));
+    let _ = vm_of(running.pid());
+    let family = processes::below(running.pid());
+    running.signal(rustix::process::Signal::KILL);
+    let _ = running.end();
+    wait_for("the family to go", || {
+        let same = |one: &processes::Process| {
+            processes::at(one.pid).is_some_and(|now| now.argv == one.argv)
+        };
+        (!family.iter().any(same)).then_some(())
+    });
+}
+
+/// The VM of a trial, once it is there; one that is only asked what it is does not count.
+fn vm_of(tool: u32) -> processes::Process {
+    let driven = |one: &processes::Process| {
+        one.name == "beam.smp" && one.argv.iter().any(|word| word == "tailback_port")
+    };
+    wait_for("a VM", || processes::below(tool).into_iter().find(driven))
+}

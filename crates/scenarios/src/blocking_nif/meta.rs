@@ -1,0 +1,269 @@
+//! The declaration of `blocking-nif`.
+
+use model::scenario::{MeasureMeta, Mend};
+use model::{Judging, Kind, Knob, Meta, Needs, Unit};
+use std::borrow::Cow;
+
+/// Names of the figures.
+pub(super) mod measure {
+    pub const ASLEEP: &str = "asleep";
+    pub const LATE: &str = "late";
+    pub const UNFAIRNESS: &str = "unfairness";
+    pub const WALL: &str = "wall";
+    pub const STRETCH: &str = "stretch";
+    pub const SHORTEST: &str = "shortest";
+    pub const LONGEST: &str = "longest";
+    pub const JAIN: &str = "jain";
+    pub const WORST_TICK: &str = "worst_tick";
+    pub const USE_LEAST: &str = "use_least";
+    pub const USE_MOST: &str = "use_most";
+    pub const CPU: &str = "cpu";
+    pub const UNBALANCED: &str = "unbalanced";
+}
+
+/// The forms of work that can be asked for.
+pub(super) const MODES: &[&str] = &[
+    "nif_sleep",
+    "nif_busy",
+    "md5",
+    "bignum",
+    "nif_dirty",
+    "nif_busy_dirty",
+    "nif_yield",
+    "nif_busy_yield",
+    "md5_yield",
+    "bignum_yield",
+];
+
+/// A part of each figure's own error rate: three are judged, and together they err in 5%.
+const ERROR_RATE: f64 = 0.05 / 3.0;
+
+/// Judged first: schedulers that sleep while work is queued.
+pub(super) const ASLEEP: Judging = Judging {
+    measure: Cow::Borrowed(measure::ASLEEP),
+    margin: 10.0,
+    control_limit: 30.0,
+    // Whether a scheduler sleeps is the VM's doing.
+    wants_cpu: false,
+    error_rate: ERROR_RATE,
+    confidence: 0.95,
+};
+
+/// Judged next: how differently equal processes fare.
+pub(super) const UNFAIRNESS: Judging = Judging {
+    measure: Cow::Borrowed(measure::UNFAIRNESS),
+    margin: 4.0,
+    // Work that yields is spread by chance, so its own ratio says nothing of the machine.
+    control_limit: 1e9,
+    ..ASLEEP
+};
+
+/// Judged last: a timer process that is kept waiting.
+pub(super) const LATE: Judging =
+    Judging { measure: Cow::Borrowed(measure::LATE), margin: 50.0, control_limit: 300.0, ..ASLEEP };
+
+/// What `blocking-nif` says of itself.
+pub const META: Meta = Meta {
+    id: "blocking-nif",
+    title: "native functions make the Erlang VM's schedulers unfair or put them to sleep",
+    about: "One process of an Erlang node spawns others, which all start in its run queue, and lets \
+            them go. Each calls a native function some times that neither yields nor charges \
+            reductions. The scheduler that runs it cannot be interrupted and never looks whether \
+            it should wake another, so the others sleep though work is queued (collapse), equal \
+            processes end at very different times (unfair), and timers come late (late). The \
+            control is the same work in short slices that yield. Judged are the part of the \
+            time in which online schedulers slept while work was queued, the longest run time of \
+            a process over the shortest, and the time that a timer process was overdue, seen from \
+            outside the VM.",
+    who: "nodes that call native code (NIFs, port drivers, long BIFs) on ordinary schedulers: \
+          databases with storage engines, crypto, compression, JSON and regular expressions, \
+          arithmetic on large integers",
+    mends: &[
+        Mend {
+            what: "native code that takes longer than a millisecond belongs on a dirty scheduler \
+                   (ERL_NIF_DIRTY_JOB_CPU_BOUND or ERL_NIF_DIRTY_JOB_IO_BOUND)",
+            knobs: &[("mode", "nif_dirty")],
+        },
+        Mend {
+            what: "or it does its work in slices and yields between them (enif_consume_timeslice, \
+                   enif_schedule_nif)",
+            knobs: &[("mode", "nif_yield")],
+        },
+        Mend {
+            what: "where the code cannot be changed, a forced look for sleeping schedulers every \
+                   10 ms wakes them up",
+            knobs: &[("flags", "+sfwi 10")],
+        },
+    ],
+    needs: Needs { cpus: 1, root: false },
+    knobs: &[
+        Knob {
+            name: "mode",
+            kind: Kind::Choice(MODES),
+            default: "nif_sleep",
+            quick: None,
+            help: "Form of the work: native functions that sleep or burn CPU, plain, on a dirty \
+                   scheduler or yielding; MD5; squaring a large integer, which needs no compiler",
+        },
+        Knob {
+            name: "schedulers",
+            kind: Kind::NumberOrAuto { min: 1, max: 1024 },
+            default: "auto",
+            quick: None,
+            help: "Schedulers of the node; auto for one a CPU, and 2 at least",
+        },
+        Knob {
+            name: "processes",
+            kind: Kind::NumberOrAuto { min: 1, max: 100_000_000 },
+            default: "auto",
+            quick: None,
+            help: "Processes that do the work",
+        },
+        Knob {
+            name: "work",
+            kind: Kind::NumberOrAuto { min: 0, max: 600_000_000 },
+            default: "auto",
+            quick: None,
+            help: "Work of a call: microseconds, for md5 bytes",
+        },
+        Knob {
+            name: "calls",
+            kind: Kind::NumberOrAuto { min: 0, max: 1_000_000 },
+            default: "auto",
+            quick: None,
+            help: "Calls that each process makes",
+        },
+        Knob {
+            name: "iterations",
+            kind: Kind::Number { min: 0, max: 1_000_000_000 },
+            default: "5",
+            quick: None,
+            help: "Turns of a loop in Erlang after the calls",
+        },
+        Knob {
+            name: "flags",
+            kind: Kind::Words,
+            default: "",
+            quick: None,
+            help: "Emulator flags of every arm, as \"+sbwt none +sub true\"",
+        },
+        Knob {
+            name: "fixes",
+            kind: Kind::Words,
+            default: "+sfwi 10; +swt very_low",
+            quick: Some("+sfwi 10"),
+            help: "Emulator flags that may mend it, each between semicolons in an arm of its own",
+        },
+        Knob {
+            name: "erl",
+            kind: Kind::Programs,
+            default: "auto",
+            quick: None,
+            help: "The erl of the OTP to run, or its folder; several, with commas between, become arms",
+        },
+        Knob {
+            name: "time-limit",
+            kind: Kind::Duration { min_ns: 1_000_000_000, max_ns: 3_600_000_000_000 },
+            default: "60s",
+            quick: None,
+            help: "A trial that takes longer is a hang; its node is ended",
+        },
+    ],
+    measures: &[
+        MeasureMeta {
+            name: measure::ASLEEP,
+            heading: "asleep",
+            unit: Unit::Percent,
+            help: "part of the time in which online schedulers slept while more processes were \
+                   ready than there are schedulers, at least",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::UNFAIRNESS,
+            heading: "longest/shortest",
+            unit: Unit::Ratio,
+            help: "longest run time of a process over the shortest",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::LATE,
+            heading: "timer late",
+            unit: Unit::MillisecondsPerSecond,
+            help: "time that a timer process of high priority was overdue by more than 5 ms, seen \
+                   from outside the VM, in each second",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::WALL,
+            heading: "wall",
+            unit: Unit::Milliseconds,
+            help: "time from the first go message to the end of the last process",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::STRETCH,
+            heading: "wall/ideal",
+            unit: Unit::Ratio,
+            help: "that time over what it takes when every scheduler works all the time",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::SHORTEST,
+            heading: "shortest",
+            unit: Unit::Milliseconds,
+            help: "shortest run time of a process",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::LONGEST,
+            heading: "longest",
+            unit: Unit::Milliseconds,
+            help: "longest run time of a process",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::JAIN,
+            heading: "Jain index",
+            unit: Unit::Ratio,
+            help: "fairness of the run times: 1 where all are equal, 1/n where one has all (Jain, \
+                   Chiu and Hawe 1984)",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::WORST_TICK,
+            heading: "worst tick",
+            unit: Unit::Milliseconds,
+            help: "most that a tick of the timer process was overdue, seen from outside",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::USE_LEAST,
+            heading: "least used",
+            unit: Unit::Percent,
+            help: "scheduler wall time in use, of the scheduler that was used least",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::USE_MOST,
+            heading: "most used",
+            unit: Unit::Percent,
+            help: "scheduler wall time in use, of the scheduler that was used most",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::CPU,
+            heading: "CPU",
+            unit: Unit::MillisecondsPerSecond,
+            help: "CPU time of all scheduler threads in the kernel, in each second",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::UNBALANCED,
+            heading: "unbalanced",
+            unit: Unit::Percent,
+            help: "part of the samples in which most run queues were empty and some were not",
+            column: false,
+        },
+    ],
+    judging: ASLEEP,
+};

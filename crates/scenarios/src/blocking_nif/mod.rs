@@ -1,0 +1,57 @@
+//! `blocking-nif`: native functions that make the schedulers of the Erlang VM unfair or put them to
+//! sleep.
+
+mod meta;
+mod observe;
+mod plan;
+mod review;
+mod ticks;
+mod trial;
+mod words;
+
+pub use meta::META;
+
+use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use analysis::Outcome;
+use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
+use std::time::Duration;
+
+/// The scenario.
+pub struct BlockingNif;
+
+impl Scenario for BlockingNif {
+    fn meta(&self) -> &'static Meta {
+        &META
+    }
+
+    fn missing(&self, _: &Site) -> Option<Missing> {
+        erlang::missing()
+    }
+
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
+        plan::arms(settings, site)
+    }
+
+    fn judging(&self, settings: &Settings) -> Vec<Judging> {
+        // Work that needs the CPUs makes a timer on them late itself.
+        let wants_cpu = settings.text("mode").is_some_and(plan::sleeps);
+        vec![meta::ASLEEP, meta::UNFAIRNESS, Judging { wants_cpu, ..meta::LATE }]
+    }
+
+    fn expected(&self, arm: &Arm) -> Duration {
+        plan::expected(&arm.settings)
+    }
+
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
+        let script = plan::script(&arm.settings)?;
+        trial::run(&script, context)
+    }
+
+    fn review(&self, plan: &Plan, _: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+        review::review(plan, arms, outcome);
+    }
+
+    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
+        words::words(plan, outcome, arms)
+    }
+}

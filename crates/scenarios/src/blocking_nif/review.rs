@@ -1,0 +1,68 @@
+//! What only this scenario knows of an outcome: how each of its stalls comes about, and when the
+//! work was too small to show one.
+
+use super::meta::measure;
+use super::plan::blocks;
+use analysis::Outcome;
+use model::{ArmResult, Plan, Role, State};
+
+/// A trial shorter than this many milliseconds says little: timers and samples are that coarse.
+const SHORTEST_WALL_MS: f64 = 20.0;
+
+pub(super) fn review(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
+    if outcome.state == State::Affected {
+        let measures = std::iter::once(&outcome.measure).chain(&outcome.also);
+        let how: Vec<String> = measures.filter_map(|name| mechanism(name, plan)).collect();
+        outcome.because.splice(0..0, how);
+    }
+    if outcome.state == State::NotAffected {
+        take_back(plan, arms, outcome);
+    }
+}
+
+/// How a stall comes about, in a sentence.
+fn mechanism(name: &str, plan: &Plan) -> Option<String> {
+    let mode = plan.arms.iter().find(|arm| arm.role == Role::Case)?.settings.text("mode")?;
+    let what = if blocks(mode) { "a call that does not yield" } else { "the work" };
+    let words = match name {
+        measure::ASLEEP => format!(
+            "collapse: a scheduler wakes a sleeping one when it queues work or passes through its \
+             loop; while {what} holds it, it does neither, and what waits in its queue waits on, \
+             though other schedulers sleep"
+        ),
+        measure::UNFAIRNESS => format!(
+            "unfair: {what} charges few reductions or none, so the first processes of a queue run \
+             to their end while the last wait for all of them"
+        ),
+        measure::LATE => format!(
+            "late: timers and ports are served by the schedulers between two processes, so while \
+             {what} holds a scheduler they wait, whatever their priority"
+        ),
+        _ => return None,
+    };
+    Some(words)
+}
+
+/// Takes `not-affected` back where there was too little work to show a stall.
+fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
+    let Some(case) = arms.iter_mut().find(|arm| arm.role == Role::Case) else { return };
+    let settings = plan.arms.iter().find(|arm| arm.id == case.id).map(|arm| &arm.settings);
+    let number = |knob: &str| settings.and_then(|settings| settings.number(knob)).unwrap_or(0);
+    let wall = case.measures.get(measure::WALL).map_or(0.0, |wall| wall.median);
+    let few = number("processes") <= number("schedulers");
+    if !few && wall >= SHORTEST_WALL_MS {
+        return;
+    }
+    case.state = Some(State::Inconclusive);
+    outcome.state = State::Inconclusive;
+    let why = match few {
+        true => format!(
+            "{} processes on {} schedulers leave none waiting, so nothing could have stalled",
+            number("processes"),
+            number("schedulers")
+        ),
+        false => format!("a trial took {wall:.1} ms, too short to show a stall"),
+    };
+    outcome.because.insert(0, why);
+    outcome.limits = vec!["give it more work: --processes 20 --work 10000 --calls 2".to_owned()];
+}

@@ -1,0 +1,222 @@
+//! One trial: a node does the work twice, first undisturbed, then watched from inside.
+//!
+//! A process that wakes up now and then makes sleeping schedulers look around: a timer process each
+//! millisecond ends a collapse, and looking at the run queues each 20 ms shortens it. So what the
+//! work takes, and who slept meanwhile, is measured with nobody else awake in the node, and
+//! lateness and run queues in a second run.
+
+use super::meta::measure;
+use super::observe::{Measured, Outside, observe};
+use super::plan::Script;
+use super::ticks::Ticks;
+use crate::{Context, ScenarioError, Seen, Tick, Watch, erlang};
+use beam::term::{self, as_f64, as_list, as_text, as_tuple, as_u64, each, field};
+use beam::{CallError, Node, NodeOptions, Term, ThreadSampler};
+use model::{Measure, Observation, Unit};
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+/// A tick is due each so many milliseconds.
+const TICK_MS: u64 = 1;
+
+/// How often the run queues are looked at in the second run, in milliseconds.
+const SAMPLE_MS: u64 = 10;
+
+/// How often in the first: too seldom to matter.
+const HARDLY_MS: u64 = 10_000;
+
+/// How often the threads are looked at from outside.
+const THREADS_EVERY: Duration = Duration::from_millis(5);
+
+/// Time in which the node is quiet before the work begins, in milliseconds.
+const SETTLE_MS: u64 = 50;
+
+/// Runs a trial and makes its observation.
+pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
+    let options = NodeOptions { flags: script.flags.clone(), ..NodeOptions::default() };
+    let mut node = erlang::start(&script.vm, options, context.interrupted)?;
+    let facts = erlang::facts(&script.vm, &node, &script.flags);
+    let roots = context.site.roots;
+    let measured_cpu = context.site.machine.allowed_cpus.last().copied().unwrap_or(0);
+    let watch = Watch::start(roots, measured_cpu);
+    let began = Instant::now();
+    let observation = both_runs(script, &mut node, context, began);
+    let surroundings = watch.finish(roots);
+    let mut observation = match observation {
+        Ok(observation) => observation,
+        Err(Ended::Late) => hang(script, began.elapsed()),
+        Err(Ended::Broken(error)) => return Err(error),
+    };
+    observation.vm = Some(facts);
+    Ok(Seen { observation, surroundings })
+}
+
+/// Why there is no observation.
+enum Ended {
+    Late,
+    Broken(ScenarioError),
+}
+
+impl From<CallError> for Ended {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Late { .. } => Ended::Late,
+            error => Ended::Broken(erlang::failed(error)),
+        }
+    }
+}
+
+impl From<ScenarioError> for Ended {
+    fn from(error: ScenarioError) -> Self {
+        Ended::Broken(error)
+    }
+}
+
+fn both_runs(
+    script: &Script,
+    node: &mut Node,
+    context: &mut Context,
+    began: Instant,
+) -> Result<Observation, Ended> {
+    let proc = context.site.roots.resolve(std::path::Path::new("/proc"));
+    let sampler =
+        ThreadSampler::start(&proc, node.pid(), THREADS_EVERY).map_err(erlang::refused)?;
+    let args = vec![options(script, HARDLY_MS)];
+    let answer = call(node, "wait", "measure", args, script, context, began, &mut |_, _| {});
+    let threads = sampler.finish();
+    let alone = erlang::read(measured(erlang::answer(&answer?)?))?;
+    let mut ticks = Ticks::default();
+    let mut hear = |at: Instant, event: Term| {
+        if let Ok(number) = tick_number(&event) {
+            ticks.push(number, at.saturating_duration_since(began));
+        }
+    };
+    let args = vec![options(script, SAMPLE_MS), term::uint(TICK_MS), term::atom("$tell")];
+    let answer =
+        call(node, "tailback_trial", "blocking_nif", args, script, context, began, &mut hear)?;
+    let watched = erlang::read(measured(erlang::answer(&answer)?))?;
+    let outside = Outside {
+        ticks: ticks.lateness(Duration::from_millis(TICK_MS)),
+        run_queues: watched.run_queues,
+        unbalanced: watched.unbalanced,
+        cpu_ms_per_s: erlang::threads::scheduler_cpu_rate(&threads),
+        threads: erlang::threads::at_work(&threads),
+    };
+    Ok(observe(&alone, outside))
+}
+
+fn options(script: &Script, sample_ms: u64) -> Term {
+    term::map([
+        ("mode", term::atom(&script.mode)),
+        ("processes", term::uint(script.processes)),
+        ("work", term::uint(script.work)),
+        ("calls", term::uint(script.calls)),
+        ("iterations", term::uint(script.iterations)),
+        ("sample_ms", term::uint(sample_ms)),
+        ("settle_ms", term::uint(SETTLE_MS)),
+    ])
+}
+
+/// Calls a function of the node; the time that goes by is told meanwhile.
+#[allow(clippy::too_many_arguments, reason = "a call is a module, a function, and who hears of it")]
+fn call(
+    node: &mut Node,
+    module: &str,
+    function: &str,
+    args: Vec<Term>,
+    script: &Script,
+    context: &mut Context,
+    began: Instant,
+    hear: &mut dyn FnMut(Instant, Term),
+) -> Result<Term, CallError> {
+    let interrupted = context.interrupted;
+    let tick = RefCell::new(&mut context.tick);
+    let asked = || {
+        (tick.borrow_mut())(Tick { elapsed: began.elapsed(), ..Tick::default() });
+        interrupted()
+    };
+    node.call(module, function, args, script.limit, &asked, hear)
+}
+
+/// The number of a tick, or the first of several that were told at once.
+fn tick_number(event: &Term) -> term::Read<u64> {
+    if let Ok([_, number, _]) = as_tuple::<3>(event) {
+        return as_u64(number);
+    }
+    let [_, first, _, _] = as_tuple::<4>(event)?;
+    as_u64(first)
+}
+
+/// A trial that did not come back in time.
+fn hang(script: &Script, watched: Duration) -> Observation {
+    let limit_ms = script.limit.as_secs_f64() * 1e3;
+    let mut seen = Observation {
+        window_ms: watched.as_secs_f64() * 1e3,
+        hang: true,
+        ..Observation::default()
+    };
+    let mut put = |name: &str, measure| seen.measures.insert(name.to_owned(), measure);
+    put(measure::WALL, Measure::at_least(limit_ms, Unit::Milliseconds));
+    put(measure::ASLEEP, Measure::at_least(0.0, Unit::Percent));
+    put(measure::UNFAIRNESS, Measure::at_least(1.0, Unit::Ratio));
+    put(measure::LATE, Measure::at_least(0.0, Unit::MillisecondsPerSecond));
+    seen.notes.push(format!(
+        "a trial did not end within {}; raise --time-limit or give it less work",
+        model::units::format_duration(script.limit)
+    ));
+    seen
+}
+
+/// What `wait:measure` says.
+fn measured(map: &Term) -> term::Read<Measured> {
+    let numbers = |key: &str| field(map, key, |list| each(list, as_f64));
+    let uses = field(map, "scheduler_use", |list| each(list, scheduler_use))?;
+    let kind = field(map, "lane_kind", as_name)?;
+    let of_kind = |kind: &str| {
+        let of_kind = uses.iter().filter(|one| one.kind == kind);
+        of_kind.map(|one| (one.active_us, one.total_us)).collect::<Vec<_>>()
+    };
+    let percent = |(active, total): &(f64, f64)| 100.0 * active / total.max(1.0);
+    let counts = field(map, "class_counts", |counts| {
+        let count = |class: &str| field(counts, class, as_f64);
+        Ok((count("unbalanced")?, count("even")? + count("minority_zero")?))
+    })?;
+    Ok(Measured {
+        wall_us: field(map, "wall_us", as_f64)?,
+        ideal_us: field(map, "ideal_us", as_f64)?,
+        lanes: usize::try_from(field(map, "lanes", as_u64)?).unwrap_or(usize::MAX),
+        run_times_us: numbers("run_times_us")?,
+        finish_us: numbers("finish_us")?,
+        active_us: of_kind(&kind).iter().map(|(active, _)| *active).collect(),
+        use_percent: of_kind("normal").iter().map(percent).collect(),
+        run_queues: field(map, "run_queues", |list| each(list, queues))?,
+        unbalanced: (counts.0, counts.0 + counts.1),
+    })
+}
+
+struct Use {
+    kind: String,
+    active_us: f64,
+    total_us: f64,
+}
+
+fn scheduler_use(map: &Term) -> term::Read<Use> {
+    Ok(Use {
+        kind: field(map, "kind", as_name)?,
+        active_us: field(map, "active_us", as_f64)?,
+        total_us: field(map, "total_us", as_f64)?,
+    })
+}
+
+/// The name of an atom, or a text.
+fn as_name(term: &Term) -> term::Read<String> {
+    term::as_atom(term).map(str::to_owned).or_else(|_| as_text(term))
+}
+
+/// A sample of the run queues: when, normal schedulers, dirty CPU, dirty I/O.
+fn queues(sample: &Term) -> term::Read<(f64, Vec<f64>)> {
+    let [at, normal, cpu, io] = as_tuple::<4>(sample)?;
+    let mut lengths = as_list(normal)?.iter().map(as_f64).collect::<term::Read<Vec<f64>>>()?;
+    lengths.extend([as_f64(cpu)?, as_f64(io)?]);
+    Ok((as_f64(at)?, lengths))
+}

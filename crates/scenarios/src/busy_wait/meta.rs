@@ -1,0 +1,282 @@
+//! The declaration of `busy-wait`.
+
+use model::scenario::{MeasureMeta, Mend};
+use model::{Judging, Kind, Knob, Meta, Needs, Unit};
+use std::borrow::Cow;
+
+/// Names of the figures.
+pub(super) mod measure {
+    pub const P50: &str = "p50";
+    pub const P99: &str = "p99";
+    pub const P999: &str = "p999";
+    pub const WORST: &str = "worst";
+    pub const DEVIATION: &str = "deviation";
+    pub const REQUESTS: &str = "requests";
+    pub const BACKLOG: &str = "backlog";
+    pub const FAILED: &str = "failed";
+    pub const BACKGROUND: &str = "background";
+    pub const SPUN: &str = "spun";
+    pub const ACTIVE: &str = "active";
+    pub const USER: &str = "cpu_user";
+    pub const SYSTEM: &str = "cpu_system";
+    pub const VOLUNTARY: &str = "switches_voluntary";
+    pub const INVOLUNTARY: &str = "switches_involuntary";
+    pub const PERIODS: &str = "periods";
+    pub const THROTTLED: &str = "throttled";
+    pub const LONGEST: &str = "longest_throttled";
+    pub const THROTTLED_TIME: &str = "throttled_time";
+}
+
+/// The value of a flag's knob that leaves the flag out.
+pub(super) const DEFAULT: &str = "default";
+
+/// The knobs that are emulator flags, and the flags.
+pub(super) const FLAGS: [(&str, &str); 7] = [
+    ("sbwt", "+sbwt"),
+    ("sbwtdcpu", "+sbwtdcpu"),
+    ("sbwtdio", "+sbwtdio"),
+    ("swt", "+swt"),
+    ("sws", "+sws"),
+    ("secio", "+secio"),
+    ("async-threads", "+A"),
+];
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+const fn flag(name: &'static str, default: &'static str, help: &'static str) -> Knob {
+    Knob { name, kind: Kind::Words, default, quick: None, help }
+}
+
+const fn figure(
+    name: &'static str,
+    heading: &'static str,
+    unit: Unit,
+    help: &'static str,
+    column: bool,
+) -> MeasureMeta {
+    MeasureMeta { name, heading, unit, help, column }
+}
+
+/// What `busy-wait` says of itself.
+pub const META: Meta = Meta {
+    id: "busy-wait",
+    title: "schedulers of the Erlang VM that spin for work use up the CPU quota of their group",
+    about: "An Erlang node serves requests that arrive at a set rate, each a round trip through a \
+            port, a file or a socket, beside a little background work. Between requests its \
+            schedulers wait busily before they sleep. Where the node has a CPU quota, what is spun \
+            is charged to it, and once the quota is used up the kernel throttles the whole node \
+            for the rest of the period. Latency counts from the moment at which a request was \
+            due. The control has the flags that are tried and no quota; held against it are the \
+            VM's defaults, without and with the quota, and the flags under the same quota, which \
+            may mend it. Judged is the 99th percentile of latency.",
+    who: "people who run Erlang, Elixir, RabbitMQ, CouchDB or ejabberd in containers with a CPU \
+          limit: Kubernetes, Docker, Nomad, systemd; above all where a host has many more CPUs \
+          than the limit",
+    mends: &[
+        Mend {
+            what: "no busy waiting under a CPU quota: +sbwt none +sbwtdcpu none +sbwtdio none",
+            knobs: &[("sbwt", "none"), ("sbwtdcpu", "none"), ("sbwtdio", "none")],
+        },
+        Mend {
+            what: "no more schedulers than the quota has CPUs: +S 1:1 for half a CPU",
+            knobs: &[("schedulers", "1")],
+        },
+    ],
+    needs: Needs { cpus: 1, root: false },
+    knobs: &[
+        Knob {
+            name: "load",
+            kind: Kind::Choice(&["port", "file", "tcp", "timer"]),
+            default: "port",
+            quick: None,
+            help: "What a request is: a round trip through a port, a file or a socket, or a timer",
+        },
+        Knob {
+            name: "rate",
+            kind: Kind::Number { min: 1, max: 10_000_000 },
+            default: "6000",
+            quick: None,
+            help: "Requests a second of all workers together; they arrive whether or not the ones before are done",
+        },
+        Knob {
+            name: "workers",
+            kind: Kind::Number { min: 1, max: 10_000 },
+            default: "32",
+            quick: None,
+            help: "Processes that serve requests",
+        },
+        Knob {
+            name: "background",
+            kind: Kind::Number { min: 0, max: 10_000 },
+            default: "2",
+            quick: None,
+            help: "Processes of low priority that do background work",
+        },
+        Knob {
+            name: "schedulers",
+            kind: Kind::NumberOrAuto { min: 1, max: 1024 },
+            default: "auto",
+            quick: None,
+            help: "Schedulers of the node; auto for one a CPU, and 8 at least",
+        },
+        Knob {
+            name: "quota",
+            kind: Kind::Decimal { min_milli: 10, max_milli: 1_000_000 },
+            default: "0.5",
+            quick: None,
+            help: "CPU quota of the arms that have one, in CPUs; none for no such arms",
+        },
+        Knob {
+            name: "period",
+            kind: Kind::Duration { min_ns: 1_000_000, max_ns: SECOND_NS },
+            default: "100ms",
+            quick: None,
+            help: "Period of the quota",
+        },
+        flag(
+            "sbwt",
+            "none",
+            "Busy waiting of schedulers in the arms that try flags; default for the VM's own",
+        ),
+        flag("sbwtdcpu", "none", "The same of dirty CPU schedulers"),
+        flag("sbwtdio", "none", "The same of dirty I/O schedulers"),
+        flag("swt", DEFAULT, "Wake-up threshold in the arms that try flags"),
+        flag("sws", DEFAULT, "Wake-up strategy in the arms that try flags"),
+        flag("secio", DEFAULT, "Eager check of I/O in the arms that try flags"),
+        flag("async-threads", DEFAULT, "Async threads (+A) in the arms that try flags"),
+        flag("flags", "", "Emulator flags of every arm"),
+        flag(
+            "fixes",
+            "",
+            "Other emulator flags to try under the quota, as \"+S 1:1; +sbwt very_short\": each between semicolons in an arm of its own",
+        ),
+        Knob {
+            name: "erl",
+            kind: Kind::Programs,
+            default: "auto",
+            quick: None,
+            help: "The erl of the OTP to run, or its folder",
+        },
+        Knob {
+            name: "duration",
+            kind: Kind::Duration { min_ns: 100_000_000, max_ns: 3600 * SECOND_NS },
+            default: "1500ms",
+            quick: Some("1s"),
+            help: "How long a trial takes requests",
+        },
+    ],
+    measures: &[
+        figure(
+            measure::P99,
+            "p99",
+            Unit::Milliseconds,
+            "latency that 1 request in 100 exceeded, from when it was due",
+            true,
+        ),
+        figure(measure::P50, "p50", Unit::Milliseconds, "median latency of requests", true),
+        figure(
+            measure::P999,
+            "p99.9",
+            Unit::Milliseconds,
+            "latency that 1 request in 1000 exceeded",
+            false,
+        ),
+        figure(measure::WORST, "worst", Unit::Milliseconds, "longest latency of a trial", false),
+        figure(
+            measure::DEVIATION,
+            "deviation",
+            Unit::Milliseconds,
+            "standard deviation of latency",
+            false,
+        ),
+        figure(measure::REQUESTS, "requests", Unit::PerSecond, "requests done a second", true),
+        figure(
+            measure::BACKLOG,
+            "backlog",
+            Unit::Percent,
+            "requests that were due and not done at the end of a trial",
+            false,
+        ),
+        figure(measure::FAILED, "failed", Unit::Count, "requests that failed", false),
+        figure(
+            measure::BACKGROUND,
+            "background",
+            Unit::PerSecond,
+            "pieces of background work done a second",
+            true,
+        ),
+        figure(
+            measure::SPUN,
+            "spun",
+            Unit::MillisecondsPerSecond,
+            "CPU time of scheduler threads beyond their active time in the VM, in each second",
+            true,
+        ),
+        figure(
+            measure::ACTIVE,
+            "active",
+            Unit::MillisecondsPerSecond,
+            "active time of schedulers in the VM, in each second",
+            false,
+        ),
+        figure(
+            measure::USER,
+            "user CPU",
+            Unit::MillisecondsPerSecond,
+            "CPU time of the node in user mode, in each second",
+            false,
+        ),
+        figure(
+            measure::SYSTEM,
+            "system CPU",
+            Unit::MillisecondsPerSecond,
+            "CPU time of the node in the kernel, in each second",
+            false,
+        ),
+        figure(
+            measure::VOLUNTARY,
+            "switches",
+            Unit::PerSecond,
+            "times a second that a scheduler thread went to sleep",
+            false,
+        ),
+        figure(
+            measure::INVOLUNTARY,
+            "preemptions",
+            Unit::PerSecond,
+            "times a second that a scheduler thread was taken off a CPU",
+            false,
+        ),
+        figure(measure::PERIODS, "periods", Unit::Count, "periods of the quota in a trial", false),
+        figure(
+            measure::THROTTLED,
+            "throttled",
+            Unit::Percent,
+            "periods in which the node was throttled",
+            true,
+        ),
+        figure(
+            measure::LONGEST,
+            "in a row",
+            Unit::Count,
+            "longest run of throttled periods, at least",
+            false,
+        ),
+        figure(
+            measure::THROTTLED_TIME,
+            "throttled for",
+            Unit::Milliseconds,
+            "time that CPUs of the node were throttled, all CPUs added up",
+            false,
+        ),
+    ],
+    judging: Judging {
+        measure: Cow::Borrowed(measure::P99),
+        margin: 2.0,
+        control_limit: 5.0,
+        // The node's own schedulers make a timer late; a control that is late says the rest.
+        wants_cpu: false,
+        error_rate: 0.05,
+        confidence: 0.95,
+    },
+};

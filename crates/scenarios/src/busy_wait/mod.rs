@@ -1,0 +1,49 @@
+//! `busy-wait`: schedulers that spin away the CPU, above all under a CPU quota.
+
+mod meta;
+mod observe;
+mod plan;
+mod review;
+mod trial;
+mod words;
+
+pub use meta::META;
+
+use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use analysis::Outcome;
+use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
+use std::time::Duration;
+
+/// The scenario.
+pub struct BusyWait;
+
+impl Scenario for BusyWait {
+    fn meta(&self) -> &'static Meta {
+        &META
+    }
+
+    fn missing(&self, _: &Site) -> Option<Missing> {
+        erlang::missing()
+    }
+
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
+        plan::arms(settings, site)
+    }
+
+    fn expected(&self, arm: &Arm) -> Duration {
+        plan::expected(&arm.settings)
+    }
+
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
+        let script = plan::script(&arm.settings)?;
+        trial::run(&script, context)
+    }
+
+    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+        review::review(plan, trials, arms, outcome);
+    }
+
+    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
+        words::words(plan, outcome, arms)
+    }
+}

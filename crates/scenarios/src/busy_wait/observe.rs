@@ -1,0 +1,177 @@
+//! From what node, kernel and group counted to an observation.
+
+use super::meta::measure;
+use hdrhistogram::Histogram;
+use host::cgroup::{ThrottledRuns, Usage};
+use model::{Latency, Measure, Observation, Unit};
+use std::time::Duration;
+
+/// The longest latency that is told apart, in nanoseconds: an hour.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// What the node counted; latencies in microseconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Served {
+    /// Wall time of the load.
+    pub wall: Duration,
+    /// Latency of each request that was done.
+    pub done_us: Vec<u32>,
+    /// How long each request that was not done had waited at the end.
+    pub waiting_us: Vec<u32>,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Pieces of background work.
+    pub background: u64,
+    /// Active time of all schedulers.
+    pub active: Duration,
+}
+
+/// What was seen from outside the node.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outside {
+    /// CPU time of the scheduler threads.
+    pub schedulers: Duration,
+    /// CPU time of the node in user mode and in the kernel.
+    pub cpu: Option<(Duration, Duration)>,
+    /// Voluntary and involuntary switches of the scheduler threads.
+    pub switches: Option<(u64, u64)>,
+    /// For how long that was counted.
+    pub window: Duration,
+    /// What the group was charged, and its longest run of throttled periods.
+    pub group: Option<(Usage, ThrottledRuns)>,
+}
+
+/// The observation of a trial.
+pub(super) fn observe(served: &Served, outside: &Outside) -> Observation {
+    let window_ms = served.wall.as_secs_f64() * 1e3;
+    let mut seen = Observation { window_ms, ..Observation::default() };
+    latencies(&mut seen, served);
+    throughput(&mut seen, served);
+    let mut put = |name: &str, value: f64, unit: Unit| put(&mut seen, name, value, unit);
+    let window = outside.window.as_secs_f64().max(1e-3);
+    let per_second = |time: Duration| time.as_secs_f64() * 1e3 / window;
+    let spun = outside.schedulers.saturating_sub(served.active);
+    put(measure::SPUN, per_second(spun), Unit::MillisecondsPerSecond);
+    put(measure::ACTIVE, per_second(served.active), Unit::MillisecondsPerSecond);
+    if let Some((user, system)) = outside.cpu {
+        put(measure::USER, per_second(user), Unit::MillisecondsPerSecond);
+        put(measure::SYSTEM, per_second(system), Unit::MillisecondsPerSecond);
+    }
+    if let Some((voluntary, involuntary)) = outside.switches {
+        put(measure::VOLUNTARY, voluntary as f64 / window, Unit::PerSecond);
+        put(measure::INVOLUNTARY, involuntary as f64 / window, Unit::PerSecond);
+    }
+    if let Some((usage, runs)) = &outside.group {
+        group(&mut seen, usage, runs);
+    }
+    seen
+}
+
+fn put(seen: &mut Observation, name: &str, value: f64, unit: Unit) {
+    if value.is_finite() {
+        seen.measures.insert(name.to_owned(), Measure::exact(value, unit));
+    }
+}
+
+/// Percentiles over all requests that were due, those that were not done among them.
+fn latencies(seen: &mut Observation, served: &Served) {
+    let Ok(mut all) = Histogram::<u64>::new_with_bounds(1000, LONGEST_NS, 3) else { return };
+    let ns = |us: &u32| (u64::from(*us) * 1000).clamp(1000, LONGEST_NS);
+    for latency in served.done_us.iter().chain(&served.waiting_us) {
+        all.saturating_record(ns(latency));
+    }
+    if all.is_empty() {
+        return;
+    }
+    // Those that wait may wait for ever, and are then the longest of all: a percentile among them is
+    // a bound.
+    let waiting = served.waiting_us.len() as f64 / all.len() as f64;
+    let mut percentile = |name: &str, quantile: f64| {
+        let value = all.value_at_quantile(quantile);
+        let ms = value as f64 / 1e6;
+        let measure = match waiting > 1.0 - quantile {
+            true => Measure::at_least(ms, Unit::Milliseconds),
+            false => Measure::exact(ms, Unit::Milliseconds),
+        };
+        seen.measures.insert(name.to_owned(), measure);
+    };
+    percentile(measure::P50, 0.5);
+    percentile(measure::P99, 0.99);
+    percentile(measure::P999, 0.999);
+    percentile(measure::WORST, 1.0);
+    put(seen, measure::DEVIATION, all.stdev() / 1e6, Unit::Milliseconds);
+    seen.latencies.insert("request".to_owned(), Latency::from_histogram(&all));
+}
+
+fn throughput(seen: &mut Observation, served: &Served) {
+    let seconds = served.wall.as_secs_f64().max(1e-3);
+    let done = served.done_us.len() as f64;
+    let due = done + served.waiting_us.len() as f64;
+    put(seen, measure::REQUESTS, done / seconds, Unit::PerSecond);
+    put(seen, measure::BACKLOG, 100.0 * (due - done) / due.max(1.0), Unit::Percent);
+    put(seen, measure::FAILED, served.failed as f64, Unit::Count);
+    put(seen, measure::BACKGROUND, served.background as f64 / seconds, Unit::PerSecond);
+}
+
+fn group(seen: &mut Observation, usage: &Usage, runs: &ThrottledRuns) {
+    if let (Some(periods), Some(throttled)) = (usage.nr_periods, usage.nr_throttled) {
+        put(seen, measure::PERIODS, periods as f64, Unit::Count);
+        let share = 100.0 * throttled as f64 / (periods as f64).max(1.0);
+        put(seen, measure::THROTTLED, share, Unit::Percent);
+        put(seen, measure::LONGEST, runs.at_least() as f64, Unit::Count);
+    }
+    if let Some(throttled_ns) = usage.throttled_ns {
+        put(seen, measure::THROTTLED_TIME, throttled_ns as f64 / 1e6, Unit::Milliseconds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served() -> Served {
+        Served {
+            wall: Duration::from_secs(2),
+            done_us: vec![300; 990],
+            waiting_us: Vec::new(),
+            failed: 0,
+            background: 500,
+            active: Duration::from_millis(400),
+        }
+    }
+
+    fn outside() -> Outside {
+        Outside {
+            schedulers: Duration::from_millis(1000),
+            window: Duration::from_secs(2),
+            ..Outside::default()
+        }
+    }
+
+    #[test]
+    fn what_was_spun_is_cpu_time_without_work() {
+        let seen = observe(&served(), &outside());
+        assert_eq!(seen.measures["spun"].value, 300.0);
+        assert_eq!(seen.measures["background"].value, 250.0);
+        assert!(!seen.measures.contains_key("throttled"));
+        let busy = Served { active: Duration::from_secs(3), ..served() };
+        assert_eq!(observe(&busy, &outside()).measures["spun"].value, 0.0);
+    }
+
+    #[test]
+    fn requests_that_were_not_done_count_and_make_percentiles_bounds() {
+        let backlog = Served { waiting_us: vec![400_000; 20], ..served() };
+        let seen = observe(&backlog, &outside());
+        let p99 = seen.measures["p99"];
+        assert!(p99.at_least && p99.value > 399.0, "{p99:?}");
+        assert!(!seen.measures["p50"].at_least);
+        assert!((seen.measures["backlog"].value - 1.98).abs() < 0.01);
+        assert_eq!(seen.latencies["request"].count, 1010);
+    }
+
+    #[test]
+    fn a_trial_without_requests_has_no_percentiles() {
+        let idle = Served { done_us: Vec::new(), ..served() };
+        assert!(!observe(&idle, &outside()).measures.contains_key("p99"));
+    }
+}

@@ -1,0 +1,244 @@
+//! What the scenarios that run an Erlang VM have in common: finding an OTP, its compiled
+//! application, starting a node, and what the VM says of itself.
+
+pub(crate) mod threads;
+
+use crate::{Arms, Missing, ScenarioError};
+use beam::term::{TermError, as_atom, as_text, as_tuple};
+use beam::{App, BeamError, CallError, Flags, Node, NodeOptions, Otp, Term};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// An OTP and the application compiled for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Vm {
+    /// The OTP.
+    pub otp: Otp,
+    /// The application.
+    pub app: App,
+}
+
+impl Vm {
+    /// The name of an arm of this OTP among several.
+    pub fn named(&self, id: &str) -> String {
+        format!("{id}@otp{}", self.otp.release)
+    }
+}
+
+/// What was found out so far: asking an OTP takes a while, and every trial wants to know.
+static KNOWN: Mutex<BTreeMap<Option<PathBuf>, Vm>> = Mutex::new(BTreeMap::new());
+
+/// What is missing to run a node, from a look at the PATH alone.
+pub(crate) fn missing() -> Option<Missing> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
+    (!found).then(|| Missing {
+        what: "no erl on the PATH".to_owned(),
+        grant:
+            "install an OTP of 25 or later (apt-get install erlang-base erlang-crypto), or name \
+                one with --erl PATH"
+                .to_owned(),
+    })
+}
+
+/// The programs that the knob `erl` names; none stands for the one on the PATH.
+pub(crate) fn paths(text: &str) -> Vec<Option<PathBuf>> {
+    text.split(',').map(|path| (path != "auto").then(|| PathBuf::from(path))).collect()
+}
+
+/// The OTP of that path, with the application compiled for it.
+pub(crate) fn vm(path: Option<&Path>) -> Result<Vm, ScenarioError> {
+    let key = path.map(Path::to_owned);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(vm) = known().get(&key) {
+        return Ok(vm.clone());
+    }
+    let otp = Otp::find(path).map_err(refused)?;
+    let app = App::prepare(&otp, &cache()?).map_err(refused)?;
+    let vm = Vm { otp, app };
+    known().insert(key, vm.clone());
+    // Its own path leads to it too, as it stands in the settings of an arm.
+    known().insert(Some(vm.otp.erl.clone()), vm.clone());
+    Ok(vm)
+}
+
+/// Where compiled applications are kept.
+fn cache() -> Result<PathBuf, ScenarioError> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let base = set("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    base.map(|base| base.join("tailback/erlang")).ok_or_else(|| {
+        ScenarioError::Missing(Missing {
+            what: "no place for the compiled Erlang application: neither XDG_CACHE_HOME nor HOME \
+                   is set"
+                .to_owned(),
+            grant: "set XDG_CACHE_HOME to a folder".to_owned(),
+        })
+    })
+}
+
+/// Writes the application, compiled for an OTP, to a folder; the folder of its beam files.
+///
+/// # Errors
+/// If there is no such OTP, if the application does not compile, or if the folder is somebody else's.
+pub fn write_app(erl: Option<&Path>, folder: &Path) -> Result<PathBuf, ScenarioError> {
+    vm(erl)?.app.write_to(folder).map_err(refused)
+}
+
+/// A command that evaluates Erlang in an OTP where the application is loaded, with flags.
+///
+/// # Errors
+/// If there is no such OTP, if it refuses the flags, or if the application does not compile.
+pub fn evaluate(
+    erl: Option<&Path>,
+    text: &str,
+    expression: &str,
+) -> Result<Command, ScenarioError> {
+    let vm = vm(erl)?;
+    let flags = flags(text)?;
+    accepted(&vm, &flags)?;
+    let mut command = Command::new(&vm.otp.erl);
+    command.args(flags.words()).args(["-noshell", "-noinput", "-pa"]).arg(&vm.app.ebin);
+    command.args(["-eval", expression]);
+    Ok(command)
+}
+
+/// Emulator flags, split as a shell does.
+pub(crate) fn flags(text: &str) -> Result<Flags, ScenarioError> {
+    Flags::parse(text).map_err(refused)
+}
+
+/// Makes sure that an OTP takes the flags.
+pub(crate) fn accepted(vm: &Vm, flags: &Flags) -> Result<(), ScenarioError> {
+    vm.otp.accepts(flags).map_err(|words| {
+        ScenarioError::Unusable(format!(
+            "OTP {} refuses the flags {}: {words}",
+            vm.otp.release,
+            flags.words().join(" ")
+        ))
+    })
+}
+
+/// The parts of a text between semicolons that have something in them.
+pub(crate) fn between_semicolons(text: &str) -> impl Iterator<Item = &str> {
+    text.split(';').map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// Flags as the name of an arm: `+sfwi 10` is `sfwi-10`.
+pub(crate) fn slug(flags: &str) -> String {
+    let word = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == ':' { c } else { '-' };
+    let words: String = flags.trim_start_matches(['+', '-']).chars().map(word).collect();
+    words.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+/// Makes sure that no two arms have one name, as two OTPs of one release would give.
+pub(crate) fn distinct(found: &Arms) -> Result<(), ScenarioError> {
+    let mut names = BTreeSet::new();
+    match found.arms.iter().find(|arm| !names.insert(&arm.id)) {
+        None => Ok(()),
+        Some(twice) => Err(ScenarioError::Unusable(format!(
+            "two arms would be called {}: name each OTP release and each set of flags once",
+            twice.id
+        ))),
+    }
+}
+
+/// An error of the node's as a scenario's.
+pub(crate) fn refused(error: BeamError) -> ScenarioError {
+    match error {
+        BeamError::Flags { .. } | BeamError::NotErl { .. } => {
+            ScenarioError::Unusable(error.to_string())
+        }
+        BeamError::NoErl { .. } | BeamError::NotExecutable { .. } | BeamError::TooOld { .. } => {
+            ScenarioError::Missing(Missing {
+                what: error.to_string(),
+                grant: "a newer OTP can be named with --erl PATH".to_owned(),
+            })
+        }
+        BeamError::Interrupted => ScenarioError::Interrupted,
+        _ => ScenarioError::Broken(error.to_string()),
+    }
+}
+
+/// Where a node that crashes leaves its dump.
+fn dumps() -> Option<PathBuf> {
+    cache().ok().map(|cache| cache.join("crash-dumps"))
+}
+
+/// Starts a node.
+pub(crate) fn start(
+    vm: &Vm,
+    options: NodeOptions,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Node, ScenarioError> {
+    let options = NodeOptions { dumps: dumps(), ..options };
+    Node::start(&vm.otp, &vm.app, options, interrupted).map_err(refused)
+}
+
+/// What the VM says of itself, for the record.
+pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
+    let hello = node.hello();
+    let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    model::Vm {
+        otp: hello.otp_release.clone(),
+        erts: hello.erts.clone(),
+        erl: vm.otp.erl.display().to_string(),
+        flags: flags.words().to_vec(),
+        schedulers: count(hello.schedulers),
+        schedulers_online: count(hello.schedulers_online),
+        dirty_cpu_online: count(hello.dirty_cpu_schedulers_online),
+        dirty_io: count(hello.dirty_io_schedulers),
+        processors_available: hello.logical_processors_available.map(count),
+        cpu_quota: hello.cpu_quota.map(count),
+    }
+}
+
+/// A failed call as a scenario's error.
+pub(crate) fn failed(error: CallError) -> ScenarioError {
+    match error {
+        CallError::Interrupted { .. } => ScenarioError::Interrupted,
+        _ => ScenarioError::Broken(error.to_string()),
+    }
+}
+
+/// What a function returned as `{ok, Result}`; `{error, {Kind, Line}}` is a setting that cannot be
+/// used.
+pub(crate) fn answer(term: &Term) -> Result<&Term, ScenarioError> {
+    let strange = |error: TermError| ScenarioError::Broken(format!("the node's answer: {error}"));
+    let [tag, value] = as_tuple::<2>(term).map_err(strange)?;
+    match as_atom(tag).map_err(strange)? {
+        "ok" => Ok(value),
+        _ => {
+            let [_, line] = as_tuple::<2>(value).map_err(strange)?;
+            Err(ScenarioError::Unusable(as_text(line).map_err(strange)?))
+        }
+    }
+}
+
+/// Reads a part of what a function returned.
+pub(crate) fn read<T>(value: Result<T, TermError>) -> Result<T, ScenarioError> {
+    value.map_err(|error| ScenarioError::Broken(format!("the node's answer: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_make_the_names_of_arms() {
+        assert_eq!(slug("+sfwi 10"), "sfwi-10");
+        assert_eq!(slug("+S 1:1 +sbwt none"), "S-1:1-sbwt-none");
+        let parts: Vec<&str> = between_semicolons("+sfwi 10; ; +swt very_low").collect();
+        assert_eq!(parts, ["+sfwi 10", "+swt very_low"]);
+    }
+
+    #[test]
+    fn auto_is_the_erl_on_the_path() {
+        assert_eq!(paths("auto"), [None]);
+        assert_eq!(paths("/a/erl,/b"), [Some("/a/erl".into()), Some("/b".into())]);
+    }
+}
