@@ -85,7 +85,8 @@ fn a_node_that_does_not_heed_is_ended_all_the_same() {
     let stopped = || {
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
         let stats = tasks.map(|task| std::fs::read_to_string(task.path().join("stat")).unwrap());
-        stats.map(|stat| stat.rsplit(')').next().unwrap().trim().starts_with('T')).all(|yes| yes)
+        let is_stopped = |stat: &String| stat.rsplit(')').next().unwrap().starts_with(" T");
+        stats.filter(|stat| !is_stopped(stat)).count() == 0
     };
     let began = Instant::now();
     while !stopped() && began.elapsed() < LONG {
