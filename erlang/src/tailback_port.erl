@@ -11,6 +11,8 @@
 -module(tailback_port).
 
 -export([start/1, tell/1, teller/0]).
+%% The server itself: a process begins here.
+-export([guard/1]).
 -export_type([tell/0]).
 
 -type tell() :: fun((term()) -> ok).
@@ -39,7 +41,7 @@
 -spec start([string()]) -> ok.
 start([In, Out]) ->
     Descriptors = {list_to_integer(In), list_to_integer(Out)},
-    _ = spawn(fun() -> guard(Descriptors) end),
+    _ = spawn(?MODULE, guard, [Descriptors]),
     ok.
 
 %% The port does not close its descriptors when its owner dies, so nobody would ever know.
