@@ -200,6 +200,7 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
         host,
         trials: Vec::new(),
         arms: Vec::new(),
+        factorial: None,
         verdict: Verdict {
             state: State::Inconclusive,
             kind: None,
