@@ -3,14 +3,18 @@
 //! Adding a scenario is a folder that implements [`Scenario`] and a line in [`ALL`]; flags, help,
 //! man page, completions and the docs follow from its [`Meta`].
 
+mod cell;
 pub mod cpu_quota;
 pub mod cpus;
+mod factors;
 mod judging;
 pub mod mmap_lock;
 mod pinned;
 mod wait;
 mod watch;
 
+pub use cell::Cell;
+pub use factors::weigh_factors;
 pub use judging::{judge, settled};
 pub use load::Launcher;
 pub use pinned::Pinned;
@@ -45,6 +49,15 @@ pub trait Scenario: Sync {
     /// # Errors
     /// If a setting cannot be used on this machine, or needs a privilege that is missing.
     fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError>;
+
+    /// The one arm with the cause for these settings, and the control that it is held against, for
+    /// a study that combines settings of its own choice.
+    ///
+    /// # Errors
+    /// As [`Scenario::arms`], or if the settings make several arms with the cause.
+    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        Cell::of(self.arms(settings, site)?)
+    }
 
     /// How trials of these settings are judged, the figure that matters most first.
     fn judging(&self, settings: &Settings) -> Vec<Judging> {
