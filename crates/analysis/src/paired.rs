@@ -139,12 +139,13 @@ mod tests {
     /// -0.46, its interval -0.786 to -0.010 with 96.1%.
     #[test]
     fn agrees_with_the_textbook_example() {
-        let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
-        let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
+        let before = [1830, 500, 1620, 2480, 1680, 1880, 1550, 3060, 1300];
+        let after = [878, 647, 598, 2050, 1060, 1290, 1060, 3140, 1290];
+        let score = |thousandths: i32| Reading::exact(f64::from(thousandths) / 1000.0);
         let changes: Vec<Change> = before
             .iter()
             .zip(after)
-            .map(|(b, a)| Change::NONE.plus(&Reading::exact(a)).minus(&Reading::exact(*b)))
+            .map(|(b, a)| Change::NONE.plus(&score(a)).minus(&score(*b)))
             .collect();
         let found = of(&changes);
         assert!((found.shift - -0.46).abs() < 1e-9, "{found:?}");
@@ -169,10 +170,10 @@ mod tests {
         let found = of(&changes);
         assert_eq!((found.shift, found.at_least, found.at_most), (10.0, false, false));
         assert_eq!((found.low, found.high), (Some(10.0), None));
-        let found = of(&vec![Change::NONE.plus(&cut); 6]);
+        let found = of(&[Change::NONE.plus(&cut); 6]);
         assert_eq!((found.shift, found.at_least, found.high), (10.0, true, None));
         assert_eq!(found.low, Some(10.0));
-        let found = of(&vec![Change::NONE.minus(&cut); 6]);
+        let found = of(&[Change::NONE.minus(&cut); 6]);
         assert_eq!((found.shift, found.at_most, found.low), (-10.0, true, None));
         assert_eq!(found.high, Some(-10.0));
         let both = Change::NONE.plus(&cut).minus(&cut);

@@ -78,7 +78,10 @@ impl<'a> Reader<'a> {
     ) -> Result<&'t DeTable<'t>> {
         let found = value.get_ref();
         found.as_table().ok_or_else(|| {
-            self.bad(value.span(), format!("{what} is a table, but this is of type {}", found.type_str()))
+            self.bad(
+                value.span(),
+                format!("{what} is a table, but this is of type {}", found.type_str()),
+            )
         })
     }
 
@@ -90,7 +93,10 @@ impl<'a> Reader<'a> {
     ) -> Result<&'t str> {
         let found = value.get_ref();
         found.as_str().ok_or_else(|| {
-            self.bad(value.span(), format!("{what} is a text, but this is of type {}", found.type_str()))
+            self.bad(
+                value.span(),
+                format!("{what} is a text, but this is of type {}", found.type_str()),
+            )
         })
     }
 

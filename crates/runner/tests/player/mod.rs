@@ -1,12 +1,57 @@
 //! Plays `mmap-lock` with figures of its own, one for each combination, and no children.
 
+#![allow(dead_code, reason = "each test file uses the part of it that it needs")]
+
 use analysis::Outcome;
 use model::{
-    Arm, ArmResult, Measure, Meta, Observation, Plan, Role, Settings, Surroundings, Unit, Value,
+    Arm, ArmResult, Machine, Measure, Meta, Observation, Plan, Role, Settings, Surroundings, Unit,
+    Value,
 };
 use scenarios::mmap_lock::META;
 use scenarios::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use std::path::Path;
 use std::time::Duration;
+use tailback_runner::studies::{Design, Layout, StudyError, lay_out};
+
+/// Where the file is said to stand.
+pub const PATH: &str = "rows.toml";
+
+/// A study of two factors.
+pub const FILE: &str = r#"
+scenario = "mmap-lock"
+about = "Two factors."
+control = { busy = 0, procfile = "smaps" }
+blocks = { least = 2, most = 8 }
+time = "5min"
+seed = 7
+
+[fixed]
+duration = "100ms"
+
+[factors]
+busy = [0, 1, 10]
+procfile = ["smaps", "maps"]
+
+[quick]
+blocks = 3
+control = { busy = 0, procfile = "maps" }
+factors.busy = [0, 10]
+factors.procfile = ["maps"]
+fixed.lead = "0"
+"#;
+
+/// The study of a text.
+pub fn read(text: &str) -> Result<Design, StudyError> {
+    Design::read(text, Path::new(PATH), false)
+}
+
+/// The arms of a study.
+pub fn layout(design: &Design) -> Layout {
+    let machine = Machine::default();
+    let roots = host::Roots::at("/nonexistent");
+    let site = scenarios::Site { roots: &roots, machine: &machine };
+    lay_out(design, &Player, &site, design.combinations(Path::new(PATH)).unwrap()).unwrap()
+}
 
 /// The scenario.
 pub struct Player;
