@@ -127,7 +127,9 @@ fn knob(knob: &'static Knob) -> Arg {
 fn study() -> Command {
     crate::commands::study::flags::command()
         .arg(json("Print the record alone on standard output"))
-        .arg(seed())
+        .arg(seed().help(
+            "Seed of every random choice [default: the file's, else the record's, else drawn]",
+        ))
         .arg(quick().help("Take what the file says of a quick run: fewer levels and blocks"))
         .after_help(EXIT_CODES)
 }

@@ -54,6 +54,26 @@ fn every_study_that_comes_with_tailback_is_one_in_both_its_forms() {
 }
 
 #[test]
+fn the_examples_of_the_manual_are_studies() {
+    let manual = include_str!("../../../docs/studies.md");
+    let examples: Vec<&str> =
+        manual.split("```toml\n").skip(1).filter_map(|text| text.split("```").next()).collect();
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        // The second one leaves out what all have.
+        let scenario = "scenario = \"mmap-lock\"\n";
+        let text = match example.contains("scenario =") {
+            true => example.to_owned(),
+            false => format!("{scenario}{example}"),
+        };
+        for quick in [false, true] {
+            let read = Design::read(&text, Path::new("manual.toml"), quick);
+            assert!(read.is_ok(), "{read:?}: {text}");
+        }
+    }
+}
+
+#[test]
 fn a_dry_run_lists_arms_and_time_and_runs_nothing() {
     if !common::two_cpus_or_skip() {
         return;

@@ -87,11 +87,20 @@ fn notes(factorial: &Factorial) -> Vec<String> {
     } else {
         let lowest = shifts().map(|shift| shift.confidence).fold(1.0, f64::min) * 100.0;
         notes.push(format!(
-            "Each interval holds with {}% or more by itself; * marks those that leave out zero. Of \
-             {with_ends} intervals about {} would by chance alone.",
+            "Each interval holds with {}% or more by itself; * marks those that leave out zero. If \
+             no level did anything, about {} of these {with_ends} would be marked all the same.",
             number(lowest),
             number(with_ends as f64 * (1.0 - lowest / 100.0))
         ));
+    }
+    let figures = |effect: &Effect| effect.measures.len();
+    let most = factorial.effects.iter().map(figures).max().unwrap_or(0);
+    if factorial.effects.iter().any(|effect| figures(effect) < most) {
+        notes.push(
+            "A change of which nothing is known, since trials were cut off on both sides of it, is \
+             shown as -."
+                .to_owned(),
+        );
     }
     if factorial.effects.iter().any(|effect| effect.changes.len() > 1) {
         notes.push(

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// End of the name that a file has between writing and renaming.
 const SUFFIX: &str = ".tailback.tmp";
 
-/// Why a record or a report was not saved.
+/// Why a record was not saved.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", .path.display())]
 pub struct SaveError {
@@ -28,14 +28,14 @@ pub struct SaveError {
 /// # Errors
 /// If the folder cannot be written or is full; the old record, if any, is untouched.
 pub fn save(record: &Record, path: &Path) -> Result<(), SaveError> {
-    write_text(&record.to_json(), path)
+    save_text(&record.to_json(), path)
 }
 
-/// Writes a text to `path` in the way of [`save`].
+/// Writes a text in the same way: a reader finds the old one or the whole new one.
 ///
 /// # Errors
-/// As [`save`].
-pub fn write_text(text: &str, path: &Path) -> Result<(), SaveError> {
+/// If the folder cannot be written or is full; the old file, if any, is untouched.
+pub fn save_text(text: &str, path: &Path) -> Result<(), SaveError> {
     target(path)
         .and_then(|target| write_whole(text.as_bytes(), &target))
         .map_err(|source| SaveError { path: path.to_owned(), source })

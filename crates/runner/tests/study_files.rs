@@ -120,7 +120,11 @@ fn what_the_machine_refuses_is_left_out_and_the_rest_runs() {
 /// Line and column of each mistake, and the words that help.
 #[test]
 fn mistakes_are_named_with_line_and_column_and_near_misses_are_suggested() {
-    let cases: [(&[(&str, &str)], &str); 22] = [
+    let cases: [(&[(&str, &str)], &str); 23] = [
+        (
+            &[("seed = 7", "output = { report = \"page.pdf\" }")],
+            "rows.toml:7:21: a report is text; name a file that ends in .txt",
+        ),
         (
             &[("time =", "tme =")],
             "rows.toml:6:1: unknown key `tme` in a study file; did you mean `time`?",

@@ -323,7 +323,15 @@ impl<'a> Form<'a> {
             let path = value.map(|value| self.reader.string(value, key).map(PathBuf::from));
             path.transpose()
         };
-        Ok(Output { folder: path("folder")?, report: path("report")? })
+        let report = path("report")?;
+        let is_text = |path: &PathBuf| path.extension().is_some_and(|end| end == "txt");
+        if let (Some(path), Some(value)) = (&report, table.get("report"))
+            && !is_text(path)
+        {
+            let why = "a report is text; name a file that ends in .txt";
+            return Err(self.reader.bad(value.span(), why));
+        }
+        Ok(Output { folder: path("folder")?, report })
     }
 }
 

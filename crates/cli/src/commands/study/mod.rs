@@ -133,7 +133,7 @@ impl<'a> Wanted<'a> {
         }
         let Some(path) = &self.design.output.report else { return Ok(()) };
         let text = report::record(&done.record, meta, report::Look::default());
-        runner::write_text(&text, path).map_err(|error| {
+        runner::save_text(&text, path).map_err(|error| {
             Failure::need(format!("report {error}; name a file that can be written in [output]"))
         })?;
         output::note(&format!("report: {}", path.display()));
