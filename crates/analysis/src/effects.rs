@@ -124,9 +124,8 @@ fn contrasts(factorial: &Factorial, cells: &Cells) -> (Vec<Contrast>, u64) {
             levels(one).flat_map(move |a| levels(other).map(move |b| vec![a, b]))
         })
     });
-    let mut found = mains.chain(pairs).filter_map(|levels| contrast(factorial, cells, &levels));
-    let contrasts: Vec<Contrast> = found.by_ref().take(MOST_EFFECTS).collect();
-    drop(found);
+    let found = mains.chain(pairs).filter_map(|levels| contrast(factorial, cells, &levels));
+    let contrasts: Vec<Contrast> = found.take(MOST_EFFECTS).collect();
     let counts: Vec<u64> = factors.map(|factor| levels(factor).count() as u64).collect();
     let squares: u64 = counts.iter().map(|count| count * count).sum();
     let sum: u64 = counts.iter().sum();

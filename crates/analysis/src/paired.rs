@@ -65,11 +65,9 @@ impl Change {
 /// moves to infinity is absent. `None` without changes, and where so many were cut off at both ends
 /// that the estimate is no bound at all.
 pub(crate) fn shift(changes: &[Change], unit: Unit, confidence: f64) -> Option<Shift> {
-    let lowest = Averages::of(changes.iter().map(|change| change.lowest));
-    let plain = Averages::of(changes.iter().map(|change| change.plain));
-    let highest = Averages::of(changes.iter().map(|change| change.highest));
-    let (mut lowest, mut plain, mut highest) = (lowest, plain, highest);
-    let shift = plain.middle()?;
+    let mut lowest = Averages::of(changes.iter().map(|change| change.lowest));
+    let mut highest = Averages::of(changes.iter().map(|change| change.highest));
+    let shift = Averages::of(changes.iter().map(|change| change.plain)).middle()?;
     let (from_below, from_above) =
         (lowest.middle() == Some(shift), highest.middle() == Some(shift));
     if !from_below && !from_above || !shift.is_finite() {

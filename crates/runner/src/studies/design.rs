@@ -260,7 +260,7 @@ impl<'a> Form<'a> {
             })?;
             let word = reader.word(place, "a level")?;
             let found = factor.levels.iter().position(|level| level.name == word);
-            found.or_else(|| factor.level_of_value(self.meta_of(factor), &word)).ok_or_else(|| {
+            found.or_else(|| factor.level_of_value(self.knob_of(factor), &word)).ok_or_else(|| {
                 let known = suggestion(&word, factor.levels.iter().map(|l| l.name.as_str()));
                 let why = format!("factor `{}` has no level `{word}`{known}", factor.name);
                 reader.bad(place.span(), why)
@@ -270,7 +270,7 @@ impl<'a> Form<'a> {
     }
 
     /// The knob that a factor is named after, if any.
-    fn meta_of(&self, factor: &Factor) -> Option<&'static model::Knob> {
+    fn knob_of(&self, factor: &Factor) -> Option<&'static model::Knob> {
         self.scenario().ok()?.knob(&factor.name)
     }
 

@@ -4,7 +4,7 @@ use super::error::StudyError;
 use model::factorial::Sitting;
 use model::record::{Plan, Progress};
 use model::{Arm, Factorial, Machine, Record};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// How far a study has come.
@@ -43,8 +43,9 @@ pub fn standing(
     if let Some(why) = moved(&old, plan, machine) {
         return Err(stale(why));
     }
-    let enough = old.plan.stop_when_settled == plan.stop_when_settled && blocks >= plan.min_blocks
-        || blocks >= plan.max_blocks;
+    // A study that was to be run until settled may have ended before its most blocks.
+    let settled = old.plan.stop_when_settled == plan.stop_when_settled;
+    let enough = blocks >= plan.max_blocks || settled && blocks >= plan.min_blocks;
     if old.progress == Progress::Complete && enough {
         return Ok(Standing::Complete(Box::new(old)));
     }
@@ -105,7 +106,7 @@ fn moved(old: &Record, plan: &Plan, machine: &Machine) -> Option<String> {
 
 /// How many blocks, from the first on, hold one trial of each arm.
 fn whole_blocks(record: &Record, arms: &[Arm]) -> u32 {
-    let mut counts: std::collections::BTreeMap<(u32, &str), u32> = Default::default();
+    let mut counts: BTreeMap<(u32, &str), u32> = BTreeMap::new();
     for trial in &record.trials {
         *counts.entry((trial.block, trial.arm.as_str())).or_default() += 1;
     }

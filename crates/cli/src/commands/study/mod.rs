@@ -24,6 +24,9 @@ use std::time::Duration;
 /// The longest study file, in bytes.
 const MOST: u64 = 1 << 20;
 
+/// The most combinations that are told to be left out before a study begins.
+const MOST_TOLD: usize = 5;
+
 /// Runs a study, or goes on with it; the exit code of its verdict.
 pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
     let file = matches.get_one::<PathBuf>("file").ok_or_else(|| Failure::usage("no study file"))?;
@@ -106,9 +109,7 @@ impl<'a> Wanted<'a> {
                 path.display()
             ));
         }
-        for arm in &self.layout.arms.left_out {
-            output::note(&format!("left out: {}: {}", arm.id, arm.why));
-        }
+        self.tell_left_out();
         let mut record = before.unwrap_or_else(|| Record {
             factorial: Some(self.layout.factorial.clone()),
             ..study.empty_record()
@@ -118,6 +119,17 @@ impl<'a> Wanted<'a> {
         let (record, end) = study.go_on(record, &mut progress);
         progress.finish();
         Ok(Done::keep(record, end, &path))
+    }
+
+    /// Says what this machine refuses, before the rest is run; all of it stands in the record.
+    fn tell_left_out(&self) {
+        let left_out = &self.layout.arms.left_out;
+        for arm in left_out.iter().take(MOST_TOLD) {
+            output::note(&format!("left out: {}: {}", arm.id, arm.why));
+        }
+        if left_out.len() > MOST_TOLD {
+            output::note(&format!("left out: {} more", left_out.len() - MOST_TOLD));
+        }
     }
 
     /// Prints the result, and writes the report that the file asks for.
