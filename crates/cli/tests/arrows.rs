@@ -12,6 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-scenarios", &["analysis", "host", "load", "model"]),
     ("tailback-report", &["model"]),
     ("tailback-analysis", &["model"]),
+    ("tailback-beam", &["model"]),
     ("tailback-host", &["model"]),
     ("tailback-load", &[]),
     ("tailback-sim", &["model"]),

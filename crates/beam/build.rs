@@ -1,0 +1,50 @@
+//! Lists the Erlang application's sources, so that the binary carries them.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// The folders of the application that are carried, and the endings that count in each.
+const FOLDERS: [(&str, &[&str]); 3] =
+    [("src", &[".erl", ".hrl", ".app.src"]), ("include", &[".hrl"]), ("c_src", &[".c", ".h"])];
+
+fn main() -> io::Result<()> {
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let application = here.join("../../erlang").canonicalize()?;
+    let mut table = String::from("&[\n");
+    for (folder, endings) in FOLDERS {
+        let path = application.join(folder);
+        // Of a folder cargo watches the listing too, so a new module is noticed. One that is not
+        // there must not be named: cargo would build anew each time.
+        println!("cargo::rerun-if-changed={}", first_existing(&path).display());
+        for file in sources(&path, endings)? {
+            let full = path.join(&file);
+            println!("cargo::rerun-if-changed={}", full.display());
+            let name = format!("{folder}/{file}");
+            let _ = writeln!(table, "    ({name:?}, include_bytes!({:?})),", full.display());
+        }
+    }
+    table.push_str("]\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("embedded.rs"), table.replace("\\\\", "/"))
+}
+
+fn first_existing(path: &Path) -> &Path {
+    path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path)
+}
+
+/// The files of a folder with one of these endings, in the order of their names.
+fn sources(folder: &Path, endings: &[&str]) -> io::Result<Vec<String>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') && endings.iter().any(|ending| name.ends_with(ending)) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}

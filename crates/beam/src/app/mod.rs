@@ -1,0 +1,142 @@
+//! The Erlang application: compiled by the target's own compiler at first use, and kept.
+
+mod nif;
+mod sources;
+mod trust;
+mod write;
+
+use crate::error::BeamError;
+use crate::otp::{Otp, QUIET};
+use crate::run;
+use crate::text::first_line;
+use sources::{BUILD_NAME, Sources};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How long the Erlang compiler may take for the whole application.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// How a folder begins in which an application is being made.
+const BUILDING: &str = ".building-";
+
+/// After this long a folder that is still being made was left by a run that was killed.
+const STALE: Duration = Duration::from_secs(3600);
+
+/// Evaluates the build script in the folder that is given as the plain argument.
+const EVAL: &str = r#"
+    Tell = fun(Text) -> io:put_chars(standard_error, [Text, $\n]), erlang:halt(1) end,
+    [Dir] = init:get_plain_arguments(),
+    try file:script(filename:join(Dir, "build.script"), [{'Dir', Dir}]) of
+        {ok, ok} -> erlang:halt(0);
+        {ok, {error, Text}} when is_list(Text) -> Tell(Text);
+        {ok, Other} -> Tell(io_lib:format("~0tP", [Other, 20]));
+        {error, Error} -> Tell(file:format_error(Error))
+    catch
+        _:undef -> Tell("the compiler application is not installed");
+        _:Reason -> Tell(io_lib:format("~0tP", [Reason, 20]))
+    end."#;
+
+/// The compiled application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct App {
+    /// The folder of the compiled modules and of `tailback.app`.
+    pub ebin: PathBuf,
+    /// The compiled NIF, or in one line why there is none: what is missing, and which Debian
+    /// package has it. It is tried again by the next [`App::prepare`].
+    pub nif: Result<PathBuf, String>,
+}
+
+impl App {
+    /// The application for this OTP, from `cache` or compiled into it.
+    ///
+    /// An entry of the cache is named after the content of the sources, the release and the
+    /// version of the runtime system. It is made in a folder beside its place and renamed, so two
+    /// runs that start at once do not meet, and a kill leaves no half entry.
+    ///
+    /// # Errors
+    /// If another user could write to the cache, if it cannot be written, or if the application
+    /// does not compile. A missing C compiler is no error: see [`App::nif`].
+    pub fn prepare(otp: &Otp, cache: &Path) -> Result<Self, BeamError> {
+        prepare(&Sources::embedded(), otp, cache)
+    }
+}
+
+fn prepare(sources: &Sources, otp: &Otp, cache: &Path) -> Result<App, BeamError> {
+    let cache = trust::folder(cache)?;
+    let entry = cache.join(format!("{}-otp{}-{}", sources.hash(), otp.release, otp.erts));
+    if !entry.exists() {
+        sweep(&cache);
+        make(sources, otp, &cache, &entry)?;
+    }
+    trust::check(&entry)?;
+    // The VM looks for priv by the name of the application's folder.
+    let app = entry.join("tailback");
+    Ok(App { ebin: app.join("ebin"), nif: nif::nif(sources, otp, &app) })
+}
+
+/// Makes an entry, or finds that another run was quicker.
+fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), BeamError> {
+    let failed = |what| move |source| BeamError::File { path: entry.to_owned(), what, source };
+    let building = tempfile::Builder::new().prefix(BUILDING).tempdir_in(cache);
+    let building = building.map_err(failed("make it"))?;
+    let app = building.path().join("tailback");
+    sources.write(&app)?;
+    compile(otp, &app)?;
+    // Kept for the entry's whole life where it succeeds; where not, each run tries again.
+    let _ = nif::nif(sources, otp, &app);
+    sync(&app).map_err(failed("write it"))?;
+    match fs::rename(building.path(), entry) {
+        Ok(()) => {
+            // The folder has another name now, under which nothing is to be removed.
+            let _ = building.keep();
+            Ok(())
+        }
+        Err(_) if entry.is_dir() => Ok(()),
+        Err(source) => Err(failed("rename it into its place")(source)),
+    }
+}
+
+fn compile(otp: &Otp, app: &Path) -> Result<(), BeamError> {
+    let erl = otp.erl.clone();
+    let mut command = otp.command();
+    command.args(QUIET).args(["-eval", EVAL, "-extra"]).arg(app);
+    let ran = run::run(command, LIMIT)
+        .map_err(|source| BeamError::NotExecutable { path: erl.clone(), source })?;
+    match ran.status {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => {
+            let words = first_line(&ran.stderr).or_else(|| first_line(&ran.stdout));
+            Err(BeamError::Compile { erl, why: words.unwrap_or_else(|| status.to_string()) })
+        }
+        None => Err(BeamError::Late { path: erl, what: "compile the application", limit: LIMIT }),
+    }
+}
+
+/// Writes all files through to the disk, so that not even a power cut leaves a torn entry.
+fn sync(folder: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync(&entry.path())?;
+        } else {
+            fs::File::open(entry.path())?.sync_all()?;
+        }
+    }
+    fs::File::open(folder)?.sync_all()
+}
+
+/// Removes what killed runs left half made; what cannot be removed harms nobody.
+fn sweep(cache: &Path) {
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(BUILDING);
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        let age = modified.ok().and_then(|then| SystemTime::now().duration_since(then).ok());
+        if ours && age.is_some_and(|age| age > STALE) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Compiling the NIFs, which are C.
+
+use super::sources::Sources;
+use crate::otp::Otp;
+use crate::run;
+use crate::text::clean_line;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// How long a compiler may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The compilers that are tried, in this order.
+const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
+
+/// The NIF that the application asks for by itself; it is the one that [`nif`] answers with.
+const MAIN: &str = "tailback_nif";
+
+/// The main NIF in this application folder; compiles those that are not there yet.
+///
+/// # Errors
+/// Why there is none: what is missing, and the Debian package that has it.
+pub(super) fn nif(sources: &Sources, otp: &Otp, app: &Path) -> Result<PathBuf, String> {
+    if !sources.nifs().any(|name| name == MAIN) {
+        return Err("this build of tailback carries no NIF".to_owned());
+    }
+    let objects = app.join("priv");
+    for name in sources.nifs() {
+        let object = objects.join(format!("{name}.so"));
+        if !object.is_file() {
+            compile(name, &include_folder(otp)?, app, &object)?;
+        }
+    }
+    Ok(objects.join(format!("{MAIN}.so")))
+}
+
+/// Where `erl_nif.h` is.
+fn include_folder(otp: &Otp) -> Result<PathBuf, String> {
+    let folders = ["usr/include".to_owned(), format!("erts-{}/include", otp.erts)];
+    let mut candidates = folders.iter().map(|folder| otp.root.join(folder));
+    let missing = || {
+        let root = otp.root.display();
+        format!("no erl_nif.h in {root}/usr/include; install erlang-dev (Debian, Ubuntu)")
+    };
+    candidates.find(|folder| folder.join("erl_nif.h").is_file()).ok_or_else(missing)
+}
+
+/// Compiles to a temporary file that takes its name when it is whole.
+fn compile(name: &str, include: &Path, app: &Path, object: &Path) -> Result<(), String> {
+    let folder = object.parent().unwrap_or(app);
+    let told = |error: io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(folder).map_err(told)?;
+    let whole = tempfile::NamedTempFile::new_in(folder).map_err(told)?;
+    for compiler in COMPILERS {
+        let mut command = Command::new(compiler);
+        command.current_dir(app).args(["-O2", "-fPIC", "-shared", "-o"]).arg(whole.path());
+        command.arg("-I").arg(include).arg(format!("c_src/{name}.c"));
+        match run::run(command, LIMIT) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(format!("{compiler}: {error}")),
+            Ok(ran) if ran.status.is_some_and(|status| status.success()) => {
+                // The linker may have replaced the file, so the handle is not synced but the path.
+                fs::File::open(whole.path()).and_then(|file| file.sync_all()).map_err(told)?;
+                return whole.persist(object).map(drop).map_err(|error| told(error.error));
+            }
+            Ok(ran) => return Err(refusal(compiler, name, &ran)),
+        }
+    }
+    Err("no C compiler (cc, gcc, clang) on the PATH; install gcc and libc6-dev (Debian, Ubuntu)"
+        .to_owned())
+}
+
+/// The compiler's first complaint.
+fn refusal(compiler: &str, name: &str, ran: &run::Ran) -> String {
+    if ran.status.is_none() {
+        return format!("{compiler}: c_src/{name}.c: not done within {LIMIT:?}");
+    }
+    let text = String::from_utf8_lossy(&ran.stderr);
+    let line = text.lines().find(|line| line.contains("error")).or_else(|| text.lines().next());
+    let words = clean_line(line.unwrap_or("failed without a word"));
+    // Without libc6-dev gcc finds no standard header; that is the likeliest reason by far.
+    let missing = text.contains("No such file or directory");
+    let hint = if missing { "; is libc6-dev installed?" } else { "" };
+    format!("{compiler}: {words}{hint}")
+}

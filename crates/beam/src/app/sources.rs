@@ -1,0 +1,91 @@
+//! The sources of the Erlang application, as this binary carries them.
+
+use crate::error::BeamError;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// What the target's own VM evaluates to compile the rest.
+const BUILD: &[u8] = include_bytes!("build.script");
+
+/// The name of [`BUILD`] in the application's folder.
+pub(super) const BUILD_NAME: &str = "build.script";
+
+/// Files by their paths inside the application's folder.
+#[derive(Debug, Clone)]
+pub(super) struct Sources(pub Vec<(String, Vec<u8>)>);
+
+impl Sources {
+    pub fn embedded() -> Self {
+        let files = EMBEDDED.iter().map(|(name, text)| ((*name).to_owned(), text.to_vec()));
+        Sources(files.collect())
+    }
+
+    /// Sixteen hexadecimal digits that differ where any source or the way to compile it does.
+    pub fn hash(&self) -> String {
+        let mut hasher = Sha256::new();
+        let build = (BUILD_NAME, BUILD);
+        for (name, text) in self.0.iter().map(|(name, text)| (&**name, &**text)).chain([build]) {
+            // With the lengths no two lists of files run together to the same bytes.
+            for part in [name.as_bytes(), text] {
+                hasher.update((part.len() as u64).to_be_bytes());
+                hasher.update(part);
+            }
+        }
+        hasher.finalize().iter().take(8).fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+
+    /// The names, without endings, of the C sources.
+    pub fn nifs(&self) -> impl Iterator<Item = &str> {
+        let names = self.0.iter().map(|(name, _)| name.as_str());
+        names.filter_map(|name| name.strip_prefix("c_src/")?.strip_suffix(".c"))
+    }
+
+    /// Writes all files and the build script below `folder`.
+    pub fn write(&self, folder: &Path) -> Result<(), BeamError> {
+        let files = self.0.iter().map(|(name, text)| (&**name, &**text));
+        for (name, text) in files.chain([(BUILD_NAME, BUILD)]) {
+            let path = folder.join(name);
+            let failed = |source| BeamError::File { path: path.clone(), what: "write it", source };
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(failed)?;
+            }
+            fs::write(&path, text).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(files: &[(&str, &str)]) -> Sources {
+        Sources(files.iter().map(|(n, t)| ((*n).to_owned(), t.as_bytes().to_vec())).collect())
+    }
+
+    #[test]
+    fn the_hash_tells_names_and_contents_apart() {
+        let hash = of(&[("a", "bc")]).hash();
+        assert_eq!(hash, of(&[("a", "bc")]).hash());
+        assert_eq!(hash.len(), 16);
+        for other in [of(&[("ab", "c")]), of(&[("a", "b")]), of(&[]), of(&[("a", ""), ("b", "c")])]
+        {
+            assert_ne!(hash, other.hash());
+        }
+    }
+
+    #[test]
+    fn the_binary_carries_its_end_of_the_wire() {
+        let sources = Sources::embedded();
+        assert!(sources.0.iter().any(|(name, _)| name == "src/tailback_port.erl"));
+        let nifs = of(&[("c_src/a.c", ""), ("c_src/a.h", ""), ("src/b.c", "")]);
+        assert_eq!(nifs.nifs().collect::<Vec<_>>(), ["a"]);
+    }
+}

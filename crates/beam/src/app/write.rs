@@ -1,0 +1,62 @@
+//! The compiled application as a folder of the user's own.
+
+use super::{App, BUILD_NAME};
+use crate::error::BeamError;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// By this file a folder is known that was written by tailback.
+const OURS: &str = "ebin/tailback.app";
+
+impl App {
+    /// Writes the application (`ebin`, `priv`, `src`, `include`, `c_src`) to a folder, for
+    /// `erl -pa FOLDER/ebin` in a shell of one's own; returns its `ebin`.
+    ///
+    /// A folder that was written before is brought up to date, and what else is in it stays.
+    ///
+    /// # Errors
+    /// If the folder holds something, but no application of ours, or cannot be written.
+    pub fn write_to(&self, folder: &Path) -> Result<PathBuf, BeamError> {
+        let failed =
+            |source| BeamError::File { path: folder.to_owned(), what: "write to it", source };
+        fs::create_dir_all(folder).map_err(failed)?;
+        let empty = fs::read_dir(folder).map_err(failed)?.next().is_none();
+        if !empty && !folder.join(OURS).is_file() {
+            return Err(BeamError::NotOurs { path: folder.to_owned() });
+        }
+        let app = self.ebin.parent().unwrap_or(&self.ebin);
+        // First of all what the folder is known by, so that a copy that was cut short can go on.
+        copy_file(&app.join(OURS), &folder.join(OURS))?;
+        copy(app, folder)?;
+        Ok(folder.join("ebin"))
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), BeamError> {
+    let failed = |source| BeamError::File { path: from.to_owned(), what: "read it", source };
+    for entry in fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let target = to.join(entry.file_name());
+        if entry.file_type().map_err(failed)?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else if entry.file_name() != BUILD_NAME {
+            copy_file(&entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies by way of a new file: a symbolic link that lies there is replaced, not followed.
+fn copy_file(from: &Path, to: &Path) -> Result<(), BeamError> {
+    let copied = || -> io::Result<()> {
+        let folder = to.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&fs::read(from)?)?;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+        file.persist(to).map(drop).map_err(|error| error.error)
+    };
+    copied().map_err(|source| BeamError::File { path: to.to_owned(), what: "write it", source })
+}

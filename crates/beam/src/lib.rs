@@ -1,0 +1,31 @@
+//! Erlang nodes: found, started, driven, watched, and ended for certain.
+//!
+//! - [`Otp`]: the Erlang that is there, and whether it takes [`Flags`].
+//! - [`App`]: the Erlang application, which this crate carries as sources, compiled for that OTP.
+//! - [`Node`]: a VM that is driven by calls over pipes, and hears events with their time of arrival.
+//! - [`term`]: reading and making what travels.
+//! - [`ThreadSampler`]: what the VM's threads do, seen from outside.
+//!
+//! What a VM says is not trusted: frames, depth and number of terms are bounded, and what is
+//! malformed is an error.
+
+mod app;
+mod error;
+mod node;
+mod nursery;
+mod otp;
+mod reap;
+mod run;
+pub mod term;
+mod text;
+mod threads;
+mod wire;
+
+pub use app::App;
+pub use eetf::Term;
+pub use error::{BeamError, CallError, Death};
+pub use node::{Hello, Node, NodeOptions};
+pub use otp::{Flags, OLDEST, Otp};
+pub use threads::{
+    Class, Shares, ThreadKind, ThreadReport, ThreadSampler, ThreadSeries, ThreadTotal,
+};

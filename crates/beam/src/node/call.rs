@@ -1,0 +1,205 @@
+//! Calls, and what comes back.
+
+use super::mailbox::{End, Next};
+use super::{ASK, Node};
+use crate::error::{BeamError, CallError};
+use crate::wire::{self, Incoming};
+use eetf::Term;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// So many bytes of what is printed are kept.
+const MOST_PRINTED: usize = 1 << 20;
+
+/// A pipe to which calls are written, and which never blocks.
+pub(super) fn prepared(requests: OwnedFd) -> Result<OwnedFd, BeamError> {
+    let set =
+        fcntl_getfl(&requests).and_then(|flags| fcntl_setfl(&requests, flags | OFlags::NONBLOCK));
+    set.map_err(|error| BeamError::Thread(error.into()))?;
+    Ok(requests)
+}
+
+/// What is waited for, and until when.
+struct Waiting<'a> {
+    call: String,
+    id: u64,
+    limit: Duration,
+    deadline: Instant,
+    interrupted: &'a dyn Fn() -> bool,
+}
+
+impl Waiting<'_> {
+    fn late(&self) -> CallError {
+        CallError::Late { call: self.call.clone(), limit: self.limit }
+    }
+
+    fn interrupted(&self) -> CallError {
+        CallError::Interrupted { call: self.call.clone() }
+    }
+}
+
+impl Node {
+    /// Calls a function in the node and waits for what it returns.
+    ///
+    /// An argument that is the atom `'$tell'`, or a map with that atom as a value, gets a fun in
+    /// its place that sends events. `on_event` hears each event with its time of arrival, which is
+    /// taken when it is read from the pipe: also events of earlier calls whose processes go on,
+    /// and those that came between two calls. `interrupted` is asked every 50 ms. A call that is
+    /// late or interrupted is killed in the node.
+    ///
+    /// # Errors
+    /// If the node dies, the function raises, no answer comes within `limit`, or the user
+    /// interrupts.
+    pub fn call(
+        &mut self,
+        module: &str,
+        function: &str,
+        args: Vec<Term>,
+        limit: Duration,
+        interrupted: &dyn Fn() -> bool,
+        on_event: &mut dyn FnMut(Instant, Term),
+    ) -> Result<Term, CallError> {
+        let call = format!("{module}:{function}/{}", args.len());
+        self.last_id += 1;
+        let id = self.last_id;
+        let frame = wire::call(id, module, function, args);
+        let frame = frame.map_err(|why| CallError::Unsendable { call: call.clone(), why })?;
+        let waiting = Waiting { call, id, limit, deadline: Instant::now() + limit, interrupted };
+        self.send(&frame, &waiting)?;
+        let answer = self.answer(&waiting, on_event);
+        if let Err(CallError::Late { .. } | CallError::Interrupted { .. }) = &answer {
+            self.cancel(id);
+        }
+        answer
+    }
+
+    /// Hears events until a time, without a call.
+    ///
+    /// # Errors
+    /// If the node dies or the user interrupts.
+    pub fn listen(
+        &mut self,
+        until: Instant,
+        interrupted: &dyn Fn() -> bool,
+        on_event: &mut dyn FnMut(Instant, Term),
+    ) -> Result<(), CallError> {
+        let limit = until.saturating_duration_since(Instant::now());
+        let call = "listening".to_owned();
+        let waiting = Waiting { call, id: 0, limit, deadline: until, interrupted };
+        match self.answer(&waiting, on_event) {
+            Ok(_) | Err(CallError::Late { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn answer(
+        &mut self,
+        waiting: &Waiting<'_>,
+        on_event: &mut dyn FnMut(Instant, Term),
+    ) -> Result<Term, CallError> {
+        loop {
+            if (waiting.interrupted)() {
+                return Err(waiting.interrupted());
+            }
+            match self.mailbox.take(waiting.deadline.min(Instant::now() + ASK)) {
+                Next::Frame(at, frame) => {
+                    if let Some(answer) = self.heard(waiting, at, &frame, on_event)? {
+                        return Ok(answer);
+                    }
+                }
+                Next::End(End::Broken(what)) => return Err(self.broken(what)),
+                Next::End(End::Closed) => {
+                    return Err(CallError::Died(self.death(waiting.interrupted)));
+                }
+                Next::Late if Instant::now() >= waiting.deadline => return Err(waiting.late()),
+                Next::Late => {}
+            }
+        }
+    }
+
+    /// Takes a frame; the answer, if it is that.
+    fn heard(
+        &mut self,
+        waiting: &Waiting<'_>,
+        at: Instant,
+        frame: &[u8],
+        on_event: &mut dyn FnMut(Instant, Term),
+    ) -> Result<Option<Term>, CallError> {
+        match Incoming::parse(frame).map_err(|what| self.broken(what))? {
+            Incoming::Result(id, term) if id == waiting.id => return Ok(Some(term)),
+            Incoming::Failed(id, why) if id == waiting.id => {
+                let why = crate::text::clean_line(&why);
+                return Err(CallError::Failed { call: waiting.call.clone(), why });
+            }
+            Incoming::Failed(0, what) => return Err(self.broken(what)),
+            Incoming::Event(_, term) => on_event(at, term),
+            Incoming::Printed(bytes) => self.keep_printed(&bytes),
+            // The answer of a call that nobody waits for any more.
+            Incoming::Result(..) | Incoming::Failed(..) => {}
+            Incoming::Hello(_) => return Err(self.broken("a second hello".to_owned())),
+        }
+        Ok(None)
+    }
+
+    fn keep_printed(&mut self, bytes: &[u8]) {
+        self.printed.extend_from_slice(bytes);
+        let surplus = self.printed.len().saturating_sub(MOST_PRINTED);
+        self.printed.drain(..surplus);
+    }
+
+    /// Writes a whole frame, however slowly the node reads.
+    fn send(&mut self, frame: &[u8], waiting: &Waiting<'_>) -> Result<(), CallError> {
+        let mut left = frame;
+        while !left.is_empty() {
+            let failure = match self.write(left) {
+                Ok(count) => {
+                    left = &left[count..];
+                    continue;
+                }
+                Err(Errno::AGAIN | Errno::INTR) if (waiting.interrupted)() => waiting.interrupted(),
+                Err(Errno::AGAIN | Errno::INTR) if Instant::now() >= waiting.deadline => {
+                    waiting.late()
+                }
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    self.wait_for_room(waiting.deadline);
+                    continue;
+                }
+                Err(Errno::PIPE) => CallError::Died(self.death(waiting.interrupted)),
+                Err(error) => CallError::System { pid: self.pid(), source: error.into() },
+            };
+            if left.len() < frame.len() {
+                // Half a frame is in the pipe: nothing that follows would be understood.
+                self.requests = None;
+            }
+            return Err(failure);
+        }
+        Ok(())
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        self.requests.as_ref().map_or(Err(Errno::PIPE), |pipe| rustix::io::write(pipe, bytes))
+    }
+
+    fn wait_for_room(&self, deadline: Instant) {
+        let Some(pipe) = &self.requests else { return };
+        let left = deadline.saturating_duration_since(Instant::now()).min(ASK);
+        let left = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
+        // Whatever poll says, writing is tried next.
+        let _ = poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&left));
+    }
+
+    /// Kills a call that nobody waits for any more, if the node can be told at once.
+    fn cancel(&mut self, id: u64) {
+        if let Ok(frame) = wire::cancel(id) {
+            // So short a frame is written whole or not at all.
+            let _ = self.write(&frame);
+        }
+    }
+
+    fn broken(&self, what: String) -> CallError {
+        CallError::Protocol { pid: self.pid(), what }
+    }
+}

@@ -1,0 +1,134 @@
+//! What a node says of itself.
+
+use crate::term::{Read, TermError, as_text, as_u64, field, find};
+use eetf::Term;
+
+/// The version of the protocol that is spoken here.
+const PROTOCOL: u64 = 1;
+
+/// What a node says of itself when it starts. What an OTP does not know is absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hello {
+    /// The VM's process.
+    pub os_pid: u32,
+    /// The release, such as `25`.
+    pub otp_release: String,
+    /// The version of the runtime system.
+    pub erts: String,
+    /// Schedulers, offline ones too.
+    pub schedulers: u64,
+    /// Schedulers that are online.
+    pub schedulers_online: u64,
+    /// Dirty CPU schedulers, offline ones too.
+    pub dirty_cpu_schedulers: u64,
+    /// Dirty CPU schedulers that are online.
+    pub dirty_cpu_schedulers_online: u64,
+    /// Dirty IO schedulers.
+    pub dirty_io_schedulers: u64,
+    /// CPUs that the machine could have.
+    pub logical_processors: Option<u64>,
+    /// CPUs that are online.
+    pub logical_processors_online: Option<u64>,
+    /// CPUs that the VM may use by its affinity.
+    pub logical_processors_available: Option<u64>,
+    /// CPUs' worth of time that the VM found its control group to grant, where it looks.
+    pub cpu_quota: Option<u64>,
+    /// The most processes.
+    pub process_limit: u64,
+    /// Threads for asynchronous drivers.
+    pub async_threads: u64,
+    /// Bytes in a word.
+    pub wordsize: u64,
+    /// How code is run: `jit` or `emu`.
+    pub emu_flavor: Option<String>,
+    /// How the emulator was built, such as `opt`.
+    pub build_type: Option<String>,
+}
+
+impl Hello {
+    pub(super) fn read(map: &Term) -> Read<Self> {
+        let protocol = field(map, "protocol", as_u64)?;
+        if protocol != PROTOCOL {
+            return Err(TermError {
+                at: "protocol".to_owned(),
+                expected: PROTOCOL.to_string(),
+                found: protocol.to_string(),
+            });
+        }
+        // The VM says `unknown` of what it could not find out.
+        let known = |key| find(map, key, |value| Ok(as_u64(value).ok())).map(Option::flatten);
+        Ok(Hello {
+            os_pid: field(map, "os_pid", pid)?,
+            otp_release: field(map, "otp_release", as_text)?,
+            erts: field(map, "erts", as_text)?,
+            schedulers: field(map, "schedulers", as_u64)?,
+            schedulers_online: field(map, "schedulers_online", as_u64)?,
+            dirty_cpu_schedulers: field(map, "dirty_cpu_schedulers", as_u64)?,
+            dirty_cpu_schedulers_online: field(map, "dirty_cpu_schedulers_online", as_u64)?,
+            dirty_io_schedulers: field(map, "dirty_io_schedulers", as_u64)?,
+            logical_processors: known("logical_processors")?,
+            logical_processors_online: known("logical_processors_online")?,
+            logical_processors_available: known("logical_processors_available")?,
+            cpu_quota: known("cpu_quota")?,
+            process_limit: field(map, "process_limit", as_u64)?,
+            async_threads: field(map, "async_threads", as_u64)?,
+            wordsize: field(map, "wordsize", as_u64)?,
+            emu_flavor: find(map, "emu_flavor", as_text)?,
+            build_type: find(map, "build_type", as_text)?,
+        })
+    }
+}
+
+/// A process's number.
+fn pid(value: &Term) -> Read<u32> {
+    let number = as_u64(value)?;
+    u32::try_from(number).ok().filter(|pid| *pid > 0).ok_or_else(|| TermError {
+        at: String::new(),
+        expected: "a process id".to_owned(),
+        found: number.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::{atom, map, text, uint};
+
+    fn hello(extra: (&str, Term)) -> Term {
+        let numbers = [
+            "os_pid",
+            "schedulers",
+            "schedulers_online",
+            "dirty_cpu_schedulers",
+            "dirty_cpu_schedulers_online",
+            "dirty_io_schedulers",
+            "process_limit",
+            "async_threads",
+            "wordsize",
+        ];
+        let numbers = numbers.map(|key| (key, uint(8)));
+        let fixed = [
+            ("protocol", uint(1)),
+            ("otp_release", text("25")),
+            ("erts", text("13.1.5")),
+            ("logical_processors", uint(2)),
+            ("logical_processors_online", atom("unknown")),
+        ];
+        map(numbers.into_iter().chain(fixed).chain([extra]))
+    }
+
+    #[test]
+    fn what_is_unknown_or_absent_is_absent() {
+        let hello = Hello::read(&hello(("emu_flavor", atom("jit")))).unwrap();
+        assert_eq!((hello.logical_processors, hello.logical_processors_online), (Some(2), None));
+        assert_eq!((hello.cpu_quota, hello.emu_flavor.as_deref()), (None, Some("jit")));
+    }
+
+    #[test]
+    fn another_protocol_is_refused_by_number() {
+        let told = Hello::read(&hello(("protocol", uint(2)))).unwrap_err().to_string();
+        assert_eq!(told, "protocol: expected 1, found 2");
+        let told = Hello::read(&hello(("os_pid", uint(0)))).unwrap_err().to_string();
+        assert_eq!(told, "os_pid: expected a process id, found 0");
+    }
+}

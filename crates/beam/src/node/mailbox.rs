@@ -1,0 +1,168 @@
+//! What a node has said and nobody has taken yet.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// So many bytes may wait; beyond it the node is not read from, and waits itself.
+const MOST_WAITING: usize = 64 << 20;
+
+/// So many bytes of what was written to standard output and error are kept.
+const MOST_WRITTEN: usize = 64 << 10;
+
+/// So many bytes of the beginning of it.
+const MOST_FIRST: usize = 1 << 10;
+
+/// So many of its last lines are shown.
+const MOST_LINES: usize = 20;
+
+/// How the stream of frames ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    /// The node closed it.
+    Closed,
+    /// It does not keep to the protocol; how.
+    Broken(String),
+}
+
+/// What comes next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A frame, and when it arrived.
+    Frame(Instant, Vec<u8>),
+    /// Nothing before the deadline.
+    Late,
+    /// The stream has ended and all of it was taken.
+    End(End),
+}
+
+/// Shared by the thread that reads and those who take.
+#[derive(Debug, Default)]
+pub(super) struct Mailbox {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    frames: VecDeque<(Instant, Vec<u8>)>,
+    bytes: usize,
+    end: Option<End>,
+    written: VecDeque<u8>,
+    first: Vec<u8>,
+}
+
+impl Mailbox {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a frame that arrived at this time.
+    pub fn put(&self, at: Instant, frame: Vec<u8>) {
+        let mut state = self.state();
+        state.bytes += frame.len();
+        state.frames.push_back((at, frame));
+        self.changed.notify_all();
+    }
+
+    /// Whether more may be read.
+    pub fn has_room(&self) -> bool {
+        self.state().bytes < MOST_WAITING
+    }
+
+    /// Says that nothing more comes.
+    pub fn end(&self, end: End) {
+        self.state().end.get_or_insert(end);
+        self.changed.notify_all();
+    }
+
+    /// The next frame, waited for until `deadline`.
+    pub fn take(&self, deadline: Instant) -> Next {
+        let mut state = self.state();
+        loop {
+            if let Some((at, frame)) = state.frames.pop_front() {
+                state.bytes -= frame.len();
+                return Next::Frame(at, frame);
+            }
+            if let Some(end) = &state.end {
+                return Next::End(end.clone());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Next::Late;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Keeps the end of what was written to standard output and error.
+    pub fn wrote(&self, bytes: &[u8]) {
+        let mut state = self.state();
+        let room = MOST_FIRST - state.first.len();
+        state.first.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        state.written.extend(bytes);
+        let surplus = state.written.len().saturating_sub(MOST_WRITTEN);
+        state.written.drain(..surplus);
+    }
+
+    /// The last lines of that, cleaned, oldest first.
+    pub fn last_lines(&self) -> Vec<String> {
+        let bytes: Vec<u8> = self.state().written.iter().copied().collect();
+        let lines = cleaned(&bytes);
+        lines[lines.len().saturating_sub(MOST_LINES)..].to_vec()
+    }
+
+    /// The first line of that, cleaned: a VM that does not start says there why.
+    pub fn first_line(&self) -> Option<String> {
+        cleaned(&self.state().first).into_iter().next()
+    }
+}
+
+fn cleaned(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines().map(crate::text::clean_line).filter(|line| !line.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_in_order_and_before_the_end() {
+        let mailbox = Mailbox::default();
+        let now = Instant::now();
+        assert_eq!(mailbox.take(now), Next::Late);
+        mailbox.put(now, vec![1]);
+        mailbox.put(now, vec![2]);
+        mailbox.end(End::Closed);
+        mailbox.end(End::Broken("later".into()));
+        assert_eq!(mailbox.take(now), Next::Frame(now, vec![1]));
+        assert_eq!(mailbox.take(now), Next::Frame(now, vec![2]));
+        assert_eq!(mailbox.take(now), Next::End(End::Closed));
+    }
+
+    #[test]
+    fn there_is_room_for_so_much_and_again_after_taking() {
+        let mailbox = Mailbox::default();
+        mailbox.put(Instant::now(), vec![0; MOST_WAITING - 1]);
+        assert!(mailbox.has_room());
+        mailbox.put(Instant::now(), vec![0]);
+        assert!(!mailbox.has_room());
+        mailbox.take(Instant::now());
+        assert!(mailbox.has_room());
+    }
+
+    #[test]
+    fn only_the_last_lines_are_kept() {
+        let mailbox = Mailbox::default();
+        for number in 0..100_000 {
+            mailbox.wrote(format!("line {number}\x07\n").as_bytes());
+        }
+        let lines = mailbox.last_lines();
+        assert_eq!(lines.len(), MOST_LINES);
+        assert_eq!(mailbox.first_line().unwrap(), "line 0");
+        assert_eq!(lines.last().unwrap(), "line 99999");
+        assert!(mailbox.state().written.len() <= MOST_WRITTEN);
+    }
+}

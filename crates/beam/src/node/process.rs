@@ -1,0 +1,161 @@
+//! The processes of a node: the warden, and behind it the VM.
+
+use super::birth::{Birth, read_report};
+use super::options::NodeOptions;
+use super::reader::Pipes;
+use crate::app::App;
+use crate::error::BeamError;
+use crate::nursery;
+use crate::otp::{Otp, QUIET};
+use crate::reap;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a warden may take to end everything; then it is killed itself.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The most bytes of a crash dump.
+const DUMP_BYTES: &str = "67108864";
+
+/// The most seconds that writing one may take.
+const DUMP_SECONDS: &str = "10";
+
+/// The processes of a node.
+#[derive(Debug)]
+pub(super) struct Process {
+    warden: Child,
+    /// The VM's process; zero where it did not even get that far.
+    pub vm: u32,
+    /// Where a crash dump would be that nobody was told of.
+    dump: Option<PathBuf>,
+}
+
+/// The tool's ends of the pipes.
+pub(super) struct Ends {
+    /// Takes frames.
+    pub requests: OwnedFd,
+    /// Closed to end the reader.
+    pub stop: OwnedFd,
+    /// For the reader.
+    pub pipes: Pipes,
+}
+
+/// Starts the processes.
+///
+/// # Errors
+/// If a pipe, the process or something that the options ask for cannot be had.
+pub(super) fn start(
+    otp: &Otp,
+    app: &App,
+    options: &NodeOptions,
+) -> Result<(Process, Ends), BeamError> {
+    let failed = |step: &str| {
+        let (erl, step) = (otp.erl.clone(), step.to_owned());
+        move |source| BeamError::Start { erl, step, source }
+    };
+    if let Some(dir) = options.dir.as_ref().filter(|dir| !dir.is_dir()) {
+        let source = io::ErrorKind::NotADirectory.into();
+        return Err(failed(&format!("working in {}", dir.display()))(source));
+    }
+    let pipe =
+        || pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed("making a pipe")(error.into()));
+    let (calls_out, requests) = pipe()?;
+    let (frames, answers_in) = pipe()?;
+    let (written, writes) = pipe()?;
+    let (stop_out, stop) = pipe()?;
+    let (report_out, report) = pipe()?;
+    let birth = Birth::new(options, [calls_out, answers_in], report)
+        .map_err(|(step, source)| failed(&step)(source))?;
+    let dump = dump_path(options)?;
+    let command = command(otp, app, options, birth, dump.as_deref(), writes);
+    let born = command.and_then(nursery::spawn_as_is);
+    let (vm, step) = read_report(report_out.as_fd(), options);
+    let warden = born.map_err(|error| failed(step.as_deref().unwrap_or("executing it"))(error))?;
+    let process = Process { warden, vm: vm.unwrap_or(0), dump };
+    let pipes = Pipes { frames, written, stop: stop_out };
+    Ok((process, Ends { requests, stop, pipes }))
+}
+
+fn command(
+    otp: &Otp,
+    app: &App,
+    options: &NodeOptions,
+    birth: Birth,
+    dump: Option<&Path>,
+    writes: OwnedFd,
+) -> io::Result<Command> {
+    let mut command = otp.command();
+    command.args(options.flags.words()).args(QUIET).arg("-pa").arg(&app.ebin);
+    command.args(["-run", "tailback_port", "start"]);
+    command.args(birth.descriptors().map(|descriptor| descriptor.to_string()));
+    if let Some(dump) = dump {
+        command.env("ERL_CRASH_DUMP", dump);
+        command.env("ERL_CRASH_DUMP_SECONDS", DUMP_SECONDS);
+        command.env("ERL_CRASH_DUMP_BYTES", DUMP_BYTES);
+    }
+    command.envs(options.env.iter().map(|(name, value)| (name, value)));
+    if let Some(dir) = &options.dir {
+        command.current_dir(dir);
+    }
+    let again = writes.try_clone()?;
+    command.stdin(Stdio::null()).stdout(writes).stderr(again).process_group(0);
+    // SAFETY: `in_child` makes system calls only; it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(move || birth.in_child()) };
+    Ok(command)
+}
+
+/// A file that is not there yet in the folder for dumps.
+fn dump_path(options: &NodeOptions) -> Result<Option<PathBuf>, BeamError> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let Some(folder) = &options.dumps else { return Ok(None) };
+    let failed = |source| BeamError::File { path: folder.clone(), what: "make it", source };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    // The node may work in another folder.
+    let folder = std::path::absolute(folder).map_err(failed)?;
+    let tool = std::process::id();
+    let names = std::iter::repeat_with(|| {
+        folder.join(format!("erl_crash.{tool}.{}.dump", COUNT.fetch_add(1, Ordering::Relaxed)))
+    });
+    Ok(names.take(10_000).find(|path| path.symlink_metadata().is_err()))
+}
+
+impl Process {
+    /// Waits for the end of all until `deadline`.
+    pub fn wait_until(&mut self, deadline: Instant) -> Option<ExitStatus> {
+        reap::wait_until(&mut self.warden, deadline)
+    }
+
+    /// Ends all for certain, and reaps.
+    pub fn kill(&mut self) -> Option<ExitStatus> {
+        // While the warden is not reaped its number cannot be somebody else's.
+        if let Ok(None) = self.warden.try_wait()
+            && let Some(pid) = i32::try_from(self.warden.id()).ok().and_then(Pid::from_raw)
+        {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        // A killed warden takes the VM with it, by the VM's own parent-death signal.
+        self.wait_until(Instant::now() + GRACE).or_else(|| reap::kill(&mut self.warden))
+    }
+
+    /// The crash dump, if one was written; it stays.
+    pub fn keep_dump(&mut self) -> Option<PathBuf> {
+        self.dump.take_if(|dump| std::fs::metadata(dump).is_ok_and(|file| file.len() > 0))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+        // Of an end that nobody was told of, such as one in the middle of writing it.
+        if let Some(dump) = &self.dump {
+            let _ = std::fs::remove_file(dump);
+        }
+    }
+}

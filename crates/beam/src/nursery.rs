@@ -1,0 +1,91 @@
+//! The thread from which all children are started.
+//!
+//! The kernel sends a parent-death signal when the *thread* dies that made the child. So one
+//! thread that lives as long as the tool starts them all, and callers may use short-lived threads.
+
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+type Birth = (Command, SyncSender<io::Result<Child>>);
+
+static NURSERY: OnceLock<Mutex<Sender<Birth>>> = OnceLock::new();
+
+/// Starts a child in a process group of its own that the kernel kills when the tool dies, however
+/// it dies.
+///
+/// # Errors
+/// If the process cannot be made.
+pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
+    command.process_group(0);
+    let parent = getpid();
+    // SAFETY: the closure makes two system calls and allocates nothing.
+    unsafe { command.pre_exec(move || die_with(parent, Signal::KILL)) };
+    spawn_as_is(command)
+}
+
+/// Asks the kernel for a signal when the parent dies.
+///
+/// # Errors
+/// If it has died already.
+pub(crate) fn die_with(parent: Pid, signal: Signal) -> io::Result<()> {
+    set_parent_process_death_signal(Some(signal))?;
+    if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// Starts a child from the nursery without any preparation.
+///
+/// # Errors
+/// If the process cannot be made.
+pub(crate) fn spawn_as_is(command: Command) -> io::Result<Child> {
+    let (answer, born) = sync_channel(1);
+    let gone = |()| io::Error::other("the thread that starts children is gone");
+    let nursery = NURSERY.get_or_init(|| Mutex::new(start()));
+    let nursery = nursery.lock().unwrap_or_else(PoisonError::into_inner);
+    nursery.send((command, answer)).map_err(|_| gone(()))?;
+    drop(nursery);
+    born.recv().map_err(|_| gone(()))?
+}
+
+fn start() -> Sender<Birth> {
+    let (sender, births) = channel::<Birth>();
+    // Where no thread can be had, the closed channel is the caller's error.
+    let _ = std::thread::Builder::new().name("nursery".to_owned()).spawn(move || {
+        for (mut command, answer) in births {
+            let child = command.spawn();
+            // Its ends of the pipes are closed before the caller goes on.
+            drop(command);
+            let _ = answer.send(child);
+        }
+    });
+    sender
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Stdio;
+
+    #[test]
+    fn a_child_outlives_the_thread_that_asked_for_it() {
+        let asked = std::thread::spawn(|| {
+            let mut command = Command::new("sleep");
+            command.arg("60").stdin(Stdio::null());
+            spawn(command).unwrap()
+        });
+        let mut child = asked.join().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(child.try_wait().unwrap(), None);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_executed_is_an_error() {
+        let error = spawn(Command::new("/nonexistent/program")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

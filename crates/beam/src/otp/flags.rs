@@ -1,0 +1,171 @@
+//! Emulator flags, as a user writes them.
+
+use crate::error::BeamError;
+use std::fmt;
+
+/// Flags that would keep a node from being driven, or from being the node that the record says.
+const REFUSED: &[(&[&str], &str)] = &[
+    (
+        &["noshell", "noinput", "oldshell", "newshell", "user", "emu_args_exit", "emu_name_exit"],
+        "standard input and output are tailback's own",
+    ),
+    (&["s", "run", "eval"], "tailback itself says what is run"),
+    (
+        &[
+            "name",
+            "sname",
+            "setcookie",
+            "remsh",
+            "proto_dist",
+            "hidden",
+            "start_epmd",
+            "epmd_module",
+        ],
+        "a node that is measured is not distributed",
+    ),
+    (
+        &[
+            "boot", "boot_var", "mode", "loader", "hosts", "id", "root", "path", "config",
+            "configfd",
+        ],
+        "tailback itself says how the node boots",
+    ),
+    (&["pa", "pz"], "tailback itself says where the code is"),
+    (&["detached", "heart"], "a node has to end with tailback"),
+    (&["env"], "give the variable in tailback's own environment instead"),
+    (&["args_file", "extra", "-"], "what follows it could not be checked"),
+    (&["emu", "instr", "embedded", "version"], "it is not for a node that is to be driven"),
+];
+
+/// Emulator flags, split into words; shown as they were given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags {
+    text: String,
+    words: Vec<String>,
+}
+
+impl Flags {
+    /// No flags.
+    pub fn none() -> Self {
+        Flags::default()
+    }
+
+    /// Splits flags such as `+S 4:4 +sbwt none` as a shell does.
+    ///
+    /// Flags begin with `+` or `-`; other words are values of the flag before them. Whether an OTP
+    /// knows a flag is asked with [`Otp::accepts`](crate::Otp::accepts).
+    ///
+    /// # Errors
+    /// If quotes do not match, if it begins with a value, or at a flag that would defeat tailback:
+    /// `-noshell`, `-s`, `-eval`, `-name`, `-boot`, `-pa`, `-detached`, `-env` and their like.
+    pub fn parse(text: &str) -> Result<Self, BeamError> {
+        let refused = |why: String| BeamError::Flags { text: clean(text), why };
+        let words =
+            shell_words::split(text).map_err(|_| refused("a quote is not closed".into()))?;
+        let mut after_flag = false;
+        for word in &words {
+            check(word, after_flag).map_err(refused)?;
+            after_flag = true;
+        }
+        Ok(Flags { text: text.trim().to_owned(), words })
+    }
+
+    /// The words, in their order.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn check(word: &str, after_flag: bool) -> Result<(), String> {
+    if word.chars().any(char::is_control) {
+        return Err("it holds a control character".to_owned());
+    }
+    if let Some(name) = word.strip_prefix('-') {
+        return check_name(word, name);
+    }
+    match word.strip_prefix('+') {
+        Some("") => Err("`+` is no flag".to_owned()),
+        // `+V` prints a version and ends; `+h SIZE` and the like have their value behind them.
+        Some("V" | "?") => Err(format!("`{word}` ends the node at once")),
+        Some(_) => Ok(()),
+        None if after_flag => Ok(()),
+        None => Err(format!("`{word}` is no flag: a flag begins with + or -")),
+    }
+}
+
+fn check_name(word: &str, name: &str) -> Result<(), String> {
+    let refused = REFUSED.iter().find(|(names, _)| names.contains(&name));
+    match refused {
+        Some((_, why)) => Err(format!("`{word}` cannot be used here: {why}")),
+        None if name.is_empty() => Err("`-` is no flag".to_owned()),
+        None => Ok(()),
+    }
+}
+
+/// For a message of one line.
+fn clean(text: &str) -> String {
+    crate::text::clean_line(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn why(text: &str) -> String {
+        Flags::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn flags_are_split_as_a_shell_does() {
+        let flags = Flags::parse(" +S 4:4  +sbwt none -kernel 'a b' \"c d\" ").unwrap();
+        assert_eq!(flags.words(), ["+S", "4:4", "+sbwt", "none", "-kernel", "a b", "c d"]);
+        assert_eq!(flags.to_string(), "+S 4:4  +sbwt none -kernel 'a b' \"c d\"");
+        assert!(Flags::parse("  ").unwrap().is_empty());
+        assert_eq!(Flags::parse("").unwrap(), Flags::none());
+    }
+
+    #[test]
+    fn what_is_no_flag_is_refused() {
+        assert!(why("4:4 +S").contains("`4:4` is no flag"), "{}", why("4:4"));
+        assert!(why("+S '4").contains("quote"));
+        assert!(why("+").contains("no flag"));
+        assert!(why("+S 1 -").contains("no flag"));
+        assert!(why("+S \u{7}").contains("control character"));
+        assert!(!why("+S \u{7}").contains('\u{7}'));
+    }
+
+    #[test]
+    fn what_would_defeat_us_is_refused_by_name() {
+        let words = "noshell s run eval name sname setcookie remsh boot pa pz detached heart env \
+                     args_file extra user mode";
+        for name in words.split_whitespace().chain(["-"]) {
+            let told = why(&format!("+S 2:2 -{name} x"));
+            assert!(told.contains(&format!("`-{name}` cannot be used here")), "{told}");
+        }
+        // Where a shell would take it away, so do we.
+        assert!(Flags::parse("+S 1 '-'eval x").is_err());
+        assert!(Flags::parse("-kernel -eval").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_taken_begins_with_a_flag_and_holds_none_that_is_refused(text in ".{0,60}") {
+            if let Ok(flags) = Flags::parse(&text) {
+                prop_assert!(flags.words().first().is_none_or(|w| w.starts_with(['+', '-'])));
+                prop_assert!(!flags.words().iter().any(|w| w == "-eval" || w == "-s"));
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Asking a program whether it is an Erlang, and which.
+
+use super::{Otp, QUIET, command, said};
+use crate::error::BeamError;
+use crate::run;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// One line that nothing else prints.
+const QUESTION: &str = r#"io:format("tailback-otp|~ts|~ts|~w|~ts~n",
+    [erlang:system_info(otp_release), erlang:system_info(version),
+     erlang:system_info(wordsize), code:root_dir()]), erlang:halt(0)."#;
+
+pub(super) fn ask(erl: &Path, limit: Duration) -> Result<Otp, BeamError> {
+    let mut question = command(erl);
+    question.args(QUIET).args(["-eval", QUESTION]);
+    let path = erl.to_owned();
+    let ran = match run::run(question, limit) {
+        Ok(ran) => ran,
+        Err(source) => return Err(BeamError::NotExecutable { path, source }),
+    };
+    let text = String::from_utf8_lossy(&ran.stdout);
+    match text.lines().find_map(|line| answer(erl, line)) {
+        Some(otp) => Ok(otp),
+        None if ran.status.is_none() => {
+            Err(BeamError::Late { path, what: "answer which OTP it is", limit })
+        }
+        None => Err(BeamError::NotErl { path, said: said(&ran) }),
+    }
+}
+
+fn answer(erl: &Path, line: &str) -> Option<Otp> {
+    let mut fields = line.strip_prefix("tailback-otp|")?.splitn(4, '|');
+    let release = fields.next()?.parse().ok()?;
+    // It becomes part of a folder's name.
+    let erts = fields.next().filter(|erts| is_version(erts))?.to_owned();
+    let word_size = fields.next()?.parse().ok()?;
+    let root = fields.next().map(PathBuf::from).filter(|root| root.is_absolute())?;
+    Some(Otp { erl: erl.to_owned(), release, erts, root, word_size })
+}
+
+fn is_version(text: &str) -> bool {
+    let letters = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '-');
+    letters && text.starts_with(|c: char| c.is_ascii_digit()) && text.len() <= 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_and_nonsense_is_not() {
+        let otp = answer(Path::new("/e"), "tailback-otp|25|13.1.5|8|/usr/lib/erl|ang").unwrap();
+        assert_eq!((otp.release, otp.erts.as_str(), otp.word_size), (25, "13.1.5", 8));
+        assert_eq!(otp.root, Path::new("/usr/lib/erl|ang"));
+        for wrong in [
+            "",
+            "tailback-otp|",
+            "tailback-otp|R13B|1|8|/r",
+            "tailback-otp|25|../x|8|/r",
+            "tailback-otp|25|.|8|/r",
+            "tailback-otp|25|13|8|relative",
+            "tailback-otp|25|13|/r",
+        ] {
+            assert_eq!(answer(Path::new("/e"), wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+use super::*;
+use std::os::unix::fs::PermissionsExt;
+
+/// A program of this text in a folder of its own.
+fn program(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("bin")).unwrap();
+    let path = dir.path().join("bin/erl");
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    (dir, path)
+}
+
+fn refusal(erl: &Path) -> String {
+    Otp::find_within(Some(erl), Duration::from_secs(20)).unwrap_err().to_string()
+}
+
+#[test]
+fn a_program_or_a_root_may_be_named_and_says_what_it_is() {
+    let (dir, path) = program("#!/bin/sh\necho 'tailback-otp|27|15.2|8|/opt/otp'\n", 0o755);
+    let otp = Otp::find(Some(&path)).unwrap();
+    let expected = Otp {
+        erl: path.clone(),
+        release: 27,
+        erts: "15.2".into(),
+        root: "/opt/otp".into(),
+        word_size: 8,
+    };
+    assert_eq!(otp, expected);
+    assert_eq!(Otp::find(Some(dir.path())).unwrap(), expected);
+}
+
+#[test]
+fn an_old_otp_is_refused_by_number() {
+    let (_dir, path) = program("#!/bin/sh\necho 'tailback-otp|24|12.3|8|/opt/otp'\n", 0o755);
+    let told = refusal(&path);
+    assert!(told.ends_with("OTP 24 is too old; tailback needs OTP 25 or newer"), "{told}");
+}
+
+#[test]
+fn what_is_missing_or_cannot_be_executed_is_said() {
+    let told = refusal(Path::new("/nonexistent/erl"));
+    assert!(told.starts_with("erl: not found at /nonexistent/erl; install erlang-base"), "{told}");
+    let empty = tempfile::tempdir().unwrap();
+    assert!(refusal(empty.path()).contains("bin/erl"));
+    let (_dir, path) = program("#!/bin/sh\n", 0o644);
+    assert!(refusal(&path).contains("cannot be executed"), "{}", refusal(&path));
+    let told = on_the_path(Some(empty.path().into())).unwrap_err().to_string();
+    assert!(told.contains("not found on the PATH"), "{told}");
+}
+
+#[test]
+fn the_first_on_the_path_that_can_be_executed_is_taken() {
+    let (plain, _) = program("", 0o644);
+    let (good, path) = program("", 0o755);
+    let folders = [PathBuf::from("relative"), plain.path().join("bin"), good.path().join("bin")];
+    let list = std::env::join_paths(&folders).unwrap();
+    assert_eq!(on_the_path(Some(list)).unwrap(), path);
+    let list = std::env::join_paths(&folders[..2]).unwrap();
+    assert!(matches!(on_the_path(Some(list)), Err(BeamError::NotExecutable { .. })));
+}
+
+#[test]
+fn what_is_no_erlang_is_said_in_its_own_words() {
+    let (_dir, path) = program("#!/bin/sh\nprintf 'I am\\033[1m tea\\n' >&2; exit 1\n", 0o755);
+    let told = refusal(&path);
+    assert!(told.contains("not an Erlang: it said `I am [1m tea`"), "{told}");
+    let (_dir, path) = program("\x7fELFnonsense", 0o755);
+    assert!(refusal(&path).contains("not an Erlang"), "{}", refusal(&path));
+    let (_dir, path) = program("#!/bin/sh\n", 0o755);
+    assert!(refusal(&path).contains("it said nothing"), "{}", refusal(&path));
+}
+
+#[test]
+fn what_never_answers_is_given_up() {
+    let (_dir, path) = program("#!/bin/sh\nexec sleep 300\n", 0o755);
+    let error = Otp::find_within(Some(&path), Duration::from_millis(200)).unwrap_err();
+    assert!(matches!(error, BeamError::Late { .. }), "{error}");
+}
+
+#[test]
+fn the_environments_erlang_variables_are_taken_away() {
+    let names = ["ERL_TEST_OF_TAILBACK", "MERL_X"].map(OsString::from);
+    let command = command_in(Path::new("/x"), names.into_iter());
+    let removed: Vec<_> = command.get_envs().filter(|(_, value)| value.is_none()).collect();
+    assert_eq!(removed, [("ERL_TEST_OF_TAILBACK".as_ref(), None)]);
+}

@@ -1,0 +1,145 @@
+//! One look at all threads of a process.
+
+use super::class::Class;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// So many threads are looked at; a VM has at most some three thousand.
+const MOST_THREADS: usize = 8192;
+
+/// The most bytes of a file that are read.
+const MOST_BYTES: u64 = 4096;
+
+/// What one look at one thread gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Look {
+    pub class: Class,
+    pub times: Times,
+}
+
+/// The three numbers of `schedstat`, since the thread's start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Times {
+    /// Nanoseconds on a CPU.
+    pub cpu_ns: u64,
+    /// Nanoseconds in a run queue.
+    pub waited_ns: u64,
+    /// Times that it was put on a CPU.
+    pub timeslices: u64,
+}
+
+/// The threads that a process has now.
+pub(super) fn threads(task: &Path) -> Vec<u32> {
+    let entries = std::fs::read_dir(task).into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.take(MOST_THREADS).collect()
+}
+
+/// The thread's name.
+pub(super) fn name(task: &Path, tid: u32) -> Option<String> {
+    text(&task.join(format!("{tid}/comm"))).map(|name| name.trim_end().to_owned())
+}
+
+/// The files of one thread that are read again and again.
+///
+/// Opening a file of /proc costs several times what reading it does, so they stay open as long
+/// as there are not too many.
+#[derive(Debug)]
+pub(super) struct Files {
+    folder: PathBuf,
+    open: Option<[File; 2]>,
+}
+
+/// The files that are kept open, in their order.
+const KEPT: [&str; 2] = ["wchan", "schedstat"];
+
+impl Files {
+    /// Those of a thread; `keep` says whether they may stay open.
+    pub fn of(task: &Path, tid: u32, keep: bool) -> Self {
+        let folder = task.join(tid.to_string());
+        let [wchan, schedstat] = KEPT.map(|name| File::open(folder.join(name)).ok());
+        let open = wchan.zip(schedstat).filter(|_| keep).map(<[File; 2]>::from);
+        Files { folder, open }
+    }
+
+    /// A look at the thread; absent where it is gone.
+    pub fn look(&self) -> Option<Look> {
+        let class = match Class::of_wchan(&self.read(0).unwrap_or_default()) {
+            Some(class) => class,
+            None => Class::of_state(state_of(&text(&self.folder.join("stat"))?)?),
+        };
+        // A kernel without scheduler information has no such file: then there are no times.
+        let times = self.read(1).and_then(|text| times_of(&text));
+        Some(Look { class, times: times.unwrap_or_default() })
+    }
+
+    fn read(&self, which: usize) -> Option<String> {
+        let Some(open) = &self.open else { return text(&self.folder.join(KEPT[which])) };
+        let mut bytes = [0; 256];
+        let count = open[which].read_at(&mut bytes, 0).ok()?;
+        Some(String::from_utf8_lossy(&bytes[..count]).into_owned())
+    }
+}
+
+/// Voluntary and involuntary switches of a thread since its start.
+pub(super) fn switches(task: &Path, tid: u32) -> Option<(u64, u64)> {
+    let status = text(&task.join(format!("{tid}/status")))?;
+    let number = |key: &str| {
+        status.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok())
+    };
+    Some((number("voluntary_ctxt_switches:")?, number("nonvoluntary_ctxt_switches:")?))
+}
+
+fn text(path: &Path) -> Option<String> {
+    let mut bytes = Vec::with_capacity(512);
+    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The letter behind the name, which may hold brackets and spaces itself.
+fn state_of(stat: &str) -> Option<u8> {
+    stat.rsplit_once(')')?.1.trim_start().bytes().next()
+}
+
+fn times_of(schedstat: &str) -> Option<Times> {
+    let mut numbers = schedstat.split_ascii_whitespace().map(|number| number.parse().ok());
+    let mut next = || numbers.next().flatten();
+    Some(Times { cpu_ns: next()?, waited_ns: next()?, timeslices: next()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lines_are_read() {
+        assert_eq!(state_of("7 (a) S) R 1"), Some(b'R'));
+        assert_eq!(state_of("7 (a)"), None);
+        let times = Times { cpu_ns: 5, waited_ns: 6, timeslices: 7 };
+        assert_eq!(times_of("5 6 7\n"), Some(times));
+        assert_eq!(times_of("5 6"), None);
+        assert_eq!(times_of("5 -6 7"), None);
+    }
+
+    #[test]
+    fn this_very_process_can_be_looked_at() {
+        let task = Path::new("/proc/self/task");
+        let own = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+        assert!(threads(task).contains(&own));
+        for keep in [true, false] {
+            assert_eq!(Files::of(task, own, keep).look().unwrap().class, Class::Running);
+        }
+        assert!(switches(task, own).is_some() && name(task, own).is_some());
+        assert_eq!(Files::of(task, u32::MAX, true).look(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn nonsense_is_absent(text in ".{0,60}") {
+            let _ = (state_of(&text), times_of(&text));
+        }
+    }
+}

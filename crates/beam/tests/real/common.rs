@@ -1,0 +1,96 @@
+//! What the tests with a real node share.
+
+use beam::{App, CallError, Node, NodeOptions, Otp, Term, term};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Longer than any machine takes.
+pub const LONG: Duration = Duration::from_secs(120);
+
+/// The application, and a folder for one test.
+pub struct Erlang {
+    pub otp: Otp,
+    pub app: App,
+    pub folder: tempfile::TempDir,
+}
+
+/// The Erlang of this machine; where there is none, says so.
+pub fn erlang() -> Option<Erlang> {
+    let otp = Otp::find(None).map_err(|why| eprintln!("skipped: {why}")).ok()?;
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::prepare(&otp, &cache()).unwrap();
+    Some(Erlang { otp, app, folder })
+}
+
+/// One for all tests, since compiling the application takes seconds.
+pub fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("erlang")
+}
+
+impl Erlang {
+    pub fn node(&self, options: NodeOptions) -> Node {
+        let options = NodeOptions { hello_within: LONG, ..options };
+        Node::start(&self.otp, &self.app, options, &|| false).unwrap()
+    }
+}
+
+pub fn call(
+    node: &mut Node,
+    module: &str,
+    function: &str,
+    args: Vec<Term>,
+) -> Result<Term, CallError> {
+    node.call(module, function, args, LONG, &|| false, &mut |_, _| {})
+}
+
+/// Evaluates Erlang text in the node.
+pub fn eval(node: &mut Node, text: &str) -> Result<Term, CallError> {
+    eval_within(node, text, LONG, &mut |_, _| {})
+}
+
+pub fn eval_within(
+    node: &mut Node,
+    text: &str,
+    limit: Duration,
+    on_event: &mut dyn FnMut(Instant, Term),
+) -> Result<Term, CallError> {
+    let scan = call(node, "erl_scan", "string", vec![string(text)])?;
+    let [_, tokens, _] = term::as_tuple::<3>(&scan).unwrap().clone();
+    let parse = call(node, "erl_parse", "parse_exprs", vec![tokens])?;
+    let [_, exprs] = term::as_tuple::<2>(&parse).unwrap().clone();
+    let none = term::list(vec![]);
+    // The value alone: bindings may hold funs, which do not travel.
+    let value = node.call("erl_eval", "exprs", vec![exprs, none], limit, &|| false, on_event)?;
+    let [_, value, _] = term::as_tuple::<3>(&value).unwrap().clone();
+    Ok(value)
+}
+
+/// An Erlang string.
+pub fn string(text: &str) -> Term {
+    term::list(text.chars().map(|c| term::int(i64::from(u32::from(c)))).collect())
+}
+
+/// Whether the process is gone, or only waits to be reaped, within a long time.
+pub fn is_gone(pid: u32) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(30) {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
+        if matches!(state, None | Some('Z' | 'X')) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+/// The processes whose environment has this variable.
+pub fn marked(variable: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let has = |pid: &u32| {
+        let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environ.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
+    };
+    pids.filter(has).collect()
+}

@@ -1,0 +1,264 @@
+//! However it ends, nothing is left.
+
+use crate::common::{LONG, cache, call, erlang, eval, eval_within, is_gone, marked, string};
+use beam::term::{as_list, as_u64, atom, each, int, list};
+use beam::{BeamError, CallError, Node, NodeOptions, Otp};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Set for the process that plays the tool, to something that no other test has.
+const ROLE: &str = "TAILBACK_BEAM_TEST_FOLDER";
+
+/// Three port programs: one ends with its input, one never, one starts another and leaves it.
+const PROGRAMS: &str = "spawn(fun() -> [open_port({spawn, C}, []) ||
+    C <- [\"/bin/cat\", \"sleep 1000\", \"sh -c 'setsid sleep 1000 & exec sleep 1000'\"]],
+    timer:sleep(infinity) end), ok.";
+
+fn kill(pid: u32) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+}
+
+/// A variable by which all processes of a test's node are found.
+fn mark(name: &str) -> (String, NodeOptions) {
+    let (key, value) = (format!("TAILBACK_TEST_{name}"), std::process::id().to_string());
+    let env = vec![(key.clone().into(), value.clone().into())];
+    (format!("{key}={value}"), NodeOptions { env, ..NodeOptions::default() })
+}
+
+/// Waits until at least so many processes carry the mark.
+fn wait_for(variable: &str, least: usize) -> Vec<u32> {
+    let began = Instant::now();
+    loop {
+        let found = marked(variable);
+        if found.len() >= least || began.elapsed() > LONG {
+            assert!(found.len() >= least, "only {found:?}");
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn wait_for_none(variable: &str) {
+    let began = Instant::now();
+    while !marked(variable).is_empty() && began.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(marked(variable), Vec::<u32>::new());
+}
+
+/// The VM, erl_child_setup, cat, sleep, and the two sleeps of the shell.
+const ALL: usize = 6;
+
+#[test]
+fn a_dropped_node_leaves_nothing() {
+    let Some(erlang) = erlang() else { return };
+    let (variable, options) = mark("drop");
+    let mut node = erlang.node(options);
+    eval(&mut node, PROGRAMS).unwrap();
+    wait_for(&variable, ALL);
+    drop(node);
+    // Not later but now: the warden had reaped all of them before the drop was over.
+    assert_eq!(marked(&variable), Vec::<u32>::new());
+}
+
+#[test]
+fn a_stopped_node_leaves_nothing() {
+    let Some(erlang) = erlang() else { return };
+    let (variable, options) = mark("stop");
+    let mut node = erlang.node(options);
+    eval(&mut node, PROGRAMS).unwrap();
+    wait_for(&variable, ALL);
+    assert!(node.stop(LONG));
+    assert_eq!(marked(&variable), Vec::<u32>::new());
+}
+
+#[test]
+fn a_node_that_does_not_heed_is_ended_all_the_same() {
+    let Some(erlang) = erlang() else { return };
+    let node = erlang.node(NodeOptions::default());
+    let pid = node.pid();
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::STOP).unwrap();
+    // The signal takes its time to reach every thread.
+    let stopped = || {
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+        let stats = tasks.map(|task| std::fs::read_to_string(task.path().join("stat")).unwrap());
+        stats.map(|stat| stat.rsplit(')').next().unwrap().trim().starts_with('T')).all(|yes| yes)
+    };
+    let began = Instant::now();
+    while !stopped() && began.elapsed() < LONG {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!node.stop(Duration::from_millis(100)));
+    assert!(is_gone(pid));
+}
+
+/// Not a test: the process that the next one kills. Without its variable it has nothing to do.
+#[test]
+fn tool_that_is_killed() {
+    if std::env::var_os(ROLE).is_none() {
+        return;
+    }
+    let otp = Otp::find(None).unwrap();
+    let app = beam::App::prepare(&otp, &cache()).unwrap();
+    let options = NodeOptions { hello_within: LONG, ..NodeOptions::default() };
+    // On a thread that ends: the node has to live on after it.
+    let start = move || Node::start(&otp, &app, options, &|| false).unwrap();
+    let mut node = std::thread::spawn(start).join().unwrap();
+    eval(&mut node, PROGRAMS).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(call(&mut node, "erlang", "+", vec![int(1), int(2)]).unwrap(), int(3));
+    println!("\nnode {}", node.pid());
+    // All schedulers are taken, so nobody in the VM can see that its input has ended.
+    let busy = "[spawn(fun() -> X = 1 bsl 1000000,
+        lists:foreach(fun(_) -> X * X end, lists:seq(1, 1000000)) end) || _ <- lists:seq(1, 8)],
+        timer:sleep(infinity).";
+    let ended = eval_within(&mut node, busy, LONG, &mut |_, _| {});
+    panic!("nobody killed this process: {ended:?}");
+}
+
+#[test]
+fn a_tool_that_is_killed_leaves_nothing() {
+    let Some(erlang) = erlang() else { return };
+    let value = erlang.folder.path().to_str().unwrap().to_owned();
+    let variable = format!("{ROLE}={value}");
+    let mut tool = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "ending::tool_that_is_killed", "--nocapture"])
+        .env(ROLE, &value)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(tool.stdout.take().unwrap()).lines();
+    let line = lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("node ")).unwrap();
+    let vm: u32 = line["node ".len()..].parse().unwrap();
+    // With the tool itself; its warden has the same environment.
+    let all = wait_for(&variable, ALL + 2);
+    assert!(all.contains(&vm));
+    std::thread::sleep(Duration::from_millis(300));
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    wait_for_none(&variable);
+    assert!(is_gone(vm));
+}
+
+#[test]
+fn a_killed_vm_is_told_of_and_leaves_nothing() {
+    let Some(erlang) = erlang() else { return };
+    let (variable, options) = mark("killed");
+    let mut node = erlang.node(options);
+    eval(&mut node, PROGRAMS).unwrap();
+    eval(&mut node, "io:put_chars(standard_error, \"last words\\n\").").unwrap();
+    wait_for(&variable, ALL);
+    kill(node.pid());
+    let Err(CallError::Died(death)) = call(&mut node, "erlang", "node", vec![]) else { panic!() };
+    assert_eq!((death.pid, death.how.as_str()), (node.pid(), "was killed by signal 9"));
+    assert!(death.last.contains(&"last words".to_owned()), "{:?}", death.last);
+    assert_eq!(death.dump, None);
+    assert_eq!(marked(&variable), Vec::<u32>::new());
+    // And again, without a hang.
+    assert!(matches!(call(&mut node, "erlang", "node", vec![]), Err(CallError::Died(_))));
+}
+
+#[test]
+fn a_killed_warden_takes_the_vm_with_it() {
+    let Some(erlang) = erlang() else { return };
+    let mut node = erlang.node(NodeOptions::default());
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", node.pid())).unwrap();
+    let warden = stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap();
+    let name = std::fs::read_to_string(format!("/proc/{warden}/comm")).unwrap();
+    assert_eq!(name, "tailback-warden\n".get(..name.len()).unwrap());
+    kill(warden.parse().unwrap());
+    assert!(is_gone(node.pid()));
+    assert!(matches!(call(&mut node, "erlang", "node", vec![]), Err(CallError::Died(_))));
+}
+
+#[test]
+fn a_crash_keeps_its_dump_and_an_orderly_end_has_none() {
+    let Some(erlang) = erlang() else { return };
+    let dumps = erlang.folder.path().join("dumps");
+    let count = || std::fs::read_dir(&dumps).unwrap().count();
+    let options = || NodeOptions { dumps: Some(dumps.clone()), ..NodeOptions::default() };
+    assert!(erlang.node(options()).stop(LONG));
+    assert_eq!(count(), 0);
+    let mut node = erlang.node(options());
+    let slogan = vec![string("for the test")];
+    let Err(CallError::Died(death)) = call(&mut node, "erlang", "halt", slogan) else { panic!() };
+    assert_eq!(death.how, "ended with exit code 1");
+    let dump = death.dump.clone().unwrap();
+    drop(node);
+    let text = std::fs::read_to_string(&dump).unwrap();
+    assert!(text.starts_with("=erl_crash_dump:") && text.contains("for the test"));
+    assert!(death.to_string().ends_with(&format!("crash dump in {}", dump.display())));
+    let mut node = erlang.node(options());
+    let Err(CallError::Died(death)) = call(&mut node, "erlang", "halt", vec![int(3)]) else {
+        panic!()
+    };
+    assert_eq!((death.how.as_str(), death.dump), ("ended with exit code 3", None));
+}
+
+#[test]
+fn a_program_that_never_says_hello_is_given_up_with_its_last_words() {
+    let Some(erlang) = erlang() else { return };
+    let mut otp = erlang.otp.clone();
+    otp.erl = erlang.folder.path().join("erl");
+    std::fs::write(&otp.erl, "#!/bin/sh\necho not today >&2\nexec sleep 1000\n").unwrap();
+    std::fs::set_permissions(&otp.erl, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let (variable, options) = mark("silent");
+    let options = NodeOptions { hello_within: Duration::from_millis(500), ..options };
+    let error = Node::start(&otp, &erlang.app, options, &|| false).unwrap_err();
+    assert!(matches!(&error, BeamError::NoHello { last, .. } if last == &["not today"]), "{error}");
+    assert_eq!(marked(&variable), Vec::<u32>::new());
+    let (variable, options) = mark("interrupted");
+    let error = Node::start(&otp, &erlang.app, options, &|| true).unwrap_err();
+    assert!(matches!(error, BeamError::Interrupted), "{error}");
+    assert_eq!(marked(&variable), Vec::<u32>::new());
+}
+
+#[test]
+fn what_cannot_be_done_before_the_start_is_named() {
+    let Some(erlang) = erlang() else { return };
+    let refused = |options| {
+        Node::start(&erlang.otp, &erlang.app, options, &|| false).unwrap_err().to_string()
+    };
+    let plain = NodeOptions::default;
+    let told = refused(NodeOptions { join: vec!["/nonexistent/cgroup.procs".into()], ..plain() });
+    assert!(told.contains("joining /nonexistent/cgroup.procs: No such file"), "{told}");
+    let told = refused(NodeOptions { cpus: Some(vec![1000]), ..plain() });
+    assert!(told.contains("binding it to its CPUs"), "{told}");
+    let told = refused(NodeOptions { dir: Some("/nonexistent".into()), ..plain() });
+    assert!(told.contains("working in /nonexistent"), "{told}");
+    let mut otp = erlang.otp.clone();
+    otp.erl = "/nonexistent/erl".into();
+    let told = Node::start(&otp, &erlang.app, plain(), &|| false).unwrap_err().to_string();
+    assert!(told.contains("/nonexistent/erl: cannot start a node: executing it"), "{told}");
+}
+
+#[test]
+fn the_vm_is_bound_niced_and_joined_but_its_warden_is_not() {
+    let Some(erlang) = erlang() else { return };
+    let file = erlang.folder.path().join("cgroup.procs");
+    std::fs::write(&file, "something longer than a process id\n").unwrap();
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    let cpu = (0..1024).rfind(|cpu| allowed.is_set(*cpu)).unwrap();
+    let options = NodeOptions {
+        cpus: Some(vec![u32::try_from(cpu).unwrap()]),
+        nice: Some(7),
+        join: vec![file.clone()],
+        ..NodeOptions::default()
+    };
+    let mut node = erlang.node(options);
+    assert_eq!(node.hello().logical_processors_available, Some(1));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{}\n", node.pid()));
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", node.pid())).unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    assert_eq!(fields[16], "7");
+    // Nothing of the tool's is open in the VM but its two pipes.
+    let listed = call(&mut node, "erlang", "ports", vec![]).unwrap();
+    assert!(!as_list(&listed).unwrap().is_empty());
+    let limit = call(&mut node, "erlang", "system_info", vec![atom("process_limit")]).unwrap();
+    assert_eq!(as_u64(&limit).unwrap(), node.hello().process_limit);
+    assert_eq!(each(&list(vec![]), as_u64).unwrap(), Vec::<u64>::new());
+}
