@@ -26,6 +26,7 @@ pub fn command() -> Command {
         .subcommand(list())
         .subcommand(check())
         .subcommand(run())
+        .subcommand(study())
         .subcommand(judge())
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(erlang_app())
@@ -122,6 +123,16 @@ fn knob(knob: &'static Knob) -> Arg {
         .allow_hyphen_values(true)
         .help_heading("Knobs")
         .value_parser(ValueParser::from(move |text: &str| knob.parse(text)))
+}
+
+fn study() -> Command {
+    crate::commands::study::flags::command()
+        .arg(json("Print the record alone on standard output"))
+        .arg(seed().help(
+            "Seed of every random choice [default: the file's, else the record's, else drawn]",
+        ))
+        .arg(quick().help("Take what the file says of a quick run: fewer levels and blocks"))
+        .after_help(EXIT_CODES)
 }
 
 fn judge() -> Command {

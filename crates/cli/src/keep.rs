@@ -21,7 +21,21 @@ pub fn path(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failure>
         })?;
         return Ok(path.clone());
     }
-    let places = refuge(scenario);
+    first_free(&refuge(scenario))
+}
+
+/// The file of that name in the state folder, or where that cannot be written, in the folder for
+/// temporary files.
+///
+/// # Errors
+/// If neither can be written.
+pub fn named(name: &str) -> Result<PathBuf, Failure> {
+    // Where it cannot be made, the next place is taken.
+    let _ = std::fs::create_dir_all(state_folder());
+    first_free(&[state_folder(), std::env::temp_dir()].map(|folder| folder.join(name)))
+}
+
+fn first_free(places: &[PathBuf; 2]) -> Result<PathBuf, Failure> {
     let free = places.iter().find(|place| writable(place).is_ok());
     free.cloned().ok_or_else(|| {
         Failure::usage(format!(

@@ -69,6 +69,11 @@ impl Wish {
 }
 
 fn seed(matches: &ArgMatches) -> u64 {
+    matches.get_one("seed").copied().unwrap_or_else(draw_seed)
+}
+
+/// A seed by lot.
+pub fn draw_seed() -> u64 {
     // A seed that JSON readers of every language keep whole is below 2^53.
-    matches.get_one("seed").copied().unwrap_or_else(|| rand::random::<u64>() >> 11)
+    rand::random::<u64>() >> 11
 }

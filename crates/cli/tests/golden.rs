@@ -27,6 +27,7 @@ fn help() {
 #[test]
 fn help_of_each_command() {
     assert_data_eq!(printed(&["check", "--help"], 0), file!["golden/check.help.txt"]);
+    assert_data_eq!(printed(&["study", "--help"], 0), file!["golden/study.help.txt"]);
     assert_data_eq!(printed(&["judge", "--help"], 0), file!["golden/judge.help.txt"]);
     assert_data_eq!(printed(&["sim", "cpu-quota", "--help"], 0), file!["golden/sim.help.txt"]);
     assert_data_eq!(
@@ -53,8 +54,19 @@ fn a_record_of_a_machine_that_is_not_affected() {
 }
 
 #[test]
+fn a_record_of_a_study_of_two_factors() {
+    let text = printed(&["judge", &golden("study.record.json")], 1);
+    assert_data_eq!(text, file!["golden/study.txt"]);
+}
+
+#[test]
 fn judging_a_judged_record_changes_nothing() {
-    for (name, code) in [("mmap-lock.record.json", 1), ("mmap-lock.quiet.record.json", 0)] {
+    let records = [
+        ("mmap-lock.record.json", 1),
+        ("mmap-lock.quiet.record.json", 0),
+        ("study.record.json", 1),
+    ];
+    for (name, code) in records {
         let after = printed(&["judge", "--json", &golden(name)], code);
         if std::env::var_os("TAILBACK_GOLDEN").is_some() {
             std::fs::write(golden(name), &after).unwrap();

@@ -3,6 +3,7 @@
 use crate::arm::{Arm, LeftOut};
 use crate::estimate::ArmResult;
 use crate::evidence::Evidence;
+use crate::factorial::Factorial;
 use crate::latency::Latency;
 use crate::machine::{Machine, Surroundings};
 use crate::measure::Measure;
@@ -46,6 +47,9 @@ pub struct Record {
     pub trials: Vec<Trial>,
     /// The estimates of each arm, control first.
     pub arms: Vec<ArmResult>,
+    /// The factors behind the arms, where a study file made them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factorial: Option<Factorial>,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -222,6 +226,9 @@ impl Record {
             return Err(RecordError::Inconsistent(
                 "its error rate or confidence is not between 0 and 1".to_owned(),
             ));
+        }
+        if let Some(factorial) = &self.factorial {
+            factorial.check(known).map_err(RecordError::Inconsistent)?;
         }
         for trial in &self.trials {
             for (name, series) in &trial.observation.series {

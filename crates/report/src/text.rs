@@ -41,7 +41,7 @@ impl Look {
         self.paint(color.on_default().bold(), state.word())
     }
 
-    fn wrap(self, text: &str, first: &str, rest: &str) -> String {
+    pub(crate) fn wrap(self, text: &str, first: &str, rest: &str) -> String {
         let options =
             textwrap::Options::new(self.width).initial_indent(first).subsequent_indent(rest);
         textwrap::fill(text, options)
@@ -56,6 +56,7 @@ pub fn record(record: &Record, meta: Option<&Meta>, look: Look) -> String {
     if !record.trials.is_empty() {
         figures(&mut text, record, meta, look);
     }
+    text.push_str(&crate::effects::table(record, meta, look));
     heat(&mut text, record, look);
     grounds(&mut text, look, &record.verdict);
     if let (Some(meta), State::Affected) = (meta, record.verdict.state) {
@@ -227,7 +228,7 @@ fn table(arms: &[ArmResult], columns: &[&MeasureMeta]) -> String {
     lines.join("\n")
 }
 
-fn heading(measure: &MeasureMeta) -> String {
+pub(crate) fn heading(measure: &MeasureMeta) -> String {
     match measure.unit.symbol() {
         "" => measure.heading.to_owned(),
         unit => format!("{}, {unit}", measure.heading),
@@ -244,13 +245,13 @@ fn cell(arm: &ArmResult, measure: &str) -> String {
     )
 }
 
-fn bare() -> Table {
+pub(crate) fn bare() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table
 }
 
-fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
+pub(crate) fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
     for index in columns {
         if let Some(column) = table.column_mut(index) {
             column.set_cell_alignment(CellAlignment::Right);

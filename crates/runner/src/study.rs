@@ -29,6 +29,25 @@ pub struct Study<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
+/// The time that a study has taken, with that of earlier sittings.
+#[derive(Clone, Copy)]
+struct Clock {
+    before: Duration,
+    began: Instant,
+}
+
+impl Clock {
+    /// Goes on after so many seconds.
+    fn after(elapsed_s: f64) -> Self {
+        let before = Duration::try_from_secs_f64(elapsed_s).unwrap_or_default();
+        Clock { before, began: Instant::now() }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.before.saturating_add(self.began.elapsed())
+    }
+}
+
 /// How a study ended, beside its record.
 #[derive(Debug)]
 pub enum End {
@@ -47,8 +66,16 @@ pub enum End {
 impl Study<'_> {
     /// Runs the study; the record holds whatever was measured, however it ended.
     pub fn run(&self, listener: &mut dyn Listener) -> (Record, End) {
-        let clock = Instant::now();
-        let mut record = self.empty_record();
+        self.go_on(self.empty_record(), listener)
+    }
+
+    /// Goes on with the blocks after those that a record holds, all of which have to be whole.
+    ///
+    /// The time that they took counts.
+    pub fn go_on(&self, mut record: Record, listener: &mut dyn Listener) -> (Record, End) {
+        let clock = Clock::after(record.elapsed_s);
+        record.plan = self.plan.clone();
+        record.progress = Progress::Running;
         listener.hear(self.beginning());
         let end = self.run_blocks(&mut record, clock, listener);
         record.elapsed_s = clock.elapsed().as_secs_f64();
@@ -69,8 +96,9 @@ impl Study<'_> {
         }
     }
 
-    fn run_blocks(&self, record: &mut Record, clock: Instant, listener: &mut dyn Listener) -> End {
-        for block in 0..self.plan.max_blocks {
+    fn run_blocks(&self, record: &mut Record, clock: Clock, listener: &mut dyn Listener) -> End {
+        let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+        for block in first..self.plan.max_blocks {
             if block >= self.plan.min_blocks && clock.elapsed() >= self.time {
                 break;
             }
@@ -92,7 +120,7 @@ impl Study<'_> {
         &self,
         record: &mut Record,
         block: u32,
-        clock: Instant,
+        clock: Clock,
         listener: &mut dyn Listener,
     ) -> Result<(), ScenarioError> {
         let order = order_of_block(self.plan.seed, block, self.plan.arms.len());
@@ -142,6 +170,7 @@ impl Study<'_> {
     fn conclude(&self, record: &mut Record, end: &End) {
         // What was measured is judged first, so that a break says what it interrupted.
         scenarios::judge(record);
+        scenarios::weigh_factors(record);
         let measured = (!record.trials.is_empty()).then(|| record.verdict.clone());
         record.progress = match end {
             End::Complete => Progress::Complete,
@@ -177,7 +206,8 @@ impl Study<'_> {
         record
     }
 
-    fn empty_record(&self) -> Record {
+    /// A record of this study without trials.
+    pub fn empty_record(&self) -> Record {
         let scenario = self.scenario.meta().id;
         empty_record(scenario, self.plan.clone(), self.site.machine.clone(), self.argv.clone())
     }
@@ -200,6 +230,7 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
         host,
         trials: Vec::new(),
         arms: Vec::new(),
+        factorial: None,
         verdict: Verdict {
             state: State::Inconclusive,
             kind: None,

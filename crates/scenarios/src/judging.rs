@@ -1,6 +1,6 @@
 //! From trials to a verdict, from the record alone.
 
-use crate::{Scenario, find};
+use crate::{Scenario, Words, factors, find};
 use analysis::Outcome;
 use model::record::Progress;
 use model::{ArmResult, Fix, Judging, Plan, Record, State, Trial, Verdict};
@@ -94,7 +94,14 @@ fn cpus(record: &Record) -> u32 {
 }
 
 fn verdict(scenario: &dyn Scenario, record: &Record, outcome: Outcome) -> Verdict {
-    let words = scenario.words(&record.plan, &outcome, &record.arms);
+    let own = scenario.words(&record.plan, &outcome, &record.arms);
+    let words = match &record.factorial {
+        Some(factorial) => {
+            let meta = scenario.meta();
+            Words { kind: own.kind, ..factors::words(factorial, meta, &outcome, &record.arms) }
+        }
+        None => own,
+    };
     let mut because: Vec<String> =
         outcome.because.iter().chain(&outcome.limits).map(|words| sentence(words)).collect();
     if record.progress == Progress::Interrupted && outcome.state == State::Inconclusive {

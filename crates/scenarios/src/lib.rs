@@ -5,15 +5,19 @@
 
 pub mod blocking_nif;
 pub mod busy_wait;
+mod cell;
 pub mod cpu_quota;
 pub mod cpus;
 pub mod erlang;
+mod factors;
 mod judging;
 pub mod mmap_lock;
 mod pinned;
 mod wait;
 mod watch;
 
+pub use cell::Cell;
+pub use factors::weigh_factors;
 pub use judging::{judge, settled};
 pub use load::Launcher;
 pub use pinned::Pinned;
@@ -49,6 +53,15 @@ pub trait Scenario: Sync {
     /// # Errors
     /// If a setting cannot be used on this machine, or needs a privilege that is missing.
     fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError>;
+
+    /// The one arm with the cause for these settings, and the control that it is held against, for
+    /// a study that combines settings of its own choice.
+    ///
+    /// # Errors
+    /// As [`Scenario::arms`], or if the settings make several arms with the cause.
+    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        Cell::of(self.arms(settings, site)?)
+    }
 
     /// How trials of these settings are judged, the figure that matters most first.
     fn judging(&self, settings: &Settings) -> Vec<Judging> {

@@ -1,5 +1,7 @@
 //! Plans and trials for the tests of judging.
 
+#![allow(dead_code, reason = "each test file uses the part of it that it needs")]
+
 use model::record::Plan;
 use model::{Arm, Judging, Measure, Observation, Role, Settings, Surroundings, Trial, Unit};
 

@@ -17,6 +17,7 @@ pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
         .ok_or_else(|| Failure::usage("no record; see tailback judge --help"))?;
     let (mut record, meta) = read(path)?;
     scenarios::judge(&mut record);
+    scenarios::weigh_factors(&mut record);
     if matches.get_flag("json") {
         output::print(&record.to_json());
     } else {

@@ -7,6 +7,7 @@ mod judge;
 mod list;
 mod run;
 pub mod sim;
+pub mod study;
 
 use crate::compat;
 use crate::exit::Failure;
@@ -18,6 +19,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("list", matches)) => Ok(list::list(matches.get_flag("json"))),
         Some(("check", matches)) => check::check(matches),
         Some(("run", matches)) => run::run(matches),
+        Some(("study", matches)) => study::study(matches),
         Some(("judge", matches)) => judge::judge(matches),
         Some(("erlang-app", matches)) => erlang_app::erlang_app(matches),
         Some(("compat", matches)) => compat::run(matches),

@@ -52,6 +52,17 @@ enum Kept {
 }
 
 impl Done {
+    /// A study whose record is kept here, or elsewhere where that fails.
+    pub fn keep(record: Record, end: End, path: &Path) -> Self {
+        let kept = kept(&record, path);
+        Done { record, end, kept }
+    }
+
+    /// A study whose record stands here already.
+    pub fn there(record: Record, end: End, path: PathBuf) -> Self {
+        Done { record, end, kept: Some(Kept::There(path)) }
+    }
+
     /// Says on standard error where the record is.
     pub fn tell_where(&self) {
         match &self.kept {
@@ -121,8 +132,7 @@ pub fn study(
     let mut progress = Progress::new(meta);
     let (record, end) = study.run(&mut progress);
     progress.finish();
-    let kept = kept(&record, &path);
-    Ok(Done { record, end, kept })
+    Ok(Done::keep(record, end, &path))
 }
 
 /// Makes sure that the record is somewhere.

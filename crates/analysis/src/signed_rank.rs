@@ -1,0 +1,95 @@
+//! The distribution of Wilcoxon's signed-rank statistic under no effect.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// Differences above which the normal approximation is used.
+///
+/// At 100 differences it is off by less than 0.0002 in the tails that intervals need.
+const MOST_EXACT: usize = 100;
+
+/// The largest `t` with `P(T < t) <= tail`, and that probability: how many of the sorted Walsh
+/// averages of `n` differences an interval may leave out at either end.
+///
+/// `T` is the sum of the ranks of the differences above zero, by size without the sign, where each
+/// is as likely above as below; Wilcoxon 1945, "Individual comparisons by ranking methods",
+/// Biometrics Bulletin 1, 80-83. `None` where even leaving out one average on each side is too
+/// much; the probability is then that of the widest interval's tail.
+pub fn averages_to_leave_out(n: usize, tail: f64) -> (Option<usize>, f64) {
+    if n == 0 {
+        return (None, 0.5);
+    }
+    if n > MOST_EXACT {
+        return approximate(n as f64, tail);
+    }
+    let chances = chances(n);
+    let mut below = chances.first().copied().unwrap_or(1.0);
+    if below > tail {
+        return (None, below);
+    }
+    for (sum, chance) in chances.iter().enumerate().skip(1) {
+        if below + chance > tail {
+            return (Some(sum), below);
+        }
+        below += chance;
+    }
+    (Some(chances.len()), below)
+}
+
+/// Probability of each value of the statistic: each rank is in the sum or not, by the toss of a
+/// coin.
+fn chances(n: usize) -> Vec<f64> {
+    let mut chances = vec![0.0; n * (n + 1) / 2 + 1];
+    chances[0] = 1.0;
+    for rank in 1..=n {
+        for sum in (0..chances.len()).rev() {
+            let with = if sum >= rank { chances[sum - rank] } else { 0.0 };
+            chances[sum] = (chances[sum] + with) / 2.0;
+        }
+    }
+    chances
+}
+
+fn approximate(n: f64, tail: f64) -> (Option<usize>, f64) {
+    let mean = n * (n + 1.0) / 4.0;
+    let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
+    let normal = Normal::standard();
+    let left_out = (mean + 0.5 + deviation * normal.inverse_cdf(tail)).floor();
+    let below = normal.cdf((left_out - 0.5 - mean) / deviation);
+    ((left_out >= 1.0).then_some(left_out as usize), below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the 8 signs of 3 ranks the sums are 0, 1, 2, 3 (twice), 4, 5, 6.
+    #[test]
+    fn small_chances_are_those_of_all_signs() {
+        let want = [1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0].map(|count| count / 8.0);
+        assert_eq!(chances(3), want);
+    }
+
+    /// The two-sided 5% points of published tables of the signed-rank test (largest sum that is
+    /// significant, one less than the number of averages left out).
+    #[test]
+    fn critical_values_are_those_of_the_tables() {
+        for (n, critical) in
+            [(6, 0), (7, 2), (8, 3), (9, 5), (10, 8), (12, 13), (15, 25), (20, 52), (25, 89)]
+        {
+            let (found, below) = averages_to_leave_out(n, 0.025);
+            assert_eq!(found, Some(critical + 1), "{n}");
+            assert!(below <= 0.025);
+        }
+        assert_eq!(averages_to_leave_out(5, 0.025), (None, 1.0 / 32.0));
+        assert_eq!(averages_to_leave_out(0, 0.025).0, None);
+    }
+
+    #[test]
+    fn the_approximation_takes_over_smoothly() {
+        let (exact, exact_tail) = averages_to_leave_out(100, 0.025);
+        let (near, near_tail) = approximate(100.0, 0.025);
+        assert!(exact.unwrap().abs_diff(near.unwrap()) <= 3, "{exact:?} {near:?}");
+        assert!((exact_tail - near_tail).abs() < 2e-4, "{exact_tail} {near_tail}");
+        assert!(averages_to_leave_out(1000, 0.025).0.is_some());
+    }
+}

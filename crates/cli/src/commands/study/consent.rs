@@ -1,0 +1,36 @@
+//! Asking before a study that is large.
+
+use super::Wanted;
+use super::time::{Needed, summary};
+use crate::exit::Failure;
+use crate::output;
+use std::io::{BufRead, IsTerminal};
+use std::time::Duration;
+
+/// More arms than this are asked about.
+const MANY_ARMS: usize = 200;
+
+/// More time than this is asked about.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Asks on a terminal whether a large study shall run; elsewhere it needs `--yes`.
+///
+/// # Errors
+/// If the answer is no, or there is nobody to ask.
+pub fn ask(wanted: &Wanted, blocks: u32, yes: bool) -> Result<(), Failure> {
+    let arms = wanted.layout.arms.arms.len();
+    if yes || arms <= MANY_ARMS && Needed::after(wanted, blocks).most <= LONG {
+        return Ok(());
+    }
+    let what = format!("study {}: {}", wanted.design.name, summary(wanted, blocks));
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(Failure::usage(format!("{what}; say --yes to run it, or take fewer levels")));
+    }
+    output::note(&format!("{what}. Run it? [y/N]"));
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    match (read, answer.trim()) {
+        (Ok(_), "y" | "Y" | "yes") => Ok(()),
+        _ => Err(Failure::usage(format!("study {}: not run", wanted.design.name))),
+    }
+}

@@ -1,0 +1,183 @@
+//! `tailback study FILE.toml`.
+
+mod consent;
+pub mod flags;
+mod record;
+mod time;
+
+use super::run::Done;
+use crate::exit::Failure;
+use crate::progress::Progress;
+use crate::signals::Interruption;
+use crate::{input, output};
+use clap::ArgMatches;
+use host::Roots;
+use model::record::Plan;
+use model::{Machine, Record};
+use runner::studies::{Design, Layout, Standing, StudyError, lay_out, sit};
+use runner::{End, Study};
+use scenarios::{Launcher, Scenario, Site};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The longest study file, in bytes.
+const MOST: u64 = 1 << 20;
+
+/// The most combinations that are told to be left out before a study begins.
+const MOST_TOLD: usize = 5;
+
+/// Runs a study, or goes on with it; the exit code of its verdict.
+pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
+    let file = matches.get_one::<PathBuf>("file").ok_or_else(|| Failure::usage("no study file"))?;
+    let machine = host::machine(&Roots::real());
+    let wanted = Wanted::read(file, matches, &machine)?;
+    if matches.get_flag("dry-run") {
+        output::print(&time::plan(&wanted));
+        return Ok(0);
+    }
+    let _lock = lock(file)?;
+    let (path, standing, plan) = record::find(&wanted, matches)?;
+    let done = match standing {
+        Standing::Complete(record) => complete(*record, path),
+        Standing::New => wanted.run(0, None, plan, path, matches)?,
+        Standing::After(blocks, record) => {
+            wanted.run(blocks, Some(*record), plan, path, matches)?
+        }
+    };
+    wanted.tell(&done, matches)?;
+    done.code()
+}
+
+/// A study with its arms on this machine.
+struct Wanted<'a> {
+    design: Design,
+    scenario: &'static dyn Scenario,
+    layout: Layout,
+    machine: &'a Machine,
+}
+
+impl<'a> Wanted<'a> {
+    fn read(file: &Path, matches: &ArgMatches, machine: &'a Machine) -> Result<Self, Failure> {
+        let text = input::read_text(file, MOST).map_err(|error| {
+            Failure::usage(format!("{}: {error}; name a study file", file.display()))
+        })?;
+        let mut design = Design::read(&text, file, matches.get_flag("quick"))?;
+        if let Some(samples) = matches.get_one::<u32>("samples") {
+            design.exactly(*samples);
+        }
+        let combinations = design.combinations(file)?;
+        let scenario = design
+            .scenario()
+            .ok_or_else(|| Failure::usage(format!("no scenario {}", design.scenario)))?;
+        let roots = Roots::real();
+        let site = Site { roots: &roots, machine };
+        let layout = lay_out(&design, scenario, &site, combinations).map_err(|error| {
+            let failure = Failure::from(error);
+            Failure { line: format!("{}: {}", file.display(), failure.line), ..failure }
+        })?;
+        Ok(Wanted { design, scenario, layout, machine })
+    }
+
+    /// Runs what is left to run after so many blocks.
+    fn run(
+        &self,
+        blocks: u32,
+        before: Option<Record>,
+        plan: Plan,
+        path: PathBuf,
+        matches: &ArgMatches,
+    ) -> Result<Done, Failure> {
+        consent::ask(self, blocks, matches.get_flag("yes"))?;
+        let roots = Roots::real();
+        let interruption = Interruption::watch();
+        let interrupted = || interruption.noticed();
+        let study = Study {
+            scenario: self.scenario,
+            plan,
+            time: self.design.time.unwrap_or(Duration::MAX),
+            site: Site { roots: &roots, machine: self.machine },
+            launcher: Launcher::default(),
+            argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+            keep: Some(&path),
+            interrupted: &interrupted,
+        };
+        if before.is_some() {
+            output::note(&format!(
+                "study {}: goes on after block {blocks} of {}",
+                self.design.name,
+                path.display()
+            ));
+        }
+        self.tell_left_out();
+        let mut record = before.unwrap_or_else(|| Record {
+            factorial: Some(self.layout.factorial.clone()),
+            ..study.empty_record()
+        });
+        sit(&mut record, blocks);
+        let mut progress = Progress::new(self.scenario.meta());
+        let (record, end) = study.go_on(record, &mut progress);
+        progress.finish();
+        Ok(Done::keep(record, end, &path))
+    }
+
+    /// Says what this machine refuses, before the rest is run; all of it stands in the record.
+    fn tell_left_out(&self) {
+        let left_out = &self.layout.arms.left_out;
+        for arm in left_out.iter().take(MOST_TOLD) {
+            output::note(&format!("left out: {}: {}", arm.id, arm.why));
+        }
+        if left_out.len() > MOST_TOLD {
+            output::note(&format!("left out: {} more", left_out.len() - MOST_TOLD));
+        }
+    }
+
+    /// Prints the result, and writes the report that the file asks for.
+    fn tell(&self, done: &Done, matches: &ArgMatches) -> Result<(), Failure> {
+        let meta = Some(self.scenario.meta());
+        match matches.get_flag("json") {
+            true => output::print(&done.record.to_json()),
+            false => output::print(&report::record(&done.record, meta, output::look())),
+        }
+        done.tell_where();
+        if matches!(done.end, End::Interrupted) {
+            output::note("the same command goes on after the last whole block");
+        }
+        let Some(path) = &self.design.output.report else { return Ok(()) };
+        let text = report::record(&done.record, meta, report::Look::default());
+        runner::save_text(&text, path).map_err(|error| {
+            Failure::need(format!("report {error}; name a file that can be written in [output]"))
+        })?;
+        output::note(&format!("report: {}", path.display()));
+        Ok(())
+    }
+}
+
+/// A study that had come to its end before.
+fn complete(mut record: Record, path: PathBuf) -> Done {
+    output::note("the study was complete; --fresh runs it again, --samples N runs more blocks");
+    scenarios::judge(&mut record);
+    scenarios::weigh_factors(&mut record);
+    Done::there(record, End::Complete, path)
+}
+
+/// Keeps a second tailback from the same study for as long as the file is open: both would write
+/// one record, and each would disturb the other.
+fn lock(file: &Path) -> Result<Option<File>, Failure> {
+    let Ok(open) = File::open(file) else { return Ok(None) };
+    match open.try_lock() {
+        Ok(()) => Ok(Some(open)),
+        Err(TryLockError::WouldBlock) => Err(Failure::usage(format!(
+            "{}: another tailback is running this study; wait for it, or end it",
+            file.display()
+        ))),
+        // A file system without locks: nobody can be kept out.
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        Failure::usage(error.to_string())
+    }
+}

@@ -1,0 +1,90 @@
+//! Which record a study keeps, and how far it has come in it.
+
+use super::Wanted;
+use crate::exit::Failure;
+use crate::{input, keep};
+use clap::ArgMatches;
+use model::Record;
+use model::record::{Plan, Progress};
+use runner::studies::{Standing, StudyError, standing};
+use std::path::{Path, PathBuf};
+
+/// The largest record that is read, in bytes.
+const MOST: u64 = 1 << 30;
+
+/// How much of the content's digest stands in the name of a record.
+const DIGITS: usize = 12;
+
+/// The record of a study, how far it has come in it, and the plan of what is run.
+///
+/// # Errors
+/// If the record cannot be kept there, or is none that the study can go on in.
+pub fn find(wanted: &Wanted, matches: &ArgMatches) -> Result<(PathBuf, Standing, Plan), Failure> {
+    let path = path(wanted, matches.get_one("record"))?;
+    let fresh = matches.get_flag("fresh");
+    let old = if fresh { None } else { load(&path)? };
+    if old.is_none() && !fresh && matches.get_one::<PathBuf>("record").is_none() {
+        refuse_changed(wanted, &path)?;
+    }
+    let asked = matches.get_one("seed").copied().or(wanted.design.seed);
+    let begun = old.as_ref().map(|record| record.plan.seed);
+    let seed = asked.or(begun).unwrap_or_else(crate::settings::draw_seed);
+    let plan = wanted.layout.plan(&wanted.design, wanted.scenario, seed);
+    let standing = match old {
+        Some(old) => standing(old, &path, &wanted.layout.factorial, &plan, wanted.machine)?,
+        None => Standing::New,
+    };
+    Ok((path, standing, plan))
+}
+
+fn path(wanted: &Wanted, asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+    let folder = wanted.design.output.folder.as_deref();
+    let name = format!("{}{}.json", prefix(wanted), &wanted.design.content[..DIGITS]);
+    match (asked, folder) {
+        (Some(path), _) => keep::path(Some(path), wanted.design.scenario),
+        (None, Some(folder)) => keep::path(Some(&folder.join(name)), wanted.design.scenario),
+        (None, None) => keep::named(&name),
+    }
+}
+
+/// How the names of all records of a study begin.
+fn prefix(wanted: &Wanted) -> String {
+    let quick = if wanted.design.quick { "-quick" } else { "" };
+    format!("study-{}{quick}-", wanted.design.name)
+}
+
+/// The record at a path; none where nothing or an empty file is there.
+fn load(path: &Path) -> Result<Option<Record>, Failure> {
+    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0) {
+        return Ok(None);
+    }
+    let stale = |why: String| StudyError::Stale { path: path.to_owned(), why };
+    let text = input::read_text(path, MOST).map_err(|error| stale(error.to_string()))?;
+    Ok(Some(Record::from_json(&text).map_err(|error| stale(error.to_string()))?))
+}
+
+/// Refuses to begin a study of which another text of the file was begun and not ended.
+fn refuse_changed(wanted: &Wanted, path: &Path) -> Result<(), Failure> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let (prefix, design) = (prefix(wanted), &wanted.design);
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(&prefix) {
+            continue;
+        }
+        // What cannot be read is no study that somebody would go on with.
+        let Ok(Some(old)) = load(&entry.path()) else { continue };
+        let Some(factorial) = &old.factorial else { continue };
+        let other = factorial.name == design.name
+            && factorial.quick == design.quick
+            && factorial.content != design.content;
+        if other && old.progress != Progress::Complete && !old.trials.is_empty() {
+            let why = format!(
+                "study {} was begun with another text of its file, and not ended; put the file \
+                 back as it was to go on",
+                design.name
+            );
+            return Err(StudyError::Stale { path: entry.path(), why }.into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! How long a study takes, and what a dry run shows.
+
+use super::Wanted;
+use model::Arm;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Time of the blocks of a study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needed {
+    /// One block.
+    pub block: Duration,
+    /// All blocks, if it ends as soon as it may.
+    pub least: Duration,
+    /// All blocks, if it ends as late as it may.
+    pub most: Duration,
+}
+
+impl Needed {
+    /// What is left of a study after so many blocks.
+    pub fn after(wanted: &Wanted, blocks: u32) -> Self {
+        let block: Duration = wanted.layout.arms.arms.iter().map(|arm| expected(wanted, arm)).sum();
+        let of = |count: u32| block.saturating_mul(count.saturating_sub(blocks));
+        let least = of(wanted.design.blocks.least);
+        let limit = wanted.design.time.unwrap_or(Duration::MAX).saturating_add(block);
+        Needed { block, least, most: of(wanted.design.blocks.most).min(limit).max(least) }
+    }
+}
+
+fn expected(wanted: &Wanted, arm: &Arm) -> Duration {
+    wanted.scenario.expected(arm)
+}
+
+/// What a dry run prints.
+pub fn plan(wanted: &Wanted) -> String {
+    let (design, arms) = (&wanted.design, &wanted.layout.arms);
+    let mut text = format!("study {}: {}\n", design.name, design.scenario);
+    if let Some(about) = &design.about {
+        let _ = writeln!(text, "  {about}");
+    }
+    let widest = arms.arms.iter().map(|arm| arm.id.chars().count()).max().unwrap_or(0);
+    for arm in &arms.arms {
+        let role = match arm.role {
+            model::Role::Control => "  the control",
+            _ => "",
+        };
+        let _ = writeln!(text, "  {:widest$}  {:>8}{role}", arm.id, words(expected(wanted, arm)));
+    }
+    for arm in &arms.left_out {
+        let _ = writeln!(text, "  left out: {}: {}", arm.id, arm.why);
+    }
+    let _ = writeln!(text, "  {}", summary(wanted, 0));
+    text
+}
+
+/// Arms, blocks and time of what is left after so many blocks, in one line.
+pub fn summary(wanted: &Wanted, blocks: u32) -> String {
+    let (design, needed) = (&wanted.design, Needed::after(wanted, blocks));
+    let blocks = match design.blocks.until_settled {
+        true => format!("{} to {} blocks", design.blocks.least, design.blocks.most),
+        false => format!("{} blocks", design.blocks.most),
+    };
+    let time = match needed.least == needed.most {
+        true => words(needed.most),
+        false => format!("{} to {}", words(needed.least), words(needed.most)),
+    };
+    let arms = wanted.layout.arms.arms.len();
+    format!("{arms} arms, {blocks} of about {}: {time}", words(needed.block))
+}
+
+/// A time as people say it.
+fn words(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        s if s < 10.0 => format!("{s:.1} s"),
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_in_the_unit_that_fits() {
+        let said =
+            [0.31, 59.6, 600.0, 9000.0, 864_000.0].map(|s| words(Duration::from_secs_f64(s)));
+        assert_eq!(said, ["0.3 s", "60 s", "10 min", "2.5 h", "10 days"]);
+    }
+}

@@ -1,0 +1,42 @@
+//! What can be wrong with a study file, or with the record that it is to go on in.
+
+use std::path::PathBuf;
+
+/// Why a study cannot be run, or cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StudyError {
+    /// Something in the file is wrong.
+    #[error("{}:{line}:{column}: {why}", .path.display())]
+    Bad {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column in characters, from 1.
+        column: usize,
+        /// What is wrong and what would be right.
+        why: String,
+    },
+    /// The file has more combinations than one record can hold.
+    #[error(
+        "{}: {arms} arms, and one record holds {most} at most, with --yes or without; take fewer \
+         levels, or split the file",
+        .path.display()
+    )]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+        /// Its combinations.
+        arms: u128,
+        /// The most that there may be.
+        most: usize,
+    },
+    /// A record that cannot be gone on in.
+    #[error("{}: {why}; --fresh begins anew", .path.display())]
+    Stale {
+        /// The record.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+}

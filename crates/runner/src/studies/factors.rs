@@ -1,0 +1,172 @@
+//! Factors, their levels, and knobs that are fixed.
+
+use super::error::StudyError;
+use super::read::{Entry, Reader, suggestion};
+use model::{Knob, Meta, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Longest name of a factor or of a level, in characters.
+const LONGEST_NAME: usize = 200;
+
+/// Something that is varied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor {
+    /// Its name: that of a knob, or one of the file's own.
+    pub name: String,
+    /// Its levels, in the order of the file.
+    pub levels: Vec<Level>,
+}
+
+/// One setting of a factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// Its name: the knob's value, or one of the file's own.
+    pub name: String,
+    /// The knobs that it sets.
+    pub knobs: BTreeMap<String, Value>,
+}
+
+/// Knobs that keep one value, with the place where each stands.
+pub(super) type Fixed = BTreeMap<&'static str, (Value, Range<usize>)>;
+
+/// A factor, with the place where its name stands.
+pub(super) type Placed = (Factor, Range<usize>);
+
+type Result<T> = std::result::Result<T, StudyError>;
+
+/// Reads knobs that keep one value.
+pub(super) fn fixed(reader: Reader, table: &DeTable, meta: &Meta, place: &str) -> Result<Fixed> {
+    let mut fixed = Fixed::new();
+    for entry in reader.entries(table) {
+        let knob = knob(reader, &entry, meta, place)?;
+        fixed.insert(knob.name, (value(reader, entry.value, knob)?, entry.at));
+    }
+    Ok(fixed)
+}
+
+/// Reads factors.
+pub(super) fn factors(
+    reader: Reader,
+    table: &DeTable,
+    meta: &Meta,
+    place: &str,
+) -> Result<Vec<Placed>> {
+    let mut factors = Vec::new();
+    for entry in reader.entries(table) {
+        check_name(reader, &entry, "a factor")?;
+        let levels = match entry.value.get_ref() {
+            DeValue::Array(array) => {
+                let knob = knob(reader, &entry, meta, place)?;
+                let values: Vec<&Spanned<DeValue>> = array.iter().collect();
+                values_of(reader, knob, &values)?
+            }
+            DeValue::Table(table) => named_levels(reader, entry.key, table, meta)?,
+            other => {
+                let why = format!(
+                    "factor `{}` is a list of values of the knob of that name, or a table of named \
+                     levels, but this is of type {}",
+                    entry.key,
+                    other.type_str()
+                );
+                return Err(reader.bad(entry.value.span(), why));
+            }
+        };
+        if levels.is_empty() {
+            let why = format!("factor `{}` has no level; give it two or more", entry.key);
+            return Err(reader.bad(entry.value.span(), why));
+        }
+        factors.push((Factor { name: entry.key.to_owned(), levels }, entry.at));
+    }
+    Ok(factors)
+}
+
+/// The levels of a factor that is a knob.
+fn values_of(reader: Reader, knob: &Knob, values: &[&Spanned<DeValue>]) -> Result<Vec<Level>> {
+    let mut levels: Vec<Level> = Vec::new();
+    let mut names = BTreeSet::new();
+    for place in values {
+        let value = value(reader, place, knob)?;
+        let name = value.to_string();
+        if !names.insert(name.clone()) {
+            let why = format!(
+                "factor `{}` has level `{name}` twice; a level that is to be held against itself \
+                 takes names of its own",
+                knob.name
+            );
+            return Err(reader.bad(place.span(), why));
+        }
+        levels.push(Level { name, knobs: [(knob.name.to_owned(), value)].into() });
+    }
+    Ok(levels)
+}
+
+/// The levels of a factor that the file names itself.
+fn named_levels(reader: Reader, factor: &str, table: &DeTable, meta: &Meta) -> Result<Vec<Level>> {
+    let mut levels = Vec::new();
+    for entry in reader.entries(table) {
+        check_name(reader, &entry, "a level")?;
+        let place = format!("level `{}` of factor `{factor}`", entry.key);
+        let knobs = fixed(reader, reader.table(entry.value, &place)?, meta, &place)?;
+        let knobs = knobs.into_iter().map(|(name, (value, _))| (name.to_owned(), value)).collect();
+        levels.push(Level { name: entry.key.to_owned(), knobs });
+    }
+    Ok(levels)
+}
+
+fn knob(reader: Reader, entry: &Entry, meta: &Meta, place: &str) -> Result<&'static Knob> {
+    meta.knob(entry.key).ok_or_else(|| {
+        let known = suggestion(entry.key, meta.knobs.iter().map(|knob| knob.name));
+        let why = format!("{place}: {} has no knob `{}`{known}", meta.id, entry.key);
+        reader.bad(entry.at.clone(), why)
+    })
+}
+
+fn value(reader: Reader, place: &Spanned<DeValue>, knob: &Knob) -> Result<Value> {
+    let word = reader.word(place, &format!("a value of `{}`", knob.name))?;
+    knob.parse(&word).map_err(|why| reader.bad(place.span(), format!("`{}`: {why}", knob.name)))
+}
+
+fn check_name(reader: Reader, entry: &Entry, what: &str) -> Result<()> {
+    let length = entry.key.chars().count();
+    if (1..=LONGEST_NAME).contains(&length) && !entry.key.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let why =
+        format!("the name of {what} has 1 to {LONGEST_NAME} characters, none of them control");
+    Err(reader.bad(entry.at.clone(), why))
+}
+
+/// Refuses a knob that is both fixed and varied, or that two factors set.
+pub(super) fn check_contradictions(
+    reader: Reader,
+    factors: &[Placed],
+    fixed: &Fixed,
+) -> Result<()> {
+    let mut setters: BTreeMap<&str, &str> = BTreeMap::new();
+    for (factor, at) in factors {
+        let mut knobs: Vec<&str> =
+            factor.levels.iter().flat_map(|level| level.knobs.keys().map(String::as_str)).collect();
+        knobs.sort_unstable();
+        knobs.dedup();
+        for knob in knobs {
+            if fixed.contains_key(knob) {
+                let why = format!(
+                    "factor `{}` varies knob `{knob}`, which is fixed too; take it out of one",
+                    factor.name
+                );
+                return Err(reader.bad(at.clone(), why));
+            }
+            if let Some(other) = setters.insert(knob, &factor.name) {
+                let why = format!(
+                    "factors `{other}` and `{}` both set knob `{knob}`; let one of them",
+                    factor.name
+                );
+                return Err(reader.bad(at.clone(), why));
+            }
+        }
+    }
+    Ok(())
+}

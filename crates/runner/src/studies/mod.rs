@@ -1,0 +1,21 @@
+//! Studies as data: a file names a scenario, factors with their levels, and how much is run; each
+//! combination of levels is an arm of one record.
+//!
+//! [`Design::read`] checks a file without looking at the machine, [`lay_out`] makes its arms on
+//! this one, [`standing`] finds how far a record of it has come. `docs/studies.md` explains the
+//! file to people who write one.
+
+mod combinations;
+mod design;
+mod error;
+mod factors;
+mod layout;
+mod read;
+mod resume;
+
+pub use combinations::MOST_ARMS;
+pub use design::{Against, Blocks, Design, Output};
+pub use error::StudyError;
+pub use factors::{Factor, Level};
+pub use layout::{Layout, lay_out};
+pub use resume::{Standing, sit, standing};

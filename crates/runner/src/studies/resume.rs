@@ -1,0 +1,127 @@
+//! How far a study has come, from the record that it keeps.
+
+use super::error::StudyError;
+use model::factorial::Sitting;
+use model::record::{Plan, Progress};
+use model::{Arm, Factorial, Machine, Record};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// How far a study has come.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing {
+    /// Nothing of it has been measured that could be gone on with.
+    New,
+    /// So many blocks are whole, and the record holds those alone.
+    After(u32, Box<Record>),
+    /// It came to its end.
+    Complete(Box<Record>),
+}
+
+/// How far a study has come, if it is the same study on the same machine.
+///
+/// Trials of a block that is not whole are dropped: the block is run again, in its order.
+///
+/// # Errors
+/// If the record is of another study, of another text of its file, of another machine, of another
+/// version, or has other arms.
+pub fn standing(
+    old: Record,
+    path: &Path,
+    factorial: &Factorial,
+    plan: &Plan,
+    machine: &Machine,
+) -> Result<Standing, StudyError> {
+    let stale = |why: String| StudyError::Stale { path: path.to_owned(), why };
+    let blocks = whole_blocks(&old, &plan.arms);
+    if old.trials.is_empty() && old.factorial.is_some() {
+        return Ok(Standing::New);
+    }
+    if let Some(why) = changed(&old, factorial, blocks) {
+        return Err(stale(why));
+    }
+    if let Some(why) = moved(&old, plan, machine) {
+        return Err(stale(why));
+    }
+    // A study that was to be run until settled may have ended before its most blocks.
+    let settled = old.plan.stop_when_settled == plan.stop_when_settled;
+    let enough = blocks >= plan.max_blocks || settled && blocks >= plan.min_blocks;
+    if old.progress == Progress::Complete && enough {
+        return Ok(Standing::Complete(Box::new(old)));
+    }
+    if blocks == 0 {
+        return Ok(Standing::New);
+    }
+    let mut record = old;
+    record.trials.retain(|trial| trial.block < blocks);
+    Ok(Standing::After(blocks, Box::new(record)))
+}
+
+/// Why it is another study, if it is.
+fn changed(old: &Record, now: &Factorial, blocks: u32) -> Option<String> {
+    let Some(before) = &old.factorial else {
+        return Some(format!("a record of {} that no study file made", old.scenario));
+    };
+    if before.name != now.name {
+        return Some(format!("a record of study {}, and not of {}", before.name, now.name));
+    }
+    if before.quick != now.quick {
+        let how = if before.quick { "with" } else { "without" };
+        return Some(format!("the study was begun {how} --quick"));
+    }
+    (before.content != now.content).then(|| {
+        format!(
+            "the study file has changed since {blocks} blocks were run; put it back as it was to go \
+             on"
+        )
+    })
+}
+
+/// Why blocks run now could not stand beside those that were run, if so.
+fn moved(old: &Record, plan: &Plan, machine: &Machine) -> Option<String> {
+    let cpus = |machine: &Machine| machine.cpus.iter().map(|cpu| cpu.id).collect::<BTreeSet<_>>();
+    let version = env!("CARGO_PKG_VERSION");
+    if old.tool.version != version {
+        return Some(format!(
+            "the study was begun by tailback {}, and this is {version}",
+            old.tool.version
+        ));
+    }
+    if old.host.kernel != machine.kernel || cpus(&old.host) != cpus(machine) {
+        return Some(format!(
+            "the study was begun on Linux {} with {} CPUs, and this is {} with {}",
+            old.host.kernel,
+            old.host.cpus.len(),
+            machine.kernel,
+            machine.cpus.len()
+        ));
+    }
+    if old.plan.seed != plan.seed {
+        return Some(format!("the study was begun with seed {}", old.plan.seed));
+    }
+    (old.plan.arms != plan.arms).then(|| {
+        "the arms that can be had here are not those that the study was begun with".to_owned()
+    })
+}
+
+/// How many blocks, from the first on, hold one trial of each arm.
+fn whole_blocks(record: &Record, arms: &[Arm]) -> u32 {
+    let mut counts: BTreeMap<(u32, &str), u32> = BTreeMap::new();
+    for trial in &record.trials {
+        *counts.entry((trial.block, trial.arm.as_str())).or_default() += 1;
+    }
+    let whole =
+        |block: &u32| arms.iter().all(|arm| counts.get(&(*block, arm.id.as_str())) == Some(&1));
+    let most =
+        record.trials.iter().map(|trial| trial.block).max().map_or(0, |b| b.saturating_add(1));
+    let most = most.min(u32::try_from(record.trials.len()).unwrap_or(u32::MAX));
+    (0..most).take_while(whole).count().try_into().unwrap_or(u32::MAX)
+}
+
+/// Notes in a record of a study that a sitting begins with this block.
+pub fn sit(record: &mut Record, first_block: u32) {
+    if let Some(factorial) = &mut record.factorial {
+        let now = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default();
+        factorial.sittings.push(Sitting { started: now.to_string(), first_block });
+    }
+}

@@ -1,0 +1,164 @@
+//! Going on with studies, with a scenario that plays figures.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod player;
+
+use model::record::Progress;
+use model::{Machine, Record};
+use player::{FILE, Player, layout, read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tailback_runner::studies::{Design, Standing, StudyError, sit, standing};
+use tailback_runner::{End, Event, Study};
+
+/// Runs a study; its events may ask for its end.
+fn run(
+    design: &Design,
+    old: Option<Record>,
+    keep: &Path,
+    hear: impl Fn(&Event) -> bool,
+) -> (Record, End) {
+    let (roots, machine) = (host::Roots::at("/nonexistent"), Machine::default());
+    let stop = std::cell::Cell::new(false);
+    let layout = layout(design);
+    let study = Study {
+        scenario: &Player,
+        plan: layout.plan(design, &Player, design.seed.unwrap()),
+        time: Duration::from_secs(3600),
+        site: scenarios::Site { roots: &roots, machine: &machine },
+        launcher: scenarios::Launcher::default(),
+        argv: Vec::new(),
+        keep: Some(keep),
+        interrupted: &|| stop.get(),
+    };
+    let factorial = Some(layout.factorial.clone());
+    let mut record = old.unwrap_or_else(|| Record { factorial, ..study.empty_record() });
+    let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+    sit(&mut record, first);
+    study.go_on(record, &mut |event: Event<'_>| {
+        if hear(&event) {
+            stop.set(true);
+        }
+    })
+}
+
+/// How far a study has come in this record.
+fn stands(design: &Design, old: Record, machine: &Machine) -> Result<Standing, StudyError> {
+    let layout = layout(design);
+    let plan = layout.plan(design, &Player, design.seed.unwrap_or(7));
+    standing(old, Path::new("old.json"), &layout.factorial, &plan, machine)
+}
+
+/// A study of eight blocks that was ended in its third, as it stands on disk.
+fn interrupted(design: &Design) -> Record {
+    let folder = tempfile::tempdir().unwrap();
+    let path: PathBuf = folder.path().join("a.json");
+    let second = |event: &Event| matches!(event, Event::TrialEnd { block: 2, arm, .. } if *arm == "busy=1,procfile=maps");
+    let (_, end) = run(design, None, &path, second);
+    assert!(matches!(end, End::Interrupted));
+    Record::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap()
+}
+
+fn exactly(blocks: u32) -> Design {
+    let mut design = read(FILE).unwrap();
+    design.exactly(blocks);
+    design
+}
+
+#[test]
+fn an_interrupted_study_goes_on_after_its_last_whole_block_and_ends_as_if_it_had_not_been() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    let design = exactly(8);
+    let old = interrupted(&design);
+    assert!((12..18).contains(&old.trials.len()), "the third block is not whole");
+    let Ok(Standing::After(2, record)) = stands(&design, old.clone(), &Machine::default()) else {
+        panic!("{:?}", stands(&design, old, &Machine::default()))
+    };
+    assert_eq!(record.trials[..], old.trials[..12]);
+    let (record, end) = run(&design, Some(*record), &path, |_| false);
+    assert!(matches!(end, End::Complete));
+    assert_eq!(record.trials[..12], old.trials[..12], "what was measured stays");
+    let (whole, _) = run(&design, None, &path, |_| false);
+    let order = |record: &Record| -> Vec<(u32, String)> {
+        record.trials.iter().map(|trial| (trial.block, trial.arm.clone())).collect()
+    };
+    assert_eq!(order(&record), order(&whole), "the same lot, and no block twice or missing");
+    assert_eq!((record.progress, record.started), (Progress::Complete, old.started));
+    let factorial = record.factorial.unwrap();
+    let sittings: Vec<u32> = factorial.sittings.iter().map(|s| s.first_block).collect();
+    assert_eq!(sittings, [0, 2]);
+    assert_eq!(factorial.effects, whole.factorial.unwrap().effects, "the player is not noisy");
+    assert!(record.trials.windows(2).all(|pair| pair[0].started_ms <= pair[1].started_ms));
+    assert_eq!(record.verdict.state, whole.verdict.state);
+}
+
+#[test]
+fn effects_of_a_played_study_are_the_played_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let (record, _) = run(&exactly(8), None, &folder.path().join("a.json"), |_| false);
+    let factorial = record.factorial.unwrap();
+    let figures: Vec<(String, f64)> = factorial
+        .effects
+        .iter()
+        .map(|effect| {
+            let to: Vec<&str> = effect.changes.iter().map(|change| change.to.as_str()).collect();
+            (to.join(" "), effect.measures["stall"].shift)
+        })
+        .collect();
+    let expected =
+        [("1", 7.5), ("10", 75.0), ("maps", -110.0 / 6.0), ("1 maps", -5.0), ("10 maps", -50.0)];
+    assert_eq!(figures.len(), expected.len());
+    for ((name, shift), (expected_name, expected)) in figures.iter().zip(expected) {
+        assert_eq!(name, expected_name);
+        assert!((shift - expected).abs() < 1e-9, "{name}: {shift}");
+    }
+}
+
+#[test]
+fn a_study_that_was_complete_is_not_run_again_unless_more_blocks_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (record, _) = run(&exactly(3), None, &folder.path().join("a.json"), |_| false);
+    let machine = Machine::default();
+    assert!(matches!(stands(&exactly(3), record.clone(), &machine), Ok(Standing::Complete(_))));
+    assert!(matches!(stands(&exactly(9), record, &machine), Ok(Standing::After(3, _))));
+}
+
+#[test]
+fn a_record_of_something_else_is_refused() {
+    let design = exactly(8);
+    let old = interrupted(&design);
+    let refused = |change: &dyn Fn(&mut Record), machine: &Machine| {
+        let mut old = old.clone();
+        change(&mut old);
+        stands(&design, old, machine).unwrap_err().to_string()
+    };
+    let machine = Machine::default();
+    let factorial = |change: fn(&mut model::Factorial)| {
+        refused(&|old: &mut Record| change(old.factorial.as_mut().unwrap()), &machine)
+    };
+    let said = factorial(|factorial| factorial.content = "0".to_owned());
+    assert!(said.starts_with("old.json: the study file has changed since 2 blocks"), "{said}");
+    assert!(said.ends_with("--fresh begins anew"), "{said}");
+    assert!(factorial(|factorial| factorial.name = "x".to_owned()).contains("of study x"));
+    assert!(factorial(|factorial| factorial.quick = true).contains("begun with --quick"));
+    assert!(refused(&|old| old.factorial = None, &machine).contains("no study file made"));
+    assert!(refused(&|old| old.plan.seed = 8, &machine).contains("begun with seed 8"));
+    assert!(refused(&|old| old.tool.version = "0.0.1".to_owned(), &machine).contains("0.0.1"));
+    let arms =
+        refused(&|old| old.plan.arms[1].settings.set("nice", model::Value::Number(1)), &machine);
+    assert!(arms.contains("are not those"), "{arms}");
+    let elsewhere = Machine { kernel: "9.9".to_owned(), ..Machine::default() };
+    assert!(refused(&|_| (), &elsewhere).contains("this is 9.9"));
+}
+
+#[test]
+fn a_record_without_a_whole_block_begins_anew() {
+    let design = exactly(8);
+    let mut old = interrupted(&design);
+    old.trials.truncate(3);
+    assert_eq!(stands(&design, old.clone(), &Machine::default()), Ok(Standing::New));
+    old.trials.clear();
+    assert_eq!(stands(&design, old, &Machine::default()), Ok(Standing::New));
+}

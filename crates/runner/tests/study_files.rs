@@ -1,0 +1,251 @@
+//! Study files: what they say, what is wrong with them, and the arms that they make.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod player;
+
+use model::{Machine, Role};
+use player::{FILE, PATH, Player, layout, read};
+use proptest::prelude::*;
+use std::path::Path;
+use std::time::Duration;
+use tailback_runner::studies::{Design, Layout, MOST_ARMS, StudyError, lay_out};
+
+/// What is wrong with a file that differs from a good one in these lines.
+fn wrong(change: &[(&str, &str)]) -> String {
+    let mut text = FILE.to_owned();
+    for (from, to) in change {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    read(&text).unwrap_err().to_string()
+}
+
+fn ids(layout: &Layout) -> Vec<&str> {
+    layout.arms.arms.iter().map(|arm| arm.id.as_str()).collect()
+}
+
+#[test]
+fn a_file_is_read_in_its_ordinary_and_in_its_quick_form() {
+    let design = read(FILE).unwrap();
+    assert_eq!(
+        (design.name.as_str(), design.scenario, design.seed),
+        ("rows", "mmap-lock", Some(7))
+    );
+    assert_eq!(design.time, Some(Duration::from_secs(300)));
+    assert_eq!(
+        (design.blocks.least, design.blocks.most, design.blocks.until_settled),
+        (2, 8, true)
+    );
+    assert_eq!(design.settings.text("duration"), Some("100ms"));
+    let quick = Design::read(FILE, Path::new(PATH), true).unwrap();
+    assert_eq!((quick.blocks.least, quick.blocks.most, quick.blocks.until_settled), (3, 3, false));
+    assert_eq!(quick.settings.text("lead"), Some("0s"));
+    assert_eq!(quick.settings.text("duration"), Some("100ms"));
+    assert_eq!(quick.combinations(Path::new(PATH)), Ok(2));
+    assert_eq!(quick.content, design.content);
+}
+
+#[test]
+fn every_combination_is_an_arm_with_its_knobs() {
+    let design = read(FILE).unwrap();
+    let layout = layout(&design);
+    assert_eq!(
+        ids(&layout),
+        [
+            "busy=0,procfile=smaps",
+            "busy=0,procfile=maps",
+            "busy=1,procfile=smaps",
+            "busy=1,procfile=maps",
+            "busy=10,procfile=smaps",
+            "busy=10,procfile=maps"
+        ]
+    );
+    let roles: Vec<Role> = layout.arms.arms.iter().map(|arm| arm.role).collect();
+    assert_eq!(roles[0], Role::Control, "its levels hold no cause, so it is the control");
+    assert!(roles[1..].iter().all(|role| *role == Role::Case));
+    let last = &layout.arms.arms[5].settings;
+    assert_eq!((last.number("busy"), last.text("procfile")), (Some(10), Some("maps")));
+    assert_eq!(last.text("duration"), Some("100ms"));
+    assert_eq!(layout.factorial.cells.len(), 6);
+    assert_eq!(layout.factorial.control, ["0", "smaps"]);
+}
+
+#[test]
+fn a_control_with_the_cause_has_the_scenarios_control_beside_it_unless_it_is_to_be_it_itself() {
+    let cause = [("{ busy = 0,", "{ busy = 10,")];
+    let text = FILE.replacen(cause[0].0, cause[0].1, 1);
+    let of = layout(&read(&text).unwrap());
+    assert_eq!((ids(&of)[0], of.arms.arms[0].role), ("control", Role::Control));
+    assert_eq!(of.arms.arms[0].settings.number("busy"), Some(0));
+    assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (7, 6));
+    let itself = text.replacen("seed", "against = \"cell\"\nseed", 1);
+    let of = layout(&read(&itself).unwrap());
+    assert_eq!((ids(&of)[0], of.arms.arms[0].role), ("busy=10,procfile=smaps", Role::Control));
+    assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (6, 6));
+}
+
+#[test]
+fn levels_with_names_set_several_knobs_and_one_may_be_held_against_itself() {
+    let text = r#"
+        scenario = "mmap-lock"
+        control = { load = "none" }
+        [factors.load]
+        none = { busy = 0 }
+        again = { busy = 0 }
+        much = { busy = 10, nice = 0 }
+    "#;
+    let layout = layout(&read(text).unwrap());
+    assert_eq!(ids(&layout), ["load=none", "load=again", "load=much"]);
+    assert_eq!(layout.arms.arms[2].settings.number("nice"), Some(0));
+    assert_eq!(layout.arms.arms[1].settings, layout.arms.arms[0].settings);
+}
+
+#[test]
+fn what_the_machine_refuses_is_left_out_and_the_rest_runs() {
+    let text = FILE.replacen("[0, 1, 10]", "[0, 1, 13]", 1);
+    let of = layout(&read(&text).unwrap());
+    let out: Vec<&str> = of.arms.left_out.iter().map(|arm| arm.id.as_str()).collect();
+    assert_eq!(out, ["busy=13,procfile=smaps", "busy=13,procfile=maps"]);
+    assert!(of.arms.left_out[0].why.contains("unlucky"));
+    assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (4, 4));
+    let machine = Machine::default();
+    let roots = host::Roots::at("/nonexistent");
+    let site = scenarios::Site { roots: &roots, machine: &machine };
+    let text = text.replacen("{ busy = 0,", "{ busy = 13,", 1);
+    let refused = lay_out(&read(&text).unwrap(), &Player, &site, 6).unwrap_err().to_string();
+    assert!(refused.contains("the control busy=13,procfile=smaps cannot be had"), "{refused}");
+}
+
+/// Line and column of each mistake, and the words that help.
+#[test]
+fn mistakes_are_named_with_line_and_column_and_near_misses_are_suggested() {
+    let cases: [(&[(&str, &str)], &str); 23] = [
+        (
+            &[("seed = 7", "output = { report = \"page.pdf\" }")],
+            "rows.toml:7:21: a report is text; name a file that ends in .txt",
+        ),
+        (
+            &[("time =", "tme =")],
+            "rows.toml:6:1: unknown key `tme` in a study file; did you mean `time`?",
+        ),
+        (
+            &[("mmap-lock", "mmap-lok")],
+            "rows.toml:2:12: unknown scenario `mmap-lok`; did you mean `mmap-lock`?",
+        ),
+        (&[("scenario =", "seed2 =")], "rows.toml:2:1: unknown key `seed2`"),
+        (
+            &[("busy = [0, 1, 10]", "buzy = [0, 1, 10]")],
+            "rows.toml:13:1: factors: mmap-lock has no knob `buzy`; did you mean `busy`?",
+        ),
+        (
+            &[("duration = \"100ms\"", "duratoin = \"1s\"")],
+            "rows.toml:10:1: fixed: mmap-lock has no knob `duratoin`; did you mean `duration`?",
+        ),
+        (&[("100ms", "100")], "rows.toml:10:12: `duration`: `100` is not a duration"),
+        (&[("[0, 1, 10]", "[]")], "rows.toml:13:8: factor `busy` has no level"),
+        (&[("[\"smaps\", \"maps\"]", "{}")], "rows.toml:14:12: factor `procfile` has no level"),
+        (&[("[0, 1, 10]", "[0, 1, 1]")], "rows.toml:13:15: factor `busy` has level `1` twice"),
+        (&[("[0, 1, 10]", "[0, -1]")], "rows.toml:13:12: `busy`: -1 is not between 0 and 10000"),
+        (
+            &[("[0, 1, 10]", "[0, [1]]")],
+            "rows.toml:13:12: a value of `busy` is one value as on the command line, but this is of type array",
+        ),
+        (&[("[0, 1, 10]", "7")], "rows.toml:13:8: factor `busy` is a list"),
+        (
+            &[("duration = \"100ms\"", "busy = 1")],
+            "rows.toml:13:1: factor `busy` varies knob `busy`, which is fixed too",
+        ),
+        (
+            &[("procfile = [\"smaps\", \"maps\"]", "x = { a = { busy = 1 } }")],
+            "rows.toml:14:1: factors `busy` and `x` both set knob `busy`",
+        ),
+        (
+            &[("{ busy = 0, procfile = \"smaps\" }", "{ busy = 2, procfile = \"smaps\" }")],
+            "rows.toml:4:20: factor `busy` has no level `2`; known are 0, 1, 10",
+        ),
+        (
+            &[("{ busy = 0, procfile = \"smaps\" }", "{ busy = 0 }")],
+            "rows.toml:4:11: control names no level of factor `procfile`",
+        ),
+        (
+            &[("{ busy = 0, procfile = \"smaps\" }", "{ busi = 0 }")],
+            "rows.toml:4:13: unknown key `busi` in control",
+        ),
+        (&[("least = 2", "least = 9")], "rows.toml:5:10: blocks: least is 9, and most is 8"),
+        (&[("seed = 7", "seed = -7")], "rows.toml:7:8: seed is a whole number from 0"),
+        (
+            &[("factors.procfile = [\"maps\"]", "factors.x = { a = {} }")],
+            "rows.toml:20:9: the file has no factor `x` to make smaller",
+        ),
+        (
+            &[("seed = 7", "against = \"me\"")],
+            "rows.toml:7:11: against is `scenario` or `cell`, and not `me`",
+        ),
+        (&[("seed = 7", "seed = = 7")], "rows.toml:7:8: no TOML: "),
+    ];
+    for (change, expected) in cases {
+        let said = wrong(change);
+        assert!(said.starts_with(expected), "{change:?}:\n{said}\n{expected}");
+        assert!(!said.contains('\n'), "{said}");
+    }
+    let nothing = read("scenario = \"mmap-lock\"").unwrap_err().to_string();
+    assert!(nothing.contains("no table `factors`"), "{nothing}");
+    let nothing = read("").unwrap_err().to_string();
+    assert!(nothing.starts_with("rows.toml:1:1: no key `scenario`"), "{nothing}");
+}
+
+#[test]
+fn a_study_of_too_many_arms_is_refused_before_any_is_made() {
+    let levels: Vec<String> =
+        (0..1000).map(|n| format!("l{n} = {{ nice = {} }}", n % 20)).collect();
+    let other = levels.join("\n").replace("nice", "busy");
+    let text = format!(
+        "scenario = \"mmap-lock\"\n[factors.a]\n{}\n[factors.b]\n{other}\n",
+        levels.join("\n")
+    );
+    let error = read(&text).unwrap().combinations(Path::new(PATH)).unwrap_err();
+    let expected = StudyError::TooMany { path: PATH.into(), arms: 1_000_000, most: MOST_ARMS };
+    assert_eq!(error, expected);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "(?s).{0,300}") {
+        let _ = read(&text);
+    }
+
+    /// Texts that are nearly right come further than those that are noise.
+    #[test]
+    fn no_damaged_file_makes_the_reader_panic(
+        from in 0..FILE.len(), length in 0usize..40, put in "[a-z0-9\\[\\]{}=\", .\n\u{e9}]{0,12}",
+    ) {
+        let to = (from + length).min(FILE.len());
+        let text = format!("{}{put}{}", &FILE[..from], &FILE[to..]);
+        for quick in [false, true] {
+            match Design::read(&text, Path::new(PATH), quick) {
+                Ok(design) => prop_assert!(design.combinations(Path::new(PATH)).is_ok()),
+                Err(StudyError::Bad { line, .. }) => {
+                    prop_assert!(line <= text.matches('\n').count() + 1);
+                }
+                Err(other) => prop_assert!(false, "{other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn combinations_are_all_there_and_each_is_there_once(sizes in prop::collection::vec(1usize..5, 1..5)) {
+        let mut text = "scenario = \"mmap-lock\"\n".to_owned();
+        let knobs = ["busy", "nice", "lead", "pause"];
+        for (knob, size) in knobs.iter().zip(&sizes) {
+            text.push_str(&format!("[factors.f-{knob}]\n"));
+            (0..*size).for_each(|l| text.push_str(&format!("l{l} = {{ {knob} = \"{}\" }}\n", 0)));
+        }
+        let design = read(&text).unwrap();
+        let count = design.combinations(Path::new(PATH)).unwrap();
+        prop_assert_eq!(count, sizes.iter().product::<usize>());
+        let all: std::collections::BTreeSet<Vec<usize>> = (0..count).map(|n| design.levels(n)).collect();
+        prop_assert_eq!(all.len(), count);
+        prop_assert!(all.iter().all(|levels| levels.iter().zip(&sizes).all(|(l, s)| l < s)));
+    }
+}

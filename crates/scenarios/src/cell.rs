@@ -1,0 +1,76 @@
+//! One combination of settings in a study of several factors.
+
+use crate::{Arms, ScenarioError};
+use model::{Arm, Role};
+
+/// The arm of a combination of settings, and the control that its scenario makes for them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The same work without the cause, else with these settings.
+    pub control: Arm,
+    /// The work with these settings; that of the control where they hold no cause.
+    pub case: Arm,
+}
+
+impl Cell {
+    /// Takes control and case from the arms that a scenario makes of a combination; its fixes are
+    /// left, since a study varies what may mend by factors of its own.
+    ///
+    /// # Errors
+    /// If there are several cases, so that it is not clear which one is meant, or if the case
+    /// cannot be had.
+    pub fn of(arms: Arms) -> Result<Self, ScenarioError> {
+        let Arms { arms, left_out } = arms;
+        let cases: Vec<&Arm> = arms.iter().filter(|arm| arm.role == Role::Case).collect();
+        if let [_, _, ..] = cases.as_slice() {
+            let ids: Vec<&str> = cases.iter().map(|arm| arm.id.as_str()).collect();
+            return Err(ScenarioError::Unusable(format!(
+                "these settings make several arms ({}); in a study each is a level of a factor",
+                ids.join(", ")
+            )));
+        }
+        let case = cases.first().map(|case| (*case).clone());
+        let control = arms.into_iter().find(|arm| arm.role == Role::Control);
+        match (control, case, left_out.first()) {
+            (Some(control), Some(case), _) => Ok(Cell { control, case }),
+            (Some(control), None, None) => Ok(Cell { case: control.clone(), control }),
+            (_, _, Some(left_out)) => Err(ScenarioError::Unusable(left_out.why.clone())),
+            (None, _, None) => Err(ScenarioError::Broken("no control was made".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{LeftOut, Settings};
+
+    fn arm(id: &str, role: Role) -> Arm {
+        Arm { id: id.to_owned(), role, settings: Settings::default(), change: None }
+    }
+
+    fn of(arms: Vec<Arm>, left_out: &[&str]) -> Result<Cell, ScenarioError> {
+        let out = |why: &&str| LeftOut { id: "case".to_owned(), why: (*why).to_owned() };
+        Cell::of(Arms { arms, left_out: left_out.iter().map(out).collect() })
+    }
+
+    #[test]
+    fn a_combination_is_its_case_and_fixes_are_left() {
+        let control = || arm("control", Role::Control);
+        let case = || arm("spread", Role::Case);
+        let cell = of(vec![control(), case(), arm("burst", Role::Fix)], &[]).unwrap();
+        assert_eq!((cell.control, cell.case), (control(), case()));
+        let alone = of(vec![control()], &[]).unwrap();
+        assert_eq!(alone.case, control());
+    }
+
+    #[test]
+    fn several_cases_and_one_that_cannot_be_had_are_refused() {
+        let control = || arm("control", Role::Control);
+        let two = of(vec![control(), arm("a", Role::Case), arm("b", Role::Case)], &[]);
+        assert!(two.is_err_and(|error| error.to_string().contains("(a, b)")));
+        let refused = of(vec![control()], &["bad flag"]);
+        assert!(matches!(refused, Err(ScenarioError::Unusable(why)) if why == "bad flag"));
+        assert!(of(Vec::new(), &[]).is_err());
+    }
+}
