@@ -9,7 +9,7 @@ mod words;
 
 pub use meta::META;
 
-use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -28,6 +28,10 @@ impl Scenario for BusyWait {
 
     fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
         plan::arms(settings, site)
+    }
+
+    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        plan::cell(settings, site)
     }
 
     fn expected(&self, arm: &Arm) -> Duration {

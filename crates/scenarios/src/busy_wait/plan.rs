@@ -2,7 +2,7 @@
 
 use super::meta::{DEFAULT, FLAGS};
 use crate::erlang::{self, Vm};
-use crate::{Arms, ScenarioError, Site};
+use crate::{Arms, Cell, ScenarioError, Site};
 use beam::Flags;
 use host::cgroup::{Bandwidth, BandwidthGroup, Home, sweep};
 use model::{Arm, LeftOut, Role, Settings, Value};
@@ -61,6 +61,28 @@ pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Arms, ScenarioErr
         Err(why) => found.left_out.push(left_out("defaults-quota, flags-quota", &why)),
     }
     Ok(found)
+}
+
+/// For a study: a node with these very flags under this very quota. Its control has the same flags
+/// and no quota; where there is none it is that case itself.
+pub(super) fn cell(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+    let settings = resolved(settings, site);
+    let paths = erlang::paths(settings.text("erl").unwrap_or("auto"));
+    let [path] = paths.as_slice() else {
+        return Err(ScenarioError::Unusable(
+            "erl: one OTP in a level; several are levels of a factor".to_owned(),
+        ));
+    };
+    let vm = erlang::vm(path.as_deref())?;
+    vm.otp.accepts(&emulator_flags(&settings)?).map_err(|why| {
+        let flags = changed_flags(&settings);
+        ScenarioError::Unusable(format!("OTP {} refuses {flags}: {why}", vm.otp.release))
+    })?;
+    has_quota(&settings, site).map_err(ScenarioError::Unusable)?;
+    Ok(Cell {
+        control: arm(&vm, "control", Role::Control, &with_quota(&settings, "none")),
+        case: arm(&vm, "case", Role::Case, &settings),
+    })
 }
 
 /// The arms without a quota, the control first: where an OTP refuses the flags, its defaults.
