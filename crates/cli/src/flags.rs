@@ -29,6 +29,7 @@ pub fn command() -> Command {
         .subcommand(study())
         .subcommand(judge())
         .subcommand(crate::commands::sim::flags::command())
+        .subcommand(advise())
         .subcommand(erlang_app())
         .subcommand(compat())
         .subcommand(completions())
@@ -170,6 +171,34 @@ fn compat() -> Command {
         .subcommand_help_heading("Programs")
         .disable_help_subcommand(true)
         .subcommands(crate::compat::PROGRAMS.iter().map(program))
+}
+
+fn advise() -> Command {
+    let text = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    Command::new("advise")
+        .about("Measure which emulator flags help an Erlang node under a CPU quota, and print them")
+        .arg(text("quota", "CPUS", "The quota in CPUs, as 0.5").required(true))
+        .arg(text("cpus", "N", "Schedulers that the node would have: the CPUs of its host [default: one a CPU here, and 8 at least]"))
+        .arg(text("erl", "PATH", "The erl of the OTP [default: the one on the PATH]"))
+        .arg(text("load", "WORD", "What a request is: port, file, tcp or timer [default: port]"))
+        .arg(text("rate", "N", "Requests a second [default: 6000]"))
+        .arg(json("Print the record alone on standard output"))
+        .arg(
+            Arg::new("record")
+                .long("record")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Keep the record here [default: a file of its own in the state folder]"),
+        )
+        .arg(seed())
+        .arg(quick())
+        .after_help(
+            "Prints ERL_FLAGS=\"...\" with the effect of each set of flags and its interval, or \
+             that none is supported.\nExit codes: 0 measured, 2 bad usage, 3 a need is missing, 4 \
+             no verdict, 130 interrupted",
+        )
 }
 
 fn erlang_app() -> Command {

@@ -45,6 +45,12 @@ impl Wish {
         }
     }
 
+    /// As `advise` runs the scenario that it asks.
+    pub fn of_advice(scenario: &dyn Scenario, matches: &ArgMatches) -> Self {
+        let settings = Settings::defaults(scenario.meta().knobs, matches.get_flag("quick"));
+        Wish { settings, samples: None, time: CHECK_TIME, seed: seed(matches) }
+    }
+
     /// As `check` runs every scenario.
     pub fn of_check(meta: &'static Meta, matches: &ArgMatches) -> Self {
         let settings = Settings::defaults(meta.knobs, matches.get_flag("quick"));

@@ -3,6 +3,8 @@
 
 mod effects;
 pub mod heat;
+mod paste;
 pub mod text;
 
+pub use paste::flags;
 pub use text::{Look, check, record};

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod advise;
 mod check;
 mod erlang_app;
 mod generate;
@@ -18,6 +19,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
     match matches.subcommand() {
         Some(("list", matches)) => Ok(list::list(matches.get_flag("json"))),
         Some(("check", matches)) => check::check(matches),
+        Some(("advise", matches)) => advise::advise(matches),
         Some(("run", matches)) => run::run(matches),
         Some(("study", matches)) => study::study(matches),
         Some(("judge", matches)) => judge::judge(matches),
