@@ -1,0 +1,63 @@
+//! What changed between two records, on the page.
+
+use super::figure;
+use crate::ReportError;
+use crate::chart::Table;
+use crate::words;
+use maud::{Markup, html};
+use model::{Change, Meta};
+
+/// The section of a comparison.
+///
+/// # Errors
+/// If a chart could not be drawn.
+pub fn section(change: &Change, meta: Option<&Meta>) -> Result<Markup, ReportError> {
+    let mut differs = Table::new(["what", "before", "after"]);
+    differs.rows = change
+        .differs
+        .iter()
+        .map(|setting| vec![setting.what.clone(), setting.before.clone(), setting.after.clone()])
+        .collect();
+    Ok(html! {
+        section #verdicts aria-label="What changed" {
+            article class={ "card state-" (change.state.word()) } {
+                h2 { span class={ "pill state-" (change.state.word()) } { (change.state.word().replace('-', " ")) } " " (change.scenario) }
+                p.headline { (change.headline) }
+                @if !change.because.is_empty() { ul.advice { @for why in &change.because { li { (why) } } } }
+                @if !change.next.is_empty() { h3 { "Next" } ul.advice { @for next in &change.next { li { (next) } } } }
+            }
+            @if !differs.rows.is_empty() { h3 { "What is not the same" } (figure::scroll(&differs, "what is not the same")) }
+            @if !change.arms.is_empty() { h3 { "What changed, figure by figure" } (figure::scroll(&figures(change, meta), "what changed")) }
+        }
+    })
+}
+
+/// Every figure of every arm in both records.
+pub fn figures(change: &Change, meta: Option<&Meta>) -> Table {
+    let mut table = Table::new([
+        "arm",
+        "figure",
+        "before",
+        "after",
+        "change",
+        "chance of being higher",
+        "verdict",
+    ]);
+    for arm in &change.arms {
+        for (name, difference) in &arm.measures {
+            let heading =
+                meta.and_then(|meta| meta.measure(name)).map_or(name.as_str(), |m| m.heading);
+            table.rows.push(vec![
+                arm.id.clone(),
+                heading.to_owned(),
+                difference.before.to_string(),
+                difference.after.to_string(),
+                words::shift(&difference.comparison),
+                format!("{:.0}%", difference.comparison.superiority * 100.0),
+                difference.state.map_or("", model::ChangeState::word).to_owned(),
+            ]);
+        }
+    }
+    table.rows.truncate(crate::chart::MOST_ROWS);
+    table
+}
