@@ -7,5 +7,5 @@ mod study;
 
 pub use events::{Event, Listener};
 pub use order::{order_of_block, seed_of_trial};
-pub use save::{SaveError, save, sweep, target, would_lose};
+pub use save::{SaveError, save, save_text, sweep, target, would_lose};
 pub use study::{End, Study};

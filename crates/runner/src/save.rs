@@ -28,7 +28,14 @@ pub struct SaveError {
 /// # Errors
 /// If the folder cannot be written or is full; the old record, if any, is untouched.
 pub fn save(record: &Record, path: &Path) -> Result<(), SaveError> {
-    let text = record.to_json();
+    save_text(&record.to_json(), path)
+}
+
+/// Writes a text in the same way: a reader finds the old one or the whole new one.
+///
+/// # Errors
+/// If the folder cannot be written or is full; the old file, if any, is untouched.
+pub fn save_text(text: &str, path: &Path) -> Result<(), SaveError> {
     target(path)
         .and_then(|target| write_whole(text.as_bytes(), &target))
         .map_err(|source| SaveError { path: path.to_owned(), source })

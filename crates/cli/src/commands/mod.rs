@@ -1,9 +1,13 @@
 //! The commands, one file each.
 
 mod check;
+mod compare;
+mod export;
 mod generate;
+mod history;
 mod judge;
 mod list;
+mod report;
 mod run;
 pub mod sim;
 
@@ -18,6 +22,10 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("check", matches)) => check::check(matches),
         Some(("run", matches)) => run::run(matches),
         Some(("judge", matches)) => judge::judge(matches),
+        Some(("report", matches)) => report::report(matches),
+        Some(("compare", matches)) => compare::compare(matches),
+        Some(("history", matches)) => history::history(matches),
+        Some(("export", matches)) => export::export(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
         Some(("completions", matches)) => generate::completions(matches),

@@ -104,7 +104,9 @@ impl Place {
 
     /// The records in the state folder.
     pub fn records(&self) -> Vec<PathBuf> {
-        files(&self.path("state/tailback"))
+        let mut files = files(&self.path("state/tailback"));
+        files.retain(|file| file.extension().is_some_and(|end| end == "json"));
+        files
     }
 }
 
