@@ -1,7 +1,7 @@
 //! What changed between two records, as text.
 
 use crate::Look;
-use crate::html::change_table;
+use crate::html::change_row;
 use crate::text::{align_right, bare, plain};
 use anstyle::{AnsiColor, Style};
 use model::{Change, ChangeState, Meta};
@@ -46,14 +46,24 @@ fn painted(state: ChangeState, look: Look) -> String {
     if look.color { format!("{style}{}{style:#}", state.word()) } else { state.word().to_owned() }
 }
 
+/// The figures that are judged, and those that the scenario puts into its own table.
 fn figures(change: &Change, meta: Option<&Meta>) -> String {
-    let figures = change_table(change, meta);
     let mut table = bare();
-    table.set_header(&figures.head);
-    for row in &figures.rows {
-        table.add_row(row.iter().map(|cell| plain(cell)));
+    table.set_header(["arm", "figure", "before", "after", "change", "verdict"]);
+    let column = |name: &str| meta.and_then(|meta| meta.measure(name)).is_some_and(|m| m.column);
+    for arm in &change.arms {
+        let judged = |name: &str| {
+            change.arms.iter().any(|arm| arm.measures.get(name).is_some_and(|d| d.state.is_some()))
+        };
+        for (name, difference) in
+            arm.measures.iter().filter(|(name, _)| judged(name) || column(name))
+        {
+            let [arm, figure, before, after, shift, _, verdict] =
+                change_row(&arm.id, name, difference, meta).map(|cell| plain(&cell));
+            table.add_row([arm, figure, before, after, shift, verdict]);
+        }
     }
-    align_right(&mut table, 2..6);
+    align_right(&mut table, 2..5);
     let lines: Vec<String> = table.lines().map(|line| format!("  {}", line.trim_end())).collect();
     format!("\n{}\n", lines.join("\n"))
 }

@@ -5,7 +5,8 @@ use model::estimate::number;
 
 /// A shift with its interval: `+985 ms/s [970, 992]`.
 pub fn shift(comparison: &Comparison) -> String {
-    let sign = if comparison.shift > 0.0 { "+" } else { "" };
+    let figure = number(comparison.shift);
+    let sign = if comparison.shift > 0.0 && figure != "0" { "+" } else { "" };
     let bound = if comparison.shift_at_least { ">= " } else { "" };
     let symbol = comparison.unit.symbol();
     let space = if symbol.is_empty() { "" } else { " " };
@@ -15,5 +16,5 @@ pub fn shift(comparison: &Comparison) -> String {
         (None, Some(high)) => format!("(.., {}]", number(high)),
         (None, None) => "[no interval]".to_owned(),
     };
-    format!("{bound}{sign}{}{space}{symbol} {interval}", number(comparison.shift))
+    format!("{bound}{sign}{figure}{space}{symbol} {interval}")
 }

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses the part of it that it needs")]
 
+pub mod browser;
 pub mod processes;
+pub mod story;
 pub mod turn;
 
 use std::fs::File;

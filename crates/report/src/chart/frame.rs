@@ -2,6 +2,7 @@
 
 use super::WIDTH;
 use super::axis::Axis;
+use super::draw::short;
 use crate::ReportError;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
@@ -9,6 +10,9 @@ use std::ops::Range;
 
 /// Size of letters, in the units of a drawing.
 pub const LETTERS: u32 = 27;
+
+/// Letters of a title of an axis at most.
+const MOST_TITLE: usize = 40;
 
 /// Colours that stand for the style sheet's: see [`super::palette::rules`].
 const GRID: RGBColor = RGBColor(0, 1, 0);
@@ -89,7 +93,7 @@ impl Frame {
         let area = SVGBackend::with_string(text, (WIDTH, self.height)).into_drawing_area();
         let mut chart = ChartBuilder::on(&area)
             .margin_top(LETTERS * 3 / 2)
-            .margin_right(30)
+            .margin_right(58)
             .x_label_area_size(LETTERS * 5 / 2)
             .y_label_area_size(self.left)
             .build_cartesian_2d(Places(self.x.clone()), Places(self.y.clone()))
@@ -101,7 +105,7 @@ impl Frame {
             .bold_line_style(GRID.stroke_width(2))
             .axis_style(GRID.stroke_width(2))
             .label_style(style)
-            .x_desc(self.x.title.as_str())
+            .x_desc(short(&self.x.title, MOST_TITLE))
             .draw()
             .map_err(|error| error.to_string())?;
         for line in lines {

@@ -92,7 +92,7 @@ fn draw(
 ) -> Markup {
     let unit = series.unit.symbol();
     html! {
-        (words("lane-name", (plane.left - 10.0, top + height / 2.0 + 9.0), &short(lane.name, 13)))
+        (words("lane-name", (plane.left - 10.0, top + height / 2.0 + 9.0), &short(lane.name, 12)))
         @for (from, until, figure) in &lane.cells {
             @let shade = shade(*figure, most);
             @let (left, right) = (plane.x(*from), plane.x(*until));

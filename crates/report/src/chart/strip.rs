@@ -41,7 +41,7 @@ pub fn strip(
         symbol => format!("{heading}, {symbol}"),
     };
     let frame = Frame {
-        x: Axis::fitting(&values(record, drawn, name), &short(&title, 46)),
+        x: Axis::fitting(&values(record, drawn, name), &title),
         y: Axis::slots(drawn.len()),
         height: ROW * u32::try_from(drawn.len()).unwrap_or(1) + LETTERS * 4,
         left: 24,

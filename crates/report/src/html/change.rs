@@ -5,7 +5,7 @@ use crate::ReportError;
 use crate::chart::Table;
 use crate::words;
 use maud::{Markup, html};
-use model::{Change, Meta};
+use model::{Change, Difference, Meta};
 
 /// The section of a comparison.
 ///
@@ -33,31 +33,31 @@ pub fn section(change: &Change, meta: Option<&Meta>) -> Result<Markup, ReportErr
 }
 
 /// Every figure of every arm in both records.
-pub fn figures(change: &Change, meta: Option<&Meta>) -> Table {
-    let mut table = Table::new([
-        "arm",
-        "figure",
-        "before",
-        "after",
-        "change",
-        "chance of being higher",
-        "verdict",
-    ]);
+fn figures(change: &Change, meta: Option<&Meta>) -> Table {
+    let mut table = Table::new(HEAD);
     for arm in &change.arms {
-        for (name, difference) in &arm.measures {
-            let heading =
-                meta.and_then(|meta| meta.measure(name)).map_or(name.as_str(), |m| m.heading);
-            table.rows.push(vec![
-                arm.id.clone(),
-                heading.to_owned(),
-                difference.before.to_string(),
-                difference.after.to_string(),
-                words::shift(&difference.comparison),
-                format!("{:.0}%", difference.comparison.superiority * 100.0),
-                difference.state.map_or("", model::ChangeState::word).to_owned(),
-            ]);
-        }
+        let rows =
+            arm.measures.iter().map(|(name, difference)| row(&arm.id, name, difference, meta));
+        table.rows.extend(rows.map(Vec::from));
     }
     table.rows.truncate(crate::chart::MOST_ROWS);
     table
+}
+
+/// Headings of the figures of a comparison.
+pub const HEAD: [&str; 7] =
+    ["arm", "figure", "before", "after", "change", "chance of being higher", "verdict"];
+
+/// One figure of an arm in both records.
+pub fn row(arm: &str, name: &str, difference: &Difference, meta: Option<&Meta>) -> [String; 7] {
+    let heading = meta.and_then(|meta| meta.measure(name)).map_or(name, |m| m.heading);
+    [
+        arm.to_owned(),
+        heading.to_owned(),
+        difference.before.to_string(),
+        difference.after.to_string(),
+        words::shift(&difference.comparison),
+        format!("{:.0}%", difference.comparison.superiority * 100.0),
+        difference.state.map_or("", model::ChangeState::word).to_owned(),
+    ]
 }

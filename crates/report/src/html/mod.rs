@@ -2,7 +2,7 @@
 
 mod card;
 mod change;
-pub(crate) use change::figures as change_table;
+pub(crate) use change::row as change_row;
 mod data;
 mod environment;
 mod figure;
