@@ -92,11 +92,15 @@ fn begins_as_record(start: &[u8]) -> bool {
     String::from_utf8_lossy(start).contains("\"tailback/record/")
 }
 
+/// How far into a file its schema is looked for, in bytes: a tool that sorts keys puts it behind the
+/// plan.
+const START: u64 = 64 << 10;
+
 /// The first bytes of a file.
 fn start(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(200).read_to_end(&mut start));
+    let read = std::fs::File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
     read.is_ok().then_some(start)
 }
 

@@ -39,7 +39,7 @@ pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
         .verdict
         .fixes
         .iter()
-        .filter_map(|fix| Some(advice(sure(fix.outcome)?, of_fix(fix, meta), None)))
+        .filter_map(|fix| Some(advice(sure(fix.outcome)?, figures_of(fix, meta), None)))
         .collect();
     all.sort_by_key(|advice| advice.sure);
     let next = record.verdict.next.iter().map(|sentence| {
@@ -69,20 +69,25 @@ fn sure(outcome: FixOutcome) -> Option<Sure> {
     }
 }
 
-/// What a fix did: `+sbwt none: mended here; late p99 0.4 ms [0.3, 0.5], without it 71 ms [60, 80]`.
+/// What a fix did: `+sbwt none: mended; late p99 0.4 ms [0.3, 0.5] instead of 71 ms [60, 80]`.
 pub fn of_fix(fix: &Fix, meta: Option<&Meta>) -> String {
+    let (change, figures) = parts(fix, meta);
+    format!("{change}: {}; {figures}", fix.outcome.word())
+}
+
+fn figures_of(fix: &Fix, meta: Option<&Meta>) -> String {
+    let (change, figures) = parts(fix, meta);
+    format!("{change}: {figures}")
+}
+
+/// What was changed, and the judged figure with and without it.
+fn parts<'a>(fix: &'a Fix, meta: Option<&Meta>) -> (&'a str, String) {
     let heading = meta.and_then(|meta| meta.measure(&fix.measure)).map(|measure| measure.heading);
     let figure = |all: &std::collections::BTreeMap<String, model::Estimate>| {
         all.get(&fix.measure).map_or_else(|| "-".to_owned(), ToString::to_string)
     };
-    format!(
-        "{}: {}; {} {}, without it {}",
-        fix.change,
-        fix.outcome.word(),
-        heading.unwrap_or(&fix.measure),
-        figure(&fix.with),
-        figure(&fix.without)
-    )
+    let heading = heading.unwrap_or(&fix.measure);
+    (&fix.change, format!("{heading} {} instead of {}", figure(&fix.with), figure(&fix.without)))
 }
 
 /// A sentence and the command that it ends with, if it does.

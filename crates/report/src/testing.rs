@@ -2,8 +2,8 @@
 
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{
-    Arm, ArmResult, Estimate, Judging, Latency, Machine, Measure, Observation, Proportion, Record,
-    Role, Settings, State, Surroundings, Trial, Unit, Verdict,
+    Arm, ArmResult, Estimate, Judging, Machine, Measure, Observation, Proportion, Record, Role,
+    Settings, State, Surroundings, Trial, Unit, Verdict,
 };
 
 /// Two arms, one of them affected, with two trials each.
@@ -107,16 +107,5 @@ fn result(id: &str, median: f64, state: Option<State>) -> ArmResult {
         measures: [("lost".to_owned(), estimate)].into(),
         against_control: [].into(),
         evidence: None,
-    }
-}
-
-/// A latency that cannot be read.
-pub fn damaged() -> Latency {
-    Latency {
-        encoding: "hdrhistogram-v2-base64".to_owned(),
-        unit: "ns".to_owned(),
-        count: 3,
-        max_ns: 5,
-        data: "AAAA".to_owned(),
     }
 }

@@ -165,8 +165,9 @@ pub fn settings(advice: &[Advice], look: Look) -> String {
     let mut text = "\n  Worth changing:\n".to_owned();
     for one in advice {
         let tried = match one.sure {
-            Sure::Mended | Sure::Helped => "",
-            Sure::Try => " (not tried yet)",
+            Sure::Mended => ", mended here",
+            Sure::Helped => ", helped here",
+            Sure::Try => ", not tried yet",
         };
         let sentence = format!("{}{tried}: {}", one.scenario, plain(&one.what));
         let _ = writeln!(text, "{}", look.wrap(&sentence, "  - ", "    "));

@@ -45,9 +45,10 @@ pub(super) fn differences(pair: &Pair) -> Vec<Setting> {
 
 fn vm(record: &Record) -> (String, String) {
     let vm: Option<&Vm> = record.trials.iter().find_map(|trial| trial.observation.vm.as_ref());
-    vm.map_or_else(Default::default, |vm| {
-        (format!("{} (erts {})", vm.otp, vm.erts), vm.flags.join(" "))
-    })
+    vm.map_or_else(
+        || ("none".to_owned(), "none".to_owned()),
+        |vm| (format!("{} (erts {})", vm.otp, vm.erts), vm.flags.join(" ")),
+    )
 }
 
 /// The knobs whose values differ in an arm of the same name, with the first such pair of values.

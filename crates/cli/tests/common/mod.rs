@@ -67,6 +67,7 @@ impl Place {
     pub fn program(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("XDG_STATE_HOME", self.path("state")).env("TMPDIR", self.folder.path());
+        command.env("XDG_CACHE_HOME", self.path("cache"));
         command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         command.stdin(Stdio::null());
         command

@@ -49,12 +49,12 @@ pub fn heat(trial: &Trial, series: &Series, most: f64) -> Result<Chart, ReportEr
         title: format!("{}: {}", series.title, trial.arm),
         about: format!(
             "{} in one trial of {} (block {}, the middle one by the judged figure); the darker, the \
-             more, up to {} {}.",
+             more, up to {}{}.",
             series.title,
             trial.arm,
             trial.block + 1,
             number(most),
-            series.unit.symbol()
+            behind(series.unit.symbol())
         ),
         body,
         size: (WIDTH, frame.height),
@@ -103,6 +103,11 @@ fn draw(
             }
         }
     }
+}
+
+/// A unit behind a figure.
+fn behind(symbol: &str) -> String {
+    if symbol.is_empty() { String::new() } else { format!(" {symbol}") }
 }
 
 /// The shade of a figure, from 0 for nothing.

@@ -60,7 +60,7 @@ fn chart(record: &Record, operation: &str) -> Result<Option<Chart>, ReportError>
     let points = || tails.iter().flat_map(|tail| &tail.curve);
     let mut x = Axis::log(points().map(|p| 1.0 / p.share), "of all operations, the slowest");
     x.ticks.iter_mut().for_each(|(at, label)| *label = one_in(*at));
-    let y = Axis::log(points().map(|point| ms(point)), "ms");
+    let y = Axis::log(points().map(ms), "ms");
     let line = |tail: &Tail| Line {
         color: palette::of_arm(&record.plan.arms, tail.arm),
         points: tail.curve.iter().map(|point| (1.0 / point.share, ms(point))).collect(),

@@ -5,7 +5,7 @@ use super::draw::{all, bar, short, words};
 use super::frame::{Frame, LETTERS};
 use super::{Chart, Color, MOST_ROWS, Table, WIDTH, palette};
 use crate::ReportError;
-use crate::evidence::{of_task, sentence};
+use crate::evidence::of_task;
 use maud::html;
 use model::estimate::number;
 use model::evidence::{Span, Task, Wait};
@@ -63,7 +63,11 @@ pub fn timeline(wait: &Wait) -> Result<Option<Chart>, ReportError> {
     let states = STATES.into_iter().filter(used);
     Ok(Some(Chart {
         title: "The longest wait, moment by moment".to_owned(),
-        about: sentence(wait),
+        about: format!(
+            "Each row is a thread, each bar what it did, over {} ms in which {} waited.",
+            number(wait.took_ns as f64 / 1e6),
+            of_task(&wait.waiter)
+        ),
         body,
         size: (WIDTH, frame.height),
         legend: states.map(|(state, color)| (Color(color), state.to_owned())).collect(),

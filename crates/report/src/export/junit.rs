@@ -52,7 +52,7 @@ fn state(record: &Record, arm: &ArmResult) -> State {
 
 fn sentence(record: &Record, arm: &ArmResult) -> String {
     let name = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-    let figure = arm.measures.get(name).map_or_else(String::new, |e| format!("; {name} {e}"));
+    let figure = arm.measures.get(name).map_or_else(String::new, |e| format!(" {name}: {e}."));
     format!("{}{figure}", record.verdict.headline)
 }
 

@@ -75,22 +75,25 @@ fn cell(arm: &ArmResult, name: &str) -> String {
     estimate.map_or_else(|| "-".to_owned(), |e| plain(&format!("{} {}", e.figure(), e.interval())))
 }
 
-/// A text that means nothing to Markdown.
+/// A text that means nothing to Markdown or HTML.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
-            '<' => plain.push_str("&lt;"),
-            '>' => plain.push_str("&gt;"),
-            '&' => plain.push_str("&amp;"),
-            // Nobody shall be called by what stands in a record.
-            '@' => plain.push_str("&#64;"),
-            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' | '~' => plain.extend(['\\', c]),
+            // Nobody shall be called by what stands in a record; an interval may keep its brackets,
+            // which make a link only in front of these.
+            '<' | '>' | '&' | '@' | '|' | '`' | '*' | '~' | '\\' => entity(&mut plain, c),
+            ']' if chars.peek().is_some_and(|next| "([:".contains(*next)) => entity(&mut plain, c),
             c if c.is_control() => plain.push(' '),
             c => plain.push(c),
         }
     }
     plain
+}
+
+fn entity(text: &mut String, c: char) {
+    let _ = write!(text, "&#{};", u32::from(c));
 }
 
 #[cfg(test)]
@@ -101,9 +104,9 @@ mod tests {
     #[test]
     fn a_table_stays_a_table() {
         let mut record = testing::record();
-        record.arms[1].id = "a|b\n<img> @all".to_owned();
+        record.arms[1].id = "a|b\n<img> @all [x](http://y)".to_owned();
         let text = markdown(&[&record]);
         let row = text.lines().find(|line| line.contains("img")).unwrap();
-        assert!(row.starts_with("| a\\|b &lt;img&gt; &#64;all |"), "{row}");
+        assert!(row.starts_with("| a&#124;b &#60;img&#62; &#64;all [x&#93;(http://y) |"), "{row}");
     }
 }

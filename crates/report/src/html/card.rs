@@ -71,7 +71,9 @@ fn sentence(advice: &Advice) -> Markup {
 
 /// Next steps of a study that found no stall, or could not tell.
 fn next(record: &Record) -> Markup {
+    let unsure = matches!(record.verdict.state, State::Inconclusive | State::Untrustworthy);
     html! {
+        @if unsure { @for why in record.verdict.because.iter().take(2) { p { (why) } } }
         @if !record.verdict.next.is_empty() {
             h3 { "Next" }
             ul.advice {

@@ -55,10 +55,12 @@ fn size(record: &Record) -> usize {
 
 /// An address that holds a text, packed where it is long, and the name of its file.
 fn link(text: &str, kind: &str, file: &str, room: usize) -> Option<(String, String)> {
-    let (kind, bytes, file) = match text.len() {
-        0..=MOST_PLAIN => (kind, text.as_bytes().to_vec(), file.to_owned()),
-        ..=MOST_TO_PACK => ("application/gzip", packed(text)?, format!("{file}.gz")),
-        _ => return None,
+    if text.len() > MOST_TO_PACK {
+        return None;
+    }
+    let (kind, bytes, file) = match text.len() > MOST_PLAIN {
+        true => ("application/gzip", packed(text)?, format!("{file}.gz")),
+        false => (kind, text.as_bytes().to_vec(), file.to_owned()),
     };
     let href = format!("data:{kind};base64,{}", STANDARD.encode(bytes));
     (href.len() <= room).then_some((href, file))

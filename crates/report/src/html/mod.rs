@@ -135,19 +135,20 @@ fn title(shown: &[Shown]) -> String {
 }
 
 fn headline(shown: &[Shown]) -> String {
-    let affected =
-        shown.iter().filter(|one| one.record.verdict.state == model::State::Affected).count();
-    match (affected, shown) {
+    let affected = shown.iter().filter(|one| one.record.verdict.state == model::State::Affected);
+    let mut names: Vec<&str> = affected.map(|one| one.record.scenario.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match (names.as_slice(), shown) {
         (_, []) => "No record".to_owned(),
-        (1, [one]) => format!("{} stalls work here", one.record.scenario),
-        (_, [one]) => format!(
-            "{}: {}",
-            one.record.scenario,
-            one.record.verdict.state.word().replace('-', " ")
-        ),
-        (0, all) => format!("None of {} studies shows a stall", all.len()),
-        (1, all) => format!("1 of {} studies shows a stall", all.len()),
-        (some, all) => format!("{some} of {} studies show a stall", all.len()),
+        ([one], _) => format!("{one} stalls work here"),
+        ([first, second], _) => format!("{first} and {second} stall work here"),
+        ([], [one]) => {
+            let state = one.record.verdict.state.word().replace('-', " ");
+            format!("{}: {state}", one.record.scenario)
+        }
+        ([], all) => format!("None of {} studies shows a stall", all.len()),
+        (some, _) => format!("{} known stalls hold up work here", some.len()),
     }
 }
 
@@ -160,7 +161,7 @@ fn header(shown: &[Shown]) -> Markup {
             p.brand { "tailback" }
             h1 { (headline(shown)) }
             @if let [host] = hosts.as_slice() { p.sub { (host) } }
-            @if let Some(one) = shown.first() { p.sub { "Measured " (one.record.started) } }
+            @if let Some(one) = shown.first() { p.sub { "Measured " (one.record.started) @if shown.len() > 1 { ", " (shown.len()) " studies" } } }
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{Shown, card, data, environment, figure};
 use crate::chart::{self, Chart, Table, pick};
 use crate::{ReportError, advice, again, evidence};
 use maud::{Markup, html};
-use model::{Record, Trial, Unit};
+use model::{Record, Series, Trial, Unit};
 use std::collections::BTreeMap;
 
 /// What the charts of a record may take together, in bytes.
@@ -31,9 +31,9 @@ pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportErr
         section.record id={ "r" (place) } aria-label={ (record.scenario) ": details" } {
             h2 { (card::pill(record.verdict.state)) " " (record.scenario) }
             @if of > 1 { p.small { (one.name) ", " (record.started) ", Linux " (record.host.kernel) } }
-            p.headline { (record.verdict.headline) }
+            @if of > 1 { p.headline { (record.verdict.headline) } }
             (proof(one))
-            (witness(record)?)
+            (witness(record))
             @if !charts.is_empty() {
                 div.charts {
                     @for (number, chart) in charts.iter().enumerate() {
@@ -65,7 +65,8 @@ pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportErr
 fn proof(one: &Shown) -> Markup {
     let record = one.record;
     html! {
-        @if !record.verdict.fixes.is_empty() {
+        // What helped stands on top of the page; what did not is worth knowing too.
+        @if record.verdict.fixes.iter().any(|fix| fix.outcome == model::FixOutcome::NotShown) {
             h3 { "Tried in this very run" }
             ul.advice { @for fix in record.verdict.fixes.iter().take(20) { li { (advice::of_fix(fix, one.meta)) } } }
         }
@@ -73,12 +74,11 @@ fn proof(one: &Shown) -> Markup {
     }
 }
 
-/// The longest wait in words and as a timeline, and what was not seen.
-fn witness(record: &Record) -> Result<Markup, ReportError> {
-    let Some((trial, wait)) = evidence::longest(record) else { return Ok(html! {}) };
+/// The longest wait in words, and what was not seen.
+fn witness(record: &Record) -> Markup {
+    let Some((trial, wait)) = evidence::longest(record) else { return html! {} };
     let seen = trial.observation.evidence.as_ref();
-    let timeline = chart::timeline::timeline(wait)?;
-    Ok(html! {
+    html! {
         h3 { "Who held up whom" }
         p.evidence { (evidence::sentence(wait)) }
         @if let Some(seen) = seen {
@@ -88,8 +88,7 @@ fn witness(record: &Record) -> Result<Markup, ReportError> {
                 @for missing in seen.missing.iter().take(6) { " Not seen: " (missing) "." }
             }
         }
-        @if let Some(timeline) = timeline { div.charts { (figure::figure(&timeline, &format!("t{}", trial.block))) } }
-    })
+    }
 }
 
 fn grounds(record: &Record) -> Markup {
@@ -139,6 +138,9 @@ fn charts(one: &Shown) -> Result<Vec<Chart>, ReportError> {
     let record = one.record;
     let measures = measures(one);
     let mut charts = Vec::new();
+    if let Some((_, wait)) = evidence::longest(record) {
+        charts.extend(chart::timeline::timeline(wait)?);
+    }
     let mut first = measures.iter();
     let described = |name: &str| one.meta.and_then(|meta| meta.measure(name));
     if let Some(name) = first.next() {
@@ -191,9 +193,16 @@ fn one_series(record: &Record, name: &str, trials: &[&Trial]) -> Result<Vec<Char
     charts.extend(chart::scatter::scatter(record, name, trials)?);
     let found =
         || trials.iter().filter_map(|trial| Some((*trial, trial.observation.series.get(name)?)));
-    let most = chart::heat::most(found().map(|(_, series)| series));
-    let until = found().filter_map(|(_, series)| series.at_ms.last().copied()).fold(0.0, f64::max);
-    for (trial, series) in found().filter(|(_, series)| !series.rows.is_empty()) {
+    let drawn: Vec<(&Trial, &Series)> =
+        found().filter(|(_, series)| !series.rows.is_empty()).collect();
+    if drawn.iter().all(|(_, series)| series.columns.len() == 1) {
+        charts.extend(chart::lines::arms(record, &drawn)?);
+        return Ok(charts);
+    }
+    let most = chart::heat::most(drawn.iter().map(|(_, series)| *series));
+    let ends = drawn.iter().filter_map(|(_, series)| series.at_ms.last().copied());
+    let until = ends.fold(0.0, f64::max);
+    for (trial, series) in drawn {
         charts.push(match series.columns.len() > chart::lines::MOST_LINES {
             true => chart::heat::heat(trial, series, most)?,
             false => chart::lines::lines(trial, series, until, most)?,
