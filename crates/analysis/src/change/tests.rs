@@ -133,7 +133,8 @@ fn a_handful_of_trials_says_nothing() {
 fn one_file_may_differ_and_an_amount_may_not() {
     let of = |settings: &[(&str, &str)]| record(&LITTLE, settings);
     let maps = of(&[("file", "maps"), ("busy", "10"), ("cpu", "0"), ("flags", "")]);
-    let cases: [(&[(&str, &str)], &[&str], bool); 6] = [
+    type Case = (&'static [(&'static str, &'static str)], &'static [&'static str], bool);
+    let cases: [Case; 6] = [
         (&[("file", "smaps"), ("busy", "10"), ("cpu", "0"), ("flags", "")], &[], true),
         (&[("file", "maps"), ("busy", "10"), ("cpu", "1"), ("flags", "")], &[], true),
         (&[("file", "maps"), ("busy", "20"), ("cpu", "0"), ("flags", "")], &[], false),

@@ -8,6 +8,7 @@ pub mod heat;
 pub mod history;
 pub mod latency;
 pub mod lines;
+pub mod pair;
 pub mod palette;
 pub mod pick;
 pub mod scatter;

@@ -2,10 +2,11 @@
 
 use super::figure;
 use crate::ReportError;
-use crate::chart::Table;
+use crate::chart::{self, Table};
 use crate::words;
 use maud::{Markup, html};
 use model::{Change, Difference, Meta};
+use std::collections::BTreeSet;
 
 /// The section of a comparison.
 ///
@@ -18,6 +19,10 @@ pub fn section(change: &Change, meta: Option<&Meta>) -> Result<Markup, ReportErr
         .iter()
         .map(|setting| vec![setting.what.clone(), setting.before.clone(), setting.after.clone()])
         .collect();
+    let mut charts = Vec::new();
+    for name in judged(change) {
+        charts.extend(chart::pair::pair(change, name, meta.and_then(|meta| meta.measure(name)))?);
+    }
     Ok(html! {
         section #verdicts aria-label="What changed" {
             article class={ "card state-" (change.state.word()) } {
@@ -27,9 +32,18 @@ pub fn section(change: &Change, meta: Option<&Meta>) -> Result<Markup, ReportErr
                 @if !change.next.is_empty() { h3 { "Next" } ul.advice { @for next in &change.next { li { (next) } } } }
             }
             @if !differs.rows.is_empty() { h3 { "What is not the same" } (figure::scroll(&differs, "what is not the same")) }
+            div.charts {
+                @for (place, chart) in charts.iter().enumerate() { (figure::figure(chart, &format!("d{place}"))) }
+            }
             @if !change.arms.is_empty() { h3 { "What changed, figure by figure" } (figure::scroll(&figures(change, meta), "what changed")) }
         }
     })
+}
+
+/// The figures that the comparison is decided by.
+fn judged(change: &Change) -> BTreeSet<&str> {
+    let figures = change.arms.iter().flat_map(|arm| &arm.measures);
+    figures.filter(|(_, found)| found.state.is_some()).map(|(name, _)| name.as_str()).collect()
 }
 
 /// Every figure of every arm in both records.
