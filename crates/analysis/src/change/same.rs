@@ -47,7 +47,12 @@ fn vm(record: &Record) -> (String, String) {
     let vm: Option<&Vm> = record.trials.iter().find_map(|trial| trial.observation.vm.as_ref());
     vm.map_or_else(
         || ("none".to_owned(), "none".to_owned()),
-        |vm| (format!("{} (erts {})", vm.otp, vm.erts), vm.flags.join(" ")),
+        |vm| {
+            (
+                format!("{} (erts {})", vm.otp, vm.erts),
+                if vm.flags.is_empty() { "none".to_owned() } else { vm.flags.join(" ") },
+            )
+        },
     )
 }
 

@@ -1,7 +1,7 @@
 //! One figure in two records: before and after below one another, arm by arm.
 
 use super::axis::Axis;
-use super::draw::{all, dot, line, short, words};
+use super::draw::{all, line, n, short, words};
 use super::frame::{Frame, LETTERS, Plane};
 use super::{Chart, Color, Table, WIDTH, palette};
 use crate::ReportError;
@@ -88,7 +88,7 @@ fn bar(estimate: &Estimate, color: Color, y: f64, plane: &Plane) -> Markup {
     html! {
         g class=(format!("p{}", color.0)) {
             (line("range", (low, y), (high, y)))
-            (dot(x, y, estimate.median_at_least, &estimate.to_string()))
+            rect.mark x=(n(x - 5.0)) y=(n(y - 11.0)) width="10" height="22" { title { (estimate) } }
         }
     }
 }

@@ -31,10 +31,10 @@ pub fn section(change: &Change, meta: Option<&Meta>) -> Result<Markup, ReportErr
                 @if !change.because.is_empty() { ul.advice { @for why in &change.because { li { (why) } } } }
                 @if !change.next.is_empty() { h3 { "Next" } ul.advice { @for next in &change.next { li { (next) } } } }
             }
-            @if !differs.rows.is_empty() { h3 { "What is not the same" } (figure::scroll(&differs, "what is not the same")) }
             div.charts {
                 @for (place, chart) in charts.iter().enumerate() { (figure::figure(chart, &format!("d{place}"))) }
             }
+            @if !differs.rows.is_empty() { h3 { "What is not the same" } (figure::scroll(&differs, "what is not the same")) }
             @if !change.arms.is_empty() { h3 { "What changed, figure by figure" } (figure::scroll(&figures(change, meta), "what changed")) }
         }
     })
