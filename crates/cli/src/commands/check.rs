@@ -30,8 +30,10 @@ pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
     }
     show(&done, matches.get_flag("json"));
     let drawn = page.and_then(|page| draw(&done, page));
-    if !matches.get_flag("json") {
-        end(&done, drawn);
+    match (matches.get_flag("json"), drawn) {
+        (true, Some(page)) => output::note(&format!("page: {}", page.display())),
+        (true, None) => {}
+        (false, page) => end(&done, page),
     }
     Ok(code(&done))
 }
@@ -116,10 +118,7 @@ fn draw(done: &[Done], path: PathBuf) -> Option<PathBuf> {
     let records: Vec<(&Record, String)> =
         done.iter().map(|one| (&one.record, one.name())).collect();
     match page::of_check(&records, &path) {
-        Ok(()) => {
-            output::note(&format!("page: {}", path.display()));
-            Some(path)
-        }
+        Ok(()) => Some(path),
         Err(failure) => {
             output::complain(&failure.line);
             None
