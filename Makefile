@@ -4,11 +4,12 @@
 # make bench    measure what tailback itself costs
 # make install  PREFIX=/usr/local
 # make erlang   the Erlang application alone, for use in a shell of one's own
+# make deb      a Debian package, in $(BUILD)
 # make golden   write the golden files and the schema anew, to be read in the diff
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test lint bench install erlang golden needs erlang-needs lint-needs clean
+.PHONY: run build test lint bench install deb erlang golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -19,11 +20,13 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(shell PATH="$(PATH)" rustc -vV | sed -n 's/^host: //p')
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 BINARY := $(BUILD)/$(TARGET)/release/tailback
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 # Linked statically, so that one file runs on any Linux and inside a bare guest.
 STATIC := RUSTFLAGS="-C target-feature=+crt-static"
 
 # `check` ends with 1 where a stall was found: that is an answer, not a failure of make.
 run: build
+	@scripts/need erlang-base erlang-crypto erlang-dev
 	@$(BINARY) check || { code=$$?; [ $$code -eq 1 ] || exit $$code; }
 
 build: needs
@@ -32,9 +35,9 @@ build: needs
 needs:
 	@scripts/need gcc libc6-dev
 
-# strace delays a system call in one of the tests; gcc and make are there already.
+# strace delays a system call in one of the tests, chromium opens the pages; gcc and make are there already.
 test: needs erlang-needs
-	@scripts/need strace
+	@scripts/need strace chromium fonts-dejavu-core
 	$(MAKE) -C erlang all eunit ct
 	$(CARGO) test --locked --workspace
 
@@ -71,6 +74,13 @@ install: build
 	$(BINARY) completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tailback
 	$(BINARY) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
 	$(BINARY) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
+
+# Staged anew each time, so that nothing of an older version gets in.
+deb:
+	rm -rf $(BUILD)/deb
+	$(MAKE) install DESTDIR=$(abspath $(BUILD))/deb PREFIX=/usr
+	mv $(BUILD)/deb/usr/share/zsh/site-functions $(BUILD)/deb/usr/share/zsh/vendor-completions
+	scripts/deb $(BUILD)/deb $(VERSION) $(BUILD)
 
 golden: needs
 	SNAPSHOTS=overwrite TAILBACK_GOLDEN=write $(CARGO) test --locked --workspace

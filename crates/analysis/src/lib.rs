@@ -8,6 +8,7 @@ pub mod arrival;
 pub mod bet;
 pub mod blocks;
 pub mod bootstrap;
+pub mod change;
 pub mod compare;
 pub mod effects;
 pub mod evidence;
@@ -26,6 +27,7 @@ pub mod trust;
 mod words;
 
 pub use arms::estimate_arms;
+pub use change::{Pair, change};
 pub use effects::effects;
 pub use fixes::fixes;
 pub use judge::{Outcome, decide};

@@ -1,5 +1,7 @@
 //! The command line, made from the declarations of the scenarios.
 
+mod shown;
+
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
 use model::{Knob, Meta, units};
@@ -28,6 +30,10 @@ pub fn command() -> Command {
         .subcommand(run())
         .subcommand(study())
         .subcommand(judge())
+        .subcommand(shown::report())
+        .subcommand(shown::compare())
+        .subcommand(shown::history())
+        .subcommand(shown::export())
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(advise())
         .subcommand(erlang_app())
@@ -51,6 +57,13 @@ fn check() -> Command {
         .arg(quick())
         .arg(scenario_filter("only", "Run these scenarios only"))
         .arg(scenario_filter("skip", "Leave these scenarios out"))
+        .arg(
+            Arg::new("report")
+                .long("report")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Write the page here [default: beside the records, in the state folder]"),
+        )
         .after_help(EXIT_CODES)
 }
 

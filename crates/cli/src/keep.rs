@@ -74,6 +74,13 @@ fn writable(path: &Path) -> Result<(), String> {
     if target.exists() && !is_record(&target) {
         return Err("there is a file that is no record of tailback, and it stays".to_owned());
     }
+    place(&target)
+}
+
+/// Finds out whether a file can be put there, and makes its folder.
+fn place(path: &Path) -> Result<(), String> {
+    let words = |error: std::io::Error| error.to_string();
+    let target = runner::target(path).map_err(words)?;
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -87,9 +94,49 @@ fn writable(path: &Path) -> Result<(), String> {
 
 /// Whether a file is empty or begins as a record does.
 fn is_record(path: &Path) -> bool {
+    start(path).is_some_and(|start| start.is_empty() || begins_as_record(&start))
+}
+
+/// Whether there is a record in a file.
+pub fn holds_record(path: &Path) -> bool {
+    path.is_file() && start(path).is_some_and(|start| begins_as_record(&start))
+}
+
+fn begins_as_record(start: &[u8]) -> bool {
+    String::from_utf8_lossy(start).contains("\"tailback/record/")
+}
+
+/// How far into a file its schema is looked for, in bytes: a tool that sorts keys puts it behind the
+/// plan.
+const START: u64 = 64 << 10;
+
+/// The first bytes of a file.
+fn start(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(200).read_to_end(&mut start));
-    read.is_ok()
-        && (start.is_empty() || String::from_utf8_lossy(&start).contains("\"tailback/record/"))
+    let read = std::fs::File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
+    read.is_ok().then_some(start)
+}
+
+/// The file that a page was asked to be written to.
+///
+/// # Errors
+/// If it cannot be written, or holds a record, which nothing replaces.
+pub fn for_page(path: &Path) -> Result<PathBuf, Failure> {
+    let refuse = |why: String| {
+        Failure::usage(format!(
+            "--report {}: {why}; name a file that can be written",
+            path.display()
+        ))
+    };
+    if holds_record(path) {
+        return Err(refuse("there is a record of tailback, and it stays".to_owned()));
+    }
+    place(path).map(|()| path.to_owned()).map_err(refuse)
+}
+
+/// The file of a page that nobody asked for by name: beside the records, or where they would be.
+pub fn page(name: &str) -> Option<PathBuf> {
+    let stem = refuge(name).map(|path| path.with_extension("html"));
+    stem.into_iter().find(|path| writable(path).is_ok())
 }

@@ -7,7 +7,10 @@ mod flags;
 mod input;
 mod keep;
 mod output;
+mod page;
+mod past;
 mod progress;
+mod records;
 mod settings;
 mod signals;
 

@@ -7,6 +7,17 @@ use runner::{Event, Listener};
 use std::io::IsTerminal;
 use std::time::Duration;
 
+/// The place of a study in a check.
+#[derive(Debug, Clone, Copy)]
+pub struct Round {
+    /// Which study it is, from 1.
+    pub place: usize,
+    /// How many there are.
+    pub of: usize,
+    /// How long those after it may take.
+    pub later: Duration,
+}
+
 /// Shows how a study goes.
 pub struct Progress {
     bar: Option<ProgressBar>,
@@ -19,11 +30,12 @@ pub struct Progress {
     worst: Duration,
     figures: Vec<String>,
     warned: bool,
+    round: Option<Round>,
 }
 
 impl Progress {
-    /// For a study of this scenario.
-    pub fn new(meta: &Meta) -> Self {
+    /// For a study of this scenario, alone or in its place in a check.
+    pub fn new(meta: &Meta, round: Option<Round>) -> Self {
         let judged = meta.judging.measure.as_ref();
         let unit = meta.measures.iter().find(|measure| measure.name == judged);
         let bar = std::io::stderr().is_terminal().then(new_bar);
@@ -38,6 +50,7 @@ impl Progress {
             worst: Duration::ZERO,
             figures: Vec::new(),
             warned: false,
+            round,
         }
     }
 
@@ -59,8 +72,9 @@ impl Progress {
     ) {
         (self.min_blocks, self.arms) = (min, arms);
         let least = block * min;
+        let all = self.all(least);
         output::note(&format!(
-            "{scenario}: {arms} arms, {min} to {max} blocks, at least {} s; seed {seed}",
+            "{all}{scenario}: {arms} arms, {min} to {max} blocks, at least {} s; seed {seed}",
             least.as_secs_f64().ceil()
         ));
         if let Some(bar) = &self.bar {
@@ -82,8 +96,17 @@ impl Progress {
         if let Some(bar) = &self.bar {
             let worst = model::estimate::number(self.worst.as_secs_f64() * 1e3);
             let verdict = self.verdict.map_or(String::new(), |state| format!("; so far {state}"));
-            bar.set_message(format!("{}; worst so far {worst} ms{verdict}", self.place));
+            let (place, all) = (&self.place, self.all(bar.eta()));
+            bar.set_message(format!("{all}{place}; worst so far {worst} ms{verdict}"));
         }
+    }
+
+    /// The place in a check and the time that is left of all of it, given what is left of this study.
+    fn all(&self, left: Duration) -> String {
+        self.round.map_or_else(String::new, |round| {
+            let seconds = (round.later + left).as_secs();
+            format!("{} of {}, about {seconds} s left in all; ", round.place, round.of)
+        })
     }
 
     fn trial_end(&mut self, arm: &str, observation: &Observation) {

@@ -29,6 +29,10 @@ fn help_of_each_command() {
     assert_data_eq!(printed(&["check", "--help"], 0), file!["golden/check.help.txt"]);
     assert_data_eq!(printed(&["study", "--help"], 0), file!["golden/study.help.txt"]);
     assert_data_eq!(printed(&["judge", "--help"], 0), file!["golden/judge.help.txt"]);
+    assert_data_eq!(printed(&["report", "--help"], 0), file!["golden/report.help.txt"]);
+    assert_data_eq!(printed(&["compare", "--help"], 0), file!["golden/compare.help.txt"]);
+    assert_data_eq!(printed(&["history", "--help"], 0), file!["golden/history.help.txt"]);
+    assert_data_eq!(printed(&["export", "--help"], 0), file!["golden/export.help.txt"]);
     assert_data_eq!(printed(&["sim", "cpu-quota", "--help"], 0), file!["golden/sim.help.txt"]);
     assert_data_eq!(
         printed(&["run", "cpu-quota", "--help"], 0),
@@ -53,6 +57,35 @@ fn a_record_of_a_machine_that_is_not_affected() {
     assert_data_eq!(text, file!["golden/mmap-lock.not-affected.txt"]);
 }
 
+/// Three records in a format of other tools.
+fn exported(format: &str) -> String {
+    let records = ["mmap-lock.record.json", "mmap-lock.quiet.record.json", "cpu-quota.record.json"];
+    let records = records.map(golden);
+    let mut args = vec!["export", "--format", format];
+    args.extend(records.iter().map(String::as_str));
+    printed(&args, 0)
+}
+
+#[test]
+fn formats_of_other_tools() {
+    assert_data_eq!(exported("markdown"), file!["golden/export.md"]);
+    assert_data_eq!(exported("junit"), file!["golden/export.junit.xml"]);
+    assert_data_eq!(exported("openmetrics"), file!["golden/export.prom"]);
+    let csv = printed(&["export", "--format", "csv", &golden("mmap-lock.record.json")], 0);
+    assert_data_eq!(csv, file!["golden/export.csv"]);
+}
+
+#[test]
+fn what_changed_between_two_records() {
+    let (quiet, affected) =
+        (golden("mmap-lock.quiet.record.json"), golden("mmap-lock.record.json"));
+    // Named by their files alone, so that the text is the same on every machine.
+    let same = printed(&["compare", &affected, &affected], 0);
+    assert_data_eq!(same, file!["golden/compare.same.txt"]);
+    let other = printed(&["compare", &quiet, &affected], 4);
+    assert_data_eq!(other, file!["golden/compare.not-comparable.txt"]);
+}
+
 #[test]
 fn a_record_of_a_study_of_two_factors() {
     let text = printed(&["judge", &golden("study.record.json")], 1);
@@ -65,13 +98,15 @@ fn judging_a_judged_record_changes_nothing() {
         ("mmap-lock.record.json", 1),
         ("mmap-lock.quiet.record.json", 0),
         ("study.record.json", 1),
+        ("cpu-quota.record.json", 4),
     ];
     for (name, code) in records {
         let after = printed(&["judge", "--json", &golden(name)], code);
-        if std::env::var_os("TAILBACK_GOLDEN").is_some() {
+        let mut before = std::fs::read_to_string(golden(name)).unwrap();
+        if before != after && std::env::var_os("TAILBACK_GOLDEN").is_some() {
             std::fs::write(golden(name), &after).unwrap();
+            before.clone_from(&after);
         }
-        let before = std::fs::read_to_string(golden(name)).unwrap();
         assert!(
             before == after,
             "{name}: the record holds another verdict than its trials bear out"
@@ -88,6 +123,45 @@ fn every_knob_is_in_the_man_page_and_in_the_completions() {
         let page = format!("tailback-run-{}.1", scenario.meta().id);
         let man = std::fs::read_to_string(folder.path().join(page)).unwrap();
         assert_knobs(scenario.meta(), &man, &completions);
+    }
+}
+
+#[test]
+fn every_command_has_a_man_page_and_is_completed() {
+    let folder = tempfile::tempdir().unwrap();
+    printed(&["man", folder.path().to_str().unwrap()], 0);
+    let completions = ["bash", "zsh", "fish"].map(|shell| printed(&["completions", shell], 0));
+    let help = printed(&["--help"], 0);
+    let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let commands: Vec<&str> =
+        commands.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    for command in commands.into_iter().filter(|command| *command != "help") {
+        let page = folder.path().join(format!("tailback-{command}.1"));
+        let man = std::fs::read_to_string(&page).unwrap_or_else(|e| panic!("{page:?}: {e}"));
+        let flags = printed(&[command, "--help"], 0);
+        let long = flags.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+        for flag in long.filter(|flag| flag.chars().all(|c| c.is_ascii_lowercase() || c == '-')) {
+            let escaped = format!("\\-\\-{}", flag.replace('-', "\\-"));
+            assert!(flag.is_empty() || man.contains(&escaped), "--{flag} is not in {page:?}");
+        }
+        assert!(completions.iter().all(|text| text.contains(command)), "{command}");
+    }
+}
+
+#[test]
+fn the_manual_is_of_scenarios_and_pages_that_exist() {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pages = std::fs::read_dir(docs.join("scenarios")).unwrap();
+    let ids: Vec<String> = pages
+        .map(|page| page.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    for id in &ids {
+        assert!(scenarios::find(id).is_some(), "docs/scenarios/{id}.md is of no scenario");
+    }
+    let index = std::fs::read_to_string(docs.join("README.md")).unwrap();
+    for link in index.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(docs.join(link).exists(), "docs/README.md leads to {link}, which is not there");
     }
 }
 

@@ -78,6 +78,59 @@ impl Latency {
     }
 }
 
+/// What share of operations took longer, and at least how long those took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exceeded {
+    /// Share of the operations, between 0 and 1.
+    pub share: f64,
+    /// Latency that this share reached or exceeded, in nanoseconds.
+    pub at_least_ns: u64,
+}
+
+/// Shares that a curve is read at for each power of ten, densest where tails bend.
+const STEPS: [f64; 4] = [1.0, 0.5, 0.25, 0.15];
+
+/// The tail of some distributions taken together: from half of the operations down to one in all of
+/// them, in even steps of a logarithmic axis.
+///
+/// # Errors
+/// If one of them could not be read; none at all gives an empty curve.
+pub fn tail<'a>(
+    latencies: impl Iterator<Item = &'a Latency>,
+) -> Result<(u64, Vec<Exceeded>), LatencyError> {
+    let mut pool: Option<Histogram<u64>> = None;
+    for latency in latencies {
+        let histogram = latency.to_histogram()?;
+        match &mut pool {
+            None => pool = Some(histogram),
+            Some(pool) => {
+                // Histograms of other limits make room for each other.
+                pool.auto(true);
+                pool.add(&histogram).map_err(|error| LatencyError::Damaged(error.to_string()))?;
+            }
+        }
+    }
+    let Some(pool) = pool.filter(|pool| !pool.is_empty()) else { return Ok((0, Vec::new())) };
+    Ok((pool.len(), curve(&pool)))
+}
+
+fn curve(histogram: &Histogram<u64>) -> Vec<Exceeded> {
+    let least = 1.0 / histogram.len() as f64;
+    let decades = (0..20).map(|power| 10f64.powi(-power));
+    let shares = decades.flat_map(|decade| STEPS.map(|step| step * decade));
+    let mut shares: Vec<f64> = shares.filter(|share| *share > least && *share <= 0.5).collect();
+    shares.push(least.min(0.5));
+    let read = |share: f64| Exceeded {
+        share,
+        at_least_ns: histogram.value_at_quantile(1.0 - share).min(histogram.max()),
+    };
+    let mut curve: Vec<Exceeded> = shares.into_iter().map(read).collect();
+    if let Some(last) = curve.last_mut() {
+        last.at_least_ns = histogram.max();
+    }
+    curve
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,7 +155,32 @@ mod tests {
         assert!(matches!(latency.to_histogram(), Err(LatencyError::Encoding(_))));
     }
 
+    #[test]
+    fn the_tail_of_several_ends_at_the_largest_of_all() {
+        let all: Vec<Latency> = [&[1_000; 90][..], &[2_000_000; 10]]
+            .map(|v| Latency::from_histogram(&histogram(v)))
+            .into();
+        let (count, curve) = tail(all.iter()).unwrap();
+        assert_eq!(count, 100);
+        let first = curve[0];
+        assert!(first.share == 0.5 && (999..1_010).contains(&first.at_least_ns), "{first:?}");
+        let last = curve[curve.len() - 1];
+        assert_eq!(last.share, 0.01);
+        assert!((2_000_000..2_002_000).contains(&last.at_least_ns), "{last:?}");
+        assert_eq!(tail([].into_iter()).unwrap(), (0, Vec::new()));
+        let damaged = Latency { count: 7, ..all[0].clone() };
+        assert!(tail([&damaged].into_iter()).is_err());
+    }
+
     proptest! {
+        #[test]
+        fn a_tail_falls_in_share_and_rises_in_latency(values in prop::collection::vec(1u64..1 << 40, 1..200)) {
+            let (_, curve) = tail([&Latency::from_histogram(&histogram(&values))].into_iter()).unwrap();
+            prop_assert!(!curve.is_empty());
+            prop_assert!(curve.windows(2).all(|w| w[0].share > w[1].share));
+            prop_assert!(curve.windows(2).all(|w| w[0].at_least_ns <= w[1].at_least_ns));
+        }
+
         #[test]
         fn a_histogram_survives_the_record(values in prop::collection::vec(1u64..1 << 40, 0..200)) {
             let before = histogram(&values);

@@ -5,6 +5,7 @@
 //! machine they ran on are a [`record::Record`], which carries its [`verdict::Verdict`].
 
 pub mod arm;
+pub mod change;
 pub mod estimate;
 pub mod evidence;
 pub mod factorial;
@@ -20,6 +21,7 @@ pub mod verdict;
 pub mod vm;
 
 pub use arm::{Arm, LeftOut, Role, Settings};
+pub use change::{ArmChange, Change, ChangeState, Difference, Side};
 pub use estimate::{ArmResult, Comparison, Estimate, Proportion};
 pub use evidence::Evidence;
 pub use factorial::Factorial;

@@ -13,6 +13,10 @@ pub struct Series {
     pub title: String,
     /// What each column is: `scheduler 1`.
     pub columns: Vec<String>,
+    /// Another series of the same trial with the same moments, whose first column this one depends
+    /// on: a cost on the length of a queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
     /// The moments, in milliseconds after the trial's load was released, ascending.
     pub at_ms: Vec<f64>,
     /// A row for each moment, a figure for each column; null where none could be had.
@@ -22,7 +26,14 @@ pub struct Series {
 impl Series {
     /// An empty series.
     pub fn new(unit: Unit, title: &str, columns: Vec<String>) -> Self {
-        Series { unit, title: title.to_owned(), columns, at_ms: Vec::new(), rows: Vec::new() }
+        Series {
+            unit,
+            title: title.to_owned(),
+            columns,
+            against: None,
+            at_ms: Vec::new(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a moment; a row that is too short is filled up, one that is too long is cut.

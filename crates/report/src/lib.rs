@@ -1,10 +1,26 @@
-//! Renders records. A report reads records and nothing else, and computes nothing: every figure
-//! and every sentence stands in the record.
+//! Renders records: as text, as an offline page, and as the formats of other tools.
+//!
+//! A report reads records and nothing else, and computes nothing: every figure and every sentence
+//! stands in the record. What is worked out here is where things stand on the page.
 
+pub mod advice;
+pub mod again;
+pub mod change;
+pub mod chart;
 mod effects;
+mod error;
+pub mod evidence;
+pub mod export;
 pub mod heat;
+pub mod history;
+pub mod html;
 mod paste;
+#[cfg(test)]
+mod testing;
 pub mod text;
+mod words;
 
+pub use error::ReportError;
+pub use html::Shown;
 pub use paste::flags;
 pub use text::{Look, check, record};

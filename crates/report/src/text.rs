@@ -1,11 +1,12 @@
 //! A record as text for a terminal or a file.
 
+use crate::advice::{self, Advice, Sure};
 use crate::heat::heat_map;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, presets};
 use model::scenario::MeasureMeta;
-use model::{ArmResult, Estimate, Machine, Meta, Record, Role, State, Trial, Verdict};
-use std::collections::{BTreeMap, BTreeSet};
+use model::{ArmResult, Machine, Meta, Record, Role, State, Trial, Verdict};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The most heat maps that a text shows.
@@ -76,18 +77,7 @@ fn fixes(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
     }
     let _ = writeln!(text, "\n  Tried in this very run:");
     for fix in fixes {
-        let measure = meta.and_then(|meta| meta.measure(&fix.measure));
-        let heading = measure.map_or(fix.measure.as_str(), |measure| measure.heading);
-        let figure = |all: &BTreeMap<String, Estimate>| {
-            all.get(&fix.measure).map_or_else(|| "-".to_owned(), ToString::to_string)
-        };
-        let sentence = format!(
-            "{}: {}; {heading} {}, without it {}",
-            plain(&fix.change),
-            fix.outcome.word(),
-            figure(&fix.with),
-            figure(&fix.without)
-        );
+        let sentence = plain(&advice::of_fix(fix, meta));
         let _ = writeln!(text, "{}", look.wrap(&sentence, "  - ", "    "));
     }
 }
@@ -160,20 +150,12 @@ fn next(text: &mut String, look: Look, verdict: &Verdict) {
     };
     let _ = writeln!(text, "\n  {heading}");
     for sentence in &verdict.next {
-        let (what, command) = with_command(sentence);
+        let (what, command) = advice::with_command(sentence);
         let _ = writeln!(text, "{}", look.wrap(&plain(what), "  - ", "    "));
         if let Some(command) = command {
             // Never broken, so that it can be copied.
             let _ = writeln!(text, "      {}", plain(command));
         }
-    }
-}
-
-/// A sentence and the command that it ends with, if it does.
-fn with_command(sentence: &str) -> (&str, Option<&str>) {
-    match sentence.find(": tailback ") {
-        Some(at) => (&sentence[..at + 1], Some(&sentence[at + 2..])),
-        None => (sentence, None),
     }
 }
 
@@ -196,8 +178,29 @@ pub fn check<'a>(records: impl Iterator<Item = &'a Record>, look: Look) -> Strin
     text
 }
 
+/// The settings worth changing that a check found, the surest first.
+pub fn settings(advice: &[Advice], look: Look) -> String {
+    if advice.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n  Worth changing:\n".to_owned();
+    for one in advice {
+        let tried = match one.sure {
+            Sure::Mended => ", mended here",
+            Sure::Helped => ", helped here",
+            Sure::Try => ", not tried yet",
+        };
+        let sentence = format!("{}{tried}: {}", one.scenario, plain(&one.what));
+        let _ = writeln!(text, "{}", look.wrap(&sentence, "  - ", "    "));
+        if let Some(command) = &one.command {
+            let _ = writeln!(text, "      {}", plain(command));
+        }
+    }
+    text
+}
+
 /// Colours the words of verdicts in a line that is laid out already.
-fn paint_states(line: &str, look: Look) -> String {
+pub(crate) fn paint_states(line: &str, look: Look) -> String {
     let words = [
         State::NotAffected,
         State::Affected,

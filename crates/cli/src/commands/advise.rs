@@ -21,7 +21,7 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
         Wish { settings: settings(scenario, matches)?, ..Wish::of_advice(scenario, matches) };
     let machine = host::machine(&Roots::real());
     let asked = matches.get_one::<PathBuf>("record");
-    let done = study(scenario, &wish, &machine, asked, &Interruption::watch())?;
+    let done = study(scenario, &wish, &machine, asked, &Interruption::watch(), None)?;
     if matches.get_flag("json") {
         output::print(&done.record.to_json());
     } else {

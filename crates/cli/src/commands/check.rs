@@ -2,34 +2,84 @@
 
 use super::run::{Done, study};
 use crate::exit::{self, Failure};
-use crate::output;
+use crate::progress::Round;
 use crate::settings::Wish;
 use crate::signals::Interruption;
+use crate::{keep, output, page};
 use clap::ArgMatches;
 use host::Roots;
-use model::{Record, State};
+use model::{Machine, Meta, Record, State};
+use report::advice;
 use runner::End;
-use scenarios::Scenario;
+use scenarios::{Scenario, Site};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Time for all studies of a check together.
+const TIME: Duration = Duration::from_secs(120);
+
+/// Settings worth changing that are named at the end.
+const MOST_SETTINGS: usize = 3;
 
 /// Runs every scenario that was not left out; the exit code of the worst verdict.
 pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
+    let page = page_file(matches)?;
+    let done = studies(matches)?;
+    if done.is_empty() {
+        return Err(Failure::usage("--only and --skip leave no scenario; see tailback list"));
+    }
+    show(&done, matches.get_flag("json"));
+    let drawn = page.and_then(|page| draw(&done, page));
+    match (matches.get_flag("json"), drawn) {
+        (true, Some(page)) => output::note(&format!("page: {}", page.display())),
+        (true, None) => {}
+        (false, page) => end(&done, page),
+    }
+    Ok(code(&done))
+}
+
+/// Where the page goes; nowhere where there is no place for it. What is named and cannot be written
+/// is refused before anything is measured.
+fn page_file(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
+    match matches.get_one::<PathBuf>("report") {
+        Some(named) => keep::for_page(named).map(Some),
+        None => Ok(keep::page("check")),
+    }
+}
+
+fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     let machine = host::machine(&Roots::real());
     let interruption = Interruption::watch();
+    let began = Instant::now();
+    let chosen = chosen(matches);
+    let can_run = runnable(&chosen, &machine);
     let mut done = Vec::new();
-    for scenario in chosen(matches) {
-        let wish = Wish::of_check(scenario.meta(), matches);
-        let one = study(scenario, &wish, &machine, None, &interruption)?;
+    let mut ran = 0;
+    for scenario in chosen {
+        let runs = can_run.contains(&scenario.meta().id);
+        let left = can_run.len() - ran;
+        let mut wish = Wish::of_check(scenario.meta(), matches);
+        // What a study that settled early leaves over is for those after it.
+        wish.time = TIME.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
+        let later = wish.time * u32::try_from(left.saturating_sub(1)).unwrap_or(0);
+        let round = Round { place: ran + 1, of: can_run.len(), later };
+        let one = study(scenario, &wish, &machine, None, &interruption, runs.then_some(round))?;
+        ran += usize::from(runs);
         let interrupted = matches!(one.end, End::Interrupted);
         done.push(one);
         if interrupted {
             break;
         }
     }
-    if done.is_empty() {
-        return Err(Failure::usage("--only and --skip leave no scenario; see tailback list"));
-    }
-    show(&done, matches.get_flag("json"));
-    Ok(code(&done))
+    Ok(done)
+}
+
+/// The scenarios that this machine can run: the time is theirs.
+fn runnable(chosen: &[&'static dyn Scenario], machine: &Machine) -> Vec<&'static str> {
+    let roots = Roots::real();
+    let site = Site { roots: &roots, machine };
+    let can = chosen.iter().filter(|scenario| scenario.missing(&site).is_none());
+    can.map(|scenario| scenario.meta().id).collect()
 }
 
 fn chosen(matches: &ArgMatches) -> Vec<&'static dyn Scenario> {
@@ -44,6 +94,10 @@ fn chosen(matches: &ArgMatches) -> Vec<&'static dyn Scenario> {
     scenarios::ALL.iter().copied().filter(|scenario| wanted(scenario.meta().id)).collect()
 }
 
+fn meta(record: &Record) -> Option<&'static Meta> {
+    scenarios::find(&record.scenario).map(Scenario::meta)
+}
+
 fn show(done: &[Done], json: bool) {
     if json {
         let records: Vec<&Record> = done.iter().map(|one| &one.record).collect();
@@ -52,12 +106,36 @@ fn show(done: &[Done], json: bool) {
         output::print(&format!("{text}\n"));
     } else {
         for one in done {
-            let meta = scenarios::find(&one.record.scenario).map(Scenario::meta);
-            output::print(&format!("{}\n", report::record(&one.record, meta, output::look())));
+            let text = report::record(&one.record, meta(&one.record), output::look());
+            output::print(&format!("{text}\n"));
         }
-        output::print(&report::check(done.iter().map(|one| &one.record), output::look()));
     }
     done.iter().for_each(Done::tell_where);
+}
+
+/// Writes the page; a check whose page cannot be written has measured all the same.
+fn draw(done: &[Done], path: PathBuf) -> Option<PathBuf> {
+    let records: Vec<(&Record, String)> =
+        done.iter().map(|one| (&one.record, one.name())).collect();
+    match page::of_check(&records, &path) {
+        Ok(()) => Some(path),
+        Err(failure) => {
+            output::complain(&failure.line);
+            None
+        }
+    }
+}
+
+/// The last words: the verdicts, what to change, and the page.
+fn end(done: &[Done], page: Option<PathBuf>) {
+    let look = output::look();
+    let records = || done.iter().map(|one| &one.record);
+    output::print(&report::check(records(), look));
+    let advice = advice::first(records().map(|record| (record, meta(record))), MOST_SETTINGS);
+    output::print(&report::text::settings(&advice, look));
+    if let Some(page) = page {
+        output::print(&format!("\n  Open in a browser: {}\n", page.display()));
+    }
 }
 
 /// Affected before everything, then what is not known, then no stall; all skipped is a need.

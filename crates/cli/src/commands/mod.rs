@@ -2,10 +2,14 @@
 
 mod advise;
 mod check;
+mod compare;
 mod erlang_app;
+mod export;
 mod generate;
+mod history;
 mod judge;
 mod list;
+mod report;
 mod run;
 pub mod sim;
 pub mod study;
@@ -24,6 +28,10 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("study", matches)) => study::study(matches),
         Some(("judge", matches)) => judge::judge(matches),
         Some(("erlang-app", matches)) => erlang_app::erlang_app(matches),
+        Some(("report", matches)) => report::report(matches),
+        Some(("compare", matches)) => compare::compare(matches),
+        Some(("history", matches)) => history::history(matches),
+        Some(("export", matches)) => export::export(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
         Some(("completions", matches)) => generate::completions(matches),

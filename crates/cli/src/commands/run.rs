@@ -3,7 +3,7 @@
 use crate::exit::{self, Failure};
 use crate::keep;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{Progress, Round};
 use crate::settings::Wish;
 use crate::signals::Interruption;
 use clap::ArgMatches;
@@ -21,7 +21,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     let machine = host::machine(&Roots::real());
     let wish = Wish::of_run(scenario.meta(), matches);
     let asked = matches.get_one::<PathBuf>("record");
-    let done = study(scenario, &wish, &machine, asked, &Interruption::watch())?;
+    let done = study(scenario, &wish, &machine, asked, &Interruption::watch(), None)?;
     if matches.get_flag("json") {
         output::print(&done.record.to_json());
     } else {
@@ -78,6 +78,14 @@ impl Done {
         }
     }
 
+    /// The file of the record, or what to call it where it has none.
+    pub fn name(&self) -> String {
+        match &self.kept {
+            Some(Kept::There(path) | Kept::Elsewhere(path, _)) => path.display().to_string(),
+            Some(Kept::Lost(_)) | None => self.record.scenario.clone(),
+        }
+    }
+
     /// The exit code, or the line that ends the program.
     pub fn code(&self) -> Result<u8, Failure> {
         match &self.end {
@@ -97,13 +105,14 @@ impl Done {
 ///
 /// # Errors
 /// If a setting cannot be used or the record cannot be kept; then nothing was run. A missing need
-/// is no error: it is a record that says `skipped`.
+/// is no error: it is a record that says `skipped`. `round` is the study's place in a check.
 pub fn study(
     scenario: &'static dyn Scenario,
     wish: &Wish,
     machine: &Machine,
     asked: Option<&PathBuf>,
     interruption: &Interruption,
+    round: Option<Round>,
 ) -> Result<Done, Failure> {
     let roots = Roots::real();
     let site = Site { roots: &roots, machine };
@@ -129,7 +138,7 @@ pub fn study(
         let why = format!("{}; {}", missing.what, missing.grant);
         return Ok(Done { record: study.not_run(&missing), end: End::Missing(why), kept: None });
     }
-    let mut progress = Progress::new(meta);
+    let mut progress = Progress::new(meta, round);
     let (record, end) = study.run(&mut progress);
     progress.finish();
     Ok(Done::keep(record, end, &path))

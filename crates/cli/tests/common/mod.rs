@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses the part of it that it needs")]
 
+pub mod browser;
 pub mod processes;
+pub mod story;
 pub mod turn;
 
 use std::fs::File;
@@ -65,6 +67,7 @@ impl Place {
     pub fn program(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("XDG_STATE_HOME", self.path("state")).env("TMPDIR", self.folder.path());
+        command.env("XDG_CACHE_HOME", self.path("cache"));
         command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         command.stdin(Stdio::null());
         command
@@ -104,7 +107,9 @@ impl Place {
 
     /// The records in the state folder.
     pub fn records(&self) -> Vec<PathBuf> {
-        files(&self.path("state/tailback"))
+        let mut files = files(&self.path("state/tailback"));
+        files.retain(|file| file.extension().is_some_and(|end| end == "json"));
+        files
     }
 }
 

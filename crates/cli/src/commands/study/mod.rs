@@ -115,7 +115,7 @@ impl<'a> Wanted<'a> {
             ..study.empty_record()
         });
         sit(&mut record, blocks);
-        let mut progress = Progress::new(self.scenario.meta());
+        let mut progress = Progress::new(self.scenario.meta(), None);
         let (record, end) = study.go_on(record, &mut progress);
         progress.finish();
         Ok(Done::keep(record, end, &path))

@@ -1,0 +1,71 @@
+//! `tailback history DIR`.
+
+use crate::exit::Failure;
+use crate::past::Past;
+use crate::{output, page};
+use clap::ArgMatches;
+use report::history::Line;
+use std::path::PathBuf;
+
+/// Shows one figure over the records of a folder, a table for each scenario.
+pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
+    let named = matches.get_one::<PathBuf>("folder").ok_or_else(|| Failure::usage("no folder"))?;
+    let folder = std::fs::canonicalize(named).map_err(|error| {
+        Failure::usage(format!("{}: {error}; name a folder of records", named.display()))
+    })?;
+    let mut past = Past::open()?;
+    let strangers = past.take_up(&folder)?;
+    if strangers > 0 {
+        output::note(&format!("{strangers} files in {} are no records; left out", named.display()));
+    }
+    let measure = matches.get_one::<String>("measure").map(String::as_str);
+    let lines = past.lines(&folder, measure)?;
+    if lines.is_empty() {
+        return Err(none(&past, &folder, measure));
+    }
+    let histories: Vec<Vec<Line>> = lines
+        .chunk_by(|a, b| a.scenario == b.scenario && a.measure == b.measure)
+        .map(<[Line]>::to_vec)
+        .collect();
+    if let Some(path) = matches.get_one::<PathBuf>("output") {
+        let page = report::html::history_page(&histories).map_err(page::failed)?;
+        page::write(&page, Some(path))?;
+    }
+    if matches.get_flag("json") {
+        output::print(&json(&lines));
+    } else {
+        let texts = histories.iter().map(|lines| report::history::text(lines, output::look()));
+        output::print(&texts.collect::<Vec<String>>().join("\n"));
+    }
+    Ok(0)
+}
+
+fn none(past: &Past, folder: &std::path::Path, measure: Option<&str>) -> Failure {
+    let any = past.lines(folder, None).is_ok_and(|lines| !lines.is_empty());
+    match measure {
+        Some(measure) if any => Failure::usage(format!(
+            "--measure {measure}: no record in {} has it; the names stand in a record under \"measures\"",
+            folder.display()
+        )),
+        _ => Failure::usage(format!(
+            "{}: no record in it has a figure; name a folder with records of tailback",
+            folder.display()
+        )),
+    }
+}
+
+fn json(lines: &[Line]) -> String {
+    let rows = lines.iter().map(|line| {
+        serde_json::json!({
+            "scenario": line.scenario,
+            "measure": line.measure,
+            "started": line.started,
+            "kernel": line.kernel,
+            "arm": line.arm,
+            "verdict": line.verdict.word(),
+            "estimate": line.estimate,
+            "record": line.path,
+        })
+    });
+    format!("{:#}\n", serde_json::Value::Array(rows.collect()))
+}

@@ -1,0 +1,90 @@
+//! The commands that show records: a page, a comparison, a history, other formats.
+
+use super::json;
+use clap::{Arg, ArgAction, Command, value_parser};
+use report::export::Format;
+use std::path::PathBuf;
+
+const COMPARE_CODES: &str = "Exit codes:\n  0  better, or no difference shown\n  1  worse\n  2  bad \
+    usage or input\n  4  not comparable";
+
+/// `tailback report`.
+pub fn report() -> Command {
+    Command::new("report")
+        .about("Write an offline page from records")
+        .arg(records("The records; each has a section of the page").num_args(1..))
+        .arg(output("Write the page here; - for standard output").required(true))
+}
+
+/// `tailback compare`.
+pub fn compare() -> Command {
+    Command::new("compare")
+        .about("Hold a record against an earlier one: worse, better, or no difference shown")
+        .arg(records("The earlier record, then the later one").num_args(2).value_names(["A", "B"]))
+        .arg(json("Print the comparison as JSON"))
+        .arg(output("Write a page of it here, too"))
+        .arg(
+            Arg::new("across")
+                .long("across")
+                .value_name("KNOB,..")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("Knobs that may differ, since they are what is compared"),
+        )
+        .after_help(COMPARE_CODES)
+}
+
+/// `tailback history`.
+pub fn history() -> Command {
+    Command::new("history")
+        .about("Draw one figure over the records of a folder")
+        .arg(
+            Arg::new("folder")
+                .value_name("DIR")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The folder with the records; those of check are in ~/.local/state/tailback"),
+        )
+        .arg(
+            Arg::new("measure")
+                .long("measure")
+                .value_name("M")
+                .help("The figure, by its name in the record [default: the one that is judged]"),
+        )
+        .arg(json("Print the history as JSON"))
+        .arg(output("Write a page of it here, too"))
+}
+
+/// `tailback export`.
+pub fn export() -> Command {
+    let formats = Format::ALL.map(|(name, _)| name);
+    Command::new("export")
+        .about("Write records in a format of other tools")
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .required(true)
+                .value_parser(formats)
+                .help("csv: every trial; openmetrics: for node_exporter's textfile collector; markdown: for an issue; junit: for CI"),
+        )
+        .arg(records("The records").num_args(1..))
+        .arg(output("Write it here [default: standard output]"))
+}
+
+fn records(help: &'static str) -> Arg {
+    Arg::new("record")
+        .value_name("RECORD")
+        .required(true)
+        .value_parser(value_parser!(PathBuf))
+        .help(help)
+}
+
+fn output(help: &'static str) -> Arg {
+    Arg::new("output")
+        .short('o')
+        .long("output")
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help(help)
+}

@@ -1,0 +1,99 @@
+//! Records that somebody names on the command line.
+
+use crate::exit::Failure;
+use crate::input;
+use clap::ArgMatches;
+use model::{Meta, Record};
+use scenarios::Scenario;
+use std::path::{Path, PathBuf};
+
+/// The largest record that is read, in bytes; a study of thousands of trials is far smaller.
+const MOST: u64 = 256 << 20;
+
+/// What several records may be together, in bytes: all of them are in memory at once.
+const MOST_TOGETHER: u64 = 512 << 20;
+
+/// A record and the file it is from.
+pub struct Named {
+    /// The file, as it was named.
+    pub path: PathBuf,
+    /// What stands in it.
+    pub record: Record,
+}
+
+impl Named {
+    /// The file as text.
+    pub fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// What the scenario says of itself, where this version knows it.
+    pub fn meta(&self) -> Option<&'static Meta> {
+        scenarios::find(&self.record.scenario).map(Scenario::meta)
+    }
+}
+
+/// The records that a command was given, as they stand in their files.
+///
+/// # Errors
+/// The first that cannot be read, or if all of them together are too large.
+pub fn all(matches: &ArgMatches) -> Result<Vec<Named>, Failure> {
+    let paths = matches.get_many::<PathBuf>("record").into_iter().flatten();
+    let mut together = 0;
+    paths
+        .map(|path| {
+            together += std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+            if together > MOST_TOGETHER {
+                return Err(Failure::usage(format!(
+                    "{}: with it the records are larger than {} MiB; name fewer",
+                    path.display(),
+                    MOST_TOGETHER >> 20
+                )));
+            }
+            Ok(Named { path: path.clone(), record: read(path)? })
+        })
+        .collect()
+}
+
+/// Reads a record.
+///
+/// # Errors
+/// A line that names the file and says what is wrong with it.
+pub fn read(path: &Path) -> Result<Record, Failure> {
+    let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
+    if path.is_dir() {
+        return Err(refuse(&folder(path)));
+    }
+    let text = input::read_text(path, MOST).map_err(|error| {
+        refuse(&format!("{error}; name a record, as the last line of a run names it"))
+    })?;
+    Record::from_json(&text).map_err(|error| refuse(&error))
+}
+
+fn folder(path: &Path) -> String {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let records = entries.filter(|entry| entry.path().extension().is_some_and(|e| e == "json"));
+    match records.count() {
+        0 => "a folder without records in it; name a record".to_owned(),
+        some => {
+            format!("a folder; name the records in it, as {}/*.json ({some} there)", path.display())
+        }
+    }
+}
+
+/// Reads a record of a scenario that this version can judge.
+///
+/// # Errors
+/// As [`read`], or if the scenario is unknown.
+pub fn judgeable(path: &Path) -> Result<(Record, &'static Meta), Failure> {
+    let record = read(path)?;
+    let scenario = scenarios::find(&record.scenario).ok_or_else(|| {
+        Failure::usage(format!(
+            "{}: a record of `{}`, which this version does not know; use the tailback that wrote it ({})",
+            path.display(),
+            record.scenario,
+            record.tool.version
+        ))
+    })?;
+    Ok((record, Scenario::meta(scenario)))
+}

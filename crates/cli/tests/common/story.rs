@@ -1,0 +1,198 @@
+//! A record that has everything a page can show: fixes, series, evidence, a VM.
+
+use model::evidence::{Behind, Holder, Span, Task, ThreadEvidence, Wait};
+use model::{Arm, Evidence, Record, Role, Series, Trial, Unit, Vm};
+
+/// Schedulers, and samples of each.
+const SCHEDULERS: usize = 8;
+const SAMPLES: u32 = 200;
+
+/// The golden record of an affected machine with an arm that mends it, and with series, evidence and
+/// a VM in its trials.
+pub fn story() -> Record {
+    let text = include_str!("../golden/mmap-lock.record.json");
+    let mut record = Record::from_json(text).unwrap();
+    add_fix(&mut record);
+    for trial in &mut record.trials {
+        let stalled = trial.arm == "busy-10";
+        let seen = &mut trial.observation;
+        let queues = queues(stalled);
+        seen.series.insert("run_queues".into(), queues);
+        seen.series.insert("queued".into(), queued(stalled));
+        seen.series.insert("cost".into(), cost(stalled));
+        seen.vm = Some(vm(stalled));
+    }
+    if let Some(trial) = record.trials.iter_mut().find(|trial| trial.arm == "busy-10") {
+        trial.observation.evidence = Some(evidence());
+    }
+    assert!(scenarios::judge(&mut record));
+    record
+}
+
+fn add_fix(record: &mut Record) {
+    let settings = record.plan.arms[1].settings.clone();
+    record.plan.arms.push(Arm {
+        id: "nice-0".into(),
+        role: Role::Fix,
+        settings,
+        change: Some("readers with nice 0".into()),
+    });
+    let controls = record.trials.iter().filter(|trial| trial.arm == "control");
+    let mended: Vec<Trial> =
+        controls.map(|trial| Trial { arm: "nice-0".into(), ..trial.clone() }).collect();
+    record.trials.extend(mended);
+}
+
+fn queues(stalled: bool) -> Series {
+    let columns = (1..=SCHEDULERS).map(|id| format!("scheduler {id}")).collect();
+    let mut series = Series::new(Unit::Count, "processes in the run queue", columns);
+    for sample in 0..SAMPLES {
+        let row = (0..SCHEDULERS).map(|id| {
+            let wave = f64::from((sample + 7 * u32::try_from(id).unwrap()) % 20) / 5.0;
+            let stuck = stalled && id == 2;
+            Some(if stuck { 12.0 + f64::from(sample) / 8.0 } else { wave.floor() })
+        });
+        series.push(f64::from(sample) * 5.0, row.collect());
+    }
+    series
+}
+
+fn queued(stalled: bool) -> Series {
+    let mut series = Series::new(Unit::Count, "messages queued", vec!["server".into()]);
+    for sample in 0..SAMPLES {
+        let many = if stalled { f64::from(sample).powi(2) } else { f64::from(sample % 4) };
+        series.push(f64::from(sample) * 5.0, vec![Some(many)]);
+    }
+    series
+}
+
+fn cost(stalled: bool) -> Series {
+    let mut series = queued(stalled);
+    series.unit = Unit::Milliseconds;
+    series.title = "a call takes".into();
+    series.against = Some("queued".into());
+    for row in &mut series.rows {
+        row.iter_mut().flatten().for_each(|figure| *figure = 0.01 + *figure * 0.0001);
+    }
+    series
+}
+
+fn vm(stalled: bool) -> Vm {
+    Vm {
+        otp: "25".into(),
+        erts: "13.1.5".into(),
+        erl: "/usr/bin/erl".into(),
+        flags: if stalled { vec!["+sbwt".into(), "very_long".into()] } else { Vec::new() },
+        schedulers: 8,
+        schedulers_online: 8,
+        dirty_cpu_online: 8,
+        dirty_io: 10,
+        ..Vm::default()
+    }
+}
+
+fn task(part: &str, tid: u32) -> Task {
+    Task { pid: tid, tid, name: part.into(), part: Some(part.into()), nice: Some(15) }
+}
+
+fn evidence() -> Evidence {
+    let holder = Holder {
+        task: task("scanner", 812),
+        mode: "read".into(),
+        overlap_ns: 470_000_000,
+        running_ns: 2_000_000,
+        preempted_ns: 468_000_000,
+        blocked_ns: 0,
+        cpu: Some(1),
+        behind: vec![Behind { name: "spinner".into(), threads: 10, ns: 468_000_000 }],
+    };
+    let span = |task: Task, state: &str, from_ms: f64, until_ms: f64| Span {
+        task,
+        state: state.into(),
+        cpu: Some(1),
+        from_ms,
+        until_ms,
+    };
+    let timeline = vec![
+        span(task("mapper", 5), "waiting", 12.0, 492.0),
+        span(task("scanner", 812), "running", 10.0, 14.0),
+        span(task("scanner", 812), "preempted", 14.0, 482.0),
+        span(task("spinner", 820), "running", 14.0, 250.0),
+        span(task("spinner", 821), "running", 250.0, 482.0),
+    ];
+    Evidence {
+        sources: vec!["mmap_lock tracepoints".into(), "sched_switch".into()],
+        missing: vec!["kernel stacks: kprobes are not in this kernel".into()],
+        lost_events: 0,
+        waits: vec![Wait {
+            at_ms: 12.0,
+            took_ns: 480_000_000,
+            waiter: task("mapper", 5),
+            resource: "the mmap lock of pid 5".into(),
+            mode: Some("write".into()),
+            stack: Vec::new(),
+            holders: vec![holder],
+            covered_ns: 470_000_000,
+            timeline,
+        }],
+        threads: vec![ThreadEvidence {
+            task: task("scanner", 812),
+            running_ns: 2_000_000,
+            runnable_ns: 468_000_000,
+            longest_runnable_ns: 468_000_000,
+            blocked_ns: None,
+            migrations: None,
+            preemptions: None,
+            futex_calls: None,
+            futex_ns: None,
+            behind: Vec::new(),
+        }],
+        waits_seen: 3,
+        waits_ns: 490_000_000,
+    }
+}
+
+/// A record in which every text that anybody could have written is hostile.
+pub fn hostile(evil: &str) -> Record {
+    let mut record = story();
+    let name = |text: &mut String| *text = format!("{evil}{text}");
+    for arm in &mut record.plan.arms {
+        name(&mut arm.id);
+        arm.change.iter_mut().for_each(name);
+    }
+    for trial in &mut record.trials {
+        name(&mut trial.arm);
+        let seen = &mut trial.observation;
+        seen.notes.push(evil.to_owned());
+        seen.stalls.iter_mut().for_each(|stall| name(&mut stall.operation));
+        for series in seen.series.values_mut() {
+            name(&mut series.title);
+            series.columns.iter_mut().for_each(name);
+        }
+        if let Some(vm) = &mut seen.vm {
+            name(&mut vm.otp);
+            vm.flags.push(evil.to_owned());
+        }
+        let waits = seen.evidence.iter_mut().flat_map(|evidence| &mut evidence.waits);
+        for wait in waits {
+            name(&mut wait.resource);
+            wait.waiter.part = Some(evil.to_owned());
+            wait.timeline.iter_mut().for_each(|span| name(&mut span.task.name));
+        }
+        seen.latencies = std::mem::take(&mut seen.latencies)
+            .into_iter()
+            .map(|(key, latency)| (format!("{evil}{key}"), latency))
+            .collect();
+    }
+    record.host.kernel = evil.to_owned();
+    record.host.cpu_model = Some(evil.to_owned());
+    record.tool.argv.push(evil.to_owned());
+    record.tool.version = evil.to_owned();
+    record.started = evil.to_owned();
+    assert!(scenarios::judge(&mut record));
+    record.verdict.next.push(evil.to_owned());
+    record.verdict.because.push(evil.to_owned());
+    name(&mut record.verdict.headline);
+    record.scenario = format!("{evil}{}", record.scenario);
+    record
+}

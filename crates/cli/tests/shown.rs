@@ -1,0 +1,295 @@
+//! Pages, comparisons, histories and exports: good input, bad input, and a great deal of input.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::story::{hostile, story};
+use common::{Place, Ran, affected_record};
+use model::Record;
+use std::path::Path;
+
+/// The largest page, in bytes.
+const MOST: usize = 1_500_000;
+
+fn put(place: &Place, name: &str, text: &str) -> String {
+    let path = place.path(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Fails unless the run was refused with one line that holds each of these, and wrote nothing.
+fn assert_refused(place: &Place, ran: &Ran, all: &[&str]) {
+    ran.assert_no_panic();
+    assert_eq!((ran.code(), ran.out.as_str()), (2, ""), "{ran:?}");
+    assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
+    for word in all {
+        assert!(ran.wrongs()[0].contains(word), "`{word}` is missing in {ran:?}");
+    }
+    assert!(!place.path("page.html").exists(), "{ran:?}");
+}
+
+/// Each command that takes records, with a record that is in order before this one.
+fn say_all(place: &Place, record: &str) -> [Ran; 3] {
+    let good = put(place, "good.json", &affected_record().to_string());
+    let page = place.path("page.html");
+    let page = page.to_str().unwrap();
+    [
+        place.say(&["report", &good, record, "-o", page]),
+        place.say(&["compare", &good, record, "-o", page]),
+        place.say(&["export", "--format", "csv", &good, record, "-o", page]),
+    ]
+}
+
+#[test]
+fn what_is_no_record_is_refused_by_every_command() {
+    let place = Place::new();
+    let whole = affected_record().to_string();
+    let mut newer = affected_record();
+    newer["schema"] = "tailback/record/2".into();
+    let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
+    let cases: [(&str, &str); 6] = [
+        ("", "not a whole record"),
+        (&whole[..whole.len() / 2], "another copy"),
+        ("[1,2]", "not a record"),
+        (&newer.to_string(), "newer"),
+        (r#"{"schema":"tailback/record/1","trials":[]}"#, "does not hold together"),
+        (&deep, "record"),
+    ];
+    for (text, why) in cases {
+        let path = put(&place, "bad.json", text);
+        for ran in say_all(&place, &path) {
+            assert_refused(&place, &ran, &["bad.json", why]);
+        }
+    }
+    for ran in say_all(&place, "/nosuch.json") {
+        assert_refused(&place, &ran, &["/nosuch.json", "name a record"]);
+    }
+}
+
+#[test]
+fn a_folder_is_refused_with_what_is_in_it() {
+    let place = Place::new();
+    let state = place.path("state");
+    for ran in say_all(&place, state.to_str().unwrap()) {
+        assert_refused(&place, &ran, &["a folder without records"]);
+    }
+    std::fs::write(state.join("a.json"), "").unwrap();
+    for ran in say_all(&place, state.to_str().unwrap()) {
+        assert_refused(&place, &ran, &["a folder", "*.json (1 there)"]);
+    }
+}
+
+#[test]
+fn commands_without_records_say_how_they_are_used() {
+    let place = Place::new();
+    for args in
+        [&["report"][..], &["report", "-o", "x"], &["compare", "a"], &["export"], &["history"]]
+    {
+        let ran = place.say(args);
+        ran.assert_no_panic();
+        assert_eq!((ran.code(), ran.out.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.err.contains("Usage:"), "{ran:?}");
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_named_and_a_record_is_never_replaced() {
+    let place = Place::new();
+    let record = put(&place, "good.json", &affected_record().to_string());
+    let state = place.path("state");
+    for bad in ["/nosuch/page.html", "/proc/page.html", "/dev/null", state.to_str().unwrap()] {
+        let ran = place.say(&["report", &record, "-o", bad]);
+        assert_refused(&place, &ran, &[bad, "can be written"]);
+    }
+    let ran = place.say(&["export", "--format", "csv", &record, "-o", &record]);
+    assert_refused(&place, &ran, &["good.json", "it stays"]);
+    let ran = place.say(&["check", "--report", &record]);
+    assert_refused(&place, &ran, &["--report", "it stays"]);
+    assert_eq!(std::fs::read_to_string(&record).unwrap(), affected_record().to_string());
+}
+
+#[test]
+fn a_record_from_before_the_latest_fields_is_read() {
+    let place = Place::new();
+    let mut old = affected_record();
+    old["plan"].as_object_mut().unwrap().remove("left_out");
+    old["plan"].as_object_mut().unwrap().remove("also");
+    old["verdict"].as_object_mut().unwrap().remove("fixes");
+    let old = put(&place, "old.json", &old.to_string());
+    let ran = place.say(&["report", &old, "-o", "-"]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.starts_with("<!DOCTYPE html>"), "{ran:?}");
+}
+
+#[test]
+fn ten_thousand_trials_and_a_thousand_records_fit_a_page() {
+    let place = Place::new();
+    let mut many = Record::from_json(&affected_record().to_string()).unwrap();
+    let one = put(&place, "one.json", &many.to_json());
+    for trial in &mut many.trials {
+        trial.observation.stalls = (0..20).map(|at| stall(f64::from(at))).collect();
+    }
+    let trials = many.trials.clone();
+    many.trials = (0..10_000).map(|at| trials[at % trials.len()].clone()).collect();
+    let path = put(&place, "many.json", &many.to_json());
+    let ran = place.say(&["report", &path, "-o", "-"]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.len() < MOST && ran.out.contains("evenly spaced"), "{}", ran.out.len());
+    let mut args = vec!["report", "-o", "-"];
+    args.extend(std::iter::repeat_n(one.as_str(), 1000));
+    let ran = place.say(&args);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.len() < MOST, "{}", ran.out.len());
+    assert!(ran.out.contains("of 1000 records are drawn"), "what is left out is not said");
+}
+
+fn stall(at: f64) -> model::record::Stall {
+    model::record::Stall { at_ms: at * 2.0, took_ms: 1.5, operation: "mmap".into() }
+}
+
+#[test]
+fn damaged_and_absurd_figures_are_drawn_around() {
+    let place = Place::new();
+    let mut record = story();
+    for (at, trial) in record.trials.iter_mut().enumerate() {
+        let absurd = [f64::MAX, -f64::MAX, 1e-300, 0.0, -0.0][at % 5];
+        for measure in trial.observation.measures.values_mut() {
+            measure.value = absurd;
+        }
+        trial.observation.window_ms = absurd;
+        for latency in trial.observation.latencies.values_mut() {
+            latency.data = "AAAA".into();
+        }
+        for series in trial.observation.series.values_mut() {
+            series.at_ms.iter_mut().for_each(|at| *at = absurd);
+        }
+    }
+    let path = put(&place, "absurd.json", &record.to_json());
+    for args in [&["report", "-o", "-", &path][..], &["compare", &path, &path]] {
+        let ran = place.say(args);
+        ran.assert_no_panic();
+        assert!(!ran.out.contains("NaN") && !ran.out.contains(">inf"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_record_of_an_unknown_scenario_is_shown_all_the_same() {
+    let place = Place::new();
+    let path = put(&place, "hostile.json", &hostile("\u{1b}[2J<b>").to_json());
+    for format in ["csv", "openmetrics", "markdown", "junit"] {
+        let ran = place.say(&["export", "--format", format, &path]);
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        assert!(!ran.out.contains('\u{1b}'), "{format}: {ran:?}");
+        assert!(format != "junit" || !ran.out.contains("<b>"), "{format}: {ran:?}");
+        assert!(format != "markdown" || !ran.out.contains("| [2J<b>"), "{format}: {ran:?}");
+    }
+    let ran = place.say(&["compare", &path, &path]);
+    assert!(!ran.out.contains("\u{1b}[2J") && !ran.err.contains("\u{1b}[2J"), "{ran:?}");
+    let ran = place.say(&["report", &path, "-o", "-"]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(!ran.out.contains("<b>"), "{ran:?}");
+}
+
+/// A record whose case loses about so much, in each of eight blocks.
+fn losing(much: f64, procfile: &str) -> Record {
+    let mut record = story();
+    let trials = record.trials.clone();
+    record.plan.arms.retain(|arm| arm.id != "nice-0");
+    record.trials = (0..8).flat_map(|block| of_block(&trials, block, much)).collect();
+    for arm in &mut record.plan.arms {
+        arm.settings.set("procfile", model::Value::Text(procfile.to_owned()));
+    }
+    scenarios::judge(&mut record);
+    record
+}
+
+fn of_block(trials: &[model::Trial], block: u32, much: f64) -> Vec<model::Trial> {
+    let of = |arm: &str, lost: f64| {
+        let mut trial = trials.iter().find(|trial| trial.arm == arm).unwrap().clone();
+        let noise = f64::from(block % 3);
+        let stall = model::Measure::exact(lost + noise, model::Unit::MillisecondsPerSecond);
+        trial.observation.measures.insert("stall".into(), stall);
+        trial.observation.hang = false;
+        model::Trial { block, ..trial }
+    };
+    vec![of("control", 0.0), of("busy-10", much)]
+}
+
+#[test]
+fn a_change_is_worse_better_none_or_not_to_be_said() {
+    let place = Place::new();
+    let little = put(&place, "little.json", &losing(20.0, "smaps").to_json());
+    let much = put(&place, "much.json", &losing(900.0, "maps").to_json());
+    let cases = [(&little, &much, 1, "worse"), (&much, &little, 0, "better")];
+    for (before, after, code, state) in cases {
+        let ran = place.say(&["compare", "--json", before, after]);
+        assert_eq!(ran.code(), code, "{ran:?}");
+        let change = ran.json();
+        assert_eq!(change["state"], state, "{ran:?}");
+        let comparison = &change["arms"][1]["measures"]["stall"]["comparison"];
+        let (low, high) =
+            (comparison["low"].as_f64().unwrap(), comparison["high"].as_f64().unwrap());
+        assert!(low <= high && low.abs() > 870.0 && high.abs() > 870.0, "{comparison}");
+    }
+    let ran = place.say(&["compare", &little, &little]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.contains("no-difference-shown"), "{ran:?}");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cpu-quota.record.json");
+    let ran = place.say(&["compare", &little, golden.to_str().unwrap()]);
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    assert!(ran.out.contains("not-comparable") && ran.out.contains("cpu-quota"), "{ran:?}");
+}
+
+#[test]
+fn a_history_is_taken_up_again_where_records_change() {
+    let place = Place::new();
+    let kept = place.path("kept");
+    std::fs::create_dir(&kept).unwrap();
+    let save = |name: &str, started: &str, much: f64| {
+        let mut record = losing(much, "smaps");
+        record.started = started.to_owned();
+        std::fs::write(kept.join(name), record.to_json()).unwrap();
+    };
+    save("b.json", "2026-01-02T00:00:00Z", 900.0);
+    save("a.json", "2026-01-01T00:00:00Z", 20.0);
+    std::fs::write(kept.join("no.json"), "{}").unwrap();
+    let say =
+        |more: &[&str]| place.say(&[&["history", "--json", kept.to_str().unwrap()], more].concat());
+    let medians = |ran: &Ran| -> Vec<f64> {
+        let json = ran.json();
+        json.as_array().unwrap().iter().map(|l| l["estimate"]["median"].as_f64().unwrap()).collect()
+    };
+    let first = say(&[]);
+    assert_eq!(first.code(), 0, "{first:?}");
+    assert_eq!(medians(&first), [21.0, 901.0]);
+    assert!(first.err.contains("1 files") && first.err.contains("no records"), "{first:?}");
+    save("b.json", "2026-01-02T00:00:00Z", 400.0);
+    std::fs::remove_file(kept.join("a.json")).unwrap();
+    assert_eq!(medians(&say(&[])), [401.0]);
+    assert_eq!(medians(&say(&["--measure", "worst"])).len(), 1);
+    let ran = say(&["--measure", "nosuch"]);
+    assert_refused(&place, &ran_without_note(ran), &["--measure nosuch"]);
+}
+
+/// The note about a file that is no record stands before the line that matters.
+fn ran_without_note(ran: Ran) -> Ran {
+    Ran { err: ran.err.lines().filter(|l| l.starts_with("tailback")).collect(), ..ran }
+}
+
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("cache/tailback")).unwrap();
+    put(&place, "cache/tailback/history.sqlite", "this is no database, and never was one");
+    std::fs::write(place.path("state/a.json"), losing(20.0, "smaps").to_json()).unwrap();
+    let folder = place.path("state");
+    let ran = place.say(&["history", folder.to_str().unwrap()]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.contains("busy-10"), "{ran:?}");
+    let empty = place.path("cache");
+    let ran = place.say(&["history", empty.to_str().unwrap()]);
+    assert_refused(&place, &ran, &["no record in it"]);
+    let ran = place.say(&["history", "/nosuch"]);
+    assert_refused(&place, &ran, &["/nosuch", "folder"]);
+}

@@ -1,0 +1,120 @@
+//! The judged figure against the one setting that tells the arms apart: more load, more stall?
+
+use super::axis::{Axis, Scale};
+use super::draw::{all, dot, line};
+use super::frame::{Frame, Line};
+use super::{Chart, Table, WIDTH, palette};
+use crate::ReportError;
+use maud::html;
+use model::estimate::number;
+use model::scenario::MeasureMeta;
+use model::{ArmResult, Record, Role, Value};
+
+/// Arms with different settings that it takes to see how one thing goes with another.
+const LEAST_ARMS: usize = 3;
+
+/// The medians of the arms against the number that differs between them; nothing where they differ
+/// in more than one, or where there are fewer than three.
+///
+/// # Errors
+/// If the drawing library refuses.
+pub fn dose(
+    record: &Record,
+    name: &str,
+    meta: Option<&MeasureMeta>,
+) -> Result<Option<Chart>, ReportError> {
+    let Some(knob) = only_difference(record) else { return Ok(None) };
+    let mut points: Vec<(f64, &ArmResult)> = record
+        .arms
+        .iter()
+        .filter(|arm| arm.role != Role::Fix && arm.measures.contains_key(name))
+        .filter_map(|arm| Some((number_of(record, &arm.id, &knob)?, arm)))
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.dedup_by(|a, b| a.0 == b.0);
+    if points.len() < LEAST_ARMS {
+        return Ok(None);
+    }
+    let figure = |arm: &ArmResult| arm.measures.get(name).map_or(0.0, |e| e.median);
+    let figures: Vec<f64> = points.iter().map(|(_, arm)| figure(arm)).collect();
+    let unit = points[0].1.measures.get(name).map_or("", |e| e.unit.symbol());
+    let heading = meta.map_or(name, |meta| meta.heading);
+    let x = settings_axis(&points, &knob);
+    let path = points.iter().map(|(at, arm)| (*at, figure(arm))).collect();
+    let frame = Frame::new(x, Axis::fitting(&figures, unit));
+    let drawn = Line { color: palette::CONTROL, points: path };
+    let (mut body, plane) = frame.draw(name, &[drawn])?;
+    body.push_str(&all(points.iter().map(|(at, arm)| {
+        let color = palette::of_arm(&record.plan.arms, &arm.id);
+        let e = &arm.measures[name];
+        let x = plane.x(*at);
+        html! {
+            g class=(format!("p{}", color.0)) {
+                @if let (Some(low), Some(high)) = (e.low, e.high) {
+                    (line("interval", (x, plane.y(low)), (x, plane.y(high))))
+                }
+                (dot(x, plane.y(e.median), e.median_at_least, &format!("{knob} {}: {e}", number(*at))))
+            }
+        }
+    })));
+    let mut table = Table::new([knob.as_str(), "arm", "median", "interval"]);
+    table.rows = points
+        .iter()
+        .map(|(at, arm)| {
+            let e = &arm.measures[name];
+            vec![number(*at), arm.id.clone(), e.figure(), e.interval()]
+        })
+        .collect();
+    let comma = if unit.is_empty() { "" } else { ", " };
+    Ok(Some(Chart {
+        title: format!("{heading}{comma}{unit}, against {knob}"),
+        about: format!("How {heading} grows with {knob}: medians with their intervals."),
+        body,
+        size: (WIDTH, frame.height),
+        legend: Vec::new(),
+        table,
+        left_out: None,
+    }))
+}
+
+/// An axis for settings, logarithmic where they span much; a setting of nothing stands at its start.
+fn settings_axis(points: &[(f64, &ArmResult)], knob: &str) -> Axis {
+    let positive: Vec<f64> = points.iter().map(|(at, _)| *at).filter(|at| *at > 0.0).collect();
+    let axis = Axis::fitting(&positive, knob);
+    let mut axis = match axis.scale {
+        Scale::Linear => return Axis::linear(points.iter().map(|(at, _)| *at), knob),
+        Scale::Log => axis,
+    };
+    if positive.len() < points.len() {
+        axis.low -= 1.0;
+        axis.ticks.insert(0, (axis.low, "0".to_owned()));
+    }
+    axis
+}
+
+fn number_of(record: &Record, arm: &str, knob: &str) -> Option<f64> {
+    let arm = record.plan.arms.iter().find(|planned| planned.id == arm)?;
+    match arm.settings.0.get(knob)? {
+        Value::Number(number) => Some(*number as f64),
+        Value::Text(text) => {
+            let ms = model::units::parse_duration(text).ok().map(|d| d.as_secs_f64() * 1e3);
+            ms.or_else(|| model::units::parse_size(text).ok().map(|size| size as f64))
+        }
+        Value::Numbers(numbers) => match numbers.as_slice() {
+            [one] => Some(*one as f64),
+            _ => None,
+        },
+    }
+}
+
+/// The one knob in which the arms without a mend differ.
+fn only_difference(record: &Record) -> Option<String> {
+    let mut arms = record.plan.arms.iter().filter(|arm| arm.role != Role::Fix);
+    let first = arms.next()?;
+    let mut differing = std::collections::BTreeSet::new();
+    for arm in arms {
+        let other = |(name, value): &(&String, &Value)| first.settings.0.get(*name) != Some(*value);
+        differing.extend(arm.settings.0.iter().filter(other).map(|(name, _)| name.clone()));
+    }
+    if differing.len() == 1 { differing.into_iter().next() } else { None }
+}

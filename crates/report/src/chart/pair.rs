@@ -1,0 +1,94 @@
+//! One figure in two records: before and after below one another, arm by arm.
+
+use super::axis::Axis;
+use super::draw::{all, line, n, short, words};
+use super::frame::{Frame, LETTERS, Plane};
+use super::{Chart, Color, Table, WIDTH, palette};
+use crate::ReportError;
+use crate::words::shift;
+use maud::{Markup, html};
+use model::scenario::MeasureMeta;
+use model::{Change, Difference, Estimate};
+
+/// Arms that are drawn at most.
+const MOST_ARMS: usize = 14;
+
+/// Height of the row of an arm, in units.
+const ROW: u32 = 104;
+
+/// Colours of what was and of what is.
+const BEFORE: Color = palette::CONTROL;
+const AFTER: Color = Color(6);
+
+/// The medians of one figure in both records; nothing where no arm has it in both.
+///
+/// # Errors
+/// If the drawing library refuses.
+pub fn pair(
+    change: &Change,
+    name: &str,
+    meta: Option<&MeasureMeta>,
+) -> Result<Option<Chart>, ReportError> {
+    let arms =
+        change.arms.iter().filter_map(|arm| Some((arm.id.as_str(), arm.measures.get(name)?)));
+    let arms: Vec<(&str, &Difference)> = arms.take(MOST_ARMS).collect();
+    let Some((_, first)) = arms.first() else { return Ok(None) };
+    let unit = first.before.unit.symbol();
+    let comma = if unit.is_empty() { "" } else { ", " };
+    let title = format!("{}{comma}{unit}", meta.map_or(name, |meta| meta.heading));
+    let ends = |e: &Estimate| [Some(e.median), e.low, e.high];
+    let figures: Vec<f64> = arms
+        .iter()
+        .flat_map(|(_, found)| [ends(&found.before), ends(&found.after)].concat())
+        .flatten()
+        .collect();
+    let frame = Frame {
+        x: Axis::fitting(&figures, &title),
+        y: Axis::slots(1),
+        height: ROW * u32::try_from(arms.len()).unwrap_or(1) + LETTERS * 4,
+        left: 24,
+    };
+    let (mut body, plane) = frame.draw(name, &[])?;
+    let rows = arms.iter().enumerate().map(|(place, (id, found))| row(id, found, place, &plane));
+    body.push_str(&all(rows));
+    let mut table = Table::new(["arm", "before", "after", "change"]);
+    table.rows = arms
+        .iter()
+        .map(|(id, found)| {
+            let (before, after) = (found.before.to_string(), found.after.to_string());
+            vec![(*id).to_owned(), before, after, shift(&found.comparison)]
+        })
+        .collect();
+    Ok(Some(Chart {
+        about: format!("{title} in both records: medians with their intervals, arm by arm."),
+        title,
+        body,
+        size: (WIDTH, frame.height),
+        legend: vec![(BEFORE, "before".to_owned()), (AFTER, "after".to_owned())],
+        table,
+        left_out: None,
+    }))
+}
+
+fn row(id: &str, found: &Difference, place: usize, plane: &Plane) -> Markup {
+    let top = plane.top + f64::from(ROW) * place as f64;
+    html! {
+        (words("label", (plane.left, top + 32.0), &short(id, 20)))
+        (words("value", (plane.right, top + 32.0), &short(&shift(&found.comparison), 36)))
+        (bar(&found.before, BEFORE, top + 58.0, plane))
+        (bar(&found.after, AFTER, top + 84.0, plane))
+    }
+}
+
+fn bar(estimate: &Estimate, color: Color, y: f64, plane: &Plane) -> Markup {
+    let x = plane.x(estimate.median);
+    let low = estimate.low.map_or(x, |low| plane.x(low));
+    let open = if estimate.high_unbounded { plane.right } else { x };
+    let high = estimate.high.map_or(open, |high| plane.x(high));
+    html! {
+        g class=(format!("p{}", color.0)) {
+            (line("range", (low, y), (high, y)))
+            rect.mark x=(n(x - 5.0)) y=(n(y - 11.0)) width="10" height="22" { title { (estimate) } }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What of many things is drawn.
+
+use model::{Record, Trial};
+
+/// Evenly spaced places among `all`, no more than `most`, with the first and the last.
+pub fn evenly(all: usize, most: usize) -> Vec<usize> {
+    match (all, most) {
+        (_, 0) | (0, _) => Vec::new(),
+        (all, most) if all <= most => (0..all).collect(),
+        (_, 1) => vec![0],
+        (all, most) => (0..most).map(|i| i * (all - 1) / (most - 1)).collect(),
+    }
+}
+
+/// The trials of an arm.
+pub fn of_arm<'a>(record: &'a Record, arm: &str) -> Vec<&'a Trial> {
+    record.trials.iter().filter(|trial| trial.arm == arm).collect()
+}
+
+/// The judged figure of a trial.
+pub fn judged(record: &Record, trial: &Trial) -> f64 {
+    let measure = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+    trial.observation.measures.get(measure).map_or(0.0, |measure| measure.value)
+}
+
+/// The trial of an arm that stands in the middle by the figure that is judged, among those that
+/// have something.
+pub fn typical<'a>(
+    record: &'a Record,
+    arm: &str,
+    has: impl Fn(&Trial) -> bool,
+) -> Option<&'a Trial> {
+    let mut trials = of_arm(record, arm);
+    trials.retain(|trial| has(trial));
+    trials.sort_by(|a, b| judged(record, a).total_cmp(&judged(record, b)));
+    trials.get(trials.len() / 2).copied()
+}
+
+/// Up to three arms that tell the story: the control, the worst with the cause, the best that
+/// should mend it; among those that have something.
+pub fn telling(record: &Record, has: impl Fn(&Trial) -> bool) -> Vec<&str> {
+    use model::Role::{Case, Control, Fix};
+    let measured: Vec<&model::Arm> = record
+        .plan
+        .arms
+        .iter()
+        .filter(|arm| record.trials.iter().any(|trial| trial.arm == arm.id && has(trial)))
+        .collect();
+    let median = |arm: &model::Arm| {
+        typical(record, &arm.id, |_| true).map_or(0.0, |trial| judged(record, trial))
+    };
+    let of = |role| measured.iter().copied().filter(move |arm| arm.role == role);
+    let worst = of(Case).max_by(|a, b| median(a).total_cmp(&median(b)));
+    let best = of(Fix).min_by(|a, b| median(a).total_cmp(&median(b)));
+    [of(Control).next(), worst, best].into_iter().flatten().map(|arm| arm.id.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_and_the_last_are_always_picked() {
+        assert_eq!(evenly(5, 9), [0, 1, 2, 3, 4]);
+        assert_eq!(evenly(100, 3), [0, 49, 99]);
+        assert_eq!(evenly(0, 3), Vec::<usize>::new());
+        assert_eq!(evenly(3, 1), [0]);
+    }
+}

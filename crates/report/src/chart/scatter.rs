@@ -1,0 +1,92 @@
+//! What one series costs against another of the same trial: a cost against the length of a queue.
+
+use super::axis::Axis;
+use super::draw::{all, dot};
+use super::frame::Frame;
+use super::pick::evenly;
+use super::{Chart, MOST_ROWS, Table, WIDTH, palette};
+use crate::ReportError;
+use maud::html;
+use model::estimate::number;
+use model::{Record, Series, Trial};
+
+/// Dots of an arm at most.
+const MOST_DOTS: usize = 150;
+
+/// A dot: the figure that it depends on, and the figure.
+type Point = (f64, f64);
+
+/// The series of that name, drawn against the one that it names; one trial for each arm. Nothing
+/// where there is nothing to draw.
+///
+/// # Errors
+/// If the drawing library refuses.
+pub fn scatter(
+    record: &Record,
+    name: &str,
+    trials: &[&Trial],
+) -> Result<Option<Chart>, ReportError> {
+    let found: Vec<(&Trial, &Series, &Series, Vec<Point>)> =
+        trials.iter().filter_map(|trial| pairs(trial, name)).collect();
+    let Some((_, series, against, _)) = found.first() else { return Ok(None) };
+    let all_points = || found.iter().flat_map(|(.., points)| points);
+    if all_points().next().is_none() {
+        return Ok(None);
+    }
+    let x: Vec<f64> = all_points().map(|point| point.0).collect();
+    let y: Vec<f64> = all_points().map(|point| point.1).collect();
+    let frame = Frame::new(Axis::fitting(&x, &against.title), Axis::fitting(&y, ""));
+    let (mut body, plane) = frame.draw(name, &[])?;
+    let marks = found.iter().map(|(trial, series, _, points)| {
+        let color = palette::of_arm(&record.plan.arms, &trial.arm);
+        let unit = series.unit.symbol();
+        html! {
+            g class=(format!("p{}", color.0)) {
+                @for at in evenly(points.len(), MOST_DOTS) {
+                    @let (x, y) = points[at];
+                    (dot(plane.x(x), plane.y(y), false, &format!("{}: {} {unit} at {}", trial.arm, number(y), number(x))))
+                }
+            }
+        }
+    });
+    body.push_str(&all(marks));
+    Ok(Some(Chart {
+        title: format!("{}, {}, against {}", series.title, series.unit.symbol(), against.title),
+        about: format!(
+            "Each dot is a moment of a trial: how {} goes with {}.",
+            series.title, against.title
+        ),
+        body,
+        size: (WIDTH, frame.height),
+        legend: super::strip::legend(&record.plan.arms, found.iter().map(|(t, ..)| t.arm.as_str())),
+        table: table(&found),
+        left_out: all_points()
+            .nth(MOST_DOTS)
+            .map(|_| format!("Up to {MOST_DOTS} moments of a trial are drawn, evenly spaced.")),
+    }))
+}
+
+fn pairs<'a>(
+    trial: &'a Trial,
+    name: &str,
+) -> Option<(&'a Trial, &'a Series, &'a Series, Vec<Point>)> {
+    let series = trial.observation.series.get(name)?;
+    let against = trial.observation.series.get(series.against.as_deref()?)?;
+    if against.rows.len() != series.rows.len() {
+        return None;
+    }
+    let first = |row: &Vec<Option<f64>>| row.first().copied().flatten().filter(|f| f.is_finite());
+    let pairs = against.rows.iter().zip(&series.rows);
+    let points = pairs.filter_map(|(x, y)| Some((first(x)?, first(y)?))).collect();
+    Some((trial, series, against, points))
+}
+
+fn table(found: &[(&Trial, &Series, &Series, Vec<Point>)]) -> Table {
+    let mut table = Table::new(["arm", "at", "figure"]);
+    for (trial, _, _, points) in found {
+        for at in evenly(points.len(), MOST_ROWS / 4) {
+            table.rows.push(vec![trial.arm.clone(), number(points[at].0), number(points[at].1)]);
+        }
+    }
+    table
+}

@@ -1,0 +1,101 @@
+//! Every figure of every trial, a row each.
+
+use crate::ReportError;
+use model::{Measure, Record, Trial};
+
+/// The columns.
+const HEAD: [&str; 12] = [
+    "scenario",
+    "study",
+    "kernel",
+    "block",
+    "arm",
+    "started_ms",
+    "window_ms",
+    "hang",
+    "measure",
+    "value",
+    "unit",
+    "at_least",
+];
+
+/// Writes the trials of some records, in the order they ran; a trial without figures has a row all
+/// the same.
+///
+/// # Errors
+/// If a row cannot be written.
+pub fn csv(records: &[&Record]) -> Result<String, ReportError> {
+    let failed = |why: String| ReportError::Export { format: "csv", why };
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(HEAD).map_err(|error| failed(error.to_string()))?;
+    for record in records {
+        for trial in &record.trials {
+            let mut rows: Vec<_> = trial.observation.measures.iter().map(Some).collect();
+            if rows.is_empty() {
+                rows.push(None);
+            }
+            for figure in rows {
+                let row = row(record, trial, figure);
+                writer.write_record(row).map_err(|error| failed(error.to_string()))?;
+            }
+        }
+    }
+    let bytes = writer.into_inner().map_err(|error| failed(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| failed(error.to_string()))
+}
+
+fn row(record: &Record, trial: &Trial, figure: Option<(&String, &Measure)>) -> [String; 12] {
+    let seen = &trial.observation;
+    let (name, value, unit, at_least) = match figure {
+        Some((name, measure)) => (
+            text(name),
+            measure.value.to_string(),
+            measure.unit.symbol().to_owned(),
+            measure.at_least.to_string(),
+        ),
+        None => (String::new(), String::new(), String::new(), String::new()),
+    };
+    [
+        text(&record.scenario),
+        text(&record.started),
+        text(&record.host.kernel),
+        trial.block.to_string(),
+        text(&trial.arm),
+        trial.started_ms.to_string(),
+        seen.window_ms.to_string(),
+        seen.hang.to_string(),
+        name,
+        value,
+        unit,
+        at_least,
+    ]
+}
+
+/// A word that no spreadsheet takes for a formula.
+fn text(word: &str) -> String {
+    if word.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{word}")
+    } else {
+        word.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn each_figure_is_a_row_that_a_reader_reads_back() {
+        let mut record = testing::record();
+        record.plan.arms[1].id = "=cmd(\"x\"),\n1".to_owned();
+        record.trials[1].arm = record.plan.arms[1].id.clone();
+        let text = csv(&[&record]).unwrap();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), record.trials.len());
+        assert_eq!(&rows[1][4], "'=cmd(\"x\"),\n1");
+        assert_eq!(&rows[0][8], "lost");
+        assert!(rows[0][9].parse::<f64>().is_ok());
+    }
+}

@@ -1,0 +1,147 @@
+//! Verdicts and medians as gauges, for the textfile collector of Prometheus' node_exporter.
+//!
+//! Only gauges: the collector reads the older text format too, which knows no other type that fits,
+//! and takes none with a time of its own.
+
+use crate::ReportError;
+use model::{Estimate, Record, State};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Labels of a sample.
+type Labels = Vec<(&'static str, String)>;
+
+/// One metric and its samples.
+#[derive(Debug)]
+struct Family {
+    name: &'static str,
+    help: &'static str,
+    samples: Vec<(Labels, f64)>,
+}
+
+/// All metrics, in the order they are written.
+#[derive(Debug)]
+struct Families(Vec<Family>);
+
+impl Collector for Families {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
+        for family in &self.0 {
+            let gauge = ConstGauge::new(0.0f64);
+            let mut metric =
+                encoder.encode_descriptor(family.name, family.help, None, gauge.metric_type())?;
+            for (labels, value) in &family.samples {
+                ConstGauge::new(*value).encode(metric.encode_family(labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes the verdict of each record and the medians of its arms with their intervals.
+///
+/// Of several records of one scenario the last one counts: a metric has one value.
+///
+/// # Errors
+/// If the text cannot be written.
+pub fn openmetrics(records: &[&Record]) -> Result<String, ReportError> {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Families(families(&last_of_each(records)))));
+    let mut written = String::new();
+    text::encode(&mut written, &registry)
+        .map_err(|error| ReportError::Export { format: "openmetrics", why: error.to_string() })?;
+    Ok(written)
+}
+
+fn last_of_each<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
+    let mut seen = BTreeSet::new();
+    let mut last: Vec<&Record> =
+        records.iter().rev().copied().filter(|record| seen.insert(&record.scenario)).collect();
+    last.reverse();
+    last
+}
+
+fn families(records: &[&Record]) -> Vec<Family> {
+    let of = |name, help, samples: fn(&Record) -> Vec<(Labels, f64)>| Family {
+        name,
+        help,
+        samples: records.iter().flat_map(|record| samples(record)).collect(),
+    };
+    vec![
+        of("tailback_verdict", "Verdict of a scenario: 1 for the one that holds", verdicts),
+        of("tailback_trials", "Trials of an arm", trials),
+        of("tailback_hung_trials", "Trials of an arm that hung", hangs),
+        of("tailback_median", "Median of a figure over the trials of an arm", |record| {
+            estimates(record, |estimate| Some(estimate.median))
+        }),
+        of("tailback_median_low", "Lower end of the interval of the median", |record| {
+            estimates(record, |estimate| estimate.low)
+        }),
+        of("tailback_median_high", "Upper end of the interval of the median", |record| {
+            estimates(record, |e| e.high.or(e.high_unbounded.then_some(f64::INFINITY)))
+        }),
+        of("tailback_study_seconds", "Time that the study took, in seconds", |record| {
+            vec![(vec![("scenario", record.scenario.clone())], record.elapsed_s)]
+        }),
+    ]
+}
+
+fn verdicts(record: &Record) -> Vec<(Labels, f64)> {
+    let all = [
+        State::Affected,
+        State::NotAffected,
+        State::Inconclusive,
+        State::Untrustworthy,
+        State::Skipped,
+    ];
+    let sample = |state: State| {
+        let labels =
+            vec![("scenario", record.scenario.clone()), ("state", state.word().to_owned())];
+        (labels, f64::from(u8::from(record.verdict.state == state)))
+    };
+    all.map(sample).into()
+}
+
+fn of_arm(record: &Record, arm: &str) -> Labels {
+    vec![("scenario", record.scenario.clone()), ("arm", arm.to_owned())]
+}
+
+fn trials(record: &Record) -> Vec<(Labels, f64)> {
+    record.arms.iter().map(|arm| (of_arm(record, &arm.id), f64::from(arm.trials))).collect()
+}
+
+fn hangs(record: &Record) -> Vec<(Labels, f64)> {
+    record.arms.iter().map(|arm| (of_arm(record, &arm.id), f64::from(arm.hangs.count))).collect()
+}
+
+fn estimates(record: &Record, end: fn(&Estimate) -> Option<f64>) -> Vec<(Labels, f64)> {
+    let all = record.arms.iter().flat_map(|arm| arm.measures.iter().map(move |m| (arm, m)));
+    all.filter_map(|(arm, (name, estimate))| {
+        let mut labels = of_arm(record, &arm.id);
+        labels.push(("measure", name.clone()));
+        labels.push(("unit", estimate.unit.symbol().to_owned()));
+        Some((labels, end(estimate)?))
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn every_line_is_a_sample_or_a_comment_whatever_a_record_says() {
+        let mut record = testing::record();
+        record.arms[1].id = "a\"} 1\ntailback_evil 1 \\".to_owned();
+        let text = openmetrics(&[&record, &record]).unwrap();
+        assert!(text.ends_with("# EOF\n"), "{text}");
+        assert!(text.lines().all(|l| l.starts_with("# ") || l.starts_with("tailback_")), "{text}");
+        assert!(!text.contains("\ntailback_evil"), "{text}");
+        let affected = "tailback_verdict{scenario=\"mmap-lock\",state=\"affected\"} 1.0";
+        assert_eq!(text.matches(affected).count(), 1, "{text}");
+    }
+}

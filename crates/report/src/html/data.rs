@@ -1,0 +1,99 @@
+//! The record itself as a download, inside the page.
+
+use crate::{ReportError, export};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::{Compression, write::GzEncoder};
+use maud::{Markup, html};
+use model::Record;
+use std::io::Write;
+
+/// Records up to this size stand in the page as they are, in bytes.
+const MOST_PLAIN: usize = 40_000;
+
+/// The most that is packed, in bytes; larger takes longer than a page should.
+const MOST_TO_PACK: usize = 6 << 20;
+
+/// Links to what the page was made from; `room` is how many bytes they may take.
+///
+/// # Errors
+/// If the trials cannot be written as CSV.
+pub fn downloads(record: &Record, name: &str, room: usize) -> Result<Markup, ReportError> {
+    let stem = stem(name, &record.scenario);
+    let whole = (size(record) < MOST_TO_PACK).then(|| record.to_json());
+    let json =
+        whole.and_then(|text| link(&text, "application/json", &format!("{stem}.json"), room));
+    let left = room.saturating_sub(json.as_ref().map_or(0, |link| link.0.len()));
+    let csv = export::csv::csv(&[record])?;
+    let csv = link(&csv, "text/csv", &format!("{stem}.csv"), left);
+    let links: Vec<(String, String)> = [json, csv].into_iter().flatten().collect();
+    Ok(html! {
+        p {
+            @for (place, (href, file)) in links.iter().enumerate() {
+                @if place > 0 { ", " }
+                a href=(href) download=(file) { (file) }
+            }
+            @if links.len() < 2 {
+                @if links.is_empty() { "The record" } @else { ". The rest" }
+                " is too large for a page; it is in " (name) "."
+            }
+        }
+    })
+}
+
+/// About how large a record is when written, in bytes.
+fn size(record: &Record) -> usize {
+    let of_trial = |trial: &model::Trial| {
+        let seen = &trial.observation;
+        let histograms: usize = seen.latencies.values().map(|latency| latency.data.len()).sum();
+        let series: usize =
+            seen.series.values().map(|s| s.rows.len() * (s.columns.len() + 1)).sum();
+        600 + histograms + seen.measures.len() * 80 + seen.stalls.len() * 100 + series * 12
+    };
+    record.trials.iter().map(of_trial).sum()
+}
+
+/// An address that holds a text, packed where it is long, and the name of its file.
+fn link(text: &str, kind: &str, file: &str, room: usize) -> Option<(String, String)> {
+    if text.len() > MOST_TO_PACK {
+        return None;
+    }
+    let (kind, bytes, file) = match text.len() > MOST_PLAIN {
+        true => ("application/gzip", packed(text)?, format!("{file}.gz")),
+        false => (kind, text.as_bytes().to_vec(), file.to_owned()),
+    };
+    let href = format!("data:{kind};base64,{}", STANDARD.encode(bytes));
+    (href.len() <= room).then_some((href, file))
+}
+
+fn packed(text: &str) -> Option<Vec<u8>> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+    packer.write_all(text.as_bytes()).ok()?;
+    packer.finish().ok()
+}
+
+/// A name for a file that does no harm anywhere.
+fn stem(name: &str, scenario: &str) -> String {
+    let file = name.rsplit('/').next().unwrap_or_default().trim_end_matches(".json");
+    let from = if file.is_empty() || file == "-" { scenario } else { file };
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    from.chars().map(safe).take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_harmless() {
+        assert_eq!(stem("/a/b/../x y<z>.json", "s"), "x_y_z_");
+        assert_eq!(stem("-", "mmap-lock"), "mmap-lock");
+    }
+
+    #[test]
+    fn what_is_too_large_is_left_out() {
+        assert!(link(&"x".repeat(100), "text/csv", "a.csv", 50).is_none());
+        let (href, file) = link(&"x".repeat(50_000), "text/csv", "a.csv", 5_000).unwrap();
+        assert!(href.starts_with("data:application/gzip;base64,") && file == "a.csv.gz");
+    }
+}

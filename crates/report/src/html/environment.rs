@@ -1,0 +1,66 @@
+//! Where a record was made.
+
+use crate::chart::Table;
+use model::{Record, Vm};
+
+/// The machine, the VM and the tool, a row for each fact that is known.
+pub fn environment(record: &Record) -> Table {
+    let host = &record.host;
+    let mut table = Table::new(["what", "value"]);
+    let mut add = |what: &str, value: Option<String>| {
+        if let Some(value) = value {
+            table.rows.push(vec![what.to_owned(), value]);
+        }
+    };
+    add("kernel", Some(host.kernel.clone()));
+    add("build", Some(host.kernel_build.clone()));
+    add("distribution", host.distribution.clone());
+    add("architecture", Some(host.arch.clone()));
+    add("timer interrupts a second", host.hz.map(|hz| hz.to_string()));
+    add("preemption", host.preemption.clone());
+    add("clock source", host.clocksource.clone());
+    add("CPUs", Some(format!("{} online, {} allowed", host.cpus.len(), host.allowed_cpus.len())));
+    add("CPU model", host.cpu_model.clone());
+    add("memory", host.memory_bytes.map(|b| format!("{:.1} GiB", b as f64 / (1u64 << 30) as f64)));
+    add("virtual machine", host.virtualised.map(|is| if is { "yes" } else { "no" }.to_owned()));
+    if let Some(cgroup) = &host.cgroup {
+        add("control groups", Some(cgroup.version.clone()));
+        add("CPU limit of tailback", cgroup.cpu_limit.map(|limit| format!("{limit} CPUs")));
+    }
+    for (name, vm) in vms(record) {
+        add(&format!("Erlang VM of {name}"), Some(of_vm(vm)));
+    }
+    add("tailback", Some(record.tool.version.clone()));
+    add("started", Some(record.started.clone()));
+    add("took", Some(format!("{:.0} s, {} trials", record.elapsed_s, record.trials.len())));
+    add("seed", Some(record.plan.seed.to_string()));
+    table
+}
+
+/// The VM of each arm, where it ran in one; arms with the same VM are named once.
+fn vms(record: &Record) -> Vec<(&str, &Vm)> {
+    let mut found: Vec<(&str, &Vm)> = Vec::new();
+    for arm in record.plan.arms.iter().take(24) {
+        let mut trials = record.trials.iter().filter(|trial| trial.arm == arm.id);
+        let vm = trials.find_map(|trial| trial.observation.vm.as_ref());
+        if let Some(vm) = vm.filter(|vm| found.iter().all(|(_, other)| other != vm)) {
+            found.push((&arm.id, vm));
+        }
+    }
+    found
+}
+
+fn of_vm(vm: &Vm) -> String {
+    let quota = vm.cpu_quota.map_or_else(String::new, |quota| format!(", CPU quota seen: {quota}"));
+    let flags = if vm.flags.is_empty() { "none".to_owned() } else { vm.flags.join(" ") };
+    format!(
+        "OTP {}, erts {}, {} of {} schedulers online, {} dirty CPU, {} dirty I/O{quota}; flags: {flags}; {}",
+        vm.otp,
+        vm.erts,
+        vm.schedulers_online,
+        vm.schedulers,
+        vm.dirty_cpu_online,
+        vm.dirty_io,
+        vm.erl
+    )
+}

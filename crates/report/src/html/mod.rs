@@ -1,0 +1,167 @@
+//! An offline page: one file without a script and without a reference to anything outside it.
+
+mod card;
+mod change;
+pub(crate) use change::row as change_row;
+mod data;
+mod environment;
+mod figure;
+mod section;
+mod style;
+
+use crate::ReportError;
+use crate::history::Line;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use model::{Change, Meta, Record};
+
+/// The largest page, in bytes, but for its table of what was left out.
+const MOST_BYTES: usize = 1_300_000;
+
+/// Verdicts that have a card of their own at most; the rest stand in a table.
+const MOST_CARDS: usize = 40;
+
+/// Records that are listed at most.
+const MOST_LISTED: usize = 1_000;
+
+/// What a page is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// A record.
+    pub record: &'a Record,
+    /// What its scenario says of itself, where this version knows it.
+    pub meta: Option<&'a Meta>,
+    /// What the user calls it: its file.
+    pub name: &'a str,
+}
+
+/// A page of some records.
+///
+/// What does not fit stays a line in the table of verdicts, and the page says so.
+///
+/// # Errors
+/// If a chart could not be drawn.
+pub fn page(shown: &[Shown]) -> Result<String, ReportError> {
+    let mut sections = String::new();
+    let mut drawn = 0;
+    for (place, one) in shown.iter().enumerate() {
+        if sections.len() > MOST_BYTES * 3 / 4 {
+            break;
+        }
+        let PreEscaped(section) = section::section(one, place, shown.len())?;
+        if sections.len() + section.len() > MOST_BYTES {
+            break;
+        }
+        sections.push_str(&section);
+        drawn += 1;
+    }
+    let body = html! {
+        (header(shown))
+        main {
+            (card::cards(&shown[..shown.len().min(MOST_CARDS)]))
+            @if shown.len() > 1 { (card::table(&shown[..shown.len().min(MOST_LISTED)], drawn)) }
+            @if drawn < shown.len() {
+                p.note { (drawn) " of " (shown.len()) " records are drawn here; for the others make a page of fewer." }
+            }
+            (PreEscaped(sections))
+        }
+    };
+    Ok(document(&title(shown), &body))
+}
+
+/// A page of what changed between two records.
+///
+/// # Errors
+/// If a chart could not be drawn.
+pub fn change_page(change: &Change, before: &Shown, after: &Shown) -> Result<String, ReportError> {
+    let body = html! {
+        header { p.brand { "tailback" } h1 { (change.scenario) ": " (change.state.word().replace('-', " ")) } }
+        main {
+            (change::section(change, before.meta)?)
+            (section::section(before, 0, 2)?)
+            (section::section(after, 1, 2)?)
+        }
+    };
+    Ok(document(&format!("{}: {}", change.scenario, change.state.word()), &body))
+}
+
+/// A page of one figure over many records, a chart for each scenario.
+///
+/// # Errors
+/// If a chart could not be drawn.
+pub fn history_page(histories: &[Vec<Line>]) -> Result<String, ReportError> {
+    let mut charts = Vec::new();
+    for lines in histories {
+        charts.extend(crate::chart::history::history(lines)?);
+    }
+    let body = html! {
+        header { p.brand { "tailback" } h1 { "History" } }
+        main { div.charts {
+            @for (place, chart) in charts.iter().enumerate() { (figure::figure(chart, &format!("h{place}"))) }
+        } }
+    };
+    Ok(document("History", &body))
+}
+
+fn document(title: &str, body: &Markup) -> String {
+    // No script, and nothing from elsewhere: even what slipped through could do nothing.
+    let policy =
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " - tailback" }
+                style { (PreEscaped(style::sheet())) }
+            }
+            body {
+                a.skip href="#verdicts" { "Skip to the verdicts" }
+                (body)
+                footer { p { "Made by tailback " (env!("CARGO_PKG_VERSION")) " from records alone; nothing on this page is loaded from elsewhere." } }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn title(shown: &[Shown]) -> String {
+    match shown {
+        [one] => format!("{}: {}", one.record.scenario, one.record.verdict.state.word()),
+        _ => headline(shown),
+    }
+}
+
+fn headline(shown: &[Shown]) -> String {
+    let affected = shown.iter().filter(|one| one.record.verdict.state == model::State::Affected);
+    let mut names: Vec<&str> = affected.map(|one| one.record.scenario.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match (names.as_slice(), shown) {
+        (_, []) => "No record".to_owned(),
+        ([one], _) => format!("{one} stalls work here"),
+        ([first, second], _) => format!("{first} and {second} stall work here"),
+        ([], [one]) => {
+            let state = one.record.verdict.state.word().replace('-', " ");
+            format!("{}: {state}", one.record.scenario)
+        }
+        ([], all) => format!("None of {} studies shows a stall", all.len()),
+        (some, _) => format!("{} known stalls hold up work here", some.len()),
+    }
+}
+
+fn header(shown: &[Shown]) -> Markup {
+    let mut hosts: Vec<String> =
+        shown.iter().map(|one| crate::text::host(&one.record.host)).collect();
+    hosts.dedup();
+    html! {
+        header {
+            p.brand { "tailback" }
+            h1 { (headline(shown)) }
+            @if let [host] = hosts.as_slice() { p.sub { (host) } }
+            @if let Some(one) = shown.first() { p.sub { "Measured " (one.record.started) @if shown.len() > 1 { ", " (shown.len()) " studies" } } }
+        }
+    }
+}

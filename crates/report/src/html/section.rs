@@ -1,0 +1,226 @@
+//! One record on the page.
+
+use super::{Shown, card, data, environment, figure};
+use crate::chart::{self, Chart, Table, pick};
+use crate::{ReportError, advice, again, evidence};
+use maud::{Markup, html};
+use model::{Record, Series, Trial, Unit};
+use std::collections::BTreeMap;
+
+/// What the charts of a record may take together, in bytes.
+const MOST_CHARTS: usize = 600_000;
+
+/// What the downloads of all records may take together, in bytes.
+const MOST_DATA: usize = 400_000;
+
+/// Figures that have a chart of their own at most.
+const MOST_MEASURES: usize = 4;
+
+/// Series that are drawn at most.
+const MOST_SERIES: usize = 6;
+
+/// The section of one of `of` records.
+///
+/// # Errors
+/// If a chart could not be drawn.
+pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportError> {
+    let record = one.record;
+    let (charts, left_out) = fitting(charts(one)?);
+    let downloads = data::downloads(record, one.name, MOST_DATA / of.max(1))?;
+    Ok(html! {
+        section.record id={ "r" (place) } aria-label={ (record.scenario) ": details" } {
+            h2 { (card::pill(record.verdict.state)) " " (record.scenario) }
+            @if of > 1 { p.small { (one.name) ", " (record.started) ", Linux " (record.host.kernel) } }
+            @if of > 1 { p.headline { (record.verdict.headline) } }
+            (proof(one))
+            (witness(record))
+            @if !charts.is_empty() {
+                div.charts {
+                    @for (number, chart) in charts.iter().enumerate() {
+                        (figure::figure(chart, &format!("r{place}c{number}")))
+                    }
+                }
+            }
+            @if left_out > 0 { p.note { (left_out) " charts are left out, so that the page stays small." } }
+            (grounds(record))
+            div.two {
+                div { h3 { "Where it was measured" } (figure::scroll(&environment::environment(record), "machine")) }
+                div {
+                    h3 { "How to run it again" }
+                    code.command { (again::command(record)) }
+                    h3 { "The data" }
+                    (downloads)
+                    @if let Some(meta) = one.meta {
+                        h3 { "What this is" }
+                        p { (meta.about) }
+                        p { "Matters to " (meta.who) "." }
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// What the arms that should mend it did, and what could not be tried.
+fn proof(one: &Shown) -> Markup {
+    let record = one.record;
+    html! {
+        // What helped stands on top of the page; what did not is worth knowing too.
+        @if record.verdict.fixes.iter().any(|fix| fix.outcome == model::FixOutcome::NotShown) {
+            h3 { "Tried in this very run" }
+            ul.advice { @for fix in record.verdict.fixes.iter().take(20) { li { (advice::of_fix(fix, one.meta)) } } }
+        }
+        @for arm in record.plan.left_out.iter().take(20) { p.note { "Left out: " (arm.id) ": " (arm.why) } }
+    }
+}
+
+/// The longest wait in words, and what was not seen.
+fn witness(record: &Record) -> Markup {
+    let Some((trial, wait)) = evidence::longest(record) else { return html! {} };
+    let seen = trial.observation.evidence.as_ref();
+    html! {
+        h3 { "Who held up whom" }
+        p.evidence { (evidence::sentence(wait)) }
+        @if let Some(seen) = seen {
+            p.note {
+                "Seen by " (seen.sources.join(", ")) " in a trial of " (trial.arm) "; "
+                (seen.waits_seen) " waits in all, " (seen.lost_events) " events lost."
+                @for missing in seen.missing.iter().take(6) { " Not seen: " (missing) "." }
+            }
+        }
+    }
+}
+
+fn grounds(record: &Record) -> Markup {
+    html! {
+        @if !record.verdict.because.is_empty() {
+            h3 { "Why" }
+            ul.advice { @for sentence in &record.verdict.because { li { (sentence) } } }
+        }
+        @if !record.arms.is_empty() {
+            h3 { "All figures" }
+            (figure::details(&arms(record), "all arms"))
+        }
+    }
+}
+
+/// Every estimate of every arm.
+fn arms(record: &Record) -> Table {
+    let mut table = Table::new([
+        "arm",
+        "verdict",
+        "hung",
+        "figure",
+        "median",
+        "interval",
+        "beyond the control",
+    ]);
+    for arm in &record.arms {
+        for (name, estimate) in &arm.measures {
+            let beyond = arm.against_control.get(name);
+            table.rows.push(vec![
+                arm.id.clone(),
+                arm.state.map_or("-", model::State::word).to_owned(),
+                arm.hangs.to_string(),
+                format!("{name} {}", estimate.unit.symbol()),
+                estimate.figure(),
+                estimate.interval(),
+                beyond.map_or_else(|| "-".to_owned(), crate::words::shift),
+            ]);
+        }
+    }
+    table.rows.truncate(chart::MOST_ROWS);
+    table
+}
+
+/// Every chart that the record has something for, the most telling first.
+fn charts(one: &Shown) -> Result<Vec<Chart>, ReportError> {
+    let record = one.record;
+    let measures = measures(one);
+    let mut charts = Vec::new();
+    if let Some((_, wait)) = evidence::longest(record) {
+        charts.extend(chart::timeline::timeline(wait)?);
+    }
+    let mut first = measures.iter();
+    let described = |name: &str| one.meta.and_then(|meta| meta.measure(name));
+    if let Some(name) = first.next() {
+        charts.extend(chart::strip::strip(record, name, described(name))?);
+        charts.extend(chart::stalls::stalls(record)?);
+        charts.extend(chart::dose::dose(record, name, described(name))?);
+    }
+    charts.extend(chart::latency::latencies(record)?);
+    charts.extend(series(record)?);
+    for name in first {
+        charts.extend(chart::strip::strip(record, name, described(name))?);
+    }
+    Ok(charts)
+}
+
+/// The judged figure first, then those that the scenario puts into its table.
+fn measures<'a>(one: &'a Shown) -> Vec<&'a str> {
+    let judged = one.record.verdict.measure.as_deref();
+    let mut names: Vec<&str> = vec![judged.unwrap_or(&one.record.plan.judging.measure)];
+    let also = one.record.plan.also.iter().map(|judging| judging.measure.as_ref());
+    let columns = one.meta.map_or(&[][..], |meta| meta.measures).iter().filter(|m| m.column);
+    for name in also.chain(columns.map(|measure| measure.name)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.truncate(MOST_MEASURES);
+    names
+}
+
+/// Each series in a typical trial of the arms that tell the story.
+fn series(record: &Record) -> Result<Vec<Chart>, ReportError> {
+    let arms = pick::telling(record, |trial| !trial.observation.series.is_empty());
+    let has = |trial: &Trial| !trial.observation.series.is_empty();
+    let trials: Vec<&Trial> =
+        arms.iter().filter_map(|arm| pick::typical(record, arm, has)).collect();
+    let mut names: BTreeMap<&str, Unit> = BTreeMap::new();
+    for trial in &trials {
+        names.extend(trial.observation.series.iter().map(|(name, s)| (name.as_str(), s.unit)));
+    }
+    let mut charts = Vec::new();
+    for name in names.keys().take(MOST_SERIES) {
+        charts.extend(one_series(record, name, &trials)?);
+    }
+    Ok(charts)
+}
+
+fn one_series(record: &Record, name: &str, trials: &[&Trial]) -> Result<Vec<Chart>, ReportError> {
+    let mut charts = Vec::new();
+    charts.extend(chart::scatter::scatter(record, name, trials)?);
+    let found =
+        || trials.iter().filter_map(|trial| Some((*trial, trial.observation.series.get(name)?)));
+    let drawn: Vec<(&Trial, &Series)> =
+        found().filter(|(_, series)| !series.rows.is_empty()).collect();
+    if drawn.iter().all(|(_, series)| series.columns.len() == 1) {
+        charts.extend(chart::lines::arms(record, &drawn)?);
+        return Ok(charts);
+    }
+    let most = chart::heat::most(drawn.iter().map(|(_, series)| *series));
+    let ends = drawn.iter().filter_map(|(_, series)| series.at_ms.last().copied());
+    let until = ends.fold(0.0, f64::max);
+    for (trial, series) in drawn {
+        charts.push(match series.columns.len() > chart::lines::MOST_LINES {
+            true => chart::heat::heat(trial, series, most)?,
+            false => chart::lines::lines(trial, series, until, most)?,
+        });
+    }
+    Ok(charts)
+}
+
+/// The charts that fit the page, in their order, and how many do not.
+fn fitting(charts: Vec<Chart>) -> (Vec<Chart>, usize) {
+    let all = charts.len();
+    let mut bytes = 0;
+    let fits = |chart: &Chart| {
+        let cells = chart.table.rows.iter().flatten().map(|cell| cell.len() + 9).sum::<usize>();
+        bytes += chart.body.len() + cells;
+        bytes <= MOST_CHARTS
+    };
+    let charts: Vec<Chart> = charts.into_iter().take_while(fits).collect();
+    let left_out = all - charts.len();
+    (charts, left_out)
+}

@@ -1,0 +1,113 @@
+//! A record for tests, with figures of their own.
+
+use model::record::{Plan, Progress, SCHEMA, Tool};
+use model::{
+    Arm, ArmResult, Estimate, Judging, Machine, Measure, Observation, Proportion, Record, Role,
+    Settings, State, Surroundings, Trial, Unit, Verdict,
+};
+
+/// Two arms, one of them affected, with two trials each.
+pub fn record() -> Record {
+    let arms = ["control", "case"].map(|id| Arm {
+        id: id.to_owned(),
+        role: if id == "control" { Role::Control } else { Role::Case },
+        settings: Settings::default(),
+        change: None,
+    });
+    let trials = (0..2).flat_map(|block| {
+        [("control", 1.5), ("case", 900.0)].map(|(arm, lost)| trial(block, arm, lost))
+    });
+    Record {
+        factorial: None,
+        schema: SCHEMA.to_owned(),
+        tool: Tool {
+            name: "tailback".to_owned(),
+            version: "0.1.0".to_owned(),
+            argv: ["tailback", "run", "mmap-lock"].map(str::to_owned).to_vec(),
+        },
+        scenario: "mmap-lock".to_owned(),
+        started: "2026-11-21T10:00:00Z".to_owned(),
+        elapsed_s: 3.0,
+        progress: Progress::Complete,
+        plan: plan(arms.to_vec()),
+        host: Machine { kernel: "6.18.0".to_owned(), ..Machine::default() },
+        trials: trials.collect(),
+        arms: vec![result("control", 1.5, None), result("case", 900.0, Some(State::Affected))],
+        verdict: verdict(),
+    }
+}
+
+fn plan(arms: Vec<Arm>) -> Plan {
+    Plan {
+        arms,
+        seed: 1,
+        min_blocks: 2,
+        max_blocks: 2,
+        stop_when_settled: true,
+        judging: Judging {
+            measure: "lost".into(),
+            margin: 1.0,
+            control_limit: 50.0,
+            wants_cpu: true,
+            error_rate: 0.05,
+            confidence: 0.95,
+        },
+        also: Vec::new(),
+        left_out: Vec::new(),
+    }
+}
+
+fn verdict() -> Verdict {
+    Verdict {
+        state: State::Affected,
+        kind: None,
+        headline: "Work stalls here.".to_owned(),
+        because: vec!["The control was best.".to_owned()],
+        next: vec!["fewer readers: tailback run mmap-lock --busy 1".to_owned()],
+        measure: Some("lost".to_owned()),
+        fixes: Vec::new(),
+        test: None,
+    }
+}
+
+/// A trial that lost so much.
+pub fn trial(block: u32, arm: &str, lost: f64) -> Trial {
+    let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
+    let measure = Measure::exact(lost, Unit::MillisecondsPerSecond);
+    observation.measures.insert("lost".to_owned(), measure);
+    Trial {
+        block,
+        arm: arm.to_owned(),
+        started_ms: f64::from(block) * 1000.0,
+        took_ms: 300.0,
+        observation,
+        surroundings: Surroundings::default(),
+    }
+}
+
+fn result(id: &str, median: f64, state: Option<State>) -> ArmResult {
+    let estimate = Estimate {
+        unit: Unit::MillisecondsPerSecond,
+        trials: 2,
+        median,
+        median_at_least: false,
+        low: Some(median - 1.0),
+        high: Some(median + 1.0),
+        high_unbounded: false,
+        confidence: 0.95,
+        min: median,
+        max: median,
+        max_at_least: false,
+    };
+    ArmResult {
+        id: id.to_owned(),
+        role: if state.is_some() { Role::Case } else { Role::Control },
+        state,
+        trials: 2,
+        hangs: Proportion { count: 0, of: 2, low: 0.0, high: 0.8, confidence: 0.95 },
+        worse: None,
+        measures: [("lost".to_owned(), estimate)].into(),
+        against_control: [].into(),
+        evidence: None,
+    }
+}
