@@ -23,6 +23,74 @@ pub struct Evidence {
     pub waits_seen: u64,
     /// Time in waits that were seen, in nanoseconds.
     pub waits_ns: u64,
+    /// How all waits that were seen went by, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
+    /// What each CPU did on which a thread of interest ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<CpuEvidence>,
+    /// What the quota of a group did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaEvidence>,
+}
+
+/// How waits went by; each moment counts once, so the times add up to no more than the waits.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Split {
+    /// Some known holder held, in nanoseconds.
+    pub covered_ns: u64,
+    /// Of that: some holder ran.
+    pub running_ns: u64,
+    /// Of that: no holder ran, and one was runnable.
+    pub preempted_ns: u64,
+    /// Of that: every holder slept.
+    pub blocked_ns: u64,
+    /// Who ran while a holder was runnable, longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<Behind>,
+}
+
+/// What a CPU did in a trial; times in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuEvidence {
+    /// The CPU.
+    pub cpu: u32,
+    /// It ran something.
+    pub busy_ns: u64,
+    /// It ran nothing.
+    pub idle_ns: u64,
+    /// Of that: though a thread of interest was runnable on it.
+    pub idle_while_waiting_ns: u64,
+}
+
+/// What the quota of a group did to its threads; times in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QuotaEvidence {
+    /// How the throttled stretches were found.
+    pub source: String,
+    /// Stretches in which the group was throttled.
+    pub throttles: u64,
+    /// How long those were together, as they were seen.
+    pub throttled_ns: u64,
+    /// How finely they were seen: an edge may be off by so much.
+    pub resolution_ns: u64,
+    /// Each thread: what it used, and how long it was caught.
+    pub threads: Vec<QuotaShare>,
+}
+
+/// A thread's part in a quota.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QuotaShare {
+    /// Who.
+    pub task: Task,
+    /// CPU time that it used, in nanoseconds.
+    pub used_ns: u64,
+    /// Runnable and not running while the group was throttled, in nanoseconds.
+    pub caught_ns: u64,
 }
 
 /// A thread.
@@ -65,6 +133,9 @@ pub struct Wait {
     pub holders: Vec<Holder>,
     /// Part of the wait in which some known holder held it, in nanoseconds.
     pub covered_ns: u64,
+    /// How it went by, each moment counted once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
     /// What was happening, moment by moment, where it was kept; ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Span>,

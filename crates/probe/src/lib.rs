@@ -1,0 +1,28 @@
+//! Evidence: who waited, for what, who held it, and what the holder was doing meanwhile.
+//!
+//! Programs in the kernel (eBPF, feature `bpf`) filter and add up; they send only what ended and
+//! may matter. [`join`](mod@join) goes from a wait to its holders and to those they stood behind,
+//! from events alone. A [`Session`] watches one trial; where programs cannot be had it falls back
+//! to /proc and says what is missing and what would give it.
+
+mod error;
+pub mod event;
+mod files;
+mod gather;
+pub mod history;
+pub mod join;
+mod parts;
+#[cfg(feature = "bpf")]
+mod privilege;
+mod session;
+pub mod span;
+mod suspects;
+mod symbols;
+#[cfg(feature = "bpf")]
+mod tracer;
+mod watched;
+mod words;
+
+pub use error::ProbeError;
+pub use session::{Session, Wish};
+pub use watched::{Role, Watched};

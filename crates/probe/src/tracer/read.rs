@@ -1,0 +1,202 @@
+//! Reading and setting the tables that are shared with the programs.
+//!
+//! The kernel writes them at any moment, so they are read and written through raw pointers, each
+//! field for itself.
+
+use super::object::types::{bss, cpu, thread};
+use crate::event::name;
+use crate::parts::Parts;
+use crate::watched::{Role, Watched};
+use model::evidence::{Behind, CpuEvidence, Task, ThreadEvidence};
+use std::ptr::addr_of_mut;
+
+/// Threads that are listed in evidence.
+const THREADS: usize = 64;
+
+/// States of a thread, as in types.h.
+const RUNNING: u8 = 1;
+const RUNNABLE: u8 = 2;
+const BLOCKED: u8 = 3;
+
+const VICTIM: u8 = 1;
+const SUSPECT: u8 = 2;
+
+/// The tables.
+pub struct Tables {
+    bss: *mut bss,
+    futex: bool,
+}
+
+impl Tables {
+    /// The tables of a loaded object.
+    ///
+    /// The reference must stay good as long as this is used, and nobody else may write through it.
+    pub fn of(bss: &mut bss, futex: bool) -> Self {
+        Tables { bss, futex }
+    }
+
+    /// Has the programs watch a process; false where its place is taken by another.
+    pub fn watch(&self, watched: &Watched, part: u8) -> bool {
+        let flags = match watched.role {
+            Role::Victim => VICTIM,
+            Role::Suspect => SUSPECT,
+            Role::Bystander => 0,
+        };
+        // SAFETY: the index is masked to the table, which lives as long as the object.
+        unsafe {
+            let groups = addr_of_mut!((*self.bss).groups);
+            let group = addr_of_mut!((*groups)[watched.pid as usize % (*groups).len()]);
+            let there = addr_of_mut!((*group).tgid).read_volatile();
+            if there != 0 && there != watched.pid {
+                return false;
+            }
+            addr_of_mut!((*group).part).write_volatile(part);
+            addr_of_mut!((*group).flags).write_volatile(flags);
+            addr_of_mut!((*group).tgid).write_volatile(watched.pid);
+        }
+        true
+    }
+
+    /// Begins all counters anew. A count that is made at this very moment may be lost.
+    pub fn reset(&self) {
+        // SAFETY: within the tables.
+        unsafe {
+            for thread in self.threads() {
+                for field in [
+                    addr_of_mut!((*thread).running_ns),
+                    addr_of_mut!((*thread).runnable_ns),
+                    addr_of_mut!((*thread).longest_ns),
+                    addr_of_mut!((*thread).blocked_ns),
+                    addr_of_mut!((*thread).migrations),
+                    addr_of_mut!((*thread).preemptions),
+                    addr_of_mut!((*thread).futex_calls),
+                    addr_of_mut!((*thread).futex_ns),
+                ] {
+                    field.write_volatile(0);
+                }
+                addr_of_mut!((*thread).behind).write_volatile([0; 8]);
+            }
+            for cpu in self.cpus() {
+                addr_of_mut!((*cpu).idle_ns).write_volatile(0);
+                addr_of_mut!((*cpu).idle_while_waiting_ns).write_volatile(0);
+            }
+        }
+    }
+
+    /// Events that were lost, and threads that found no place.
+    pub fn losses(&self) -> (u64, u64) {
+        // SAFETY: both are fields of the tables.
+        unsafe {
+            let lost = addr_of_mut!((*self.bss).lost).read_volatile();
+            (lost, addr_of_mut!((*self.bss).untracked).read_volatile())
+        }
+    }
+
+    /// The address spaces whose lock is watched, and whose they are.
+    pub fn spaces(&self) -> Vec<(u64, u32)> {
+        // SAFETY: within the tables.
+        unsafe {
+            let spaces = addr_of_mut!((*self.bss).spaces).read_volatile();
+            spaces.iter().filter(|space| space.mm != 0).map(|s| (s.mm, s.tgid)).collect()
+        }
+    }
+
+    /// What the scheduler did to each thread since `zero`, those with the longest delay first and
+    /// victims before all.
+    pub fn of_threads(&self, parts: &Parts, zero: u64, now: u64) -> Vec<ThreadEvidence> {
+        // SAFETY: within the tables.
+        let threads = self.threads().map(|thread| unsafe { thread.read_volatile() });
+        let mut all: Vec<(bool, ThreadEvidence)> = threads
+            .filter(|thread| thread.tid != 0 && parts.of(thread.tgid).is_some())
+            .map(|thread| (thread.flags & VICTIM == 0, evidence_of(&thread, parts, zero, now, self.futex)))
+            .collect();
+        all.sort_by_key(|(ordinary, thread)| (*ordinary, std::cmp::Reverse(thread.runnable_ns)));
+        all.truncate(THREADS);
+        all.into_iter().map(|(_, thread)| thread).collect()
+    }
+
+    /// What each CPU did since `zero`.
+    pub fn of_cpus(&self, zero: u64, now: u64) -> Vec<CpuEvidence> {
+        let span = now.saturating_sub(zero);
+        // SAFETY: within the tables.
+        let cpus = self.cpus().map(|cpu| unsafe { cpu.read_volatile() }).enumerate();
+        cpus.filter(|(_, cpu)| cpu.watched != 0)
+            .map(|(number, cpu)| {
+                let idle_ns = (cpu.idle_ns + idle_now(&cpu, zero, now)).min(span);
+                CpuEvidence {
+                    cpu: u32::try_from(number).unwrap_or(u32::MAX),
+                    busy_ns: span - idle_ns,
+                    idle_ns,
+                    idle_while_waiting_ns: cpu.idle_while_waiting_ns.min(idle_ns),
+                }
+            })
+            .collect()
+    }
+
+    fn threads(&self) -> impl Iterator<Item = *mut thread> {
+        // SAFETY: the table lives as long as the object.
+        let table = unsafe { addr_of_mut!((*self.bss).threads) };
+        let first = table.cast::<thread>();
+        // SAFETY: the indices are those of the table.
+        (0..unsafe { (*table).len() }).map(move |index| unsafe { first.add(index) })
+    }
+
+    fn cpus(&self) -> impl Iterator<Item = *mut cpu> {
+        // SAFETY: the table lives as long as the object.
+        let table = unsafe { addr_of_mut!((*self.bss).cpus) };
+        let first = table.cast::<cpu>();
+        // SAFETY: the indices are those of the table.
+        (0..unsafe { (*table).len() }).map(move |index| unsafe { first.add(index) })
+    }
+}
+
+/// Idle time that is under way and was not added up yet.
+fn idle_now(cpu: &cpu, zero: u64, now: u64) -> u64 {
+    const IDLE: u8 = 255;
+    if cpu.part == IDLE && cpu.since > 0 { now.saturating_sub(cpu.since.max(zero)) } else { 0 }
+}
+
+fn evidence_of(
+    thread: &thread,
+    parts: &Parts,
+    zero: u64,
+    now: u64,
+    futex: bool,
+) -> ThreadEvidence {
+    // What is under way has not been added up yet.
+    let under_way = now.saturating_sub(thread.since.max(zero));
+    let open = |state: u8| if thread.state == state { under_way } else { 0 };
+    let span = now.saturating_sub(zero);
+    let bytes: Vec<u8> = thread.comm.iter().map(|c| c.cast_unsigned()).collect();
+    ThreadEvidence {
+        task: Task {
+            pid: thread.tgid,
+            tid: thread.tid,
+            name: name(&bytes),
+            part: parts.of(thread.tgid).map(str::to_owned),
+            nice: Some(thread.nice),
+        },
+        running_ns: (thread.running_ns + open(RUNNING)).min(span),
+        runnable_ns: (thread.runnable_ns + open(RUNNABLE)).min(span),
+        longest_runnable_ns: thread.longest_ns.max(open(RUNNABLE)).min(span),
+        blocked_ns: Some((thread.blocked_ns + open(BLOCKED)).min(span)),
+        migrations: Some(thread.migrations),
+        preemptions: Some(thread.preemptions),
+        futex_calls: futex.then_some(thread.futex_calls),
+        futex_ns: futex.then_some(thread.futex_ns),
+        behind: behind(thread, parts),
+    }
+}
+
+fn behind(thread: &thread, parts: &Parts) -> Vec<Behind> {
+    let mut all: Vec<Behind> = (0u8..)
+        .zip(thread.behind)
+        .filter(|(_, ns)| *ns > 0)
+        .map(|(part, ns)| {
+            let name = parts.name(part).unwrap_or("others").to_owned();
+            Behind { name, threads: parts.count(part), ns }
+        })
+        .collect();
+    all.sort_by_key(|behind| std::cmp::Reverse(behind.ns));
+    all
+}
