@@ -71,6 +71,11 @@ impl Settings {
         }
     }
 
+    /// A number with decimals, where the knob has one.
+    pub fn decimal(&self, name: &str) -> Option<f64> {
+        self.text(name)?.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
     /// Several whole numbers, where the knob has them.
     pub fn numbers(&self, name: &str) -> Option<&[i64]> {
         match self.0.get(name)? {

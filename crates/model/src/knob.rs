@@ -31,6 +31,13 @@ pub enum Kind {
         /// Largest value.
         max: i64,
     },
+    /// A whole number within limits, or `auto` where the scenario chooses one.
+    NumberOrAuto {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: i64,
+    },
     /// Whole numbers within limits, separated by commas; each makes an arm.
     Numbers {
         /// Smallest value.
@@ -39,6 +46,13 @@ pub enum Kind {
         max: i64,
         /// How many may be given.
         most: usize,
+    },
+    /// A number with up to three decimals, or `none`; limits in thousandths.
+    Decimal {
+        /// Smallest value, in thousandths.
+        min_milli: u32,
+        /// Largest value, in thousandths.
+        max_milli: u32,
     },
     /// A duration with its unit; limits in nanoseconds.
     Duration {
@@ -119,8 +133,9 @@ impl Kind {
     /// What stands for the value in a usage line.
     pub fn placeholder(&self) -> &'static str {
         match self {
-            Kind::Number { .. } => "N",
+            Kind::Number { .. } | Kind::NumberOrAuto { .. } => "N",
             Kind::Numbers { .. } => "N,..",
+            Kind::Decimal { .. } => "X",
             Kind::Duration { .. } => "TIME",
             Kind::Size { .. } => "SIZE",
             Kind::Cpu => "CPU",
@@ -138,8 +153,13 @@ impl Kind {
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         match *self {
-            Kind::Number { min, max } => parse_number(text, min, max).map(Value::Number),
+            Kind::NumberOrAuto { .. } if text == "auto" => Ok(Value::Text(text.to_owned())),
+            Kind::Number { min, max } | Kind::NumberOrAuto { min, max } => {
+                parse_number(text, min, max).map(Value::Number)
+            }
             Kind::Numbers { min, max, most } => parse_numbers(text, min, max, most),
+            Kind::Decimal { .. } if text == "none" => Ok(Value::Text(text.to_owned())),
+            Kind::Decimal { min_milli, max_milli } => parse_decimal(text, min_milli, max_milli),
             Kind::Duration { min_ns, max_ns } => parse_duration(text, min_ns, max_ns),
             Kind::Size { min, max } => parse_size(text, min, max),
             Kind::Cpu if text == "auto" => Ok(Value::Text(text.to_owned())),
@@ -162,6 +182,20 @@ fn parse_number(text: &str, min: i64, max: i64) -> Result<i64, String> {
     } else {
         Err(format!("{number} is not between {min} and {max}"))
     }
+}
+
+fn parse_decimal(text: &str, min: u32, max: u32) -> Result<Value, String> {
+    let milli = |milli: u32| f64::from(milli) / 1e3;
+    let plain = |c: char| c.is_ascii_digit() || c == '.';
+    let number: f64 = match text.chars().all(plain) {
+        true => text.parse().map_err(|_| format!("`{text}` is not a number"))?,
+        false => return Err(format!("`{text}` is not a number, nor none")),
+    };
+    if !(milli(min)..=milli(max)).contains(&number) {
+        return Err(format!("{number} is not between {} and {}", milli(min), milli(max)));
+    }
+    let rounded = (number * 1e3).round() / 1e3;
+    Ok(Value::Text(rounded.to_string()))
 }
 
 fn parse_numbers(text: &str, min: i64, max: i64, most: usize) -> Result<Value, String> {
@@ -287,6 +321,8 @@ mod tests {
                 Kind::Size { min: 0, max: u64::MAX },
                 Kind::Cpu,
                 Kind::ProcFile,
+                Kind::NumberOrAuto { min: 1, max: 99 },
+                Kind::Decimal { min_milli: 10, max_milli: 99_000 },
                 Kind::Words,
                 Kind::Programs,
             ] {

@@ -1,11 +1,15 @@
 //! A record as text for a terminal or a file.
 
+use crate::heat::heat_map;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, presets};
 use model::scenario::MeasureMeta;
-use model::{ArmResult, Estimate, Machine, Meta, Record, State, Verdict};
+use model::{ArmResult, Estimate, Machine, Meta, Record, Role, State, Trial, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+
+/// The most heat maps that a text shows.
+const MOST_MAPS: usize = 2;
 
 /// How the text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +56,7 @@ pub fn record(record: &Record, meta: Option<&Meta>, look: Look) -> String {
     if !record.trials.is_empty() {
         figures(&mut text, record, meta, look);
     }
+    heat(&mut text, record, look);
     grounds(&mut text, look, &record.verdict);
     if let (Some(meta), State::Affected) = (meta, record.verdict.state) {
         let _ = writeln!(text, "\n{}", look.wrap(&format!("Matters to {}.", meta.who), "  ", "  "));
@@ -111,6 +116,21 @@ fn figures(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) 
         record.trials.iter().flat_map(|trial| &trial.observation.notes).collect();
     for note in notes {
         paragraph(text, look, note);
+    }
+}
+
+/// The series of the last trial with the cause.
+fn heat(text: &mut String, record: &Record, look: Look) {
+    let case = |trial: &&Trial| {
+        let arm = record.plan.arms.iter().find(|arm| arm.id == trial.arm);
+        arm.is_some_and(|arm| arm.role == Role::Case)
+    };
+    let Some(trial) = record.trials.iter().rev().find(case) else { return };
+    for series in trial.observation.series.values().take(MOST_MAPS) {
+        let map = heat_map(series, look.width);
+        if !map.is_empty() {
+            let _ = write!(text, "\n  {}, block {}:\n{}", plain(&trial.arm), trial.block, map);
+        }
     }
 }
 
@@ -255,6 +275,6 @@ pub fn host(machine: &Machine) -> String {
 }
 
 /// A text from a record without control characters: a record may be anybody's.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
