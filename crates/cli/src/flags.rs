@@ -46,6 +46,7 @@ fn check() -> Command {
         .arg(json("Print the records alone, as a JSON array"))
         .arg(seed())
         .arg(quick())
+        .arg(no_probe())
         .arg(scenario_filter("only", "Run these scenarios only"))
         .arg(scenario_filter("skip", "Leave these scenarios out"))
         .after_help(EXIT_CODES)
@@ -106,6 +107,7 @@ fn run_scenario(meta: &'static Meta) -> Command {
         )
         .arg(seed())
         .arg(quick())
+        .arg(no_probe())
         .after_help(EXIT_CODES)
 }
 
@@ -206,6 +208,13 @@ fn quick() -> Arg {
         .long("quick")
         .action(ArgAction::SetTrue)
         .help("Fewer arms: a verdict sooner, with less detail")
+}
+
+fn no_probe() -> Arg {
+    Arg::new("no-probe")
+        .long("no-probe")
+        .action(ArgAction::SetTrue)
+        .help("Do not look once more, with probes, at who holds up whom")
 }
 
 fn capitalised(text: &str) -> String {

@@ -26,6 +26,8 @@ pub struct Wish {
     pub time: Duration,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Whether a stall that was found is looked at once more, with probes.
+    pub probe: bool,
 }
 
 impl Wish {
@@ -42,13 +44,15 @@ impl Wish {
             samples: matches.get_one("samples").copied(),
             time: matches.get_one("time").copied().unwrap_or(CHECK_TIME),
             seed: seed(matches),
+            probe: !matches.get_flag("no-probe"),
         }
     }
 
     /// As `check` runs every scenario.
     pub fn of_check(meta: &'static Meta, matches: &ArgMatches) -> Self {
         let settings = Settings::defaults(meta.knobs, matches.get_flag("quick"));
-        Wish { settings, samples: None, time: CHECK_TIME, seed: seed(matches) }
+        let probe = !matches.get_flag("no-probe");
+        Wish { settings, samples: None, time: CHECK_TIME, seed: seed(matches), probe }
     }
 
     /// The plan for these arms.

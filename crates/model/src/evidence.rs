@@ -69,14 +69,13 @@ pub struct CpuEvidence {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuotaEvidence {
-    /// How the throttled stretches were found.
+    /// Where the figures come from.
     pub source: String,
-    /// Stretches in which the group was throttled.
+    /// Periods in which the group was throttled.
     pub throttles: u64,
-    /// How long those were together, as they were seen.
-    pub throttled_ns: u64,
-    /// How finely they were seen: an edge may be off by so much.
-    pub resolution_ns: u64,
+    /// How long its run queues were throttled, all CPUs together, where the kernel counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
     /// Each thread: what it used, and how long it was caught.
     pub threads: Vec<QuotaShare>,
 }
@@ -89,7 +88,7 @@ pub struct QuotaShare {
     pub task: Task,
     /// CPU time that it used, in nanoseconds.
     pub used_ns: u64,
-    /// Runnable and not running while the group was throttled, in nanoseconds.
+    /// Runnable while its CPU ran nobody, as the throttle makes it, in nanoseconds.
     pub caught_ns: u64,
 }
 

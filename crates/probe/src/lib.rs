@@ -5,6 +5,10 @@
 //! from events alone. A [`Session`] watches one trial; where programs cannot be had it falls back
 //! to /proc and says what is missing and what would give it.
 
+/// What stands among those who ran while a thread was runnable, where its CPU ran nobody: the thread
+/// was throttled, or had not been fetched yet.
+pub const IDLE: &str = "idle";
+
 mod error;
 pub mod event;
 mod files;

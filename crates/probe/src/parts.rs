@@ -6,7 +6,10 @@ use model::evidence::Task;
 use std::collections::HashMap;
 
 /// Parts that the kernel side tells apart, beside everybody who has none.
-const MOST: usize = 7;
+const MOST: usize = 6;
+
+/// The number that stands for nobody: the CPU was idle.
+const IDLE: u8 = 7;
 
 /// The processes that are watched, by part.
 #[derive(Debug, Default)]
@@ -32,6 +35,9 @@ impl Parts {
 
     /// The name of a part; none for everybody who has none.
     pub fn name(&self, number: u8) -> Option<&str> {
+        if number == IDLE {
+            return Some(crate::IDLE);
+        }
         let index = usize::from(number).checked_sub(1)?;
         self.names.get(index).map(String::as_str)
     }

@@ -2,6 +2,7 @@
 
 mod events;
 mod order;
+mod probed;
 pub mod save;
 mod study;
 

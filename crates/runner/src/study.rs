@@ -25,6 +25,8 @@ pub struct Study<'a> {
     pub argv: Vec<String>,
     /// Where the record is kept after each block; nowhere where absent.
     pub keep: Option<&'a Path>,
+    /// Whether trials with probes are run once a stall was found.
+    pub probe: bool,
     /// Whether somebody wants it to end.
     pub interrupted: &'a dyn Fn() -> bool,
 }
@@ -54,6 +56,11 @@ impl Study<'_> {
         record.elapsed_s = clock.elapsed().as_secs_f64();
         self.conclude(&mut record, &end);
         self.keep(&record, listener);
+        if self.probe && matches!(end, End::Complete) {
+            crate::probed::run(self, &mut record, clock, listener);
+            record.elapsed_s = clock.elapsed().as_secs_f64();
+            self.keep(&record, listener);
+        }
         (record, end)
     }
 
@@ -104,7 +111,7 @@ impl Study<'_> {
             let expected = self.scenario.expected(arm);
             listener.hear(Event::TrialBegin { block, place, arm: &arm.id, expected });
             let began = clock.elapsed();
-            let seen = self.run_trial(index, block, listener)?;
+            let seen = self.run_trial(index, block, false, listener)?;
             let took = clock.elapsed().saturating_sub(began);
             record.trials.push(Trial {
                 block,
@@ -122,10 +129,11 @@ impl Study<'_> {
         Ok(())
     }
 
-    fn run_trial(
+    pub(crate) fn run_trial(
         &self,
         arm: usize,
         block: u32,
+        probe: bool,
         listener: &mut dyn Listener,
     ) -> Result<Seen, ScenarioError> {
         let mut tick = |Tick { elapsed, worst }| listener.hear(Event::Tick { elapsed, worst });
@@ -133,6 +141,7 @@ impl Study<'_> {
             site: &self.site,
             launcher: &self.launcher,
             seed: seed_of_trial(self.plan.seed, block),
+            probe,
             interrupted: self.interrupted,
             tick: &mut tick,
         };
@@ -199,6 +208,7 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
         plan,
         host,
         trials: Vec::new(),
+        probed: Vec::new(),
         arms: Vec::new(),
         verdict: Verdict {
             state: State::Inconclusive,

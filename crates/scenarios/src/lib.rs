@@ -8,12 +8,14 @@ pub mod cpus;
 mod judging;
 pub mod mmap_lock;
 mod pinned;
+mod probing;
 mod wait;
 mod watch;
 
 pub use judging::{judge, settled};
 pub use load::Launcher;
 pub use pinned::Pinned;
+pub use probing::{Player, Probing};
 pub use watch::Watch;
 
 use analysis::Outcome;
@@ -103,6 +105,9 @@ pub struct Context<'a> {
     pub launcher: &'a Launcher,
     /// Seed of this trial's random choices.
     pub seed: u64,
+    /// Whether evidence is gathered: who waited for whom. It costs the trial a little, so a trial
+    /// with it is never judged.
+    pub probe: bool,
     /// Whether somebody wants the study to end.
     pub interrupted: &'a dyn Fn() -> bool,
     /// Hears how the trial goes, a few times a second.

@@ -112,6 +112,7 @@ pub fn study(
         launcher: Launcher::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),
+        probe: wish.probe,
         interrupted: &interrupted,
     };
     if let Some(missing) = missing {

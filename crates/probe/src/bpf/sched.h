@@ -9,7 +9,7 @@ static __always_inline void becomes_runnable(struct thread *thread, struct cpu *
 {
 	/* Who runs right now has not been added up yet: its time until now is not ours. */
 	u64 under_way = cpu->since && now > cpu->since ? now - cpu->since : 0;
-	u8 part = cpu->part;
+	u8 part = cpu->part & (PARTS - 1);
 
 	thread->state = RUNNABLE;
 	thread->since = now;
@@ -17,8 +17,7 @@ static __always_inline void becomes_runnable(struct thread *thread, struct cpu *
 #pragma unroll
 	for (int i = 0; i < PARTS; i++)
 		thread->mark[i] = cpu->ran[i];
-	if (part < PARTS)
-		thread->mark[part] += under_way;
+	thread->mark[part] += under_way;
 	__sync_fetch_and_add(&cpu->runnable, 1);
 }
 
@@ -165,6 +164,7 @@ static __always_inline void account(struct cpu *cpu, struct thread *thread, bool
 		cpu->ran[thread ? thread->part & (PARTS - 1) : PART_OTHER] += ran;
 		return;
 	}
+	cpu->ran[PART_IDLE] += ran;
 	cpu->idle_ns += ran;
 	if (cpu->runnable)
 		cpu->idle_while_waiting_ns += ran;
@@ -187,7 +187,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	preempted = preempt || !state;
 	since = cpu->since;
 	account(cpu, from, !prev->pid, now);
-	cpu->part = !next->pid ? IDLE : to ? to->part : PART_OTHER;
+	cpu->part = !next->pid ? PART_IDLE : to ? to->part : PART_OTHER;
 	if (from)
 		leaves(ctx, from, cpu, now, state, preempted);
 	else if (is_wanted(0, cpu, preempted))

@@ -14,7 +14,8 @@
 
 /* Parts: 0 is everybody who has none. */
 #define PART_OTHER 0
-#define IDLE 255
+/* Nobody. */
+#define PART_IDLE 7
 
 /* Of a group. */
 #define VICTIM 1

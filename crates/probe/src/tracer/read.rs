@@ -152,7 +152,7 @@ impl Tables {
 
 /// Idle time that is under way and was not added up yet.
 fn idle_now(cpu: &cpu, zero: u64, now: u64) -> u64 {
-    const IDLE: u8 = 255;
+    const IDLE: u8 = 7;
     if cpu.part == IDLE && cpu.since > 0 { now.saturating_sub(cpu.since.max(zero)) } else { 0 }
 }
 
