@@ -24,6 +24,7 @@ struct Counts {
 pub struct Files {
     watched: Vec<Watched>,
     before: HashMap<u32, Counts>,
+    gained: Vec<ThreadEvidence>,
 }
 
 impl Files {
@@ -49,13 +50,16 @@ impl Files {
         self.watched.iter().enumerate().flat_map(of).take(MOST).collect()
     }
 
-    /// What the counters have gained.
-    pub fn finish(&self, roots: &Roots, evidence: &mut Evidence) {
-        let mut all: Vec<ThreadEvidence> = self
-            .threads(roots)
-            .into_iter()
-            .map(|(index, tid)| self.thread(roots, &self.watched[index], tid))
-            .collect();
+    /// Reads what the counters have gained.
+    pub fn stop(&mut self, roots: &Roots) {
+        let threads = self.threads(roots).into_iter();
+        self.gained =
+            threads.map(|(index, tid)| self.thread(roots, &self.watched[index], tid)).collect();
+    }
+
+    /// What the counters had gained.
+    pub fn finish(self, evidence: &mut Evidence) {
+        let mut all = self.gained;
         evidence.sources.push(
             "/proc/PID/task/TID/schedstat and status: time on a CPU and waiting for one".to_owned(),
         );
@@ -135,7 +139,8 @@ mod tests {
         put("schedstat", "150 90 9");
         put("status", "nonvoluntary_ctxt_switches:\t9\n");
         let mut evidence = Evidence::default();
-        files.finish(&roots, &mut evidence);
+        files.stop(&roots);
+        files.finish(&mut evidence);
         let thread = &evidence.threads[0];
         assert_eq!((thread.running_ns, thread.runnable_ns, thread.preemptions), (50, 70, Some(5)));
         assert_eq!((thread.task.name.as_str(), thread.task.nice), ("1_scheduler", Some(-5)));
@@ -149,7 +154,8 @@ mod tests {
         files.watch(&[Watched::new(7, "vm", Role::Victim)]);
         files.release(&roots);
         let mut evidence = Evidence::default();
-        files.finish(&roots, &mut evidence);
+        files.stop(&roots);
+        files.finish(&mut evidence);
         assert!(evidence.threads.is_empty());
     }
 }

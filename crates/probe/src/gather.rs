@@ -2,7 +2,7 @@
 
 use crate::event::{Event, Kind};
 use crate::history::History;
-use crate::join::{Joined, join};
+use crate::join::{Joined, Split, join};
 use crate::parts::Parts;
 use crate::suspects::{self, Stacks};
 use crate::words;
@@ -12,33 +12,41 @@ use std::collections::HashMap;
 /// Waits that are kept.
 const WAITS: usize = 16;
 
-/// Waits that are joined at most; beyond them only the longest so far are.
-const JOINS: u64 = 20_000;
+/// Waits that are joined, the longest; what is beyond them is counted only.
+const JOINS: usize = 2000;
 
-/// What was gathered.
+/// Waits that are remembered until the end.
+const REMEMBERED: usize = 100_000;
+
+/// What was gathered. Taking an event is cheap, since the listener must keep up beside the load that
+/// it looks at; the joins are made at the end.
 #[derive(Debug, Default)]
 pub struct Gatherer {
     history: History,
-    worst: Vec<Kept>,
+    waits: Vec<Event>,
     /// Whose address space it is, by its address.
     spaces: HashMap<u64, u32>,
-    total: crate::join::Split,
-    covered: u64,
-    joins: u64,
     seen: u64,
     seen_ns: u64,
     /// When the load was released; what ended before is not counted.
     zero: u64,
+    /// Shorter waits are not counted, in nanoseconds.
+    threshold: u64,
 }
 
-/// A wait that is kept, with its stack and its moments.
-#[derive(Debug)]
-struct Kept {
-    wait: Wait,
-    took: u64,
+/// All waits together.
+#[derive(Debug, Default)]
+struct Total {
+    ways: Split,
+    covered: u64,
 }
 
 impl Gatherer {
+    /// One that does not count waits shorter than so many nanoseconds.
+    pub fn new(threshold: u64) -> Self {
+        Gatherer { threshold, ..Gatherer::default() }
+    }
+
     /// Says when the load was released.
     pub fn release(&mut self, zero: u64) {
         self.zero = zero;
@@ -50,75 +58,75 @@ impl Gatherer {
     }
 
     /// Takes an event.
-    pub fn take(&mut self, event: Event, parts: &Parts, stacks: &dyn Stacks) {
+    pub fn take(&mut self, event: Event) {
         match event.kind {
             Kind::Held | Kind::Ran => self.history.add(event),
-            Kind::Waited | Kind::Slept => {
-                if self.zero > 0 && event.to > self.zero {
-                    let from = event.from.max(self.zero);
-                    self.weigh(&Event { from, ..event }, parts, stacks);
-                }
-            }
+            Kind::Waited | Kind::Slept => self.take_wait(event),
         }
     }
 
-    fn weigh(&mut self, event: &Event, parts: &Parts, stacks: &dyn Stacks) {
-        let took = event.to - event.from;
-        self.seen += 1;
-        self.seen_ns += took;
-        let is_long = self.worst.len() < WAITS || self.worst.last().is_some_and(|w| w.took < took);
-        if self.joins >= JOINS && !is_long {
+    fn take_wait(&mut self, event: Event) {
+        let from = event.from.max(self.zero);
+        let took = event.to.saturating_sub(from);
+        if self.zero == 0 || took < self.threshold.max(1) {
             return;
         }
-        self.joins += 1;
-        let name = |event: &Event| parts.call(event);
-        let joined = match event.kind {
-            Kind::Slept => suspects::join(event, &self.history, parts, stacks),
-            _ => join(event, &self.history, &name),
-        };
-        self.add_up(&joined);
-        if is_long {
-            self.keep(&joined, parts, stacks);
+        self.seen += 1;
+        self.seen_ns += took;
+        if self.waits.len() < REMEMBERED {
+            self.waits.push(Event { from, ..event });
         }
     }
 
-    fn add_up(&mut self, joined: &Joined) {
-        self.covered += joined.covered;
-        self.total.running += joined.split.running;
-        self.total.preempted += joined.split.preempted;
-        self.total.blocked += joined.split.blocked;
-        for (name, (threads, ns)) in &joined.split.behind {
-            let (all, sum) = self.total.behind.entry(name.clone()).or_default();
-            all.extend(threads);
-            *sum += ns;
-        }
-    }
-
-    fn keep(&mut self, joined: &Joined, parts: &Parts, stacks: &dyn Stacks) {
-        let took = joined.wait.to - joined.wait.from;
-        let owner = self.spaces.get(&joined.wait.space).copied();
-        let stack = joined.wait.stack.map(|stack| stacks.names(stack)).unwrap_or_default();
-        let mut wait = words::wait(joined, parts, resource(&joined.wait, owner, &stack), self.zero);
-        wait.stack = stack;
-        if self.worst.first().is_none_or(|worst| worst.took < took) {
-            // Only the worst has its moments told.
-            if let Some(before) = self.worst.first_mut() {
-                before.wait.timeline.clear();
+    /// Joins the waits, and puts what was gathered into evidence.
+    pub fn finish(mut self, parts: &Parts, stacks: &dyn Stacks, evidence: &mut Evidence) {
+        let mut waits = std::mem::take(&mut self.waits);
+        waits.sort_by_key(|wait| std::cmp::Reverse(wait.to - wait.from));
+        waits.truncate(JOINS);
+        let mut total = Total::default();
+        for (index, wait) in waits.iter().enumerate() {
+            let joined = self.join(wait, parts, stacks);
+            total.add(&joined);
+            if index < WAITS {
+                let mut kept = self.words(&joined, parts, stacks);
+                if index == 0 {
+                    kept.timeline = words::timeline(&joined, parts, &self.history, self.zero);
+                }
+                evidence.waits.push(kept);
             }
-            wait.timeline = words::timeline(joined, parts, &self.history, self.zero);
         }
-        let at = self.worst.partition_point(|kept| kept.took >= took);
-        self.worst.insert(at, Kept { wait, took });
-        self.worst.truncate(WAITS);
-    }
-
-    /// Puts what was gathered into evidence.
-    pub fn finish(self, evidence: &mut Evidence) {
         evidence.lost_events += self.history.forgotten;
         evidence.waits_seen = self.seen;
         evidence.waits_ns = self.seen_ns;
-        evidence.split = (self.seen > 0).then(|| words::split(self.covered, &self.total));
-        evidence.waits = self.worst.into_iter().map(|kept| kept.wait).collect();
+        evidence.split = (self.seen > 0).then(|| words::split(total.covered, &total.ways));
+    }
+
+    fn join(&self, wait: &Event, parts: &Parts, stacks: &dyn Stacks) -> Joined {
+        match wait.kind {
+            Kind::Slept => suspects::join(wait, &self.history, parts, stacks),
+            _ => join(wait, &self.history, &|event| parts.call(event)),
+        }
+    }
+
+    fn words(&self, joined: &Joined, parts: &Parts, stacks: &dyn Stacks) -> Wait {
+        let owner = self.spaces.get(&joined.wait.space).copied();
+        let stack = joined.wait.stack.map(|stack| stacks.names(stack)).unwrap_or_default();
+        let resource = resource(&joined.wait, owner, &stack);
+        Wait { stack, ..words::wait(joined, parts, resource, self.zero) }
+    }
+}
+
+impl Total {
+    fn add(&mut self, joined: &Joined) {
+        self.covered += joined.covered;
+        self.ways.running += joined.split.running;
+        self.ways.preempted += joined.split.preempted;
+        self.ways.blocked += joined.split.blocked;
+        for (name, (threads, ns)) in &joined.split.behind {
+            let (all, sum) = self.ways.behind.entry(name.clone()).or_default();
+            all.extend(threads);
+            *sum += ns;
+        }
     }
 }
 
@@ -161,16 +169,15 @@ mod tests {
     fn the_worst_waits_are_kept_and_only_the_worst_has_its_timeline() {
         let mut gatherer = Gatherer::default();
         gatherer.release(1000);
-        let parts = parts();
         for i in 0..50u64 {
             let from = 2000 + i * 1000;
             let hold = Event { kind: Kind::Held, space: 5, ..ran(7, 1, from, from, from + 10 + i) };
             let wait = Event { kind: Kind::Waited, space: 5, ..ran(1, 0, from, from, from + 20 + i) };
-            gatherer.take(hold, &parts, &NoStacks);
-            gatherer.take(wait, &parts, &NoStacks);
+            gatherer.take(hold);
+            gatherer.take(wait);
         }
         let mut evidence = Evidence::default();
-        gatherer.finish(&mut evidence);
+        gatherer.finish(&parts(), &NoStacks, &mut evidence);
         assert_eq!(evidence.waits_seen, 50);
         assert_eq!(evidence.waits.len(), WAITS);
         assert!(evidence.waits.windows(2).all(|pair| pair[0].took_ns >= pair[1].took_ns));
@@ -188,12 +195,12 @@ mod tests {
     fn a_wait_counts_from_the_release_on() {
         let mut gatherer = Gatherer::default();
         let wait = |from, to| Event { kind: Kind::Waited, space: 5, ..ran(1, 0, from, from, to) };
-        gatherer.take(wait(10, 90), &parts(), &NoStacks);
+        gatherer.take(wait(10, 90));
         gatherer.release(100);
-        gatherer.take(wait(20, 95), &parts(), &NoStacks);
-        gatherer.take(wait(50, 150), &parts(), &NoStacks);
+        gatherer.take(wait(20, 95));
+        gatherer.take(wait(50, 150));
         let mut evidence = Evidence::default();
-        gatherer.finish(&mut evidence);
+        gatherer.finish(&parts(), &NoStacks, &mut evidence);
         assert_eq!((evidence.waits_seen, evidence.waits_ns), (1, 50));
     }
 }

@@ -131,11 +131,11 @@ impl History {
         let before = ran.into_iter().flat_map(|ran| ran.range(first.saturating_sub(1)..));
         let mut known = None;
         for event in before.map(AsRef::as_ref) {
+            cut(&mut segments, event, event.to, known, when);
+            known = Some(event.to);
             if event.runnable >= when.to {
                 break;
             }
-            cut(&mut segments, event, event.to, known, when);
-            known = Some(event.to);
         }
         if let Some(last) = last
             && known.is_none_or(|known| known <= last.running)

@@ -89,7 +89,17 @@ impl Session {
         self.files.release(&self.roots);
     }
 
-    /// Ends, while the watched threads still live, and tells what was seen.
+    /// Ends the watch, while all that were watched still live; quick, since the load still runs.
+    pub fn stop(&mut self) {
+        #[cfg(feature = "bpf")]
+        if let Some(tracer) = &self.tracer {
+            tracer.stop();
+            return;
+        }
+        self.files.stop(&self.roots);
+    }
+
+    /// Tells what was seen until [`Session::stop`]; this may take a moment.
     pub fn finish(self) -> Evidence {
         #[cfg(feature = "bpf")]
         if let Some(tracer) = self.tracer {
@@ -102,7 +112,7 @@ impl Session {
         evidence.missing.push(
             "who held what, and who ran instead: only programs in the kernel see that".to_owned(),
         );
-        self.files.finish(&self.roots, &mut evidence);
+        self.files.finish(&mut evidence);
         evidence
     }
 }

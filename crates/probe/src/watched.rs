@@ -31,10 +31,12 @@ impl Watched {
         Watched { pid, part: part.to_owned(), role }
     }
 
-    /// The process and its children, all of one part.
+    /// The children of a process, all of one part; the process itself where it has none.
     pub fn with_children(roots: &Roots, pid: u32, part: &str, role: Role) -> Vec<Self> {
         let mut pids = children(roots, pid);
-        pids.push(pid);
+        if pids.is_empty() {
+            pids.push(pid);
+        }
         pids.into_iter().map(|pid| Watched::new(pid, part, role)).collect()
     }
 }
@@ -67,11 +69,11 @@ mod tests {
             std::fs::write(dir.join("stat"), stat).unwrap();
         }
         let roots = Roots::at(root.path());
-        let mut pids: Vec<u32> = Watched::with_children(&roots, 10, "reader", Role::Suspect)
-            .into_iter()
-            .map(|watched| watched.pid)
-            .collect();
-        pids.sort_unstable();
-        assert_eq!(pids, [10, 11]);
+        let pids = |pid| -> Vec<u32> {
+            let all = Watched::with_children(&roots, pid, "reader", Role::Suspect);
+            all.into_iter().map(|watched| watched.pid).collect()
+        };
+        assert_eq!(pids(10), [11]);
+        assert_eq!(pids(12), [12], "one without children plays itself");
     }
 }

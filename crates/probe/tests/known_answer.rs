@@ -41,6 +41,7 @@ fn main() {
     ]);
     session.release();
     std::thread::sleep(PLAY);
+    session.stop();
     let evidence = session.finish();
     drop((spinner, reader, victim.end()));
 

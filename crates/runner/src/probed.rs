@@ -18,9 +18,6 @@ const TIME: Duration = Duration::from_secs(20);
 /// Runs a trial with probes of each affected arm, and one of the control, whose figures tell best
 /// what the probes cost since nothing else disturbs them.
 pub(crate) fn run(study: &Study, record: &mut Record, clock: Instant, listener: &mut dyn Listener) {
-    if record.verdict.state != State::Affected {
-        return;
-    }
     let began = Instant::now();
     for index in arms(record).into_iter().take(MOST) {
         let arm = &study.plan.arms[index];
@@ -61,6 +58,9 @@ fn arms(record: &Record) -> Vec<usize> {
         arms.clone().filter(|(_, arm)| is_affected(arm)).map(|(index, _)| index).collect();
     chosen.reverse();
     chosen.truncate(MOST - 1);
+    if chosen.is_empty() {
+        return chosen;
+    }
     chosen.extend(arms.filter(|(_, arm)| arm.role == Role::Control).map(|(index, _)| index));
     chosen
 }

@@ -19,7 +19,6 @@ pub struct Player {
 pub struct Probing {
     roots: Roots,
     session: Option<Session>,
-    evidence: Option<Evidence>,
 }
 
 impl Probing {
@@ -31,7 +30,7 @@ impl Probing {
     /// Loads the probes as a scenario wants them.
     pub fn start_with(wanted: bool, wish: &Wish) -> Self {
         let session = wanted.then(|| Session::start(wish));
-        Probing { roots: wish.roots.clone(), session, evidence: None }
+        Probing { roots: wish.roots.clone(), session }
     }
 
     /// Watches a process with its children.
@@ -51,13 +50,13 @@ impl Probing {
 
     /// Ends the watch, while all that were watched still live.
     pub fn end(&mut self) {
-        if let Some(session) = self.session.take() {
-            self.evidence = Some(session.finish());
+        if let Some(session) = &mut self.session {
+            session.stop();
         }
     }
 
-    /// What was seen.
+    /// What was seen, once the load is gone; putting it together takes a moment.
     pub fn evidence(self) -> Option<Evidence> {
-        self.evidence
+        self.session.map(Session::finish)
     }
 }

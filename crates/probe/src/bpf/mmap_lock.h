@@ -70,10 +70,21 @@ static __always_inline void tell_waited(struct thread *thread, u64 now)
 	send(told);
 }
 
+/* The loader reads a file of a victim that is made under the victim's lock. */
+static __always_inline void introduce(u64 mm)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if ((u32)bpf_get_current_pid_tgid() == introducer && mm != (u64)BPF_CORE_READ(task, mm))
+		watch_space(mm, introduced);
+}
+
 static __always_inline void begins_to_wait(u64 mm, bool write)
 {
 	struct thread *thread;
 
+	if (introducer)
+		introduce(mm);
 	if (!is_watched(mm))
 		return;
 	thread = toucher();

@@ -19,6 +19,10 @@ static __always_inline void becomes_runnable(struct thread *thread, struct cpu *
 		thread->mark[i] = cpu->ran[i];
 	thread->mark[part] += under_way;
 	__sync_fetch_and_add(&cpu->runnable, 1);
+	if (thread->hold_mm || thread->granted || (thread->flags & SUSPECT)) {
+		thread->counted = 1;
+		__sync_fetch_and_add(&cpu->holders, 1);
+	}
 }
 
 static __always_inline void no_longer_runnable(struct thread *thread, struct cpu *here, u64 now)
@@ -31,6 +35,9 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 		thread->longest_ns = waited;
 	if (there->runnable)
 		__sync_fetch_and_add(&there->runnable, -1);
+	if (thread->counted)
+		__sync_fetch_and_add(&there->holders, -1);
+	thread->counted = 0;
 	/* A thread that was moved to another CPU waited behind whoever ran on the first; for how long
 	 * on each is not known. */
 	if (there != here)
@@ -47,8 +54,9 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 /* Whether somebody may want to know of this time on the CPU. */
 static __always_inline bool is_wanted(struct thread *thread, struct cpu *cpu, bool preempted)
 {
-	if (waiting > 0)
-		return thread || cpu->watched;
+	/* Who ran while a holder could have. */
+	if (waiting > 0 && cpu->holders)
+		return true;
 	if (!thread)
 		return false;
 	if (thread->hold_mm || thread->wait_mm)

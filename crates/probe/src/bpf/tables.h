@@ -21,6 +21,11 @@ s32 waiting;
 u64 waits_seen;
 u64 waits_ns;
 
+/* A thread of the loader that touches the lock of a victim on purpose, and that victim: so its
+ * address space is known before the victim itself is seen on a CPU. */
+u32 introducer;
+u32 introduced;
+
 /* Waits shorter than this are counted and not sent. */
 const volatile u64 threshold_ns = 1000000;
 const volatile u32 futex_number = 202;
@@ -49,15 +54,12 @@ static __always_inline void fill(struct thread *thread, struct task_struct *task
 	thread->tid = task->pid;
 }
 
-/* The lock of a victim's address space is watched from the moment the victim is seen. */
-static __always_inline void watch_space(struct task_struct *task)
+static __always_inline void watch_space(u64 mm, u32 tgid)
 {
-	/* Read as a number: no sums are allowed with a pointer. */
-	u64 mm = (u64)BPF_CORE_READ(task, mm);
 	struct space *space = &spaces[(mm >> 6) & (SPACES - 1)];
 
 	if (mm && space->mm != mm) {
-		space->tgid = task->tgid;
+		space->tgid = tgid;
 		space->mm = mm;
 	}
 }
@@ -72,8 +74,9 @@ static __always_inline struct thread *claim(struct task_struct *task, u8 part, u
 		return 0;
 	}
 	fill(thread, task, part, flags);
+	/* Read as a number: no sums are allowed with a pointer. */
 	if (flags & VICTIM)
-		watch_space(task);
+		watch_space((u64)BPF_CORE_READ(task, mm), task->tgid);
 	return thread;
 }
 

@@ -58,7 +58,11 @@ struct thread {
 	u8 wait_write;
 	u8 hold_write;
 	u8 asleep;
+	/* Whether its CPU counts it among its holders. */
+	u8 counted;
+	u8 pad;
 	u16 cpu;
+	u16 pad2;
 	s32 stack;
 	s32 nice;
 	/* Since when it is in its state; since when it was runnable before it ran. */
@@ -103,10 +107,12 @@ struct cpu {
 	/* How long threads of each part ran. */
 	u64 ran[PARTS];
 	u32 runnable;
+	/* Of those: what may hold something. */
+	u32 holders;
 	u8 watched;
 	/* The part that runs. */
 	u8 part;
-	u8 pad[2];
+	u8 pad[6];
 };
 
 /* An address space whose lock is watched. */

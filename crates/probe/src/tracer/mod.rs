@@ -20,7 +20,9 @@ enum Command {
     Watch(Vec<Watched>, Sender<()>),
     /// The load was released just now.
     Release(Sender<()>),
-    /// It is over.
+    /// Detach; answered once it is done.
+    Stop(Sender<()>),
+    /// Tell what was seen.
     Finish,
 }
 
@@ -60,6 +62,11 @@ impl Tracer {
     /// Says that the load is released; what was counted before is forgotten.
     pub fn release(&self) {
         self.ask(Command::Release);
+    }
+
+    /// Detaches: what happens from now on is not seen.
+    pub fn stop(&self) {
+        self.ask(Command::Stop);
     }
 
     /// Ends, and tells what was seen; none where the listening thread broke.

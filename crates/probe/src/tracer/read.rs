@@ -4,7 +4,7 @@
 //! field for itself.
 
 use super::object::types::{bss, cpu, thread};
-use crate::event::name;
+use crate::event::{Event, Kind, name};
 use crate::parts::Parts;
 use crate::watched::{Role, Watched};
 use model::evidence::{Behind, CpuEvidence, Task, ThreadEvidence};
@@ -55,6 +55,16 @@ impl Tables {
             addr_of_mut!((*group).tgid).write_volatile(watched.pid);
         }
         true
+    }
+
+    /// Says that the calling thread is about to touch the lock of a victim; 0 that it did.
+    pub fn introduce(&self, victim: u32) {
+        let caller = if victim == 0 { 0 } else { rustix::thread::gettid().as_raw_pid() };
+        // SAFETY: both are fields of the tables.
+        unsafe {
+            addr_of_mut!((*self.bss).introduced).write_volatile(victim);
+            addr_of_mut!((*self.bss).introducer).write_volatile(caller.cast_unsigned());
+        }
     }
 
     /// Begins all counters anew. A count that is made at this very moment may be lost.
@@ -115,6 +125,23 @@ impl Tables {
         all.into_iter().map(|(_, thread)| thread).collect()
     }
 
+    /// What is under way now, as events that end now: stretches on CPUs and holds before waits, so
+    /// that the waits can be joined.
+    pub fn under_way(&self, now: u64) -> Vec<Event> {
+        // SAFETY: within the tables.
+        let threads = self.threads().map(|thread| unsafe { thread.read_volatile() });
+        let mut events: Vec<Event> = threads
+            .filter(|thread| thread.tid != 0)
+            .flat_map(|thread| under_way(&thread, now))
+            .collect();
+        events.sort_by_key(|event| match event.kind {
+            Kind::Ran => 0,
+            Kind::Held => 1,
+            Kind::Waited | Kind::Slept => 2,
+        });
+        events
+    }
+
     /// What each CPU did since `zero`.
     pub fn of_cpus(&self, zero: u64, now: u64) -> Vec<CpuEvidence> {
         let span = now.saturating_sub(zero);
@@ -154,6 +181,50 @@ impl Tables {
 fn idle_now(cpu: &cpu, zero: u64, now: u64) -> u64 {
     const IDLE: u8 = 7;
     if cpu.part == IDLE && cpu.since > 0 { now.saturating_sub(cpu.since.max(zero)) } else { 0 }
+}
+
+/// What a thread is at, as events that end now.
+fn under_way(thread: &thread, now: u64) -> Vec<Event> {
+    let (runnable, running) = match thread.state {
+        RUNNING => (thread.runnable_since, thread.since),
+        RUNNABLE => (thread.since, now),
+        _ => (now, now),
+    };
+    let bytes: Vec<u8> = thread.comm.iter().map(|c| c.cast_unsigned()).collect();
+    let event = |kind, from: u64, write: u8| Event {
+        kind,
+        cpu: u32::from(thread.cpu),
+        tid: thread.tid,
+        pid: thread.tgid,
+        from: from.min(now),
+        to: now,
+        runnable,
+        running,
+        space: 0,
+        stack: None,
+        nice: thread.nice,
+        write: write != 0,
+        preempted: thread.state != BLOCKED,
+        part: thread.part,
+        name: name(&bytes),
+    };
+    let mut events = vec![event(Kind::Ran, running, 0)];
+    let mut on = |space, event: Event| events.push(Event { space, ..event });
+    if thread.hold_mm != 0 {
+        on(thread.hold_mm, event(Kind::Held, thread.hold_from, thread.hold_write));
+    }
+    // A reader that was given the lock holds it, though it has not run since.
+    if thread.wait_mm != 0 && thread.granted > 0 {
+        on(thread.wait_mm, event(Kind::Held, thread.granted, 0));
+    }
+    if thread.flags & VICTIM != 0 && thread.wait_mm != 0 && thread.granted == 0 {
+        on(thread.wait_mm, event(Kind::Waited, thread.wait_from, thread.wait_write));
+    }
+    if thread.asleep != 0 {
+        let stack = u32::try_from(thread.stack).ok();
+        on(0, Event { stack, ..event(Kind::Slept, thread.slept_from, 0) });
+    }
+    events
 }
 
 fn evidence_of(

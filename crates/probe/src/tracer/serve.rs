@@ -8,9 +8,9 @@ use crate::gather::Gatherer;
 use crate::parts::Parts;
 use crate::suspects::Stacks;
 use crate::symbols::Symbols;
-use crate::watched::Watched;
+use crate::watched::{Role, Watched};
 use crate::{ProbeError, Wish};
-use libbpf_rs::{MapCore, MapFlags, MapMut, RingBufferBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, MapMut, RingBuffer, RingBufferBuilder};
 use model::Evidence;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::{OnceCell, RefCell};
@@ -40,81 +40,125 @@ pub fn serve(
 }
 
 fn listen(wish: &Wish, mut loaded: Loaded, commands: &Commands) -> Evidence {
-    let mut evidence =
-        Evidence { sources: loaded.sources, missing: loaded.missing, ..Evidence::default() };
-    let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut().map(|bss| Tables::of(bss, wish.futex)) else {
+    let mut evidence = Evidence {
+        sources: std::mem::take(&mut loaded.sources),
+        missing: std::mem::take(&mut loaded.missing),
+        ..Evidence::default()
+    };
+    let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
         evidence.missing.push("the tables of the programs could not be mapped".to_owned());
         return evidence;
     };
-    let stacks = KernelStacks::of(&loaded.skel.maps.stacks, wish);
-    let state = RefCell::new((Gatherer::default(), Parts::default()));
-    let mut ring = RingBufferBuilder::new();
-    let added = ring.add(&loaded.skel.maps.ring, |bytes| {
+    let tables = Tables::of(tables, wish.futex);
+    let threshold = u64::try_from(wish.threshold.as_nanos()).unwrap_or(u64::MAX);
+    let gatherer = RefCell::new(Gatherer::new(threshold));
+    let take = |bytes: &[u8]| {
         if let Some(event) = Event::read(bytes) {
-            let (gatherer, parts) = &mut *state.borrow_mut();
-            gatherer.take(event, parts, &stacks);
+            gatherer.borrow_mut().take(event);
         }
         0
-    });
-    let ring = match added.and_then(|ring| std::mem::take(ring).build()) {
+    };
+    let ring = match ring(&loaded.skel.maps.ring, take) {
         Ok(ring) => ring,
         Err(error) => {
             evidence.missing.push(format!("waits: the ring of events: {error}"));
             return evidence;
         }
     };
-    let mut zero = now_ns();
+    let mut watch = Watch { wish, tables, parts: Parts::default(), links: loaded.links, zero: 0 };
+    let mut under_way = Vec::new();
     loop {
-        let command = commands.recv_timeout(LOOK);
-        for (space, pid) in tables.spaces() {
-            state.borrow_mut().0.space(space, pid);
-        }
-        // A ring that cannot be read now can be later, and the kernel counts what is lost.
-        let _ = ring.consume();
-        match command {
+        // Commands first: a listener that gets little of a CPU must not let them wait.
+        match commands.recv_timeout(LOOK) {
             Ok(Command::Watch(watched, answer)) => {
-                watch(&tables, &mut state.borrow_mut().1, &watched);
+                watch.watch(&watched);
                 let _ = answer.send(());
             }
             Ok(Command::Release(answer)) => {
-                zero = now_ns();
-                state.borrow_mut().0.release(zero);
-                tables.reset();
+                gatherer.borrow_mut().release(watch.release());
+                let _ = answer.send(());
+            }
+            Ok(Command::Stop(answer)) => {
+                under_way = watch.stop(&mut evidence);
                 let _ = answer.send(());
             }
             Ok(Command::Finish) | Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => {}
+            // A ring that cannot be read now can be later, and the kernel counts what is lost.
+            Err(RecvTimeoutError::Timeout) => drop(ring.consume()),
         }
     }
+    let _ = ring.consume();
     drop(ring);
-    let (gatherer, parts) = std::mem::take(&mut *state.borrow_mut());
-    conclude(&tables, gatherer, &parts, zero, &mut evidence);
+    let mut gatherer = gatherer.take();
+    watch.tables.spaces().into_iter().for_each(|(space, pid)| gatherer.space(space, pid));
+    under_way.into_iter().for_each(|event| gatherer.take(event));
+    let stacks = KernelStacks::of(&loaded.skel.maps.stacks, wish);
+    gatherer.finish(&watch.parts, &stacks, &mut evidence);
     evidence
 }
 
-fn watch(tables: &Tables, parts: &mut Parts, watched: &[Watched]) {
-    for one in watched {
-        let part = parts.add(one);
-        if !tables.watch(one, part) {
-            parts.crowd();
-        }
-    }
+fn ring<'a>(
+    map: &'a MapMut,
+    take: impl FnMut(&[u8]) -> i32 + 'a,
+) -> libbpf_rs::Result<RingBuffer<'a>> {
+    let mut builder = RingBufferBuilder::new();
+    builder.add(map, take)?;
+    builder.build()
 }
 
-fn conclude(tables: &Tables, gatherer: Gatherer, parts: &Parts, zero: u64, into: &mut Evidence) {
-    let now = now_ns();
-    let (lost, untracked) = tables.losses();
-    into.lost_events = lost;
-    let untracked = untracked + parts.crowded();
-    if untracked > 0 {
-        into.missing.push(format!(
-            "threads: {untracked} look-ups found the place of a thread taken by another, so some \
-             threads were not followed; watch fewer"
-        ));
+/// Whom the programs watch, and since when.
+struct Watch<'a> {
+    wish: &'a Wish,
+    tables: Tables,
+    parts: Parts,
+    /// Keep the programs attached.
+    links: Vec<Link>,
+    zero: u64,
+}
+
+impl Watch<'_> {
+    fn watch(&mut self, watched: &[Watched]) {
+        for one in watched {
+            let part = self.parts.add(one);
+            if !self.tables.watch(one, part) {
+                self.parts.crowd();
+            }
+            if one.role == Role::Victim {
+                // This file is made under the lock of the process, so that the programs see which it
+                // is. One that cannot be read leaves the victim to be known once it runs.
+                self.tables.introduce(one.pid);
+                let smaps = self.wish.roots.proc.join(one.pid.to_string()).join("smaps");
+                let _ = host::roots::read_start(&smaps, 64);
+                self.tables.introduce(0);
+            }
+        }
     }
-    into.threads = tables.of_threads(parts, zero, now);
-    into.cpus = tables.of_cpus(zero, now);
-    gatherer.finish(into);
+
+    /// Begins to count; the moment.
+    fn release(&mut self) -> u64 {
+        self.zero = now_ns();
+        self.tables.reset();
+        self.zero
+    }
+
+    /// Detaches the programs and notes what stands in their tables; what was under way.
+    fn stop(&mut self, into: &mut Evidence) -> Vec<Event> {
+        let now = now_ns();
+        let under_way = self.tables.under_way(now);
+        into.threads = self.tables.of_threads(&self.parts, self.zero, now);
+        into.cpus = self.tables.of_cpus(self.zero, now);
+        self.links.clear();
+        let (lost, untracked) = self.tables.losses();
+        into.lost_events = lost;
+        let untracked = untracked + self.parts.crowded();
+        if untracked > 0 {
+            into.missing.push(format!(
+                "threads: {untracked} look-ups found the place of a thread taken by another, so \
+                 some threads were not followed; watch fewer"
+            ));
+        }
+        under_way
+    }
 }
 
 fn now_ns() -> u64 {
