@@ -10,7 +10,8 @@ pub mod blocks;
 pub mod bootstrap;
 pub mod compare;
 pub mod evidence;
-pub mod fixes;
+mod explain;
+mod fixes;
 pub mod judge;
 mod limits;
 pub mod proportion;
@@ -23,6 +24,7 @@ pub mod trust;
 mod words;
 
 pub use arms::estimate_arms;
+pub use explain::explain;
 pub use fixes::fixes;
 pub use judge::{Outcome, decide};
 pub use reading::Reading;

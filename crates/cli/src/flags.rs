@@ -27,6 +27,7 @@ pub fn command() -> Command {
         .subcommand(check())
         .subcommand(run())
         .subcommand(judge())
+        .subcommand(explain())
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(compat())
         .subcommand(completions())
@@ -136,6 +137,39 @@ fn judge() -> Command {
                 .help("The record; - for standard input"),
         )
         .arg(json("Print the judged record on standard output"))
+        .after_help(EXIT_CODES)
+}
+
+fn explain() -> Command {
+    Command::new("explain")
+        .about("Say who held up whom, and what mends it, from a record alone")
+        .arg(
+            Arg::new("file")
+                .value_name("RECORD")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The record; - for standard input"),
+        )
+        .arg(
+            Arg::new("arm")
+                .long("arm")
+                .value_name("ARM")
+                .help("The arm to explain [default: the one that waited longest]"),
+        )
+        .arg(
+            Arg::new("timeline")
+                .long("timeline")
+                .action(ArgAction::SetTrue)
+                .help("Show the worst wait moment by moment"),
+        )
+        .arg(
+            Arg::new("perfetto")
+                .long("perfetto")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Write the worst waits as a trace for ui.perfetto.dev"),
+        )
+        .arg(json("Print the explanation as JSON: waiter, holder, its state, overlap in ns"))
         .after_help(EXIT_CODES)
 }
 

@@ -7,6 +7,7 @@
 pub mod arm;
 pub mod estimate;
 pub mod evidence;
+pub mod explanation;
 pub mod knob;
 pub mod latency;
 pub mod machine;
@@ -21,6 +22,7 @@ pub mod vm;
 pub use arm::{Arm, LeftOut, Role, Settings};
 pub use estimate::{ArmResult, Comparison, Estimate, Proportion};
 pub use evidence::Evidence;
+pub use explanation::Explanation;
 pub use knob::{Kind, Knob, Value};
 pub use latency::Latency;
 pub use machine::{Machine, Surroundings};

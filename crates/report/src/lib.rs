@@ -2,6 +2,10 @@
 //! and every sentence stands in the record.
 
 pub mod heat;
+mod explain;
+mod perfetto;
 pub mod text;
 
+pub use explain::{explanation, timeline};
+pub use perfetto::trace;
 pub use text::{Look, check, record};

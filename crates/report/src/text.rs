@@ -41,7 +41,7 @@ impl Look {
         self.paint(color.on_default().bold(), state.word())
     }
 
-    fn wrap(self, text: &str, first: &str, rest: &str) -> String {
+    pub(crate) fn wrap(self, text: &str, first: &str, rest: &str) -> String {
         let options =
             textwrap::Options::new(self.width).initial_indent(first).subsequent_indent(rest);
         textwrap::fill(text, options)

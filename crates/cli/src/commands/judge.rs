@@ -25,7 +25,8 @@ pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
     Ok(record.verdict.state.exit_code())
 }
 
-fn read(path: &Path) -> Result<(Record, &'static Meta), Failure> {
+/// Reads a record of a scenario that this version knows.
+pub(super) fn read(path: &Path) -> Result<(Record, &'static Meta), Failure> {
     let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
     let text = input::read_text(path, MOST).map_err(|error| {
         refuse(&format!("{error}; name a record, as the last line of a run names it"))

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod check;
+mod explain;
 mod generate;
 mod judge;
 mod list;
@@ -18,6 +19,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("check", matches)) => check::check(matches),
         Some(("run", matches)) => run::run(matches),
         Some(("judge", matches)) => judge::judge(matches),
+        Some(("explain", matches)) => explain::explain(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
         Some(("completions", matches)) => generate::completions(matches),

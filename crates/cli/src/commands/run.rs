@@ -26,6 +26,10 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         output::print(&done.record.to_json());
     } else {
         output::print(&report::record(&done.record, Some(scenario.meta()), output::look()));
+        if !done.record.probed.is_empty() {
+            let explanation = analysis::explain(&done.record, None);
+            output::print(&format!("\n{}", report::explanation(&explanation, output::look())));
+        }
     }
     done.tell_where();
     done.code()
