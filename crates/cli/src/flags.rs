@@ -28,6 +28,7 @@ pub fn command() -> Command {
         .subcommand(run())
         .subcommand(judge())
         .subcommand(explain())
+        .subcommand(probe())
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(compat())
         .subcommand(completions())
@@ -171,6 +172,51 @@ fn explain() -> Command {
         )
         .arg(json("Print the explanation as JSON: waiter, holder, its state, overlap in ns"))
         .after_help(EXIT_CODES)
+}
+
+fn probe() -> Command {
+    Command::new("probe")
+        .about("Look at a running process with eBPF")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(probe_calls())
+}
+
+fn probe_calls() -> Command {
+    let text = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).required(true).help(help)
+    };
+    Command::new("calls")
+        .about("Count the calls of a function of a library, by CPU")
+        .arg(
+            text("pid", "PID", "The process").value_parser(value_parser!(u32).range(1..)),
+        )
+        .arg(text("lib", "LIB", "The library, as the process has it mapped: libcrypto.so.3"))
+        .arg(text("symbol", "SYMBOL", "The function: MD5_Update"))
+        .arg(
+            Arg::new("size-arg")
+                .long("size-arg")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..=6))
+                .help("Add up the N-th argument as a size in bytes"),
+        )
+        .arg(
+            Arg::new("every")
+                .long("every")
+                .value_name("TIME")
+                .value_parser(|text: &str| units::parse_duration(text))
+                .default_value("5s")
+                .hide_default_value(true)
+                .help("Show a table so often [default: 5s]"),
+        )
+        .arg(
+            Arg::new("count")
+                .long("count")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..))
+                .help("End after N tables [default: until ^C, or the process ends]"),
+        )
+        .arg(json("Print each table as a line of JSON"))
 }
 
 /// The originals parse their own options, so that `--help` behind a name is the program's own.

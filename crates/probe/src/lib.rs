@@ -9,6 +9,7 @@
 /// was throttled, or had not been fetched yet.
 pub const IDLE: &str = "idle";
 
+pub mod calls;
 mod error;
 pub mod event;
 mod files;

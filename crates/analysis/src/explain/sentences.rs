@@ -123,13 +123,15 @@ fn ran(behind: &[Behind]) -> String {
     names.join(", ")
 }
 
-/// `10 spinners`, `rustc`, `nobody`.
+/// `10 spinners`, `2 threads of 2_scheduler`, `nobody`.
 fn crowd(behind: &Behind) -> String {
+    const PARTS: [&str; 4] = ["mapper", "scanner", "spinner", "thread"];
     match (behind.name.as_str(), behind.threads) {
         ("idle", _) => "nobody".to_owned(),
+        ("thread", _) => "threads of the group".to_owned(),
         (name, 0 | 1) => name.to_owned(),
-        (name, threads) if name.ends_with('s') => format!("{threads} {name}"),
-        (name, threads) => format!("{threads} {name}s"),
+        (name, threads) if PARTS.contains(&name) => format!("{threads} {name}s"),
+        (name, threads) => format!("{threads} threads of {name}"),
     }
 }
 

@@ -5,6 +5,7 @@ mod explain;
 mod generate;
 mod judge;
 mod list;
+mod probe;
 mod run;
 pub mod sim;
 
@@ -20,6 +21,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("run", matches)) => run::run(matches),
         Some(("judge", matches)) => judge::judge(matches),
         Some(("explain", matches)) => explain::explain(matches),
+        Some(("probe", matches)) => probe::probe(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
         Some(("completions", matches)) => generate::completions(matches),

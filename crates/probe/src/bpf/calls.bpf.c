@@ -27,28 +27,25 @@ struct registers {
 #endif
 };
 
+#if defined(__TARGET_ARCH_x86)
+#define ARGUMENTS(at) { at->di, at->si, at->dx, at->cx, at->r8, at->r9 }
+#else
+#define ARGUMENTS(at) { at->regs[0], at->regs[1], at->regs[2], at->regs[3], at->regs[4], at->regs[5] }
+#endif
+
+/* All are read, since the verifier wants offsets into the registers that are written out. */
 static __always_inline u64 argument(struct registers *at)
 {
-#if defined(__TARGET_ARCH_x86)
-	switch (size_argument) {
-	case 1: return at->di;
-	case 2: return at->si;
-	case 3: return at->dx;
-	case 4: return at->cx;
-	case 5: return at->r8;
-	case 6: return at->r9;
+	u64 all[] = ARGUMENTS(at);
+	u64 chosen = 0;
+
+#pragma unroll
+	for (u32 i = 0; i < 6; i++) {
+		barrier_var(all[i]);
+		if (size_argument == i + 1)
+			chosen = all[i];
 	}
-#else
-	switch (size_argument) {
-	case 1: return at->regs[0];
-	case 2: return at->regs[1];
-	case 3: return at->regs[2];
-	case 4: return at->regs[3];
-	case 5: return at->regs[4];
-	case 6: return at->regs[5];
-	}
-#endif
-	return 0;
+	return chosen;
 }
 
 SEC("uprobe")
