@@ -109,6 +109,13 @@ fn run_scenario(meta: &'static Meta) -> Command {
         )
         .arg(seed())
         .arg(quick())
+        .arg(
+            Arg::new("probe")
+                .long("probe")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("no-probe")
+                .help("Look with probes even where no stall was found"),
+        )
         .arg(no_probe())
         .after_help(EXIT_CODES)
 }
@@ -294,7 +301,7 @@ fn no_probe() -> Arg {
     Arg::new("no-probe")
         .long("no-probe")
         .action(ArgAction::SetTrue)
-        .help("Do not look once more, with probes, at who holds up whom")
+        .help("Do not look once more, with probes, at who holds up whom where a stall was found")
 }
 
 fn capitalised(text: &str) -> String {

@@ -88,7 +88,8 @@ pub struct QuotaShare {
     pub task: Task,
     /// CPU time that it used, in nanoseconds.
     pub used_ns: u64,
-    /// Runnable while its CPU ran nobody, as the throttle makes it, in nanoseconds.
+    /// Runnable from the moment that its group had no quota left on its CPU until it ran again, in
+    /// nanoseconds.
     pub caught_ns: u64,
 }
 
@@ -214,6 +215,12 @@ pub struct ThreadEvidence {
     /// Times that it was taken off a CPU though it wanted to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<u64>,
+    /// Runnable while its group had no quota left on its CPU, and until it ran again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
+    /// How often that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttles: Option<u64>,
     /// Calls of futex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub futex_calls: Option<u64>,

@@ -86,6 +86,8 @@ impl Files {
             blocked_ns: None,
             migrations: None,
             preemptions: Some(now.preemptions.saturating_sub(before.preemptions)),
+            throttled_ns: None,
+            throttles: None,
             futex_calls: None,
             futex_ns: None,
             behind: Vec::new(),

@@ -17,12 +17,14 @@ pub struct Wish {
     pub threshold: Duration,
     /// Whether calls of futex are counted; each system call of the machine costs a little then.
     pub futex: bool,
+    /// Whether it is noted which threads a quota catches.
+    pub quota: bool,
 }
 
 impl Wish {
     /// The scheduler and the mmap lock, with waits from a millisecond on.
     pub fn new(roots: &Roots) -> Self {
-        Wish { roots: roots.clone(), threshold: Duration::from_millis(1), futex: false }
+        Wish { roots: roots.clone(), threshold: Duration::from_millis(1), futex: false, quota: false }
     }
 }
 

@@ -8,5 +8,6 @@ mod study;
 
 pub use events::{Event, Listener};
 pub use order::{order_of_block, seed_of_trial};
+pub use probed::ProbeWhen;
 pub use save::{SaveError, save, sweep, target, would_lose};
 pub use study::{End, Study};

@@ -15,11 +15,22 @@ const MOST: usize = 5;
 /// No further one begins after so long.
 const TIME: Duration = Duration::from_secs(20);
 
+/// When trials with probes are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeWhen {
+    /// Never.
+    Never,
+    /// Where a stall was found.
+    Stalled,
+    /// Where none was found too.
+    Always,
+}
+
 /// Runs a trial with probes of each affected arm, and one of the control, whose figures tell best
 /// what the probes cost since nothing else disturbs them.
 pub(crate) fn run(study: &Study, record: &mut Record, clock: Instant, listener: &mut dyn Listener) {
     let began = Instant::now();
-    for index in arms(record).into_iter().take(MOST) {
+    for index in arms(record, study.probe == ProbeWhen::Always).into_iter().take(MOST) {
         let arm = &study.plan.arms[index];
         let expected = study.scenario.expected(arm);
         let late = began.elapsed() + expected > TIME && !record.probed.is_empty();
@@ -47,11 +58,12 @@ pub(crate) fn run(study: &Study, record: &mut Record, clock: Instant, listener: 
     }
 }
 
-/// The affected arms, worst last as they are declared; then the control.
-fn arms(record: &Record) -> Vec<usize> {
+/// The affected arms, or all cases, the last that was declared first; then the control.
+fn arms(record: &Record, always: bool) -> Vec<usize> {
     let is_affected = |arm: &Arm| {
         let result = record.arms.iter().find(|result| result.id == arm.id);
-        arm.role != Role::Control && result.is_some_and(|r| r.state == Some(State::Affected))
+        let affected = result.is_some_and(|r| r.state == Some(State::Affected));
+        arm.role != Role::Control && (affected || always && arm.role == Role::Case)
     };
     let arms = record.plan.arms.iter().enumerate();
     let mut chosen: Vec<usize> =

@@ -1,6 +1,7 @@
 //! A study from its first trial to its verdict.
 
 use crate::events::{Event, Listener};
+use crate::probed::ProbeWhen;
 use crate::order::{order_of_block, seed_of_trial};
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
@@ -25,8 +26,8 @@ pub struct Study<'a> {
     pub argv: Vec<String>,
     /// Where the record is kept after each block; nowhere where absent.
     pub keep: Option<&'a Path>,
-    /// Whether trials with probes are run once a stall was found.
-    pub probe: bool,
+    /// When trials with probes are run, after those that are judged.
+    pub probe: ProbeWhen,
     /// Whether somebody wants it to end.
     pub interrupted: &'a dyn Fn() -> bool,
 }
@@ -56,7 +57,7 @@ impl Study<'_> {
         record.elapsed_s = clock.elapsed().as_secs_f64();
         self.conclude(&mut record, &end);
         self.keep(&record, listener);
-        if self.probe && matches!(end, End::Complete) {
+        if self.probe != ProbeWhen::Never && matches!(end, End::Complete) {
             crate::probed::run(self, &mut record, clock, listener);
             record.elapsed_s = clock.elapsed().as_secs_f64();
             self.keep(&record, listener);

@@ -103,6 +103,8 @@ fn without_waits_the_longest_delay_is_the_cause() {
         blocked_ns: None,
         migrations: None,
         preemptions: None,
+        throttled_ns: None,
+        throttles: None,
         futex_calls: None,
         futex_ns: None,
         behind: vec![behind("idle", 0, 30)],

@@ -41,7 +41,16 @@ typedef __s32 s32;
 struct mm_struct {
 } READ_FIELDS;
 
+struct cfs_rq {
+	int throttled;
+} READ_FIELDS;
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+} READ_FIELDS;
+
 struct task_struct {
+	struct sched_entity se;
 	int pid;
 	int tgid;
 	int static_prio;
@@ -70,6 +79,16 @@ static __always_inline u32 state_of(struct task_struct *task)
 	if (bpf_core_field_exists(task->__state))
 		return task->__state;
 	return BPF_CORE_READ(old, state);
+}
+
+/* Whether the run queue of its group on its CPU has used its quota up. */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	struct cfs_rq *queue = 0;
+
+	if (!bpf_core_field_exists(queue->throttled) || !bpf_core_field_exists(task->se.cfs_rq))
+		return false;
+	return BPF_CORE_READ(task, se.cfs_rq, throttled) != 0;
 }
 
 #endif

@@ -5,7 +5,8 @@
 
 #include "tables.h"
 
-static __always_inline void becomes_runnable(struct thread *thread, struct cpu *cpu, u64 now)
+static __always_inline void becomes_runnable(struct thread *thread, struct task_struct *task,
+					     struct cpu *cpu, u64 now)
 {
 	/* Who runs right now has not been added up yet: its time until now is not ours. */
 	u64 under_way = cpu->since && now > cpu->since ? now - cpu->since : 0;
@@ -14,6 +15,7 @@ static __always_inline void becomes_runnable(struct thread *thread, struct cpu *
 	thread->state = RUNNABLE;
 	thread->since = now;
 	thread->runnable_since = now;
+	thread->throttled = quota && is_throttled(task);
 #pragma unroll
 	for (int i = 0; i < PARTS; i++)
 		thread->mark[i] = cpu->ran[i];
@@ -33,6 +35,10 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 	thread->runnable_ns += waited;
 	if (waited > thread->longest_ns)
 		thread->longest_ns = waited;
+	if (thread->throttled) {
+		thread->throttles++;
+		thread->throttled_ns += waited;
+	}
 	if (there->runnable)
 		__sync_fetch_and_add(&there->runnable, -1);
 	if (thread->counted)
@@ -119,9 +125,10 @@ static __always_inline void wakes_up(struct thread *thread, u64 now)
 	send(told);
 }
 
-static __always_inline void leaves(void *ctx, struct thread *thread, struct cpu *cpu, u64 now,
-				   u32 state, bool preempted)
+static __always_inline void leaves(void *ctx, struct thread *thread, struct task_struct *task,
+				   struct cpu *cpu, u64 now, bool preempted)
 {
+	u32 state = state_of(task);
 	s32 stack = -1;
 
 	if (thread->state == RUNNING) {
@@ -134,7 +141,7 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct cpu 
 	}
 	if (preempted) {
 		thread->preemptions++;
-		return becomes_runnable(thread, cpu, now);
+		return becomes_runnable(thread, task, cpu, now);
 	}
 	falls_asleep(ctx, thread, now, state);
 	thread->state = BLOCKED;
@@ -184,20 +191,18 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	u32 number = bpf_get_smp_processor_id();
 	struct cpu *cpu = &cpus[number & (CPUS - 1)];
 	struct thread *from = known(prev), *to = known(next);
-	u32 state;
 	bool preempted;
 	u64 since, now;
 
 	if (!from && !to && !cpu->watched)
 		return 0;
 	now = bpf_ktime_get_ns();
-	state = state_of(prev);
-	preempted = preempt || !state;
+	preempted = preempt || !state_of(prev);
 	since = cpu->since;
 	account(cpu, from, !prev->pid, now);
 	cpu->part = !next->pid ? PART_IDLE : to ? to->part : PART_OTHER;
 	if (from)
-		leaves(ctx, from, cpu, now, state, preempted);
+		leaves(ctx, from, prev, cpu, now, preempted);
 	else if (is_wanted(0, cpu, preempted))
 		tell_unknown(prev, since, now, preempted);
 	if (to)
@@ -221,7 +226,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (thread->state != BLOCKED)
 		return 0;
 	thread->blocked_ns += now - thread->since;
-	becomes_runnable(thread, &cpus[thread->cpu & (CPUS - 1)], now);
+	becomes_runnable(thread, task, &cpus[thread->cpu & (CPUS - 1)], now);
 	return 0;
 }
 

@@ -28,6 +28,8 @@ u32 introduced;
 
 /* Waits shorter than this are counted and not sent. */
 const volatile u64 threshold_ns = 1000000;
+/* Whether it is noted that a group has used its quota up. */
+const volatile bool quota = false;
 const volatile u32 futex_number = 202;
 
 struct {

@@ -60,7 +60,8 @@ struct thread {
 	u8 asleep;
 	/* Whether its CPU counts it among its holders. */
 	u8 counted;
-	u8 pad;
+	/* Whether its group had no quota left when it became runnable. */
+	u8 throttled;
 	u16 cpu;
 	u16 pad2;
 	s32 stack;
@@ -80,6 +81,8 @@ struct thread {
 	u64 slept_from;
 	u64 hold_mm;
 	u64 hold_from;
+	u64 throttles;
+	u64 throttled_ns;
 	u64 futex_from;
 	u64 futex_calls;
 	u64 futex_ns;

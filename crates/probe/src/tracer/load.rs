@@ -103,6 +103,7 @@ pub fn load<'a>(wish: &Wish, room: &'a mut Room) -> Result<Loaded<'a>, ProbeErro
 
 fn set(rodata: &mut rodata, wish: &Wish) {
     rodata.threshold_ns = u64::try_from(wish.threshold.as_nanos()).unwrap_or(u64::MAX);
+    rodata.quota = wish.quota;
     rodata.futex_number = u32::try_from(libc::SYS_futex).unwrap_or(u32::MAX);
 }
 

@@ -5,6 +5,7 @@
 
 use super::object::types::{bss, cpu, thread};
 use crate::event::{Event, Kind, name};
+use crate::Wish;
 use crate::parts::Parts;
 use crate::watched::{Role, Watched};
 use model::evidence::{Behind, CpuEvidence, Task, ThreadEvidence};
@@ -24,15 +25,15 @@ const SUSPECT: u8 = 2;
 /// The tables.
 pub struct Tables {
     bss: *mut bss,
-    futex: bool,
+    wish: Wish,
 }
 
 impl Tables {
     /// The tables of a loaded object.
     ///
     /// The reference must stay good as long as this is used, and nobody else may write through it.
-    pub fn of(bss: &mut bss, futex: bool) -> Self {
-        Tables { bss, futex }
+    pub fn of(bss: &mut bss, wish: &Wish) -> Self {
+        Tables { bss, wish: wish.clone() }
     }
 
     /// Has the programs watch a process; false where its place is taken by another.
@@ -79,6 +80,8 @@ impl Tables {
                     addr_of_mut!((*thread).blocked_ns),
                     addr_of_mut!((*thread).migrations),
                     addr_of_mut!((*thread).preemptions),
+                    addr_of_mut!((*thread).throttles),
+                    addr_of_mut!((*thread).throttled_ns),
                     addr_of_mut!((*thread).futex_calls),
                     addr_of_mut!((*thread).futex_ns),
                 ] {
@@ -118,7 +121,7 @@ impl Tables {
         let threads = self.threads().map(|thread| unsafe { thread.read_volatile() });
         let mut all: Vec<(bool, ThreadEvidence)> = threads
             .filter(|thread| thread.tid != 0 && parts.of(thread.tgid).is_some())
-            .map(|thread| (thread.flags & VICTIM == 0, evidence_of(&thread, parts, zero, now, self.futex)))
+            .map(|thread| (thread.flags & VICTIM == 0, evidence_of(&thread, parts, zero, now, &self.wish)))
             .collect();
         all.sort_by_key(|(ordinary, thread)| (*ordinary, std::cmp::Reverse(thread.runnable_ns)));
         all.truncate(THREADS);
@@ -232,12 +235,14 @@ fn evidence_of(
     parts: &Parts,
     zero: u64,
     now: u64,
-    futex: bool,
+    wish: &Wish,
 ) -> ThreadEvidence {
     // What is under way has not been added up yet.
     let under_way = now.saturating_sub(thread.since.max(zero));
     let open = |state: u8| if thread.state == state { under_way } else { 0 };
     let span = now.saturating_sub(zero);
+    let caught_now = thread.state == RUNNABLE && thread.throttled != 0;
+    let throttled_ns = thread.throttled_ns + if caught_now { under_way } else { 0 };
     let bytes: Vec<u8> = thread.comm.iter().map(|c| c.cast_unsigned()).collect();
     ThreadEvidence {
         task: Task {
@@ -253,8 +258,10 @@ fn evidence_of(
         blocked_ns: Some((thread.blocked_ns + open(BLOCKED)).min(span)),
         migrations: Some(thread.migrations),
         preemptions: Some(thread.preemptions),
-        futex_calls: futex.then_some(thread.futex_calls),
-        futex_ns: futex.then_some(thread.futex_ns),
+        throttled_ns: wish.quota.then_some(throttled_ns.min(span)),
+        throttles: wish.quota.then_some(thread.throttles + u64::from(caught_now)),
+        futex_calls: wish.futex.then_some(thread.futex_calls),
+        futex_ns: wish.futex.then_some(thread.futex_ns),
         behind: behind(thread, parts),
     }
 }

@@ -49,7 +49,7 @@ fn listen(wish: &Wish, mut loaded: Loaded, commands: &Commands) -> Evidence {
         evidence.missing.push("the tables of the programs could not be mapped".to_owned());
         return evidence;
     };
-    let tables = Tables::of(tables, wish.futex);
+    let tables = Tables::of(tables, wish);
     let threshold = u64::try_from(wish.threshold.as_nanos()).unwrap_or(u64::MAX);
     let gatherer = RefCell::new(Gatherer::new(threshold));
     let take = |bytes: &[u8]| {

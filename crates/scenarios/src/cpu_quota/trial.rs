@@ -13,7 +13,7 @@ use load::child::fibonacci::FibonacciArgs;
 use load::protocol::{FibonacciReport, Report};
 use load::{Child, Launcher};
 use model::{Latency, Measure, Observation, Surroundings, Unit};
-use probe::Role;
+use probe::{Role, Wish};
 use std::time::{Duration, Instant};
 
 /// How long the threads may take to get ready.
@@ -59,7 +59,8 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let mut began = Instant::now();
     let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
-    let mut probing = Probing::start(context.probe, roots);
+    let wish = Wish { quota: true, ..Wish::new(roots) };
+    let mut probing = Probing::start_with(context.probe, &wish);
     let played = play(script, roots, launcher, interrupted, &mut |event| match event {
         Event::Ready(pid) => {
             probing.watch(&Player { pid, part: "thread", role: Role::Bystander });
