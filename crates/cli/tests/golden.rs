@@ -28,6 +28,11 @@ fn help() {
 fn help_of_each_command() {
     assert_data_eq!(printed(&["check", "--help"], 0), file!["golden/check.help.txt"]);
     assert_data_eq!(printed(&["judge", "--help"], 0), file!["golden/judge.help.txt"]);
+    assert_data_eq!(printed(&["explain", "--help"], 0), file!["golden/explain.help.txt"]);
+    assert_data_eq!(
+        printed(&["probe", "calls", "--help"], 0),
+        file!["golden/probe-calls.help.txt"]
+    );
     assert_data_eq!(printed(&["sim", "cpu-quota", "--help"], 0), file!["golden/sim.help.txt"]);
     assert_data_eq!(
         printed(&["run", "cpu-quota", "--help"], 0),

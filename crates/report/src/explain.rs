@@ -1,8 +1,8 @@
 //! An explanation as text.
 
 use crate::text::{Look, plain};
-use model::Explanation;
 use model::evidence::{Span, Wait};
+use model::{Explanation, State};
 use std::fmt::Write as _;
 
 /// Spans of a timeline that are written.
@@ -12,7 +12,11 @@ const SPANS: usize = 60;
 pub fn explanation(explanation: &Explanation, look: Look) -> String {
     let mut text = String::new();
     let arm = explanation.arm.as_ref().map_or_else(String::new, |arm| format!(" ({arm})"));
-    let _ = writeln!(text, "Why {} stalls{}:", explanation.scenario, plain(&arm));
+    let scenario = plain(&explanation.scenario);
+    let _ = match explanation.state {
+        State::Affected => writeln!(text, "Why {scenario} stalls{}:", plain(&arm)),
+        state => writeln!(text, "What was seen of {scenario}{}, {state}:", plain(&arm)),
+    };
     line(&mut text, look, "  ", &explanation.cause);
     if !explanation.shares.is_empty() {
         let _ = writeln!(text, "  Of all the time in such waits:");
