@@ -195,9 +195,7 @@ fn probe_calls() -> Command {
     };
     Command::new("calls")
         .about("Count the calls of a function of a library, by CPU")
-        .arg(
-            text("pid", "PID", "The process").value_parser(value_parser!(u32).range(1..)),
-        )
+        .arg(text("pid", "PID", "The process").value_parser(value_parser!(u32).range(1..)))
         .arg(text("lib", "LIB", "The library, as the process has it mapped: libcrypto.so.3"))
         .arg(text("symbol", "SYMBOL", "The function: MD5_Update"))
         .arg(

@@ -7,7 +7,10 @@ use std::process::Command;
 
 /// Each crate, and which of ours it may use.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("tailback", &["analysis", "host", "load", "model", "probe", "report", "runner", "scenarios", "sim"]),
+    (
+        "tailback",
+        &["analysis", "host", "load", "model", "probe", "report", "runner", "scenarios", "sim"],
+    ),
     ("tailback-runner", &["model", "scenarios"]),
     ("tailback-scenarios", &["analysis", "host", "load", "model", "probe"]),
     ("tailback-report", &["model"]),

@@ -172,7 +172,8 @@ mod tests {
         for i in 0..50u64 {
             let from = 2000 + i * 1000;
             let hold = Event { kind: Kind::Held, space: 5, ..ran(7, 1, from, from, from + 10 + i) };
-            let wait = Event { kind: Kind::Waited, space: 5, ..ran(1, 0, from, from, from + 20 + i) };
+            let wait =
+                Event { kind: Kind::Waited, space: 5, ..ran(1, 0, from, from, from + 20 + i) };
             gatherer.take(hold);
             gatherer.take(wait);
         }

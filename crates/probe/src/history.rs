@@ -194,8 +194,7 @@ pub(crate) mod tests {
         history.add(ran(1, 0, 0, 10, 20));
         history.add(ran(1, 0, 50, 70, 80));
         let segments = history.of_thread(1, Stretch::new(15, 75), None);
-        let told: Vec<_> =
-            segments.iter().map(|s| (s.doing, s.when.from, s.when.to)).collect();
+        let told: Vec<_> = segments.iter().map(|s| (s.doing, s.when.from, s.when.to)).collect();
         assert_eq!(
             told,
             [

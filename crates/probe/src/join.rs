@@ -137,6 +137,13 @@ fn stand_behind(
     }
 }
 
+/// What the holders do between two edges, and who of them is runnable, on which CPU.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moment {
+    doing: Option<Doing>,
+    runnable: Option<(usize, u32)>,
+}
+
 /// What happened at each moment of a wait: running where any holder ran, preempted where none ran
 /// and one was runnable, blocked where one slept.
 fn split(holders: &[Held], history: &History, name: &dyn Fn(&Event) -> String) -> Split {
@@ -146,8 +153,7 @@ fn split(holders: &[Held], history: &History, name: &dyn Fn(&Event) -> String) -
         .collect();
     edges.sort_unstable();
     edges.dedup();
-    let mut ways: Vec<(Option<Doing>, Option<(usize, u32)>)> =
-        vec![(None, None); edges.len().saturating_sub(1)];
+    let mut ways = vec![Moment::default(); edges.len().saturating_sub(1)];
     // Those who let go last come first, so that it is they who stand behind others.
     let mut order: Vec<usize> = (0..holders.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(holders[*index].who.to));
@@ -155,16 +161,17 @@ fn split(holders: &[Held], history: &History, name: &dyn Fn(&Event) -> String) -
         for did in &holders[index].did {
             let first = edges.partition_point(|edge| *edge < did.when.from);
             let end = edges.partition_point(|edge| *edge < did.when.to);
-            for (doing, runnable) in &mut ways[first..end] {
-                *doing = Some(doing.map_or(did.doing, |before| foremost(before, did.doing)));
+            for moment in &mut ways[first..end] {
+                let doing = moment.doing.map_or(did.doing, |before| foremost(before, did.doing));
+                moment.doing = Some(doing);
                 if did.doing == Doing::Runnable {
-                    runnable.get_or_insert((index, did.cpu));
+                    moment.runnable.get_or_insert((index, did.cpu));
                 }
             }
         }
     }
     let mut split = Split::default();
-    for (pair, (doing, runnable)) in edges.windows(2).zip(ways) {
+    for (pair, Moment { doing, runnable }) in edges.windows(2).zip(ways) {
         let when = Stretch::new(pair[0], pair[1]);
         match (doing, runnable) {
             (Some(Doing::Running), _) => split.running += when.ns(),

@@ -13,20 +13,19 @@ pub mod calls;
 mod error;
 pub mod event;
 mod files;
-mod gather;
+pub mod gather;
 pub mod history;
 pub mod join;
-mod parts;
-#[cfg(feature = "bpf")]
-mod privilege;
+pub mod parts;
+pub mod privilege;
 mod session;
 pub mod span;
-mod suspects;
-mod symbols;
+pub mod suspects;
+pub mod symbols;
 #[cfg(feature = "bpf")]
 mod tracer;
 mod watched;
-mod words;
+pub mod words;
 
 pub use error::ProbeError;
 pub use session::{Session, Wish};

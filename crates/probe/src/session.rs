@@ -24,7 +24,12 @@ pub struct Wish {
 impl Wish {
     /// The scheduler and the mmap lock, with waits from a millisecond on.
     pub fn new(roots: &Roots) -> Self {
-        Wish { roots: roots.clone(), threshold: Duration::from_millis(1), futex: false, quota: false }
+        Wish {
+            roots: roots.clone(),
+            threshold: Duration::from_millis(1),
+            futex: false,
+            quota: false,
+        }
     }
 }
 

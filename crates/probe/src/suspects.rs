@@ -30,15 +30,8 @@ pub fn place(function: &str) -> Option<&'static str> {
 /// Whether a function on a stack says that its thread was reading a map of mappings, and so may
 /// hold the lock of one.
 fn reads_mappings(function: &str) -> bool {
-    const READERS: [&str; 7] = [
-        "m_start",
-        "m_next",
-        "m_stop",
-        "show_map",
-        "show_smap",
-        "show_numa_map",
-        "lock_next_vma",
-    ];
+    const READERS: [&str; 7] =
+        ["m_start", "m_next", "m_stop", "show_map", "show_smap", "show_numa_map", "lock_next_vma"];
     READERS.iter().any(|reader| function.starts_with(reader))
         || function.contains("lock_vma")
         || function.contains("procmap")
@@ -49,7 +42,9 @@ fn reads_mappings(function: &str) -> bool {
 pub fn join(sleep: &Event, history: &History, parts: &Parts, stacks: &dyn Stacks) -> Joined {
     let is_suspect = |event: &Event| {
         parts.role(event.pid) == Some(Role::Suspect)
-            && event.stack.is_some_and(|stack| stacks.names(stack).iter().any(|f| reads_mappings(f)))
+            && event
+                .stack
+                .is_some_and(|stack| stacks.names(stack).iter().any(|f| reads_mappings(f)))
     };
     let holds = history.preempted_in(sleep, &is_suspect);
     let holds: Vec<&Event> = holds.iter().collect();

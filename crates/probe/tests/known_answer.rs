@@ -1,7 +1,6 @@
 //! A lock that is held for a set time by a reader that is preempted by a known spinner: the evidence
 //! names both, and the time.
 
-#![cfg(feature = "bpf")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod actors;
@@ -69,5 +68,6 @@ fn main() {
     };
     assert!(part("hog").running_ns as f64 >= told, "{:?}", part("hog"));
     assert!(part("scanner").behind.iter().any(|behind| behind.name == "hog"));
+    assert!(evidence.missing.is_empty(), "{:?}", evidence.missing);
     actors::nothing_is_left();
 }

@@ -1,8 +1,8 @@
 //! Renders records. A report reads records and nothing else, and computes nothing: every figure
 //! and every sentence stands in the record.
 
-pub mod heat;
 mod explain;
+pub mod heat;
 mod perfetto;
 pub mod text;
 

@@ -1,8 +1,8 @@
 //! A study from its first trial to its verdict.
 
 use crate::events::{Event, Listener};
-use crate::probed::ProbeWhen;
 use crate::order::{order_of_block, seed_of_trial};
+use crate::probed::ProbeWhen;
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Machine, Record, State, Trial, Verdict};

@@ -2,8 +2,8 @@
 
 use super::{CallWish, CpuCalls, Table};
 use crate::ProbeError;
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::UprobeOpts;
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use object::{CallsSkel, CallsSkelBuilder};
 use std::mem::MaybeUninit;
 use std::path::Path;
@@ -13,6 +13,8 @@ use std::ptr::addr_of;
 mod object {
     #![allow(
         clippy::all,
+        clippy::allow_attributes_without_reason,
+        clippy::unwrap_used,
         missing_docs,
         dead_code,
         unused_imports,

@@ -33,7 +33,8 @@ pub fn find(roots: &Roots, pid: u32, library: &str) -> Result<PathBuf, ProbeErro
 fn mapped(maps: &str, library: &str) -> Option<PathBuf> {
     let paths = || maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let exact = |path: &&Path| *path == Path::new(library) || name(path).as_deref() == Some(library);
+    let exact =
+        |path: &&Path| *path == Path::new(library) || name(path).as_deref() == Some(library);
     let begins = |path: &&Path| {
         name(path).is_some_and(|name| {
             name.strip_prefix(library).is_some_and(|rest| rest.starts_with('.'))

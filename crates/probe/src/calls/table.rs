@@ -52,9 +52,9 @@ mod tests {
     use super::*;
 
     fn table(cpus: &[(u32, u64, u64)]) -> Table {
-        let cpus = cpus.iter().map(|(cpu, calls, bytes)| {
-            (*cpu, CpuCalls { calls: *calls, bytes: *bytes })
-        });
+        let cpus = cpus
+            .iter()
+            .map(|(cpu, calls, bytes)| (*cpu, CpuCalls { calls: *calls, bytes: *bytes }));
         Table { cpus: cpus.collect(), elsewhere: 0 }
     }
 

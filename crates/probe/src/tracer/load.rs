@@ -86,7 +86,8 @@ pub fn load<'a>(wish: &Wish, room: &'a mut Room) -> Result<Loaded<'a>, ProbeErro
     let grouped = arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4);
     choose(&mut open, &can, grouped);
     let skel = open.load().map_err(|error| refused("the programs", &error))?;
-    let mut loaded = Loaded { skel, grouped, links: Vec::new(), sources: Vec::new(), missing: Vec::new() };
+    let mut loaded =
+        Loaded { skel, grouped, links: Vec::new(), sources: Vec::new(), missing: Vec::new() };
     for sees in [Sees::Scheduler, Sees::Lock, Sees::Futex] {
         if can(sees) {
             loaded.attach(sees)?;
@@ -137,7 +138,11 @@ impl Loaded<'_> {
         let programs: Vec<&mut ProgramMut> = match sees {
             Sees::Scheduler => vec![&mut progs.on_switch, &mut progs.on_waking],
             Sees::Lock => vec![
-                if self.grouped { &mut progs.on_lock_start_group } else { &mut progs.on_lock_start },
+                if self.grouped {
+                    &mut progs.on_lock_start_group
+                } else {
+                    &mut progs.on_lock_start
+                },
                 if self.grouped {
                     &mut progs.on_lock_returned_group
                 } else {

@@ -2,6 +2,8 @@
 
 #![allow(
     clippy::all,
+    clippy::allow_attributes_without_reason,
+    clippy::unwrap_used,
     missing_docs,
     dead_code,
     unused_imports,

@@ -4,8 +4,8 @@
 //! field for itself.
 
 use super::object::types::{bss, cpu, thread};
-use crate::event::{Event, Kind, name};
 use crate::Wish;
+use crate::event::{Event, Kind, name};
 use crate::parts::Parts;
 use crate::watched::{Role, Watched};
 use model::evidence::{Behind, CpuEvidence, Task, ThreadEvidence};
@@ -121,7 +121,9 @@ impl Tables {
         let threads = self.threads().map(|thread| unsafe { thread.read_volatile() });
         let mut all: Vec<(bool, ThreadEvidence)> = threads
             .filter(|thread| thread.tid != 0 && parts.of(thread.tgid).is_some())
-            .map(|thread| (thread.flags & VICTIM == 0, evidence_of(&thread, parts, zero, now, &self.wish)))
+            .map(|thread| {
+                (thread.flags & VICTIM == 0, evidence_of(&thread, parts, zero, now, &self.wish))
+            })
             .collect();
         all.sort_by_key(|(ordinary, thread)| (*ordinary, std::cmp::Reverse(thread.runnable_ns)));
         all.truncate(THREADS);
@@ -230,13 +232,7 @@ fn under_way(thread: &thread, now: u64) -> Vec<Event> {
     events
 }
 
-fn evidence_of(
-    thread: &thread,
-    parts: &Parts,
-    zero: u64,
-    now: u64,
-    wish: &Wish,
-) -> ThreadEvidence {
+fn evidence_of(thread: &thread, parts: &Parts, zero: u64, now: u64, wish: &Wish) -> ThreadEvidence {
     // What is under way has not been added up yet.
     let under_way = now.saturating_sub(thread.since.max(zero));
     let open = |state: u8| if thread.state == state { under_way } else { 0 };

@@ -21,11 +21,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Loads, listens, and puts into evidence what was heard.
-pub fn serve(
-    wish: &Wish,
-    say: &Sender<Result<(), ProbeError>>,
-    commands: &Commands,
-) -> Evidence {
+pub fn serve(wish: &Wish, say: &Sender<Result<(), ProbeError>>, commands: &Commands) -> Evidence {
     let mut room = Room::uninit();
     match load(wish, &mut room) {
         Ok(loaded) => {

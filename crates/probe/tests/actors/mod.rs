@@ -80,19 +80,16 @@ fn ready() {
 
 /// Maps and unmaps a page each millisecond, beside so many mappings that reading them takes long.
 fn map_for_ever() -> ! {
-    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, mprotect, MprotectFlags, munmap};
+    use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
     const PAGE: usize = 4096;
     const PAGES: usize = 8_000;
     let rw = ProtFlags::READ | ProtFlags::WRITE;
     let populated = MapFlags::PRIVATE | MapFlags::POPULATE;
     // SAFETY: pages of our own that nobody else uses.
     unsafe {
-        let all =
-            mmap_anonymous(std::ptr::null_mut(), PAGES * PAGE, rw, populated)
-                .unwrap();
+        let all = mmap_anonymous(std::ptr::null_mut(), PAGES * PAGE, rw, populated).unwrap();
         for page in (0..PAGES).step_by(2) {
-            mprotect(all.cast::<u8>().add(page * PAGE).cast(), PAGE, MprotectFlags::READ)
-                .unwrap();
+            mprotect(all.cast::<u8>().add(page * PAGE).cast(), PAGE, MprotectFlags::READ).unwrap();
         }
         ready();
         loop {
@@ -136,7 +133,6 @@ fn spin_now_and_then() -> ! {
 pub fn nothing_is_left() {
     let fds = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
     let targets = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());
-    let left: Vec<_> =
-        targets.filter(|to| to.to_string_lossy().contains("bpf")).collect();
+    let left: Vec<_> = targets.filter(|to| to.to_string_lossy().contains("bpf")).collect();
     assert!(left.is_empty(), "{left:?}");
 }
