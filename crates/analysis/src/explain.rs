@@ -55,14 +55,15 @@ fn shares(evidence: &Evidence) -> Vec<Share> {
         ns,
         percent: 100.0 * ns as f64 / total as f64,
     };
-    let Split { covered_ns, running_ns, preempted_ns, blocked_ns, .. } = split;
+    let Split { covered_ns, own_ns, running_ns, preempted_ns, blocked_ns, .. } = split;
     let told = running_ns + preempted_ns + blocked_ns;
     [
         ("a holder was runnable but preempted, and none ran", *preempted_ns),
         ("a holder ran", *running_ns),
         ("every known holder slept", *blocked_ns),
         ("somebody held; what it did is not known", covered_ns.saturating_sub(told)),
-        ("no holder is known", evidence.waits_ns.saturating_sub(*covered_ns)),
+        ("nobody held any more; the waiter itself waited for a CPU", *own_ns),
+        ("no holder is known", evidence.waits_ns.saturating_sub(covered_ns + own_ns)),
     ]
     .into_iter()
     .filter(|(_, ns)| *ns > 0)

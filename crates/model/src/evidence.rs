@@ -40,7 +40,10 @@ pub struct Evidence {
 pub struct Split {
     /// Some known holder held, in nanoseconds.
     pub covered_ns: u64,
-    /// Of that: some holder ran.
+    /// Beside that: nobody is known to have held; the waiter itself was runnable, but not on a CPU.
+    #[serde(default)]
+    pub own_ns: u64,
+    /// Of what is covered: some holder ran.
     pub running_ns: u64,
     /// Of that: no holder ran, and one was runnable.
     pub preempted_ns: u64,

@@ -39,6 +39,7 @@ pub struct Gatherer {
 struct Total {
     ways: Split,
     covered: u64,
+    own: u64,
 }
 
 impl Gatherer {
@@ -98,7 +99,8 @@ impl Gatherer {
         evidence.lost_events += self.history.forgotten;
         evidence.waits_seen = self.seen;
         evidence.waits_ns = self.seen_ns;
-        evidence.split = (self.seen > 0).then(|| words::split(total.covered, &total.ways));
+        evidence.split =
+            (self.seen > 0).then(|| words::split(total.covered, total.own, &total.ways));
     }
 
     fn join(&self, wait: &Event, parts: &Parts, stacks: &dyn Stacks) -> Joined {
@@ -119,6 +121,7 @@ impl Gatherer {
 impl Total {
     fn add(&mut self, joined: &Joined) {
         self.covered += joined.covered;
+        self.own += joined.own;
         self.ways.running += joined.split.running;
         self.ways.preempted += joined.split.preempted;
         self.ways.blocked += joined.split.blocked;

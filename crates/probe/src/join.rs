@@ -43,6 +43,8 @@ pub struct Joined {
     pub holders: Vec<Held>,
     /// Part of the wait in which somebody is known to have held, in nanoseconds.
     pub covered: u64,
+    /// Part in which nobody is known to have held, and the waiter was runnable itself.
+    pub own: u64,
     /// How it went by.
     pub split: Split,
 }
@@ -91,9 +93,13 @@ pub fn join_with(
     let mut holders: Vec<Held> =
         by_thread.into_values().filter_map(|holds| held(&holds, when, history, name)).collect();
     holders.sort_by_key(|held| std::cmp::Reverse((held.overlap(), held.who.to)));
-    let covered = union_ns(holders.iter().flat_map(|held| held.when.iter().copied()).collect());
+    let mut known: Vec<Stretch> = holders.iter().flat_map(|h| h.when.iter().copied()).collect();
+    let covered = union_ns(known.clone());
+    // Since when it was runnable before it ran to the end of its wait.
+    known.extend(Stretch::new(wait.runnable, wait.running).meet(when));
+    let own = union_ns(known) - covered;
     let split = split(&holders, history, name);
-    Joined { wait: wait.clone(), holders, covered, split }
+    Joined { wait: wait.clone(), holders, covered, own, split }
 }
 
 fn held(

@@ -15,6 +15,7 @@ pub mod event;
 mod files;
 pub mod gather;
 pub mod history;
+pub mod idle;
 pub mod join;
 pub mod parts;
 pub mod privilege;

@@ -34,9 +34,10 @@ pub fn behind(whom: &BehindWhom) -> Vec<Behind> {
 }
 
 /// How waits went by.
-pub fn split(covered: u64, ways: &Ways) -> Split {
+pub fn split(covered: u64, own: u64, ways: &Ways) -> Split {
     Split {
         covered_ns: covered,
+        own_ns: own,
         running_ns: ways.running,
         preempted_ns: ways.preempted,
         blocked_ns: ways.blocked,
@@ -61,7 +62,7 @@ pub fn wait(joined: &Joined, parts: &Parts, resource: String, zero: u64) -> Wait
         stack: Vec::new(),
         holders: joined.holders.iter().take(HOLDERS).map(|held| holder(held, parts)).collect(),
         covered_ns: joined.covered,
-        split: Some(split(joined.covered, &joined.split)),
+        split: Some(split(joined.covered, joined.own, &joined.split)),
         timeline: Vec::new(),
     }
 }

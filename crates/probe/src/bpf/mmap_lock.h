@@ -34,6 +34,7 @@ static __always_inline struct thread *toucher(void)
 	thread->nice = BPF_CORE_READ(task, static_prio) - PRIO_OF_NICE_0;
 	bpf_get_current_comm(thread->comm, COMM);
 	thread->tid = tid;
+	__sync_fetch_and_or(&filter[(tgid & (GROUPS - 1)) / 64], 1ULL << (tgid % 64));
 	return thread;
 }
 

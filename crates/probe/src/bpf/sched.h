@@ -9,8 +9,14 @@ static __always_inline void becomes_runnable(struct thread *thread, struct task_
 					     struct cpu *cpu, u64 now)
 {
 	/* Who runs right now has not been added up yet: its time until now is not ours. */
-	u64 under_way = cpu->since && now > cpu->since ? now - cpu->since : 0;
+	u64 under_way;
 	u8 part = cpu->part & (PARTS - 1);
+
+	if (cpu->stale) {
+		cpu->since = now;
+		cpu->stale = 0;
+	}
+	under_way = cpu->since && now > cpu->since ? now - cpu->since : 0;
 
 	thread->state = RUNNABLE;
 	thread->since = now;
@@ -172,15 +178,15 @@ static __always_inline void enters(struct thread *thread, struct cpu *cpu, u32 n
 
 static __always_inline void account(struct cpu *cpu, struct thread *thread, bool idle, u64 now)
 {
-	u64 ran = cpu->since ? now - cpu->since : 0;
+	u64 ran = cpu->since && !cpu->stale ? now - cpu->since : 0;
 
 	cpu->since = now;
+	cpu->stale = 0;
 	if (!idle) {
 		cpu->ran[thread ? thread->part & (PARTS - 1) : PART_OTHER] += ran;
 		return;
 	}
 	cpu->ran[PART_IDLE] += ran;
-	cpu->idle_ns += ran;
 	if (cpu->runnable)
 		cpu->idle_while_waiting_ns += ran;
 }
@@ -194,11 +200,15 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	bool preempted;
 	u64 since, now;
 
-	if (!from && !to && !cpu->watched)
+	/* Who runs matters only while somebody of interest runs or could. */
+	if (!from && !to && !cpu->runnable) {
+		if (!cpu->stale)
+			cpu->stale = 1;
 		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	preempted = preempt || !state_of(prev);
-	since = cpu->since;
+	since = cpu->stale ? 0 : cpu->since;
 	account(cpu, from, !prev->pid, now);
 	cpu->part = !next->pid ? PART_IDLE : to ? to->part : PART_OTHER;
 	if (from)

@@ -104,7 +104,6 @@ struct group {
 struct cpu {
 	/* Since when the thread that runs has run. */
 	u64 since;
-	u64 idle_ns;
 	/* Idle though a thread of interest was runnable on this very CPU. */
 	u64 idle_while_waiting_ns;
 	/* How long threads of each part ran. */
@@ -115,7 +114,9 @@ struct cpu {
 	u8 watched;
 	/* The part that runs. */
 	u8 part;
-	u8 pad[6];
+	/* Switches went by that were of no interest, so it is not known since when it runs. */
+	u8 stale;
+	u8 pad[5];
 };
 
 /* An address space whose lock is watched. */

@@ -85,6 +85,13 @@ fn where_one_holder_runs_and_another_sleeps_the_wait_counts_once() {
     assert_eq!((joined.split.running, joined.split.blocked, joined.split.preempted), (70, 10, 20));
 }
 
+#[test]
+fn a_waiter_that_was_woken_and_not_run_holds_itself_up() {
+    let wait = Event { runnable: 90, running: 120, ..waited(1, 20, 121) };
+    let joined = join(&wait, &preempted_reader(), &name_by_thread);
+    assert_eq!((joined.covered, joined.own), (80, 20), "held until 100, run at 120");
+}
+
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let time = 0u64..1000;
     let one = (0u32..6, 0u32..3, any::<bool>(), prop::collection::vec(time, 4));
@@ -112,7 +119,7 @@ proptest! {
         let mut history = History::default();
         events.into_iter().for_each(|event| history.add(event));
         let joined = join(&waited(0, from, from + took), &history, &named);
-        prop_assert!(joined.covered <= took);
+        prop_assert!(joined.covered + joined.own <= took);
         let split = &joined.split;
         prop_assert!(split.running + split.preempted + split.blocked <= joined.covered);
         for holder in &joined.holders {

@@ -54,6 +54,12 @@ impl Tables {
             addr_of_mut!((*group).part).write_volatile(part);
             addr_of_mut!((*group).flags).write_volatile(flags);
             addr_of_mut!((*group).tgid).write_volatile(watched.pid);
+            let filter = addr_of_mut!((*self.bss).filter);
+            let at = watched.pid as usize % (*groups).len();
+            let word = addr_of_mut!((*filter)[at / 64]);
+            // The kernel side sets bits too, while it sees locks touched; one that is lost here is
+            // set again at the next touch.
+            word.write_volatile(word.read_volatile() | 1 << (at % 64));
         }
         true
     }
@@ -90,7 +96,6 @@ impl Tables {
                 addr_of_mut!((*thread).behind).write_volatile([0; 8]);
             }
             for cpu in self.cpus() {
-                addr_of_mut!((*cpu).idle_ns).write_volatile(0);
                 addr_of_mut!((*cpu).idle_while_waiting_ns).write_volatile(0);
             }
         }
@@ -147,16 +152,16 @@ impl Tables {
         events
     }
 
-    /// What each CPU did since `zero`.
-    pub fn of_cpus(&self, zero: u64, now: u64) -> Vec<CpuEvidence> {
+    /// What each CPU did since `zero`; `idle` tells how long each was idle.
+    pub fn of_cpus(&self, zero: u64, now: u64, idle: &dyn Fn(u32) -> u64) -> Vec<CpuEvidence> {
         let span = now.saturating_sub(zero);
         // SAFETY: within the tables.
-        let cpus = self.cpus().map(|cpu| unsafe { cpu.read_volatile() }).enumerate();
+        let cpus = (0u32..).zip(self.cpus().map(|cpu| unsafe { cpu.read_volatile() }));
         cpus.filter(|(_, cpu)| cpu.watched != 0)
             .map(|(number, cpu)| {
-                let idle_ns = (cpu.idle_ns + idle_now(&cpu, zero, now)).min(span);
+                let idle_ns = idle(number).max(cpu.idle_while_waiting_ns).min(span);
                 CpuEvidence {
-                    cpu: u32::try_from(number).unwrap_or(u32::MAX),
+                    cpu: number,
                     busy_ns: span - idle_ns,
                     idle_ns,
                     idle_while_waiting_ns: cpu.idle_while_waiting_ns.min(idle_ns),
@@ -180,12 +185,6 @@ impl Tables {
         // SAFETY: the indices are those of the table.
         (0..unsafe { (*table).len() }).map(move |index| unsafe { first.add(index) })
     }
-}
-
-/// Idle time that is under way and was not added up yet.
-fn idle_now(cpu: &cpu, zero: u64, now: u64) -> u64 {
-    const IDLE: u8 = 7;
-    if cpu.part == IDLE && cpu.since > 0 { now.saturating_sub(cpu.since.max(zero)) } else { 0 }
 }
 
 /// What a thread is at, as events that end now.

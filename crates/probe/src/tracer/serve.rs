@@ -5,6 +5,7 @@ use super::read::Tables;
 use super::{Command, Commands};
 use crate::event::Event;
 use crate::gather::Gatherer;
+use crate::idle::Idle;
 use crate::parts::Parts;
 use crate::suspects::Stacks;
 use crate::symbols::Symbols;
@@ -61,7 +62,14 @@ fn listen(wish: &Wish, mut loaded: Loaded, commands: &Commands) -> Evidence {
             return evidence;
         }
     };
-    let mut watch = Watch { wish, tables, parts: Parts::default(), links: loaded.links, zero: 0 };
+    let mut watch = Watch {
+        wish,
+        tables,
+        parts: Parts::default(),
+        links: loaded.links,
+        zero: 0,
+        idle: Idle::default(),
+    };
     let mut under_way = Vec::new();
     loop {
         // Commands first: a listener that gets little of a CPU must not let them wait.
@@ -110,6 +118,7 @@ struct Watch<'a> {
     /// Keep the programs attached.
     links: Vec<Link>,
     zero: u64,
+    idle: Idle,
 }
 
 impl Watch<'_> {
@@ -133,6 +142,7 @@ impl Watch<'_> {
     /// Begins to count; the moment.
     fn release(&mut self) -> u64 {
         self.zero = now_ns();
+        self.idle = Idle::read(&self.wish.roots);
         self.tables.reset();
         self.zero
     }
@@ -142,7 +152,8 @@ impl Watch<'_> {
         let now = now_ns();
         let under_way = self.tables.under_way(now);
         into.threads = self.tables.of_threads(&self.parts, self.zero, now);
-        into.cpus = self.tables.of_cpus(self.zero, now);
+        let idle = Idle::read(&self.wish.roots);
+        into.cpus = self.tables.of_cpus(self.zero, now, &|cpu| idle.since(&self.idle, cpu));
         self.links.clear();
         let (lost, untracked) = self.tables.losses();
         into.lost_events = lost;
