@@ -33,7 +33,7 @@ build: needs
 	$(STATIC) $(CARGO) build --release --locked --target $(TARGET) -p tailback
 
 needs:
-	@scripts/need gcc libc6-dev
+	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev
 
 # strace delays a system call in one of the tests, chromium opens the pages; gcc and make are there already.
 test: needs erlang-needs

@@ -34,6 +34,8 @@ pub fn command() -> Command {
         .subcommand(shown::compare())
         .subcommand(shown::history())
         .subcommand(shown::export())
+        .subcommand(explain())
+        .subcommand(probe())
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(advise())
         .subcommand(erlang_app())
@@ -55,6 +57,7 @@ fn check() -> Command {
         .arg(json("Print the records alone, as a JSON array"))
         .arg(seed())
         .arg(quick())
+        .arg(no_probe())
         .arg(scenario_filter("only", "Run these scenarios only"))
         .arg(scenario_filter("skip", "Leave these scenarios out"))
         .arg(
@@ -122,6 +125,14 @@ fn run_scenario(meta: &'static Meta) -> Command {
         )
         .arg(seed())
         .arg(quick())
+        .arg(
+            Arg::new("probe")
+                .long("probe")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("no-probe")
+                .help("Look with probes even where no stall was found"),
+        )
+        .arg(no_probe())
         .after_help(EXIT_CODES)
 }
 
@@ -161,6 +172,82 @@ fn judge() -> Command {
         )
         .arg(json("Print the judged record on standard output"))
         .after_help(EXIT_CODES)
+}
+
+fn explain() -> Command {
+    Command::new("explain")
+        .about("Say who held up whom, and what mends it, from a record alone")
+        .arg(
+            Arg::new("file")
+                .value_name("RECORD")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The record; - for standard input"),
+        )
+        .arg(
+            Arg::new("arm")
+                .long("arm")
+                .value_name("ARM")
+                .help("The arm to explain [default: the one that waited longest]"),
+        )
+        .arg(
+            Arg::new("timeline")
+                .long("timeline")
+                .action(ArgAction::SetTrue)
+                .help("Show the worst wait moment by moment"),
+        )
+        .arg(
+            Arg::new("perfetto")
+                .long("perfetto")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Write the worst waits as a trace for ui.perfetto.dev"),
+        )
+        .arg(json("Print the explanation as JSON: waiter, holder, its state, overlap in ns"))
+        .after_help(EXIT_CODES)
+}
+
+fn probe() -> Command {
+    Command::new("probe")
+        .about("Look at a running process with eBPF")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(probe_calls())
+}
+
+fn probe_calls() -> Command {
+    let text = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).required(true).help(help)
+    };
+    Command::new("calls")
+        .about("Count the calls of a function of a library, by CPU")
+        .arg(text("pid", "PID", "The process").value_parser(value_parser!(u32).range(1..)))
+        .arg(text("lib", "LIB", "The library, as the process has it mapped: libcrypto.so.3"))
+        .arg(text("symbol", "SYMBOL", "The function: MD5_Update"))
+        .arg(
+            Arg::new("size-arg")
+                .long("size-arg")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..=6))
+                .help("Add up the N-th argument as a size in bytes"),
+        )
+        .arg(
+            Arg::new("every")
+                .long("every")
+                .value_name("TIME")
+                .value_parser(|text: &str| units::parse_duration(text))
+                .default_value("5s")
+                .hide_default_value(true)
+                .help("Show a table so often [default: 5s]"),
+        )
+        .arg(
+            Arg::new("count")
+                .long("count")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..))
+                .help("End after N tables [default: until ^C, or the process ends]"),
+        )
+        .arg(json("Print each table as a line of JSON"))
 }
 
 /// The originals parse their own options, so that `--help` behind a name is the program's own.
@@ -279,6 +366,13 @@ fn quick() -> Arg {
         .long("quick")
         .action(ArgAction::SetTrue)
         .help("Fewer arms: a verdict sooner, with less detail")
+}
+
+fn no_probe() -> Arg {
+    Arg::new("no-probe")
+        .long("no-probe")
+        .action(ArgAction::SetTrue)
+        .help("Do not look once more, with probes, at who holds up whom where a stall was found")
 }
 
 fn capitalised(text: &str) -> String {

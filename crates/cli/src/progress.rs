@@ -92,6 +92,15 @@ impl Progress {
         self.show();
     }
 
+    fn probed(&mut self, arm: &str) {
+        self.place = format!("{arm} with probes");
+        match &self.bar {
+            Some(bar) => bar.set_length(bar.length().unwrap_or(0) + 1),
+            None => output::note(&format!("{arm} once more, with probes, to see who holds it up")),
+        }
+        self.show();
+    }
+
     fn show(&self) {
         if let Some(bar) = &self.bar {
             let worst = model::estimate::number(self.worst.as_secs_f64() * 1e3);
@@ -158,6 +167,7 @@ impl Listener for Progress {
                 self.begin(scenario, seed, arms, min_blocks, max_blocks, block);
             }
             Event::TrialBegin { block, arm, .. } => self.trial(block, arm),
+            Event::ProbedBegin { arm, .. } => self.probed(arm),
             Event::Tick { worst, .. } => {
                 self.worst = self.worst.max(worst);
                 self.show();

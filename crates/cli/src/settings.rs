@@ -3,6 +3,7 @@
 use clap::ArgMatches;
 use model::record::Plan;
 use model::{Meta, Settings, Value};
+use runner::ProbeWhen;
 use scenarios::{Arms, Scenario};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub struct Wish {
     pub time: Duration,
     /// Seed of every random choice.
     pub seed: u64,
+    /// When it is looked once more, with probes.
+    pub probe: ProbeWhen,
 }
 
 impl Wish {
@@ -42,19 +45,27 @@ impl Wish {
             samples: matches.get_one("samples").copied(),
             time: matches.get_one("time").copied().unwrap_or(CHECK_TIME),
             seed: seed(matches),
+            probe: probe(matches),
         }
     }
 
     /// As `advise` runs the scenario that it asks.
     pub fn of_advice(scenario: &dyn Scenario, matches: &ArgMatches) -> Self {
         let settings = Settings::defaults(scenario.meta().knobs, matches.get_flag("quick"));
-        Wish { settings, samples: None, time: CHECK_TIME, seed: seed(matches) }
+        Wish {
+            settings,
+            samples: None,
+            time: CHECK_TIME,
+            seed: seed(matches),
+            probe: ProbeWhen::Never,
+        }
     }
 
     /// As `check` runs every scenario.
     pub fn of_check(meta: &'static Meta, matches: &ArgMatches) -> Self {
         let settings = Settings::defaults(meta.knobs, matches.get_flag("quick"));
-        Wish { settings, samples: None, time: CHECK_TIME, seed: seed(matches) }
+        let probe = probe(matches);
+        Wish { settings, samples: None, time: CHECK_TIME, seed: seed(matches), probe }
     }
 
     /// The plan for these arms.
@@ -71,6 +82,16 @@ impl Wish {
             stop_when_settled: self.samples.is_none(),
             judging: first,
         }
+    }
+}
+
+fn probe(matches: &ArgMatches) -> ProbeWhen {
+    // `check` has no flag for always.
+    let always = matches!(matches.try_get_one("probe"), Ok(Some(true)));
+    match matches.get_flag("no-probe") {
+        true => ProbeWhen::Never,
+        false if always => ProbeWhen::Always,
+        false => ProbeWhen::Stalled,
     }
 }
 

@@ -7,13 +7,17 @@ use std::process::Command;
 
 /// Each crate, and which of ours it may use.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("tailback", &["analysis", "host", "load", "model", "report", "runner", "scenarios", "sim"]),
+    (
+        "tailback",
+        &["analysis", "host", "load", "model", "probe", "report", "runner", "scenarios", "sim"],
+    ),
     ("tailback-runner", &["model", "scenarios"]),
-    ("tailback-scenarios", &["analysis", "host", "load", "model"]),
+    ("tailback-scenarios", &["analysis", "beam", "host", "load", "model", "probe"]),
     ("tailback-report", &["model"]),
     ("tailback-analysis", &["model"]),
     ("tailback-beam", &["model"]),
     ("tailback-host", &["model"]),
+    ("tailback-probe", &["host", "model"]),
     ("tailback-load", &[]),
     ("tailback-sim", &["model"]),
     ("tailback-model", &[]),

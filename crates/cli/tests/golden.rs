@@ -33,6 +33,11 @@ fn help_of_each_command() {
     assert_data_eq!(printed(&["compare", "--help"], 0), file!["golden/compare.help.txt"]);
     assert_data_eq!(printed(&["history", "--help"], 0), file!["golden/history.help.txt"]);
     assert_data_eq!(printed(&["export", "--help"], 0), file!["golden/export.help.txt"]);
+    assert_data_eq!(printed(&["explain", "--help"], 0), file!["golden/explain.help.txt"]);
+    assert_data_eq!(
+        printed(&["probe", "calls", "--help"], 0),
+        file!["golden/probe-calls.help.txt"]
+    );
     assert_data_eq!(printed(&["sim", "cpu-quota", "--help"], 0), file!["golden/sim.help.txt"]);
     assert_data_eq!(
         printed(&["run", "cpu-quota", "--help"], 0),

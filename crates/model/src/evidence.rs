@@ -23,6 +23,77 @@ pub struct Evidence {
     pub waits_seen: u64,
     /// Time in waits that were seen, in nanoseconds.
     pub waits_ns: u64,
+    /// How all waits that were seen went by, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
+    /// What each CPU did on which a thread of interest ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<CpuEvidence>,
+    /// What the quota of a group did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaEvidence>,
+}
+
+/// How waits went by; each moment counts once, so the times add up to no more than the waits.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Split {
+    /// Some known holder held, in nanoseconds.
+    pub covered_ns: u64,
+    /// Beside that: nobody is known to have held; the waiter itself was runnable, but not on a CPU.
+    #[serde(default)]
+    pub own_ns: u64,
+    /// Of what is covered: some holder ran.
+    pub running_ns: u64,
+    /// Of that: no holder ran, and one was runnable.
+    pub preempted_ns: u64,
+    /// Of that: every holder slept.
+    pub blocked_ns: u64,
+    /// Who ran while a holder was runnable, longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<Behind>,
+}
+
+/// What a CPU did in a trial; times in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuEvidence {
+    /// The CPU.
+    pub cpu: u32,
+    /// It ran something.
+    pub busy_ns: u64,
+    /// It ran nothing.
+    pub idle_ns: u64,
+    /// Of that: though a thread of interest was runnable on it.
+    pub idle_while_waiting_ns: u64,
+}
+
+/// What the quota of a group did to its threads; times in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QuotaEvidence {
+    /// Where the figures come from.
+    pub source: String,
+    /// Periods in which the group was throttled.
+    pub throttles: u64,
+    /// How long its run queues were throttled, all CPUs together, where the kernel counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
+    /// Each thread: what it used, and how long it was caught.
+    pub threads: Vec<QuotaShare>,
+}
+
+/// A thread's part in a quota.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QuotaShare {
+    /// Who.
+    pub task: Task,
+    /// CPU time that it used, in nanoseconds.
+    pub used_ns: u64,
+    /// Runnable from the moment that its group had no quota left on its CPU until it ran again, in
+    /// nanoseconds.
+    pub caught_ns: u64,
 }
 
 /// A thread.
@@ -65,6 +136,9 @@ pub struct Wait {
     pub holders: Vec<Holder>,
     /// Part of the wait in which some known holder held it, in nanoseconds.
     pub covered_ns: u64,
+    /// How it went by, each moment counted once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
     /// What was happening, moment by moment, where it was kept; ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Span>,
@@ -144,6 +218,12 @@ pub struct ThreadEvidence {
     /// Times that it was taken off a CPU though it wanted to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<u64>,
+    /// Runnable while its group had no quota left on its CPU, and until it ran again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
+    /// How often that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttles: Option<u64>,
     /// Calls of futex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub futex_calls: Option<u64>,

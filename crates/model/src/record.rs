@@ -45,6 +45,9 @@ pub struct Record {
     pub host: Machine,
     /// Every trial, in the order they ran.
     pub trials: Vec<Trial>,
+    /// Trials with probes, run once the verdict stood; they are never judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probed: Vec<Probed>,
     /// The estimates of each arm, control first.
     pub arms: Vec<ArmResult>,
     /// The factors behind the arms, where a study file made them.
@@ -123,6 +126,33 @@ pub struct Trial {
     pub observation: Observation,
     /// What the machine did meanwhile.
     pub surroundings: Surroundings,
+}
+
+/// A trial that was run with probes, and what they cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Probed {
+    /// The trial; its evidence stands in its observation.
+    pub trial: Trial,
+    /// Figures that tell what the probes cost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cost: Vec<ProbeCost>,
+}
+
+/// A figure of a trial with probes beside the same figure without.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProbeCost {
+    /// The figure.
+    pub measure: String,
+    /// With probes.
+    pub with: f64,
+    /// Median over the trials of the same arm without.
+    pub without: f64,
+    /// The least and the most of those.
+    pub range: (f64, f64),
+    /// Its unit.
+    pub unit: crate::measure::Unit,
 }
 
 /// What one trial saw.
@@ -230,7 +260,7 @@ impl Record {
         if let Some(factorial) = &self.factorial {
             factorial.check(known).map_err(RecordError::Inconsistent)?;
         }
-        for trial in &self.trials {
+        for trial in self.trials.iter().chain(self.probed.iter().map(|probed| &probed.trial)) {
             for (name, series) in &trial.observation.series {
                 series.check().map_err(|why| {
                     RecordError::Inconsistent(format!("series {name} of {}: {why}", trial.arm))

@@ -6,7 +6,8 @@ use model::{Record, Trial};
 
 /// The longest wait of a record, and the trial that it is from.
 pub fn longest(record: &Record) -> Option<(&Trial, &Wait)> {
-    let waits = record.trials.iter().flat_map(|trial| {
+    let probed = record.probed.iter().map(|probed| &probed.trial);
+    let waits = record.trials.iter().chain(probed).flat_map(|trial| {
         let waits = trial.observation.evidence.iter().flat_map(|evidence| &evidence.waits);
         waits.map(move |wait| (trial, wait))
     });
@@ -102,6 +103,7 @@ mod tests {
             behind: vec![Behind { name: "spinner".into(), threads: 10, ns: 468_000_000 }],
         };
         let mut wait = Wait {
+            split: None,
             at_ms: 3.0,
             took_ns: 480_000_000,
             waiter: Task { part: Some("mapper".into()), tid: 5, ..Task::default() },

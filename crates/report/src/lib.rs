@@ -10,17 +10,21 @@ pub mod chart;
 mod effects;
 mod error;
 pub mod evidence;
+mod explain;
 pub mod export;
 pub mod heat;
 pub mod history;
 pub mod html;
 mod paste;
+mod perfetto;
 #[cfg(test)]
 mod testing;
 pub mod text;
 mod words;
 
 pub use error::ReportError;
+pub use explain::{explanation, timeline};
 pub use html::Shown;
 pub use paste::flags;
+pub use perfetto::trace;
 pub use text::{Look, check, record};

@@ -19,6 +19,7 @@ pub fn record() -> Record {
     });
     Record {
         factorial: None,
+        probed: Vec::new(),
         schema: SCHEMA.to_owned(),
         tool: Tool {
             name: "tailback".to_owned(),

@@ -56,6 +56,13 @@ pub enum Event<'a> {
         /// The verdict so far.
         verdict: &'a Verdict,
     },
+    /// The verdict stands, and a trial with probes begins, which says who waited for whom.
+    ProbedBegin {
+        /// Its arm.
+        arm: &'a str,
+        /// Time that it is expected to take.
+        expected: Duration,
+    },
     /// The record could not be saved; the study goes on in memory.
     NotSaved {
         /// Where to.

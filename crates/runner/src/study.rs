@@ -2,6 +2,7 @@
 
 use crate::events::{Event, Listener};
 use crate::order::{order_of_block, seed_of_trial};
+use crate::probed::ProbeWhen;
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Machine, Record, State, Trial, Verdict};
@@ -25,13 +26,15 @@ pub struct Study<'a> {
     pub argv: Vec<String>,
     /// Where the record is kept after each block; nowhere where absent.
     pub keep: Option<&'a Path>,
+    /// When trials with probes are run, after those that are judged.
+    pub probe: ProbeWhen,
     /// Whether somebody wants it to end.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
 /// The time that a study has taken, with that of earlier sittings.
 #[derive(Clone, Copy)]
-struct Clock {
+pub(crate) struct Clock {
     before: Duration,
     began: Instant,
 }
@@ -43,7 +46,7 @@ impl Clock {
         Clock { before, began: Instant::now() }
     }
 
-    fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.before.saturating_add(self.began.elapsed())
     }
 }
@@ -81,6 +84,11 @@ impl Study<'_> {
         record.elapsed_s = clock.elapsed().as_secs_f64();
         self.conclude(&mut record, &end);
         self.keep(&record, listener);
+        if self.probe != ProbeWhen::Never && matches!(end, End::Complete) {
+            crate::probed::run(self, &mut record, clock, listener);
+            record.elapsed_s = clock.elapsed().as_secs_f64();
+            self.keep(&record, listener);
+        }
         (record, end)
     }
 
@@ -132,7 +140,7 @@ impl Study<'_> {
             let expected = self.scenario.expected(arm);
             listener.hear(Event::TrialBegin { block, place, arm: &arm.id, expected });
             let began = clock.elapsed();
-            let seen = self.run_trial(index, block, listener)?;
+            let seen = self.run_trial(index, block, false, listener)?;
             let took = clock.elapsed().saturating_sub(began);
             record.trials.push(Trial {
                 block,
@@ -150,10 +158,11 @@ impl Study<'_> {
         Ok(())
     }
 
-    fn run_trial(
+    pub(crate) fn run_trial(
         &self,
         arm: usize,
         block: u32,
+        probe: bool,
         listener: &mut dyn Listener,
     ) -> Result<Seen, ScenarioError> {
         let mut tick = |Tick { elapsed, worst }| listener.hear(Event::Tick { elapsed, worst });
@@ -161,6 +170,7 @@ impl Study<'_> {
             site: &self.site,
             launcher: &self.launcher,
             seed: seed_of_trial(self.plan.seed, block),
+            probe,
             interrupted: self.interrupted,
             tick: &mut tick,
         };
@@ -229,6 +239,7 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
         plan,
         host,
         trials: Vec::new(),
+        probed: Vec::new(),
         arms: Vec::new(),
         factorial: None,
         verdict: Verdict {

@@ -31,6 +31,7 @@ fn run(
         argv: Vec::new(),
         keep: Some(keep),
         interrupted: &|| stop.get(),
+        probe: tailback_runner::ProbeWhen::Never,
     };
     let factorial = Some(layout.factorial.clone());
     let mut record = old.unwrap_or_else(|| Record { factorial, ..study.empty_record() });

@@ -95,6 +95,7 @@ fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Recor
     let machine = Machine::default();
     let stop = Cell::new(false);
     let study = Study {
+        probe: tailback_runner::ProbeWhen::Never,
         scenario: &Player,
         plan,
         time: Duration::from_secs(3600),

@@ -13,6 +13,7 @@ mod factors;
 mod judging;
 pub mod mmap_lock;
 mod pinned;
+mod probing;
 mod wait;
 mod watch;
 
@@ -21,6 +22,7 @@ pub use factors::weigh_factors;
 pub use judging::{judge, settled};
 pub use load::Launcher;
 pub use pinned::Pinned;
+pub use probing::{Player, Probing};
 pub use watch::Watch;
 
 use analysis::Outcome;
@@ -120,6 +122,9 @@ pub struct Context<'a> {
     pub launcher: &'a Launcher,
     /// Seed of this trial's random choices.
     pub seed: u64,
+    /// Whether evidence is gathered: who waited for whom. It costs the trial a little, so a trial
+    /// with it is never judged.
+    pub probe: bool,
     /// Whether somebody wants the study to end.
     pub interrupted: &'a dyn Fn() -> bool,
     /// Hears how the trial goes, a few times a second.

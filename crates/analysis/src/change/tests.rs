@@ -49,6 +49,7 @@ fn record(case: &[f64], settings: &[(&str, &str)]) -> Record {
     });
     Record {
         factorial: None,
+        probed: Vec::new(),
         schema: RECORD.to_owned(),
         tool: Tool { name: String::new(), version: String::new(), argv: Vec::new() },
         scenario: "s".to_owned(),

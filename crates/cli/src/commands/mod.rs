@@ -4,11 +4,13 @@ mod advise;
 mod check;
 mod compare;
 mod erlang_app;
+mod explain;
 mod export;
 mod generate;
 mod history;
 mod judge;
 mod list;
+mod probe;
 mod report;
 mod run;
 pub mod sim;
@@ -32,6 +34,8 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("compare", matches)) => compare::compare(matches),
         Some(("history", matches)) => history::history(matches),
         Some(("export", matches)) => export::export(matches),
+        Some(("explain", matches)) => explain::explain(matches),
+        Some(("probe", matches)) => probe::probe(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
         Some(("completions", matches)) => generate::completions(matches),

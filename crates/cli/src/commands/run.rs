@@ -26,6 +26,10 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         output::print(&done.record.to_json());
     } else {
         output::print(&report::record(&done.record, Some(scenario.meta()), output::look()));
+        if !done.record.probed.is_empty() {
+            let explanation = analysis::explain(&done.record, None);
+            output::print(&format!("\n{}", report::explanation(&explanation, output::look())));
+        }
     }
     done.tell_where();
     done.code()
@@ -132,6 +136,7 @@ pub fn study(
         launcher: Launcher::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),
+        probe: wish.probe,
         interrupted: &interrupted,
     };
     if let Some(missing) = missing {

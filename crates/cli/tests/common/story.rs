@@ -133,6 +133,7 @@ fn evidence() -> Evidence {
             stack: Vec::new(),
             holders: vec![holder],
             covered_ns: 470_000_000,
+            split: None,
             timeline,
         }],
         threads: vec![ThreadEvidence {
@@ -145,10 +146,15 @@ fn evidence() -> Evidence {
             preemptions: None,
             futex_calls: None,
             futex_ns: None,
+            throttled_ns: None,
+            throttles: None,
             behind: Vec::new(),
         }],
         waits_seen: 3,
         waits_ns: 490_000_000,
+        split: None,
+        cpus: Vec::new(),
+        quota: None,
     }
 }
 

@@ -1,7 +1,9 @@
 //! One trial: threads in a group with a quota.
 
+use super::blame;
 use super::meta::measure;
 use super::plan::refused;
+use crate::probing::{Player, Probing};
 use crate::{Context, ScenarioError, Seen, Tick, Watch, wait};
 use host::cgroup::{Bandwidth, BandwidthGroup, Home, ThrottledRuns, Usage};
 use host::governor::Governor;
@@ -11,6 +13,7 @@ use load::child::fibonacci::FibonacciArgs;
 use load::protocol::{FibonacciReport, Report};
 use load::{Child, Launcher};
 use model::{Latency, Measure, Observation, Surroundings, Unit};
+use probe::{Role, Wish};
 use std::time::{Duration, Instant};
 
 /// How long the threads may take to get ready.
@@ -56,20 +59,33 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let mut began = Instant::now();
     let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
+    let wish = Wish { quota: true, ..Wish::new(roots) };
+    let mut probing = Probing::start_with(context.probe, &wish);
     let played = play(script, roots, launcher, interrupted, &mut |event| match event {
+        Event::Ready(pid) => {
+            probing.watch(&Player { pid, part: "thread", role: Role::Bystander });
+        }
         Event::Released => {
+            probing.release();
             watch = Some(Watch::start(roots, script.measured));
             began = Instant::now();
         }
         Event::Tick => (context.tick)(Tick { elapsed: began.elapsed(), ..Tick::default() }),
-        Event::Ended => surroundings = watch.take().map(|w| w.finish(roots)).unwrap_or_default(),
+        Event::Ended => {
+            probing.end();
+            surroundings = watch.take().map(|w| w.finish(roots)).unwrap_or_default();
+        }
     })?;
-    Ok(Seen { observation: observe(script, &played)?, surroundings })
+    let mut observation = observe(script, &played)?;
+    observation.evidence = probing.evidence().map(|evidence| blame::blame(evidence, &played));
+    Ok(Seen { observation, surroundings })
 }
 
 /// What a player tells while it plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
+    /// The threads of this process are set up.
+    Ready(u32),
     /// The threads are about to be released.
     Released,
     /// Time goes on.
@@ -94,6 +110,7 @@ pub fn play(
     group.set(&script.bandwidth).map_err(refused)?;
     let mut child = launcher.start("fibonacci threads", &args(script, &group).to_args(), None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
+    hear(Event::Ready(child.pid()));
     hear(Event::Released);
     let before = group.usage();
     child.go()?;

@@ -1,6 +1,7 @@
 //! One trial: a mapper alone on its CPU, readers and spinners on others.
 
 use super::observe;
+use crate::probing::{Player, Probing};
 use crate::wait::{self, TICK};
 use crate::{Context, Pinned, ScenarioError, Seen, Tick, Watch};
 use load::child::mapper::MapperArgs;
@@ -11,6 +12,7 @@ use load::protocol::{CrewReport, MapperReport, Report};
 use load::time::now_ns;
 use load::{Child, Launcher};
 use model::Surroundings;
+use probe::Role;
 use std::time::{Duration, Instant};
 
 /// How long children may take to get ready, beside a second for each GiB to populate.
@@ -107,20 +109,30 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let mut watch = None;
     let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
+    let mut probing = Probing::start(context.probe, roots);
     let played = play(script, launcher, interrupted, &mut |event| match event {
-        Event::Released => watch = Some(Watch::start(roots, script.cpu_mapper)),
+        Event::Ready(players) => players.iter().for_each(|player| probing.watch(player)),
+        Event::Released => {
+            probing.release();
+            watch = Some(Watch::start(roots, script.cpu_mapper));
+        }
         Event::Tick(tick) => (context.tick)(tick),
         // What comes after is the end of the children, which is nobody's disturbance.
         Event::Ended => {
-            surroundings = watch.take().map_or_else(Default::default, |w| w.finish(roots))
+            surroundings = watch.take().map_or_else(Default::default, |w| w.finish(roots));
+            probing.end();
         }
     })?;
-    Ok(Seen { observation: observe::observe(&played)?, surroundings })
+    let mut observation = observe::observe(&played)?;
+    observation.evidence = probing.evidence();
+    Ok(Seen { observation, surroundings })
 }
 
 /// What a player tells while it plays.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Event {
+pub enum Event<'a> {
+    /// All are set up and wait.
+    Ready(&'a [Player]),
     /// The load is about to be released.
     Released,
     /// Time goes on.
@@ -144,6 +156,7 @@ pub fn play(
     let ready =
         wait::ready(&mut mapper, SET_UP_LIMIT + populating(script.region_bytes), interrupted)?;
     let mut crews = Crews::start(script, launcher, mapper.pid(), interrupted)?;
+    hear(Event::Ready(&crews.players(mapper.pid())));
     crews.begin_scanning(script.lead, interrupted)?;
     hear(Event::Released);
     let began = Instant::now();
@@ -247,6 +260,17 @@ impl Crews {
             .all()
             .try_for_each(|child| wait::ready(child, SET_UP_LIMIT, interrupted).map(|_| ()))?;
         Ok(crews)
+    }
+
+    /// Who plays which part.
+    fn players(&self, mapper: u32) -> Vec<Player> {
+        let crew = |crew: &[Child], part, role| -> Vec<Player> {
+            crew.iter().map(|child| Player { pid: child.pid(), part, role }).collect()
+        };
+        let mut players = vec![Player { pid: mapper, part: "mapper", role: Role::Victim }];
+        players.extend(crew(&self.scanners, "scanner", Role::Suspect));
+        players.extend(crew(&self.spinners, "spinner", Role::Bystander));
+        players
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Child> {

@@ -101,6 +101,8 @@ impl<'a> Wanted<'a> {
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             keep: Some(&path),
             interrupted: &interrupted,
+            // The arms of a study are many, and it is their figures that are asked for.
+            probe: runner::ProbeWhen::Never,
         };
         if before.is_some() {
             output::note(&format!(

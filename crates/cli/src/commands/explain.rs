@@ -1,0 +1,59 @@
+//! `tailback explain RECORD`.
+
+use crate::exit::Failure;
+use crate::{output, records};
+use clap::ArgMatches;
+use model::{Explanation, Record};
+use std::path::{Path, PathBuf};
+
+/// Explains a record; the exit code of its verdict.
+pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
+    let path = matches
+        .get_one::<PathBuf>("file")
+        .ok_or_else(|| Failure::usage("no record; see tailback explain --help"))?;
+    let (record, _) = records::judgeable(path)?;
+    let arm = matches.get_one::<String>("arm").map(String::as_str);
+    check_arm(&record, path, arm)?;
+    let explanation = analysis::explain(&record, arm);
+    if matches.get_flag("json") {
+        // An explanation holds text and finite numbers only, which always serialise.
+        let text = serde_json::to_string_pretty(&explanation).unwrap_or_default();
+        output::print(&format!("{text}\n"));
+    } else {
+        output::print(&report::explanation(&explanation, output::look()));
+    }
+    if matches.get_flag("timeline") {
+        show_timeline(&explanation);
+    }
+    if let Some(to) = matches.get_one::<PathBuf>("perfetto") {
+        write_trace(&record, to)?;
+    }
+    Ok(record.verdict.state.exit_code())
+}
+
+fn check_arm(record: &Record, path: &Path, arm: Option<&str>) -> Result<(), Failure> {
+    let Some(arm) = arm else { return Ok(()) };
+    if record.probed.iter().any(|probed| probed.trial.arm == arm) {
+        return Ok(());
+    }
+    let arms: Vec<&str> = record.probed.iter().map(|probed| probed.trial.arm.as_str()).collect();
+    let there = if arms.is_empty() { "none".to_owned() } else { arms.join(", ") };
+    Err(Failure::usage(format!(
+        "--arm {arm}: {}: no trial with probes of it; there are: {there}",
+        path.display()
+    )))
+}
+
+fn show_timeline(explanation: &Explanation) {
+    match explanation.waits.first().filter(|wait| !wait.timeline.is_empty()) {
+        Some(wait) => output::print(&format!("\n{}", report::timeline(wait))),
+        None => output::note("no timeline: the record has no wait that was followed"),
+    }
+}
+
+fn write_trace(record: &Record, to: &Path) -> Result<(), Failure> {
+    std::fs::write(to, report::trace(record))
+        .map_err(|error| Failure::need(format!("--perfetto {}: {error}", to.display())))?;
+    output::note(&format!("trace: {}; open it at https://ui.perfetto.dev", to.display()));
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Evidence of real trials, and explanations of records.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, Ran};
+use serde_json::Value;
+
+/// A short study of few trials; its verdict does not matter here.
+const STUDY: [&str; 9] =
+    ["run", "mmap-lock", "--procfile", "smaps", "--busy", "0,10", "--samples", "6", "--record"];
+
+/// Whether programs can be had here; where not, evidence has to say why.
+fn is_traced(evidence: &Value) -> bool {
+    let traced = evidence["sources"].to_string().contains("eBPF");
+    assert!(traced || !evidence["missing"].as_array().unwrap().is_empty(), "{evidence}");
+    traced
+}
+
+fn study(place: &Place, more: &[&str], prefix: &[&str]) -> (Ran, Value) {
+    let record = place.path("record.json");
+    let args = [&STUDY[..], &[record.to_str().unwrap()], more].concat();
+    let ran = match prefix {
+        [] => place.say(&args),
+        [program, rest @ ..] => {
+            let mut command = place.program(program);
+            command.args([rest, &[common::BINARY], &args[..]].concat());
+            place.run(command)
+        }
+    };
+    let text = std::fs::read_to_string(&record).unwrap_or_else(|_| panic!("no record: {ran:?}"));
+    (ran, serde_json::from_str(&text).unwrap())
+}
+
+fn explained(place: &Place) -> (Ran, Value) {
+    let record = place.path("record.json");
+    let ran = place.say(&["explain", record.to_str().unwrap(), "--json"]);
+    let explanation = ran.json();
+    (ran, explanation)
+}
+
+#[test]
+fn scanners_are_named_as_holders_and_spinners_as_those_in_front() {
+    let place = Place::new();
+    let (ran, record) = study(&place, &["--probe"], &[]);
+    let probed = record["probed"].as_array().unwrap_or_else(|| panic!("not probed: {ran:?}"));
+    let trial = probed.iter().map(|one| &one["trial"]).find(|t| t["arm"] == "busy-10").unwrap();
+    let evidence = &trial["observation"]["evidence"];
+    if !is_traced(evidence) {
+        return;
+    }
+    let wait = &evidence["waits"][0];
+    assert_eq!(wait["waiter"]["part"], "mapper", "{wait}");
+    let holder = &wait["holders"][0];
+    assert_eq!((&holder["task"]["part"], &holder["mode"]), (&"scanner".into(), &"read".into()));
+    let behind = holder["behind"].as_array().unwrap();
+    assert!(behind.iter().any(|behind| behind["name"] == "spinner"), "{holder}");
+    let covered = evidence["split"]["covered_ns"].as_f64().unwrap() / 1e6;
+    let stall = &trial["observation"]["measures"]["stall"]["value"];
+    let stalled = stall.as_f64().unwrap() * trial["observation"]["window_ms"].as_f64().unwrap();
+    assert!(covered >= 0.8 * stalled / 1e3, "{covered} ms of {stalled} us");
+
+    let (_, explanation) = explained(&place);
+    let holder = &explanation["waits"][0]["holders"][0];
+    assert!(holder["overlap_ns"].as_u64().unwrap() > 0, "{holder}");
+    let percent: f64 = explanation["shares"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|share| share["percent"].as_f64().unwrap())
+        .sum();
+    assert!((percent - 100.0).abs() < 0.01, "{percent}");
+    assert!(explanation["cause"].as_str().unwrap().contains("held for reading by scanner"));
+}
+
+#[test]
+fn a_trace_and_a_timeline_come_from_the_record_alone() {
+    let place = Place::new();
+    let (_, record) = study(&place, &["--probe"], &[]);
+    let first = &record["probed"][0]["trial"]["observation"]["evidence"];
+    if !is_traced(first) {
+        return;
+    }
+    let (file, trace) = (place.path("record.json"), place.path("trace.json"));
+    let (file, to) = (file.to_str().unwrap(), trace.to_str().unwrap());
+    let ran = place.say(&["explain", file, "--timeline", "--perfetto", to]);
+    assert!(ran.out.contains("waiting"), "{ran:?}");
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(&trace).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    assert!(events.iter().any(|event| event["ph"] == "X" && event["name"] == "waiting"));
+    assert!(events.iter().all(|event| event["dur"].as_f64().is_none_or(|dur| dur >= 0.0)));
+}
+
+#[test]
+fn without_probes_all_else_works_and_it_is_said() {
+    let place = Place::new();
+    let (ran, record) = study(&place, &["--no-probe"], &[]);
+    assert!(record.get("probed").is_none(), "{ran:?}");
+    let (ran, explanation) = explained(&place);
+    assert!(explanation["missing"][0].as_str().unwrap().contains("--no-probe"), "{ran:?}");
+}
+
+#[test]
+fn without_privilege_figures_of_proc_remain_and_it_is_said_what_is_missing() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = Place::new();
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let (ran, record) = study(&place, &["--probe"], &nobody);
+    let evidence = &record["probed"][0]["trial"]["observation"]["evidence"];
+    assert!(!is_traced(evidence), "{ran:?}");
+    let missing = evidence["missing"].to_string();
+    assert!(missing.contains("CAP_BPF") || missing.contains("built without"), "{missing}");
+    assert!(!evidence["threads"].as_array().unwrap().is_empty(), "{evidence}");
+}
+
+#[test]
+fn an_arm_that_was_not_probed_is_refused() {
+    let place = Place::new();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/mmap-lock.record.json");
+    let ran = place.say(&["explain", record, "--arm", "busy-7"]);
+    assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+    assert!(ran.err.contains("busy-7"), "{ran:?}");
+    let ran = place.say(&["explain", record]);
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    assert!(ran.out.contains("Missing: evidence"), "{ran:?}");
+}
+
+#[test]
+fn calls_of_what_is_not_there_are_refused_in_a_line() {
+    let place = Place::new();
+    let me = std::process::id().to_string();
+    let calls = |pid: &str, lib: &str, symbol: &str| {
+        let args = ["probe", "calls", "--pid", pid, "--lib", lib, "--symbol", symbol];
+        place.say(&[&args[..], &["--count", "1", "--every", "10ms"]].concat())
+    };
+    for (pid, lib, symbol, word) in [
+        ("4194303", "libc.so.6", "malloc", "no such process"),
+        (me.as_str(), "libnothing.so", "malloc", "not mapped"),
+    ] {
+        let ran = calls(pid, lib, symbol);
+        assert_eq!((ran.status.code(), ran.out.as_str()), (Some(2), ""), "{ran:?}");
+        assert!(ran.err.contains(word) && ran.err.lines().count() == 1, "{ran:?}");
+    }
+}

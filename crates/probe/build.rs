@@ -1,0 +1,26 @@
+//! Compiles the programs for the kernel, where the feature `bpf` asks for them.
+
+#[cfg(feature = "bpf")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use libbpf_cargo::SkeletonBuilder;
+    use std::path::PathBuf;
+
+    println!("cargo:rerun-if-changed=src/bpf");
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    for name in ["evidence", "calls"] {
+        SkeletonBuilder::new()
+            .source(format!("src/bpf/{name}.bpf.c"))
+            .clang_args(["-Wall", "-Werror", "-Isrc/bpf"])
+            .build_and_generate(out.join(format!("{name}.skel.rs")))
+            .map_err(|error| {
+                format!(
+                    "{name}.bpf.c: {error:#}; install clang and libelf-dev, or build without the \
+                     probes: --no-default-features"
+                )
+            })?;
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "bpf"))]
+fn main() {}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
+/* The tables: of fixed size, and found by a mask, since a look-up is made at every switch. */
+#ifndef TAILBACK_TABLES_H
+#define TAILBACK_TABLES_H
+
+#include "kernel.h"
+#include "types.h"
+
+/* Bits of the processes of interest: a kibibyte that stays in the cache, since nearly every look-up
+ * is of a process that is not. */
+u64 filter[GROUPS / 64];
+struct thread threads[THREADS];
+struct group groups[GROUPS];
+struct cpu cpus[CPUS];
+struct space spaces[SPACES];
+
+/* Events that found the ring full. */
+u64 lost;
+/* Threads whose place in the table was taken. */
+u64 untracked;
+/* Threads of victims that wait or sleep right now. */
+s32 waiting;
+/* Waits of victims of every length, and how long they took. */
+u64 waits_seen;
+u64 waits_ns;
+
+/* A thread of the loader that touches the lock of a victim on purpose, and that victim: so its
+ * address space is known before the victim itself is seen on a CPU. */
+u32 introducer;
+u32 introduced;
+
+/* Waits shorter than this are counted and not sent. */
+const volatile u64 threshold_ns = 1000000;
+/* Whether it is noted that a group has used its quota up. */
+const volatile bool quota = false;
+const volatile u32 futex_number = 202;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, STACKS);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, STACK_DEPTH * sizeof(u64));
+} stacks SEC(".maps");
+
+static __always_inline void fill(struct thread *thread, struct task_struct *task, u8 part, u8 flags)
+{
+	__builtin_memset(thread, 0, sizeof(*thread));
+	thread->tgid = task->tgid;
+	thread->part = part;
+	thread->flags = flags;
+	thread->stack = -1;
+	thread->nice = task->static_prio - PRIO_OF_NICE_0;
+	bpf_probe_read_kernel(thread->comm, COMM, task->comm);
+	thread->tid = task->pid;
+}
+
+static __always_inline void watch_space(u64 mm, u32 tgid)
+{
+	struct space *space = &spaces[(mm >> 6) & (SPACES - 1)];
+
+	if (mm && space->mm != mm) {
+		space->tgid = tgid;
+		space->mm = mm;
+	}
+}
+
+/* A place for a thread, unless somebody else has it. */
+static __always_inline struct thread *claim(struct task_struct *task, u8 part, u8 flags)
+{
+	struct thread *thread = &threads[task->pid & (THREADS - 1)];
+
+	if (thread->tid && thread->tid != task->pid) {
+		untracked++;
+		return 0;
+	}
+	fill(thread, task, part, flags);
+	/* Read as a number: no sums are allowed with a pointer. */
+	if (flags & VICTIM)
+		watch_space((u64)BPF_CORE_READ(task, mm), task->tgid);
+	return thread;
+}
+
+/* The thread, where it is of interest. */
+static __always_inline struct thread *known(struct task_struct *task)
+{
+	u32 tid = task->pid, tgid = task->tgid;
+	struct thread *thread = &threads[tid & (THREADS - 1)];
+	struct group *group = &groups[tgid & (GROUPS - 1)];
+
+	if (!(filter[(tgid & (GROUPS - 1)) / 64] >> (tgid % 64) & 1) || !tid)
+		return 0;
+	if (thread->tid == tid && thread->tgid == tgid)
+		return thread;
+	if (group->tgid != tgid)
+		return 0;
+	return claim(task, group->part, group->flags);
+}
+
+static __always_inline struct event *event(struct thread *thread, u32 kind, u64 from, u64 to)
+{
+	struct event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+
+	if (!event) {
+		__sync_fetch_and_add(&lost, 1);
+		return 0;
+	}
+	__builtin_memset(event, 0, sizeof(*event));
+	event->kind = kind;
+	event->cpu = bpf_get_smp_processor_id();
+	event->from = from;
+	event->to = to;
+	event->stack = -1;
+	if (thread) {
+		event->tid = thread->tid;
+		event->tgid = thread->tgid;
+		event->nice = thread->nice;
+		event->part = thread->part;
+		event->runnable = thread->runnable_since;
+		event->running = thread->since;
+		__builtin_memcpy(event->comm, thread->comm, COMM);
+	}
+	return event;
+}
+
+/* Nobody is woken for an event: the loader looks a few times a second. */
+static __always_inline void send(struct event *event)
+{
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+#endif

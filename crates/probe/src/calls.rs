@@ -1,0 +1,90 @@
+//! Calls of one function of a library, by CPU.
+
+#[cfg(feature = "bpf")]
+mod attach;
+mod library;
+mod table;
+
+use crate::ProbeError;
+use host::roots::Roots;
+use std::path::{Path, PathBuf};
+
+pub use table::{CpuCalls, Table};
+
+/// What is counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallWish {
+    /// The process.
+    pub pid: u32,
+    /// The library: the end of its file's name, as `libcrypto.so.3`, or a path.
+    pub library: String,
+    /// The function.
+    pub symbol: String,
+    /// Which of its arguments is a size, from 1; none where no size is added up.
+    pub size_argument: Option<u32>,
+}
+
+/// A count under way.
+pub struct Calls<'a> {
+    read: &'a dyn Fn() -> Table,
+    before: Table,
+    process: PathBuf,
+}
+
+/// Counts for as long as `run` takes; nothing stays attached, however it or this process ends.
+///
+/// # Errors
+/// If the process, the library or the function does not exist, or if programs cannot be had.
+pub fn count(
+    roots: &Roots,
+    wish: &CallWish,
+    run: &mut dyn FnMut(&mut Calls),
+) -> Result<(), ProbeError> {
+    let process = roots.proc.join(wish.pid.to_string());
+    let file = library::find(roots, wish.pid, &wish.library)?;
+    let mut with = |read: &dyn Fn() -> Table| {
+        run(&mut Calls { read, before: Table::default(), process: process.clone() });
+    };
+    attached(roots, wish, &file, &mut with)
+}
+
+#[cfg(feature = "bpf")]
+fn attached(
+    roots: &Roots,
+    wish: &CallWish,
+    file: &Path,
+    run: &mut dyn FnMut(&dyn Fn() -> Table),
+) -> Result<(), ProbeError> {
+    crate::privilege::check(roots)?;
+    attach::attached(wish, file, run)
+}
+
+#[cfg(not(feature = "bpf"))]
+fn attached(
+    _: &Roots,
+    _: &CallWish,
+    _: &Path,
+    _: &mut dyn FnMut(&dyn Fn() -> Table),
+) -> Result<(), ProbeError> {
+    Err(ProbeError::NotBuilt)
+}
+
+impl Calls<'_> {
+    /// What was counted since the last time, or since the start.
+    pub fn gained(&mut self) -> Table {
+        let now = (self.read)();
+        let gained = now.since(&self.before);
+        self.before = now;
+        gained
+    }
+
+    /// What had been counted since the start when it was last read.
+    pub fn total(&self) -> &Table {
+        &self.before
+    }
+
+    /// Whether the process still lives.
+    pub fn is_alive(&self) -> bool {
+        self.process.exists()
+    }
+}

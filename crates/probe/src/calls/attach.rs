@@ -1,0 +1,87 @@
+//! The program behind a function, and its table.
+
+use super::{CallWish, CpuCalls, Table};
+use crate::ProbeError;
+use libbpf_rs::UprobeOpts;
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use object::{CallsSkel, CallsSkelBuilder};
+use std::mem::MaybeUninit;
+use std::path::Path;
+use std::ptr::addr_of;
+
+/// Compiled by the build.
+mod object {
+    #![allow(
+        clippy::all,
+        clippy::allow_attributes_without_reason,
+        clippy::unwrap_used,
+        missing_docs,
+        dead_code,
+        unused_imports,
+        non_snake_case,
+        non_camel_case_types,
+        reason = "written by libbpf-cargo"
+    )]
+
+    include!(concat!(env!("OUT_DIR"), "/calls.skel.rs"));
+}
+
+/// The largest argument that a program can read.
+const ARGUMENTS: u32 = 6;
+
+/// Attaches to a function for as long as `run` takes.
+///
+/// # Errors
+/// If the kernel refuses the program, or the function does not exist.
+pub fn attached(
+    wish: &CallWish,
+    file: &Path,
+    run: &mut dyn FnMut(&dyn Fn() -> Table),
+) -> Result<(), ProbeError> {
+    let size = wish.size_argument.unwrap_or(0);
+    if size > ARGUMENTS {
+        return Err(ProbeError::NoSymbol {
+            what: format!("argument {size}"),
+            why: format!("only the first {ARGUMENTS} are in registers"),
+        });
+    }
+    libbpf_rs::set_print(None);
+    let mut room = MaybeUninit::uninit();
+    let mut open = CallsSkelBuilder::default().open(&mut room).map_err(refused)?;
+    if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
+        rodata.size_argument = size;
+    }
+    let skel = open.load().map_err(refused)?;
+    let options = UprobeOpts { func_name: Some(wish.symbol.clone()), ..UprobeOpts::default() };
+    let pid = i32::try_from(wish.pid).map_err(|_| ProbeError::NoProcess(wish.pid))?;
+    let link = skel.progs.on_call.attach_uprobe_with_opts(pid, file, 0, options);
+    let link = link.map_err(|error| ProbeError::NoSymbol {
+        what: format!("{} in {}", wish.symbol, file.display()),
+        why: format!("{error:#}; nm -D {} lists what is there", file.display()),
+    })?;
+    run(&|| read(&skel));
+    drop(link);
+    Ok(())
+}
+
+fn refused(error: libbpf_rs::Error) -> ProbeError {
+    ProbeError::Refused { what: "the program".to_owned(), why: format!("{error:#}") }
+}
+
+/// What was counted until now.
+fn read(skel: &CallsSkel) -> Table {
+    let mut table = Table::default();
+    let Some(bss) = skel.maps.bss_data.as_deref() else { return table };
+    for (cpu, tally) in (0..).zip(bss.tallies.iter()) {
+        // SAFETY: fields of the table, which the kernel writes at any moment.
+        let (calls, bytes) = unsafe {
+            (addr_of!(tally.calls).read_volatile(), addr_of!(tally.bytes).read_volatile())
+        };
+        if calls > 0 {
+            table.cpus.insert(cpu, CpuCalls { calls, bytes });
+        }
+    }
+    // SAFETY: as above.
+    table.elsewhere = unsafe { addr_of!(bss.elsewhere).read_volatile() };
+    table
+}

@@ -1,0 +1,139 @@
+//! What the programs in the kernel send, and reading it.
+
+/// Bytes of an event.
+pub const SIZE: usize = 88;
+
+/// What ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Waiting for a lock.
+    Waited,
+    /// Holding a lock.
+    Held,
+    /// A stretch on a CPU.
+    Ran,
+    /// A sleep that no signal ends, outside the locks that are watched.
+    Slept,
+}
+
+/// Something that ended; times by the monotonic clock, in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// What ended.
+    pub kind: Kind,
+    /// On which CPU it ended.
+    pub cpu: u32,
+    /// Thread.
+    pub tid: u32,
+    /// Process.
+    pub pid: u32,
+    /// When it began.
+    pub from: u64,
+    /// When it ended.
+    pub to: u64,
+    /// Since when the thread was runnable before it last ran.
+    pub runnable: u64,
+    /// Since when it has run.
+    pub running: u64,
+    /// Address of the address space whose lock it is.
+    pub space: u64,
+    /// Number of its kernel stack.
+    pub stack: Option<u32>,
+    /// Nice value of the thread.
+    pub nice: i32,
+    /// Whether the lock was wanted or held for writing.
+    pub write: bool,
+    /// Whether the thread stayed runnable when it left the CPU.
+    pub preempted: bool,
+    /// Number of the thread's part.
+    pub part: u8,
+    /// Name of the thread.
+    pub name: String,
+}
+
+impl Event {
+    /// Reads an event; none where the bytes are not one.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() < SIZE {
+            return None;
+        }
+        let (from, to) = (u64_at(bytes, 16)?, u64_at(bytes, 24)?);
+        Some(Event {
+            kind: kind(u32_at(bytes, 0)?)?,
+            cpu: u32_at(bytes, 4)?,
+            tid: u32_at(bytes, 8)?,
+            pid: u32_at(bytes, 12)?,
+            from,
+            to: to.max(from),
+            runnable: u64_at(bytes, 32)?,
+            running: u64_at(bytes, 40)?,
+            space: u64_at(bytes, 48)?,
+            stack: u32::try_from(u32_at(bytes, 56)?.cast_signed()).ok(),
+            nice: u32_at(bytes, 60)?.cast_signed(),
+            write: bytes[64] != 0,
+            preempted: bytes[65] == RUNNABLE,
+            part: bytes[66],
+            name: name(&bytes[72..SIZE]),
+        })
+    }
+}
+
+/// The kernel side's number for a runnable thread.
+const RUNNABLE: u8 = 2;
+
+fn kind(number: u32) -> Option<Kind> {
+    match number {
+        1 => Some(Kind::Waited),
+        2 => Some(Kind::Held),
+        3 => Some(Kind::Ran),
+        4 => Some(Kind::Slept),
+        _ => None,
+    }
+}
+
+/// A thread's name up to its zero; anybody may name a thread, so control characters are dropped.
+pub(crate) fn name(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).chars().filter(|c| !c.is_control()).collect()
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_fields_stand_where_the_kernel_side_puts_them() {
+        let mut bytes = [0u8; SIZE];
+        bytes[0] = 2;
+        bytes[8..12].copy_from_slice(&77u32.to_ne_bytes());
+        bytes[16..24].copy_from_slice(&5u64.to_ne_bytes());
+        bytes[24..32].copy_from_slice(&9u64.to_ne_bytes());
+        bytes[56..60].copy_from_slice(&(-1i32).to_ne_bytes());
+        bytes[60..64].copy_from_slice(&15i32.to_ne_bytes());
+        bytes[72..79].copy_from_slice(b"sca\nner");
+        let event = Event::read(&bytes).unwrap();
+        assert_eq!((event.kind, event.tid, event.from, event.to), (Kind::Held, 77, 5, 9));
+        assert_eq!((event.stack, event.nice, event.name.as_str()), (None, 15, "scaner"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_event_that_holds_together_or_none(
+            bytes in prop::collection::vec(any::<u8>(), 0..200)
+        ) {
+            if let Some(event) = Event::read(&bytes) {
+                prop_assert!(event.to >= event.from);
+                prop_assert!(event.name.len() <= 48);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Gathers events as they come, and keeps the worst waits with what is known of them.
+
+use crate::event::{Event, Kind};
+use crate::history::History;
+use crate::join::{Joined, Split, join};
+use crate::parts::Parts;
+use crate::suspects::{self, Stacks};
+use crate::words;
+use model::evidence::{Evidence, Wait};
+use std::collections::HashMap;
+
+/// Waits that are kept.
+const WAITS: usize = 16;
+
+/// Waits that are joined, the longest; what is beyond them is counted only.
+const JOINS: usize = 2000;
+
+/// Waits that are remembered until the end.
+const REMEMBERED: usize = 100_000;
+
+/// What was gathered. Taking an event is cheap, since the listener must keep up beside the load that
+/// it looks at; the joins are made at the end.
+#[derive(Debug, Default)]
+pub struct Gatherer {
+    history: History,
+    waits: Vec<Event>,
+    /// Whose address space it is, by its address.
+    spaces: HashMap<u64, u32>,
+    seen: u64,
+    seen_ns: u64,
+    /// When the load was released; what ended before is not counted.
+    zero: u64,
+    /// Shorter waits are not counted, in nanoseconds.
+    threshold: u64,
+}
+
+/// All waits together.
+#[derive(Debug, Default)]
+struct Total {
+    ways: Split,
+    covered: u64,
+    own: u64,
+}
+
+impl Gatherer {
+    /// One that does not count waits shorter than so many nanoseconds.
+    pub fn new(threshold: u64) -> Self {
+        Gatherer { threshold, ..Gatherer::default() }
+    }
+
+    /// Says when the load was released.
+    pub fn release(&mut self, zero: u64) {
+        self.zero = zero;
+    }
+
+    /// Says whose an address space is.
+    pub fn space(&mut self, space: u64, pid: u32) {
+        self.spaces.insert(space, pid);
+    }
+
+    /// Takes an event.
+    pub fn take(&mut self, event: Event) {
+        match event.kind {
+            Kind::Held | Kind::Ran => self.history.add(event),
+            Kind::Waited | Kind::Slept => self.take_wait(event),
+        }
+    }
+
+    fn take_wait(&mut self, event: Event) {
+        let from = event.from.max(self.zero);
+        let took = event.to.saturating_sub(from);
+        if self.zero == 0 || took < self.threshold.max(1) {
+            return;
+        }
+        self.seen += 1;
+        self.seen_ns += took;
+        if self.waits.len() < REMEMBERED {
+            self.waits.push(Event { from, ..event });
+        }
+    }
+
+    /// Joins the waits, and puts what was gathered into evidence.
+    pub fn finish(mut self, parts: &Parts, stacks: &dyn Stacks, evidence: &mut Evidence) {
+        let mut waits = std::mem::take(&mut self.waits);
+        waits.sort_by_key(|wait| std::cmp::Reverse(wait.to - wait.from));
+        waits.truncate(JOINS);
+        let mut total = Total::default();
+        for (index, wait) in waits.iter().enumerate() {
+            let joined = self.join(wait, parts, stacks);
+            total.add(&joined);
+            if index < WAITS {
+                let mut kept = self.words(&joined, parts, stacks);
+                if index == 0 {
+                    kept.timeline = words::timeline(&joined, parts, &self.history, self.zero);
+                }
+                evidence.waits.push(kept);
+            }
+        }
+        evidence.lost_events += self.history.forgotten;
+        evidence.waits_seen = self.seen;
+        evidence.waits_ns = self.seen_ns;
+        evidence.split =
+            (self.seen > 0).then(|| words::split(total.covered, total.own, &total.ways));
+    }
+
+    fn join(&self, wait: &Event, parts: &Parts, stacks: &dyn Stacks) -> Joined {
+        match wait.kind {
+            Kind::Slept => suspects::join(wait, &self.history, parts, stacks),
+            _ => join(wait, &self.history, &|event| parts.call(event)),
+        }
+    }
+
+    fn words(&self, joined: &Joined, parts: &Parts, stacks: &dyn Stacks) -> Wait {
+        let owner = self.spaces.get(&joined.wait.space).copied();
+        let stack = joined.wait.stack.map(|stack| stacks.names(stack)).unwrap_or_default();
+        let resource = resource(&joined.wait, owner, &stack);
+        Wait { stack, ..words::wait(joined, parts, resource, self.zero) }
+    }
+}
+
+impl Total {
+    fn add(&mut self, joined: &Joined) {
+        self.covered += joined.covered;
+        self.own += joined.own;
+        self.ways.running += joined.split.running;
+        self.ways.preempted += joined.split.preempted;
+        self.ways.blocked += joined.split.blocked;
+        for (name, (threads, ns)) in &joined.split.behind {
+            let (all, sum) = self.ways.behind.entry(name.clone()).or_default();
+            all.extend(threads);
+            *sum += ns;
+        }
+    }
+}
+
+/// What was waited for.
+fn resource(wait: &Event, owner: Option<u32>, stack: &[String]) -> String {
+    if wait.space != 0 {
+        let owner = owner.unwrap_or(wait.pid);
+        return format!("mmap lock of pid {owner}");
+    }
+    let pid = wait.pid;
+    match stack.iter().find_map(|name| suspects::place(name)) {
+        Some(what) => format!("{what} of pid {pid}"),
+        None => "a sleep in the kernel".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::tests::ran;
+    use crate::watched::{Role, Watched};
+
+    struct NoStacks;
+
+    impl Stacks for NoStacks {
+        fn names(&self, _: u32) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    fn parts() -> Parts {
+        let mut parts = Parts::default();
+        parts.add(&Watched::new(1, "mapper", Role::Victim));
+        parts.add(&Watched::new(7, "scanner", Role::Suspect));
+        parts.add(&Watched::new(100, "spinner", Role::Bystander));
+        parts
+    }
+
+    #[test]
+    fn the_worst_waits_are_kept_and_only_the_worst_has_its_timeline() {
+        let mut gatherer = Gatherer::default();
+        gatherer.release(1000);
+        for i in 0..50u64 {
+            let from = 2000 + i * 1000;
+            let hold = Event { kind: Kind::Held, space: 5, ..ran(7, 1, from, from, from + 10 + i) };
+            let wait =
+                Event { kind: Kind::Waited, space: 5, ..ran(1, 0, from, from, from + 20 + i) };
+            gatherer.take(hold);
+            gatherer.take(wait);
+        }
+        let mut evidence = Evidence::default();
+        gatherer.finish(&parts(), &NoStacks, &mut evidence);
+        assert_eq!(evidence.waits_seen, 50);
+        assert_eq!(evidence.waits.len(), WAITS);
+        assert!(evidence.waits.windows(2).all(|pair| pair[0].took_ns >= pair[1].took_ns));
+        assert_eq!(evidence.waits[0].took_ns, 69);
+        let timelines = evidence.waits.iter().filter(|wait| !wait.timeline.is_empty()).count();
+        assert_eq!(timelines, 1);
+        assert_eq!(evidence.waits[0].holders[0].task.part.as_deref(), Some("scanner"));
+        assert_eq!(evidence.waits[0].resource, "mmap lock of pid 1");
+        let split = evidence.split.unwrap();
+        assert_eq!(split.covered_ns, (10..60).sum::<u64>());
+        assert!(split.running_ns + split.preempted_ns + split.blocked_ns <= split.covered_ns);
+    }
+
+    #[test]
+    fn a_wait_counts_from_the_release_on() {
+        let mut gatherer = Gatherer::default();
+        let wait = |from, to| Event { kind: Kind::Waited, space: 5, ..ran(1, 0, from, from, to) };
+        gatherer.take(wait(10, 90));
+        gatherer.release(100);
+        gatherer.take(wait(20, 95));
+        gatherer.take(wait(50, 150));
+        let mut evidence = Evidence::default();
+        gatherer.finish(&parts(), &NoStacks, &mut evidence);
+        assert_eq!((evidence.waits_seen, evidence.waits_ns), (1, 50));
+    }
+}

@@ -1,0 +1,59 @@
+//! How long each CPU was idle, from /proc/stat.
+
+use host::roots::{Roots, read_text};
+use std::collections::HashMap;
+
+/// Idle time of each CPU since the machine started, in nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Idle {
+    ns: HashMap<u32, u64>,
+}
+
+impl Idle {
+    /// Reads it; empty where it cannot be read.
+    pub fn read(roots: &Roots) -> Self {
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+        Idle::parse(&read_text(&roots.proc.join("stat")).unwrap_or_default(), tick_ns)
+    }
+
+    /// Idle time in the text of such a file, which counts in ticks of so many nanoseconds.
+    pub fn parse(text: &str, tick_ns: u64) -> Self {
+        let cpu = |line: &str| {
+            let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
+            let cpu = words.next()?.parse().ok()?;
+            let mut ticks = words.skip(3).map(|word| word.parse::<u64>().unwrap_or(0));
+            // Idle, and idle while something waits for a disk.
+            let idle = ticks.next()?.saturating_add(ticks.next().unwrap_or(0));
+            Some((cpu, idle.saturating_mul(tick_ns)))
+        };
+        Idle { ns: text.lines().filter(|line| !line.starts_with("cpu ")).filter_map(cpu).collect() }
+    }
+
+    /// How long a CPU was idle since an earlier reading.
+    pub fn since(&self, before: &Idle, cpu: u32) -> u64 {
+        let of = |idle: &Idle| idle.ns.get(&cpu).copied().unwrap_or(0);
+        of(self).saturating_sub(of(before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn idle_time_is_that_of_one_cpu() {
+        let text = "cpu  9 9 9 999 9 9\ncpu0 1 2 3 40 5 6\ncpu1 1 2 3 70 0\nintr 5\n";
+        let now = Idle::parse(text, 10);
+        assert_eq!(now.since(&Idle::default(), 0), 450);
+        assert_eq!(now.since(&Idle::parse("cpu1 1 2 3 60 0", 10), 1), 100);
+        assert_eq!(now.since(&Idle::default(), 7), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_read(text in "(cpu[0-9 ]{0,30}\n){0,5}.{0,50}") {
+            Idle::parse(&text, 10_000_000);
+        }
+    }
+}

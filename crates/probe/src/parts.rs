@@ -1,0 +1,86 @@
+//! Numbers of parts, and who is of which.
+
+use crate::event::Event;
+use crate::watched::{Role, Watched};
+use model::evidence::Task;
+use std::collections::HashMap;
+
+/// Parts that the kernel side tells apart, beside everybody who has none.
+const MOST: usize = 6;
+
+/// The number that stands for nobody: the CPU was idle.
+const IDLE: u8 = 7;
+
+/// The processes that are watched, by part.
+#[derive(Debug, Default)]
+pub struct Parts {
+    names: Vec<String>,
+    of: HashMap<u32, (u8, Role)>,
+    crowded: u64,
+}
+
+impl Parts {
+    /// Adds a process; the number of its part, 0 where there are too many parts.
+    pub fn add(&mut self, watched: &Watched) -> u8 {
+        let at = self.names.iter().position(|name| *name == watched.part).or_else(|| {
+            (self.names.len() < MOST).then(|| {
+                self.names.push(watched.part.clone());
+                self.names.len() - 1
+            })
+        });
+        let number = at.and_then(|at| u8::try_from(at + 1).ok()).unwrap_or(0);
+        self.of.insert(watched.pid, (number, watched.role));
+        number
+    }
+
+    /// The name of a part; none for everybody who has none.
+    pub fn name(&self, number: u8) -> Option<&str> {
+        if number == IDLE {
+            return Some(crate::IDLE);
+        }
+        let index = usize::from(number).checked_sub(1)?;
+        self.names.get(index).map(String::as_str)
+    }
+
+    /// The part of a process.
+    pub fn of(&self, pid: u32) -> Option<&str> {
+        self.of.get(&pid).and_then(|(number, _)| self.name(*number))
+    }
+
+    /// What a process means to the evidence.
+    pub fn role(&self, pid: u32) -> Option<Role> {
+        self.of.get(&pid).map(|(_, role)| *role)
+    }
+
+    /// How many processes are of a part; 0 of none.
+    pub fn count(&self, number: u8) -> u32 {
+        let of = self.of.values().filter(|(part, _)| number > 0 && *part == number).count();
+        u32::try_from(of).unwrap_or(u32::MAX)
+    }
+
+    /// Counts a process for which there was no place.
+    pub fn crowd(&mut self) {
+        self.crowded += 1;
+    }
+
+    /// Processes for which there was no place.
+    pub fn crowded(&self) -> u64 {
+        self.crowded
+    }
+
+    /// What a thread is called among others: its part, else its name.
+    pub fn call(&self, event: &Event) -> String {
+        self.of(event.pid).map_or_else(|| event.name.clone(), str::to_owned)
+    }
+
+    /// The thread of an event.
+    pub fn task(&self, event: &Event) -> Task {
+        Task {
+            pid: event.pid,
+            tid: event.tid,
+            name: event.name.clone(),
+            part: self.of(event.pid).map(str::to_owned),
+            nice: Some(event.nice),
+        }
+    }
+}

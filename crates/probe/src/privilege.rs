@@ -1,0 +1,78 @@
+//! Whether this process and this kernel can have programs, before anything is tried.
+
+use crate::ProbeError;
+use host::roots::{Roots, read_start};
+
+const CAP_SYS_ADMIN: u64 = 1 << 21;
+const CAP_PERFMON: u64 = 1 << 38;
+const CAP_BPF: u64 = 1 << 39;
+
+/// Checks capabilities, lockdown and the kernel's description of itself.
+///
+/// # Errors
+/// With what is missing.
+pub fn check(roots: &Roots) -> Result<(), ProbeError> {
+    let effective = capabilities(roots).unwrap_or(u64::MAX);
+    let all = |wanted: u64| effective & wanted == wanted;
+    if !all(CAP_SYS_ADMIN) && !all(CAP_BPF | CAP_PERFMON) {
+        return Err(ProbeError::Privilege);
+    }
+    let lockdown = text(roots, "security/lockdown").unwrap_or_default();
+    if lockdown.contains("[confidentiality]") {
+        return Err(ProbeError::Lockdown("confidentiality".to_owned()));
+    }
+    let btf = roots.sys.join("kernel/btf/vmlinux");
+    if !btf.exists() {
+        return Err(ProbeError::NoBtf(btf.display().to_string()));
+    }
+    Ok(())
+}
+
+fn capabilities(roots: &Roots) -> Option<u64> {
+    let status = read_start(&roots.proc.join("self/status"), 1 << 16).ok()?;
+    let status = String::from_utf8_lossy(&status).into_owned();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+fn text(roots: &Roots, path: &str) -> Option<String> {
+    let bytes = read_start(&roots.sys.join("kernel").join(path), 4096).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(capabilities: &str, lockdown: &str, btf: bool) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        put("proc/self/status", &format!("Name:\tx\nCapEff:\t{capabilities}\n"));
+        put("sys/kernel/security/lockdown", lockdown);
+        if btf {
+            put("sys/kernel/btf/vmlinux", "");
+        }
+        root
+    }
+
+    #[test]
+    fn each_thing_that_is_missing_is_named() {
+        let open = "[none] integrity confidentiality";
+        let checked = |capabilities, lockdown, btf| {
+            check(&Roots::at(tree(capabilities, lockdown, btf).path()))
+        };
+        assert_eq!(checked("000001fffeffffff", open, true), Ok(()));
+        assert_eq!(checked("000000c000000000", open, true), Ok(()));
+        assert_eq!(checked("0000008000000000", open, true), Err(ProbeError::Privilege));
+        assert_eq!(checked("0000000000000000", open, true), Err(ProbeError::Privilege));
+        assert!(matches!(
+            checked("000001ffffffffff", "none integrity [confidentiality]", true),
+            Err(ProbeError::Lockdown(_))
+        ));
+        assert!(matches!(checked("000001ffffffffff", open, false), Err(ProbeError::NoBtf(_))));
+    }
+}

@@ -1,0 +1,125 @@
+//! Watching one trial, with programs where they can be had and with /proc where not.
+
+use crate::files::Files;
+#[cfg(feature = "bpf")]
+use crate::tracer::Tracer;
+use crate::watched::Watched;
+use host::roots::Roots;
+use model::Evidence;
+use std::time::Duration;
+
+/// What is wanted of a session.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The trees of /proc and /sys.
+    pub roots: Roots,
+    /// Shorter waits are not told of.
+    pub threshold: Duration,
+    /// Whether calls of futex are counted; each system call of the machine costs a little then.
+    pub futex: bool,
+    /// Whether it is noted which threads a quota catches.
+    pub quota: bool,
+}
+
+impl Wish {
+    /// The scheduler and the mmap lock, with waits from a millisecond on.
+    pub fn new(roots: &Roots) -> Self {
+        Wish {
+            roots: roots.clone(),
+            threshold: Duration::from_millis(1),
+            futex: false,
+            quota: false,
+        }
+    }
+}
+
+/// A watch over one trial. Where it is dropped, nothing of it is left behind.
+pub struct Session {
+    roots: Roots,
+    #[cfg(feature = "bpf")]
+    tracer: Option<Tracer>,
+    files: Files,
+    missing: Vec<String>,
+}
+
+impl Session {
+    /// Begins; where programs cannot be had the evidence says why.
+    pub fn start(wish: &Wish) -> Self {
+        let mut session = Session {
+            roots: wish.roots.clone(),
+            #[cfg(feature = "bpf")]
+            tracer: None,
+            files: Files::default(),
+            missing: Vec::new(),
+        };
+        session.load(wish);
+        session
+    }
+
+    #[cfg(feature = "bpf")]
+    fn load(&mut self, wish: &Wish) {
+        match Tracer::start(wish) {
+            Ok(tracer) => self.tracer = Some(tracer),
+            Err(error) => self.missing.push(error.to_string()),
+        }
+    }
+
+    #[cfg(not(feature = "bpf"))]
+    fn load(&mut self, _: &Wish) {
+        self.missing.push(crate::ProbeError::NotBuilt.to_string());
+    }
+
+    /// Whether programs are loaded.
+    pub fn is_traced(&self) -> bool {
+        #[cfg(feature = "bpf")]
+        return self.tracer.is_some();
+        #[cfg(not(feature = "bpf"))]
+        false
+    }
+
+    /// Watches these processes from now on.
+    pub fn watch(&mut self, watched: Vec<Watched>) {
+        self.files.watch(&watched);
+        #[cfg(feature = "bpf")]
+        if let Some(tracer) = &self.tracer {
+            tracer.watch(watched);
+        }
+    }
+
+    /// Says that the load is released; times count from here.
+    pub fn release(&mut self) {
+        #[cfg(feature = "bpf")]
+        if let Some(tracer) = &self.tracer {
+            tracer.release();
+            return;
+        }
+        self.files.release(&self.roots);
+    }
+
+    /// Ends the watch, while all that were watched still live; quick, since the load still runs.
+    pub fn stop(&mut self) {
+        #[cfg(feature = "bpf")]
+        if let Some(tracer) = &self.tracer {
+            tracer.stop();
+            return;
+        }
+        self.files.stop(&self.roots);
+    }
+
+    /// Tells what was seen until [`Session::stop`]; this may take a moment.
+    pub fn finish(self) -> Evidence {
+        #[cfg(feature = "bpf")]
+        if let Some(tracer) = self.tracer {
+            return tracer.finish().unwrap_or_else(|| Evidence {
+                missing: vec!["eBPF: the thread that listened to it broke".to_owned()],
+                ..Evidence::default()
+            });
+        }
+        let mut evidence = Evidence { missing: self.missing, ..Evidence::default() };
+        evidence.missing.push(
+            "who held what, and who ran instead: only programs in the kernel see that".to_owned(),
+        );
+        self.files.finish(&mut evidence);
+        evidence
+    }
+}

@@ -1,0 +1,95 @@
+//! Waits outside the locks that have tracepoints: the kernel stacks of who waits and of who was
+//! preempted say what it was about.
+
+use crate::event::Event;
+use crate::history::History;
+use crate::join::{Joined, join_with};
+use crate::parts::Parts;
+use crate::watched::Role;
+
+/// Names of the functions on kernel stacks.
+pub trait Stacks {
+    /// The functions of a stack, innermost first; none where it is not known.
+    fn names(&self, stack: u32) -> Vec<String>;
+}
+
+/// What a function that a thread sleeps in waits for.
+pub fn place(function: &str) -> Option<&'static str> {
+    const PLACES: [(&str, &str); 4] = [
+        ("vma_start_write", "lock of a single mapping"),
+        ("vma_enter_locked", "lock of a single mapping"),
+        ("rwsem_down", "a read-write semaphore"),
+        ("mutex_lock", "a mutex"),
+    ];
+    let known = |(start, what): (&str, &'static str)| {
+        function.trim_start_matches('_').starts_with(start).then_some(what)
+    };
+    PLACES.into_iter().find_map(known)
+}
+
+/// Whether a function on a stack says that its thread was reading a map of mappings, and so may
+/// hold the lock of one.
+fn reads_mappings(function: &str) -> bool {
+    const READERS: [&str; 7] =
+        ["m_start", "m_next", "m_stop", "show_map", "show_smap", "show_numa_map", "lock_next_vma"];
+    READERS.iter().any(|reader| function.starts_with(reader))
+        || function.contains("lock_vma")
+        || function.contains("procmap")
+}
+
+/// Joins a sleep with those suspects that were preempted in a place where they may have held what
+/// was waited for.
+pub fn join(sleep: &Event, history: &History, parts: &Parts, stacks: &dyn Stacks) -> Joined {
+    let is_suspect = |event: &Event| {
+        parts.role(event.pid) == Some(Role::Suspect)
+            && event
+                .stack
+                .is_some_and(|stack| stacks.names(stack).iter().any(|f| reads_mappings(f)))
+    };
+    let holds = history.preempted_in(sleep, &is_suspect);
+    let holds: Vec<&Event> = holds.iter().collect();
+    join_with(sleep, &holds, history, &|event| parts.call(event))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Kind;
+    use crate::history::Doing;
+    use crate::history::tests::ran;
+    use crate::watched::Watched;
+
+    /// Stack 1 reads mappings, stack 2 does not.
+    struct Two;
+
+    impl Stacks for Two {
+        fn names(&self, stack: u32) -> Vec<String> {
+            let inner = if stack == 1 { "m_next" } else { "vfs_read" };
+            vec!["__schedule".to_owned(), inner.to_owned()]
+        }
+    }
+
+    #[test]
+    fn a_reader_that_was_preempted_among_mappings_is_named() {
+        let mut parts = Parts::default();
+        for pid in [7, 8] {
+            parts.add(&Watched::new(pid, "scanner", Role::Suspect));
+        }
+        let mut history = History::default();
+        history.add(Event { stack: Some(1), ..ran(7, 1, 0, 0, 10) });
+        history.add(Event { stack: Some(2), ..ran(8, 1, 0, 10, 20) });
+        history.add(ran(100, 1, 0, 20, 90));
+        let sleep = Event { kind: Kind::Slept, ..ran(1, 0, 30, 30, 95) };
+        let joined = join(&sleep, &history, &parts, &Two);
+        let [holder] = &joined.holders[..] else { panic!("{:?}", joined.holders) };
+        assert_eq!((holder.who.tid, holder.spent(Doing::Runnable)), (7, 65));
+        assert_eq!(holder.behind["t100"].1, 60);
+    }
+
+    #[test]
+    fn places_have_names() {
+        assert_eq!(place("__vma_start_write"), Some("lock of a single mapping"));
+        assert_eq!(place("rwsem_down_write_slowpath"), Some("a read-write semaphore"));
+        assert_eq!(place("do_nanosleep"), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! Names of kernel addresses, from /proc/kallsyms.
+
+use host::roots::{Roots, read_text_up_to};
+
+/// The largest table that is read, in bytes; ten times that of a common kernel.
+const LIMIT: u64 = 64 << 20;
+
+/// Functions of the kernel by address, ascending.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    all: Vec<(u64, Box<str>)>,
+}
+
+impl Symbols {
+    /// Reads the table; empty where it cannot be read or hides the addresses.
+    pub fn read(roots: &Roots) -> Self {
+        let text = read_text_up_to(&roots.proc.join("kallsyms"), LIMIT).unwrap_or_default();
+        Symbols::parse(&text)
+    }
+
+    /// The functions in the text of such a table.
+    pub fn parse(text: &str) -> Self {
+        let mut all: Vec<(u64, Box<str>)> = text
+            .lines()
+            .filter_map(|line| {
+                let mut words = line.split_ascii_whitespace();
+                let address = u64::from_str_radix(words.next()?, 16).ok()?;
+                let kind = words.next()?;
+                let is_code = matches!(kind, "t" | "T" | "w" | "W");
+                (address > 0 && is_code).then(|| words.next().map(|name| (address, name.into())))?
+            })
+            .collect();
+        all.sort_by_key(|(address, _)| *address);
+        Symbols { all }
+    }
+
+    /// The function that an address is in; the address itself where that is not known.
+    pub fn name(&self, address: u64) -> String {
+        let after = self.all.partition_point(|(start, _)| *start <= address);
+        match after.checked_sub(1).and_then(|index| self.all.get(index)) {
+            Some((_, name)) => name.to_string(),
+            None => format!("{address:#x}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_address_is_in_the_function_before_it() {
+        let symbols = Symbols::parse("20 T down_write\n10 t schedule\n18 D data\n30 T up\t[mod]\n");
+        assert_eq!(symbols.name(0x1F), "schedule");
+        assert_eq!(symbols.name(0x20), "down_write");
+        assert_eq!(symbols.name(0x999), "up");
+        assert_eq!(symbols.name(0x1), "0x1");
+        assert_eq!(Symbols::parse("0 T hidden\n").name(5), "0x5");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_table(text in ".{0,300}", address in any::<u64>()) {
+            Symbols::parse(&text).name(address);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Loading the programs that this kernel can have.
+
+use super::object::types::rodata;
+use super::object::{EvidenceSkel, EvidenceSkelBuilder, OpenEvidenceSkel};
+use super::refused;
+use crate::{ProbeError, Wish};
+use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
+use libbpf_rs::btf::{Btf, ReferencesType};
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{Link, ProgramMut};
+use std::mem::MaybeUninit;
+
+/// Where the loader keeps the object.
+pub type Room = MaybeUninit<libbpf_rs::OpenObject>;
+
+/// Programs that are loaded, and which of them.
+pub struct Loaded<'a> {
+    /// The object.
+    pub skel: EvidenceSkel<'a>,
+    /// Keeps the programs attached.
+    pub links: Vec<Link>,
+    /// Whether the tracepoints of the lock name the memory group too.
+    grouped: bool,
+    /// What is seen by them.
+    pub sources: Vec<String>,
+    /// What cannot be seen, and why.
+    pub missing: Vec<String>,
+}
+
+/// A tracepoint of ours: its name in the kernel, and what it is for.
+struct Point {
+    name: &'static str,
+    sees: Sees,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sees {
+    Scheduler,
+    Lock,
+    Futex,
+}
+
+const POINTS: [Point; 7] = [
+    Point { name: "sched_switch", sees: Sees::Scheduler },
+    Point { name: "sched_waking", sees: Sees::Scheduler },
+    Point { name: "mmap_lock_start_locking", sees: Sees::Lock },
+    Point { name: "mmap_lock_acquire_returned", sees: Sees::Lock },
+    Point { name: "mmap_lock_released", sees: Sees::Lock },
+    Point { name: "sys_enter", sees: Sees::Futex },
+    Point { name: "sys_exit", sees: Sees::Futex },
+];
+
+impl Sees {
+    fn words(self) -> &'static str {
+        match self {
+            Sees::Scheduler => "what the scheduler did to each thread",
+            Sees::Lock => "who waited for and who held the mmap lock",
+            Sees::Futex => "calls of futex",
+        }
+    }
+
+    fn since(self) -> &'static str {
+        match self {
+            Sees::Scheduler | Sees::Futex => "a kernel from 5.10 on with tracepoints has it",
+            Sees::Lock => "a kernel from 5.11 on has it",
+        }
+    }
+}
+
+/// Loads and attaches what this kernel has.
+///
+/// # Errors
+/// If the scheduler's tracepoints cannot be had, without which nothing can be said.
+pub fn load<'a>(wish: &Wish, room: &'a mut Room) -> Result<Loaded<'a>, ProbeError> {
+    libbpf_rs::set_print(None);
+    let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
+    let builder = EvidenceSkelBuilder::default();
+    let mut open = builder.open(room).map_err(|error| refused("the programs", &error))?;
+    if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
+        set(rodata, wish);
+    }
+    let has = |point: &Point| arguments(&btf, point.name).is_some();
+    let wanted = |sees: Sees| wish.futex || sees != Sees::Futex;
+    let can = |sees: Sees| wanted(sees) && POINTS.iter().filter(|p| p.sees == sees).all(has);
+    // Context, address space, group, write; without the group it is three.
+    let grouped = arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4);
+    choose(&mut open, &can, grouped);
+    let skel = open.load().map_err(|error| refused("the programs", &error))?;
+    let mut loaded =
+        Loaded { skel, grouped, links: Vec::new(), sources: Vec::new(), missing: Vec::new() };
+    for sees in [Sees::Scheduler, Sees::Lock, Sees::Futex] {
+        if can(sees) {
+            loaded.attach(sees)?;
+        } else if wanted(sees) {
+            loaded.missing.push(format!(
+                "{}: this kernel lacks a tracepoint for it; {}",
+                sees.words(),
+                sees.since()
+            ));
+        }
+    }
+    Ok(loaded)
+}
+
+fn set(rodata: &mut rodata, wish: &Wish) {
+    rodata.threshold_ns = u64::try_from(wish.threshold.as_nanos()).unwrap_or(u64::MAX);
+    rodata.quota = wish.quota;
+    rodata.futex_number = u32::try_from(libc::SYS_futex).unwrap_or(u32::MAX);
+}
+
+/// How many arguments a tracepoint hands over, its context among them; none where the kernel lacks
+/// it.
+fn arguments(btf: &Btf, name: &str) -> Option<usize> {
+    let typedef: Typedef = btf.type_by_name(&format!("btf_trace_{name}"))?;
+    let pointer: Ptr = typedef.referenced_type().try_into().ok()?;
+    let proto: FuncProto = pointer.referenced_type().try_into().ok()?;
+    Some(proto.iter().count())
+}
+
+/// Leaves out what this kernel cannot have; of twins one is left.
+fn choose(open: &mut OpenEvidenceSkel, can: &dyn Fn(Sees) -> bool, grouped: bool) {
+    let progs = &mut open.progs;
+    progs.on_switch.set_autoload(can(Sees::Scheduler));
+    progs.on_waking.set_autoload(can(Sees::Scheduler));
+    progs.on_lock_start.set_autoload(can(Sees::Lock) && !grouped);
+    progs.on_lock_start_group.set_autoload(can(Sees::Lock) && grouped);
+    progs.on_lock_returned.set_autoload(can(Sees::Lock) && !grouped);
+    progs.on_lock_returned_group.set_autoload(can(Sees::Lock) && grouped);
+    progs.on_lock_released.set_autoload(can(Sees::Lock));
+    progs.on_syscall.set_autoload(can(Sees::Futex));
+    progs.on_syscall_end.set_autoload(can(Sees::Futex));
+}
+
+impl Loaded<'_> {
+    /// Attaches the programs for one thing; where it cannot be, only that is missing.
+    fn attach(&mut self, sees: Sees) -> Result<(), ProbeError> {
+        let progs = &mut self.skel.progs;
+        let programs: Vec<&mut ProgramMut> = match sees {
+            Sees::Scheduler => vec![&mut progs.on_switch, &mut progs.on_waking],
+            Sees::Lock => vec![
+                if self.grouped {
+                    &mut progs.on_lock_start_group
+                } else {
+                    &mut progs.on_lock_start
+                },
+                if self.grouped {
+                    &mut progs.on_lock_returned_group
+                } else {
+                    &mut progs.on_lock_returned
+                },
+                &mut progs.on_lock_released,
+            ],
+            Sees::Futex => vec![&mut progs.on_syscall, &mut progs.on_syscall_end],
+        };
+        let links: Result<Vec<Link>, _> = programs.into_iter().map(|prog| prog.attach()).collect();
+        match links {
+            Ok(links) => {
+                self.links.extend(links);
+                self.sources.push(format!("eBPF on tracepoints: {}", sees.words()));
+                Ok(())
+            }
+            Err(error) if sees == Sees::Scheduler => Err(refused("sched_switch", &error)),
+            Err(error) => {
+                self.missing.push(format!("{}: {error:#}; {}", sees.words(), sees.since()));
+                Ok(())
+            }
+        }
+    }
+}

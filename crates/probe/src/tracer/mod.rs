@@ -1,0 +1,102 @@
+//! The programs in the kernel, and the thread that listens to them.
+//!
+//! Nothing is pinned: programs, maps and links go with their descriptors, so with this process,
+//! however it ends.
+
+mod load;
+mod object;
+mod read;
+mod serve;
+
+use crate::watched::Watched;
+use crate::{ProbeError, Wish};
+use model::Evidence;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// What the listening thread is told.
+enum Command {
+    /// Watch these; answered once they are.
+    Watch(Vec<Watched>, Sender<()>),
+    /// The load was released just now.
+    Release(Sender<()>),
+    /// Detach; answered once it is done.
+    Stop(Sender<()>),
+    /// Tell what was seen.
+    Finish,
+}
+
+/// Programs that are loaded and attached.
+pub struct Tracer {
+    commands: Sender<Command>,
+    thread: Option<JoinHandle<Evidence>>,
+}
+
+impl Tracer {
+    /// Loads and attaches.
+    ///
+    /// # Errors
+    /// If none of the programs can be had here; where one cannot, its evidence is missing and the
+    /// record says why.
+    pub fn start(wish: &Wish) -> Result<Self, ProbeError> {
+        crate::privilege::check(&wish.roots)?;
+        let (commands, hear) = channel();
+        let (say, answer) = channel();
+        let wish = wish.clone();
+        let spawned = std::thread::Builder::new()
+            .name("probe".to_owned())
+            .spawn(move || serve::serve(&wish, &say, &hear));
+        let thread = spawned.map_err(|error| refused("a thread", &error))?;
+        match answer.recv() {
+            Ok(Ok(())) => Ok(Tracer { commands, thread: Some(thread) }),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(refused("the programs", &"the thread that loads them ended")),
+        }
+    }
+
+    /// Watches these processes from now on.
+    pub fn watch(&self, watched: Vec<Watched>) {
+        self.ask(|answer| Command::Watch(watched, answer));
+    }
+
+    /// Says that the load is released; what was counted before is forgotten.
+    pub fn release(&self) {
+        self.ask(Command::Release);
+    }
+
+    /// Detaches: what happens from now on is not seen.
+    pub fn stop(&self) {
+        self.ask(Command::Stop);
+    }
+
+    /// Ends, and tells what was seen; none where the listening thread broke.
+    pub fn finish(mut self) -> Option<Evidence> {
+        let _ = self.commands.send(Command::Finish);
+        self.thread.take()?.join().ok()
+    }
+
+    /// Asks and waits for the answer; a thread that is gone is told of at the end.
+    fn ask(&self, command: impl FnOnce(Sender<()>) -> Command) {
+        let (answer, answered) = channel();
+        if self.commands.send(command(answer)).is_ok() {
+            let _ = answered.recv();
+        }
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        let _ = self.commands.send(Command::Finish);
+        if let Some(thread) = self.thread.take() {
+            // Its evidence is not wanted any more.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn refused(what: &str, why: &dyn std::fmt::Display) -> ProbeError {
+    ProbeError::Refused { what: what.to_owned(), why: why.to_string() }
+}
+
+/// Commands as they come in.
+type Commands = Receiver<Command>;

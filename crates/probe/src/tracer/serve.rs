@@ -1,0 +1,220 @@
+//! The thread that listens to the programs.
+
+use super::load::{Loaded, Room, load};
+use super::read::Tables;
+use super::{Command, Commands};
+use crate::event::Event;
+use crate::gather::Gatherer;
+use crate::idle::Idle;
+use crate::parts::Parts;
+use crate::suspects::Stacks;
+use crate::symbols::Symbols;
+use crate::watched::{Role, Watched};
+use crate::{ProbeError, Wish};
+use libbpf_rs::{Link, MapCore, MapFlags, MapMut, RingBuffer, RingBufferBuilder};
+use model::Evidence;
+use rustix::time::{ClockId, clock_gettime};
+use std::cell::{OnceCell, RefCell};
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::time::Duration;
+
+/// How often the ring is emptied; it holds far more than comes in such a time.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Loads, listens, and puts into evidence what was heard.
+pub fn serve(wish: &Wish, say: &Sender<Result<(), ProbeError>>, commands: &Commands) -> Evidence {
+    let mut room = Room::uninit();
+    match load(wish, &mut room) {
+        Ok(loaded) => {
+            let _ = say.send(Ok(()));
+            listen(wish, loaded, commands)
+        }
+        Err(error) => {
+            let _ = say.send(Err(error));
+            Evidence::default()
+        }
+    }
+}
+
+fn listen(wish: &Wish, mut loaded: Loaded, commands: &Commands) -> Evidence {
+    let mut evidence = Evidence {
+        sources: std::mem::take(&mut loaded.sources),
+        missing: std::mem::take(&mut loaded.missing),
+        ..Evidence::default()
+    };
+    let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
+        evidence.missing.push("the tables of the programs could not be mapped".to_owned());
+        return evidence;
+    };
+    let tables = Tables::of(tables, wish);
+    let threshold = u64::try_from(wish.threshold.as_nanos()).unwrap_or(u64::MAX);
+    let gatherer = RefCell::new(Gatherer::new(threshold));
+    let take = |bytes: &[u8]| {
+        if let Some(event) = Event::read(bytes) {
+            gatherer.borrow_mut().take(event);
+        }
+        0
+    };
+    let ring = match ring(&loaded.skel.maps.ring, take) {
+        Ok(ring) => ring,
+        Err(error) => {
+            evidence.missing.push(format!("waits: the ring of events: {error}"));
+            return evidence;
+        }
+    };
+    let mut watch = Watch {
+        wish,
+        tables,
+        parts: Parts::default(),
+        links: loaded.links,
+        zero: 0,
+        idle: Idle::default(),
+    };
+    let mut under_way = Vec::new();
+    loop {
+        // Commands first: a listener that gets little of a CPU must not let them wait.
+        match commands.recv_timeout(LOOK) {
+            Ok(Command::Watch(watched, answer)) => {
+                watch.watch(&watched);
+                let _ = answer.send(());
+            }
+            Ok(Command::Release(answer)) => {
+                gatherer.borrow_mut().release(watch.release());
+                let _ = answer.send(());
+            }
+            Ok(Command::Stop(answer)) => {
+                under_way = watch.stop(&mut evidence);
+                let _ = answer.send(());
+            }
+            Ok(Command::Finish) | Err(RecvTimeoutError::Disconnected) => break,
+            // A ring that cannot be read now can be later, and the kernel counts what is lost.
+            Err(RecvTimeoutError::Timeout) => drop(ring.consume()),
+        }
+    }
+    let _ = ring.consume();
+    drop(ring);
+    let mut gatherer = gatherer.take();
+    watch.tables.spaces().into_iter().for_each(|(space, pid)| gatherer.space(space, pid));
+    under_way.into_iter().for_each(|event| gatherer.take(event));
+    let stacks = KernelStacks::of(&loaded.skel.maps.stacks, wish);
+    gatherer.finish(&watch.parts, &stacks, &mut evidence);
+    evidence
+}
+
+fn ring<'a>(
+    map: &'a MapMut,
+    take: impl FnMut(&[u8]) -> i32 + 'a,
+) -> libbpf_rs::Result<RingBuffer<'a>> {
+    let mut builder = RingBufferBuilder::new();
+    builder.add(map, take)?;
+    builder.build()
+}
+
+/// Whom the programs watch, and since when.
+struct Watch<'a> {
+    wish: &'a Wish,
+    tables: Tables,
+    parts: Parts,
+    /// Keep the programs attached.
+    links: Vec<Link>,
+    zero: u64,
+    idle: Idle,
+}
+
+impl Watch<'_> {
+    fn watch(&mut self, watched: &[Watched]) {
+        for one in watched {
+            let part = self.parts.add(one);
+            if !self.tables.watch(one, part) {
+                self.parts.crowd();
+            }
+            if one.role == Role::Victim {
+                // This file is made under the lock of the process, so that the programs see which it
+                // is. One that cannot be read leaves the victim to be known once it runs.
+                self.tables.introduce(one.pid);
+                let smaps = self.wish.roots.proc.join(one.pid.to_string()).join("smaps");
+                let _ = host::roots::read_start(&smaps, 64);
+                self.tables.introduce(0);
+            }
+        }
+    }
+
+    /// Begins to count; the moment.
+    fn release(&mut self) -> u64 {
+        self.zero = now_ns();
+        self.idle = Idle::read(&self.wish.roots);
+        self.tables.reset();
+        self.zero
+    }
+
+    /// Detaches the programs and notes what stands in their tables; what was under way.
+    fn stop(&mut self, into: &mut Evidence) -> Vec<Event> {
+        let now = now_ns();
+        let under_way = self.tables.under_way(now);
+        into.threads = self.tables.of_threads(&self.parts, self.zero, now);
+        let idle = Idle::read(&self.wish.roots);
+        into.cpus = self.tables.of_cpus(self.zero, now, &|cpu| idle.since(&self.idle, cpu));
+        self.links.clear();
+        let (lost, untracked) = self.tables.losses();
+        into.lost_events = lost;
+        let untracked = untracked + self.parts.crowded();
+        if untracked > 0 {
+            into.missing.push(format!(
+                "threads: {untracked} look-ups found the place of a thread taken by another, so \
+                 some threads were not followed; watch fewer"
+            ));
+        }
+        under_way
+    }
+}
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// Stacks as the kernel keeps them.
+struct KernelStacks<'a> {
+    map: &'a MapMut<'a>,
+    symbols: OnceCell<Symbols>,
+    wish: &'a Wish,
+    /// Names of the stacks that were asked for; as many as the kernel keeps, so bounded.
+    known: RefCell<std::collections::HashMap<u32, Vec<String>>>,
+}
+
+impl<'a> KernelStacks<'a> {
+    fn of(map: &'a MapMut<'a>, wish: &'a Wish) -> Self {
+        KernelStacks { map, symbols: OnceCell::new(), wish, known: RefCell::default() }
+    }
+
+    fn look_up(&self, stack: u32) -> Vec<String> {
+        // The table is large: it is read when the first stack is asked for.
+        let symbols = self.symbols.get_or_init(|| Symbols::read(&self.wish.roots));
+        let Ok(Some(bytes)) = self.map.lookup(&stack.to_ne_bytes(), MapFlags::ANY) else {
+            return Vec::new();
+        };
+        let (words, _) = bytes.as_chunks::<8>();
+        let addresses = words.iter().map(|word| u64::from_ne_bytes(*word));
+        let names = addresses.take_while(|address| *address != 0).map(|a| symbols.name(a));
+        without_ourselves(names.collect())
+    }
+}
+
+impl Stacks for KernelStacks<'_> {
+    fn names(&self, stack: u32) -> Vec<String> {
+        if let Some(names) = self.known.borrow().get(&stack) {
+            return names.clone();
+        }
+        let names = self.look_up(stack);
+        self.known.borrow_mut().insert(stack, names.clone());
+        names
+    }
+}
+
+/// A stack from where the thread left the CPU; before that stand the program that took the stack and
+/// what called it.
+fn without_ourselves(mut names: Vec<String>) -> Vec<String> {
+    let left = names.iter().position(|name| name.trim_start_matches('_') == "schedule");
+    names.drain(..left.unwrap_or(0));
+    names
+}

@@ -1,0 +1,79 @@
+//! Whom to watch.
+
+use host::roots::{Roots, read_start};
+
+/// What a process means to the evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Its waits are what is explained; the lock of its address space is watched.
+    Victim,
+    /// It may hold something for which the kernel has no tracepoint; its kernel stack is taken where
+    /// it is preempted.
+    Suspect,
+    /// What it runs is told apart from what everybody else runs.
+    Bystander,
+}
+
+/// A process, and what it is in a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watched {
+    /// Process.
+    pub pid: u32,
+    /// Its part: `mapper`.
+    pub part: String,
+    /// What it means.
+    pub role: Role,
+}
+
+impl Watched {
+    /// A process with a part.
+    pub fn new(pid: u32, part: &str, role: Role) -> Self {
+        Watched { pid, part: part.to_owned(), role }
+    }
+
+    /// The children of a process, all of one part; the process itself where it has none.
+    pub fn with_children(roots: &Roots, pid: u32, part: &str, role: Role) -> Vec<Self> {
+        let mut pids = children(roots, pid);
+        if pids.is_empty() {
+            pids.push(pid);
+        }
+        pids.into_iter().map(|pid| Watched::new(pid, part, role)).collect()
+    }
+}
+
+/// The children of a process; none where /proc cannot be read.
+fn children(roots: &Roots, pid: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir(&roots.proc) else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|child| parent(roots, *child) == Some(pid)).collect()
+}
+
+/// The parent of a process; none where it is gone.
+fn parent(roots: &Roots, pid: u32) -> Option<u32> {
+    let stat = read_start(&roots.proc.join(pid.to_string()).join("stat"), 4096).ok()?;
+    let stat = String::from_utf8_lossy(&stat).into_owned();
+    // The name stands in parentheses and may hold some itself.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_found_behind_odd_names() {
+        let root = tempfile::tempdir().unwrap();
+        for (pid, stat) in [(10, "10 (a) S 1 x"), (11, "11 (b) c) S 10 x"), (12, "12 (d) R 9 10")] {
+            let dir = root.path().join("proc").join(pid.to_string());
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("stat"), stat).unwrap();
+        }
+        let roots = Roots::at(root.path());
+        let pids = |pid| -> Vec<u32> {
+            let all = Watched::with_children(&roots, pid, "reader", Role::Suspect);
+            all.into_iter().map(|watched| watched.pid).collect()
+        };
+        assert_eq!(pids(10), [11]);
+        assert_eq!(pids(12), [12], "one without children plays itself");
+    }
+}

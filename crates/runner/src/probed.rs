@@ -1,0 +1,110 @@
+//! Trials with probes, once the verdict stands: they say who waited for whom, and what the probes
+//! cost. They are kept apart from those that are judged.
+
+use crate::events::{Event, Listener};
+use crate::study::{Clock, Study};
+use model::evidence::Evidence;
+use model::record::{ProbeCost, Probed};
+use model::{Arm, Observation, Record, Role, State, Surroundings, Trial};
+use scenarios::{ScenarioError, Seen};
+use std::time::{Duration, Instant};
+
+/// Trials with probes at most, the control's among them.
+const MOST: usize = 5;
+
+/// No further one begins after so long.
+const TIME: Duration = Duration::from_secs(20);
+
+/// When trials with probes are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeWhen {
+    /// Never.
+    Never,
+    /// Where a stall was found.
+    Stalled,
+    /// Where none was found too.
+    Always,
+}
+
+/// Runs a trial with probes of each affected arm, and one of the control, whose figures tell best
+/// what the probes cost since nothing else disturbs them.
+pub(crate) fn run(study: &Study, record: &mut Record, clock: Clock, listener: &mut dyn Listener) {
+    let began = Instant::now();
+    for index in arms(record, study.probe == ProbeWhen::Always).into_iter().take(MOST) {
+        let arm = &study.plan.arms[index];
+        let expected = study.scenario.expected(arm);
+        let late = began.elapsed() + expected > TIME && !record.probed.is_empty();
+        if late || (study.interrupted)() {
+            return;
+        }
+        listener.hear(Event::ProbedBegin { arm: &arm.id, expected });
+        let started = clock.elapsed();
+        let seen = match study.run_trial(index, 0, true, listener) {
+            Ok(seen) => seen,
+            Err(ScenarioError::Interrupted) => return,
+            Err(error) => without(&error),
+        };
+        let took = clock.elapsed().saturating_sub(started);
+        let trial = Trial {
+            block: 0,
+            arm: arm.id.clone(),
+            started_ms: started.as_secs_f64() * 1e3,
+            took_ms: took.as_secs_f64() * 1e3,
+            observation: seen.observation,
+            surroundings: seen.surroundings,
+        };
+        let cost = cost(record, &trial);
+        record.probed.push(Probed { trial, cost });
+    }
+}
+
+/// The affected arms, or all cases, the last that was declared first; then the control.
+fn arms(record: &Record, always: bool) -> Vec<usize> {
+    let is_affected = |arm: &Arm| {
+        let result = record.arms.iter().find(|result| result.id == arm.id);
+        let affected = result.is_some_and(|r| r.state == Some(State::Affected));
+        arm.role != Role::Control && (affected || always && arm.role == Role::Case)
+    };
+    let arms = record.plan.arms.iter().enumerate();
+    let mut chosen: Vec<usize> =
+        arms.clone().filter(|(_, arm)| is_affected(arm)).map(|(index, _)| index).collect();
+    chosen.reverse();
+    chosen.truncate(MOST - 1);
+    if chosen.is_empty() {
+        return chosen;
+    }
+    chosen.extend(arms.filter(|(_, arm)| arm.role == Role::Control).map(|(index, _)| index));
+    chosen
+}
+
+/// What stands in the record where a trial with probes broke.
+fn without(error: &ScenarioError) -> Seen {
+    let missing = vec![format!("the trial with probes broke: {error}; run it again")];
+    let evidence = Some(Evidence { missing, ..Evidence::default() });
+    let observation = Observation { evidence, ..Observation::default() };
+    Seen { observation, surroundings: Surroundings::default() }
+}
+
+/// The figures of a trial with probes beside those of the same arm without.
+fn cost(record: &Record, probed: &Trial) -> Vec<ProbeCost> {
+    let of_arm = || record.trials.iter().filter(|trial| trial.arm == probed.arm);
+    let beside = |(name, with): (&String, &model::Measure)| {
+        let mut without: Vec<f64> =
+            of_arm().filter_map(|t| t.observation.measures.get(name)).map(|m| m.value).collect();
+        without.sort_by(f64::total_cmp);
+        let (least, most) = (*without.first()?, *without.last()?);
+        let middle = without.len() / 2;
+        let median = match without.len() % 2 {
+            0 => f64::midpoint(without[middle - 1], without[middle]),
+            _ => without[middle],
+        };
+        Some(ProbeCost {
+            measure: name.clone(),
+            with: with.value,
+            without: median,
+            range: (least, most),
+            unit: with.unit,
+        })
+    };
+    probed.observation.measures.iter().filter_map(beside).collect()
+}

@@ -1,0 +1,62 @@
+//! Evidence of one trial: whom a scenario has watched, and what came of it.
+
+use host::roots::Roots;
+use model::Evidence;
+use probe::{Role, Session, Watched, Wish};
+
+/// A process that plays a part, or leads those that do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Player {
+    /// The process; its children play the same part.
+    pub pid: u32,
+    /// The part: `mapper`.
+    pub part: &'static str,
+    /// What it means to the evidence.
+    pub role: Role,
+}
+
+/// Probes around a trial, where they are wanted; every call does nothing where they are not.
+pub struct Probing {
+    roots: Roots,
+    session: Option<Session>,
+}
+
+impl Probing {
+    /// Loads the probes, before anything is set up.
+    pub fn start(wanted: bool, roots: &Roots) -> Self {
+        Probing::start_with(wanted, &Wish::new(roots))
+    }
+
+    /// Loads the probes as a scenario wants them.
+    pub fn start_with(wanted: bool, wish: &Wish) -> Self {
+        let session = wanted.then(|| Session::start(wish));
+        Probing { roots: wish.roots.clone(), session }
+    }
+
+    /// Watches a process with its children.
+    pub fn watch(&mut self, player: &Player) {
+        if let Some(session) = &mut self.session {
+            let Player { pid, part, role } = *player;
+            session.watch(Watched::with_children(&self.roots, pid, part, role));
+        }
+    }
+
+    /// Says that the load is released.
+    pub fn release(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.release();
+        }
+    }
+
+    /// Ends the watch, while all that were watched still live.
+    pub fn end(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.stop();
+        }
+    }
+
+    /// What was seen, once the load is gone; putting it together takes a moment.
+    pub fn evidence(self) -> Option<Evidence> {
+        self.session.map(Session::finish)
+    }
+}
