@@ -64,6 +64,8 @@ bench: needs build
 	$(CARGO) bench --locked -p tailback-load --bench operation
 	$(CARGO) bench --locked -p tailback-sim --bench bandwidth
 	@scripts/bench-start $(BINARY)
+	$(CARGO) build --release --locked -p tailback-probe --example hold
+	@scripts/bench-probes $(BUILD)/release/examples/hold
 
 install: build
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tailback
