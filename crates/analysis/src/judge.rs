@@ -21,6 +21,8 @@ pub struct Outcome {
     pub measure: String,
     /// Other figures that show a stall as well.
     pub also: Vec<String>,
+    /// Other figures that are not settled yet.
+    pub open: Vec<String>,
     /// The test that decided.
     pub test: Test,
     /// The grounds, a sentence each; where the machine was disturbed, that first.
@@ -53,7 +55,15 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> O
     }
     because.extend(grounds(plan, trials, arms, &study, &evidence, state));
     let measure = plan.judging.measure.to_string();
-    Outcome { state, measure, also: Vec::new(), test: test(plan, &evidence), because, limits }
+    Outcome {
+        state,
+        measure,
+        also: Vec::new(),
+        open: Vec::new(),
+        test: test(plan, &evidence),
+        because,
+        limits,
+    }
 }
 
 fn state(plan: &Plan, trials: &[Trial], study: &Study, evidence: &Evidence) -> State {
@@ -85,6 +95,7 @@ fn without_control(plan: &Plan) -> Outcome {
         state: State::Inconclusive,
         measure: plan.judging.measure.to_string(),
         also: Vec::new(),
+        open: Vec::new(),
         test: test(plan, &Evidence::new(0, plan.judging.margin)),
         because: vec!["the plan has no control arm to hold the others against".to_owned()],
         limits: vec!["add an arm without the cause".to_owned()],

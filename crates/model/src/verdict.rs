@@ -68,6 +68,9 @@ pub struct Verdict {
     /// The figure that decided; absent where nothing was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
+    /// Figures that are judged too and not settled yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
     /// What the arms that should mend the stall did, in this very study.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<Fix>,

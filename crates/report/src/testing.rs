@@ -66,6 +66,7 @@ fn verdict() -> Verdict {
         because: vec!["The control was best.".to_owned()],
         next: vec!["fewer readers: tailback run mmap-lock --busy 1".to_owned()],
         measure: Some("lost".to_owned()),
+        open: Vec::new(),
         fixes: Vec::new(),
         test: None,
     }

@@ -249,6 +249,7 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
             because: Vec::new(),
             next: Vec::new(),
             measure: None,
+            open: Vec::new(),
             fixes: Vec::new(),
             test: None,
         },
@@ -276,6 +277,7 @@ fn stopped(state: State, headline: &str, why: &str) -> Verdict {
         because: Vec::new(),
         next: Vec::new(),
         measure: None,
+        open: Vec::new(),
         fixes: Vec::new(),
         test: None,
     }

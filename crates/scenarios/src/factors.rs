@@ -117,6 +117,7 @@ mod tests {
             state: State::Affected,
             measure: "stall".to_owned(),
             also: Vec::new(),
+            open: Vec::new(),
             test: Test {
                 method: String::new(),
                 blocks: 6,

@@ -48,8 +48,10 @@ fn judge_also(
     match (outcome.state, other.state) {
         (State::Untrustworthy, _) => {}
         (State::Affected, State::Affected) => outcome.also.push(other.measure),
-        (_, State::Affected) => {
-            *outcome = other;
+        (first, State::Affected) => {
+            let mut open = std::mem::take(&mut outcome.open);
+            open.extend((first == State::Inconclusive).then(|| outcome.measure.clone()));
+            *outcome = Outcome { open, ..other };
             for (arm, result) in arms.iter_mut().zip(results) {
                 arm.state = result.state;
                 arm.worse = result.worse;
@@ -86,7 +88,9 @@ fn fixes(record: &Record, outcome: &Outcome) -> Vec<Fix> {
 pub fn settled(record: &Record) -> bool {
     let blocks = record.verdict.test.as_ref().map_or(0, |test| test.blocks);
     let stands = matches!(record.verdict.state, State::Affected | State::NotAffected);
-    stands && blocks >= record.plan.min_blocks
+    // What matters most is waited for, as long as the study may go on.
+    let first_open = record.verdict.open.iter().any(|name| *name == record.plan.judging.measure);
+    stands && !first_open && blocks >= record.plan.min_blocks
 }
 
 fn cpus(record: &Record) -> u32 {
@@ -117,6 +121,7 @@ fn verdict(scenario: &dyn Scenario, record: &Record, outcome: Outcome) -> Verdic
         because,
         next: words.next,
         fixes: fixes(record, &outcome),
+        open: outcome.open,
         measure: Some(outcome.measure),
         test: Some(outcome.test),
     }

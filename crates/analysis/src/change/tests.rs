@@ -76,6 +76,7 @@ fn record(case: &[f64], settings: &[(&str, &str)]) -> Record {
             because: Vec::new(),
             next: Vec::new(),
             measure: None,
+            open: Vec::new(),
             fixes: Vec::new(),
             test: None,
         },

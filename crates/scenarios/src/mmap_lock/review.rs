@@ -127,6 +127,7 @@ mod tests {
             test,
             measure: String::new(),
             also: Vec::new(),
+            open: Vec::new(),
             because: Vec::new(),
             limits: Vec::new(),
         };
@@ -150,6 +151,7 @@ mod tests {
         let mut outcome = Outcome {
             measure: String::new(),
             also: Vec::new(),
+            open: Vec::new(),
             state: State::Affected,
             test: Test {
                 method: String::new(),
