@@ -247,6 +247,7 @@ watch(Lines) -> {error, {bad_option, line("lines: ~0tP; want a number above 0", 
 %%
 %% Options, with their defaults: `sink' (port), `dam' (none; threshold, credit), `dam_options' (#{}),
 %% `senders' (100), `messages' each (100), `message' (small; byte, refc, {large, Bytes}),
+%% `pace' (flood; one_at_a_time: without a dam, each sender waits until its message was handled),
 %% `message_queue_data' (on_heap), `fullsweep_after', `sample_ms' (20), `timeout_ms' (30000),
 %% `memory_limit_bytes' of the whole VM (512 MiB), `kill_after_ms' ([]: times at which the server is
 %% killed), `restart_after_ms' (10).

@@ -39,6 +39,7 @@ measure(Given) ->
         senders => 100,
         messages => 100,
         message => small,
+        pace => flood,
         sample_ms => 20,
         memory_limit_bytes => 512 * 1024 * 1024,
         timeout_ms => 30000,
@@ -46,6 +47,8 @@ measure(Given) ->
         restart_after_ms => 10
     },
     case checked(Given, Defaults) of
+        {ok, #{pace := one_at_a_time, dam := Dam}} when Dam =/= none ->
+            wrong(pace, one_at_a_time, "flood, since there is a dam");
         {ok, #{senders := Senders, messages := Messages} = Options} ->
             case too_many(Senders, Messages, ?MOST_TALLIED) of
                 ok -> {ok, Options};
@@ -114,6 +117,8 @@ fault(dam_options, Options) when is_map(Options) ->
     ok;
 fault(dam, Dam) ->
     one_of(dam, Dam, [none, threshold, credit]);
+fault(pace, Value) ->
+    one_of(pace, Value, [flood, one_at_a_time]);
 fault(message_queue_data, Value) ->
     one_of(message_queue_data, Value, [on_heap, off_heap]);
 fault(tool, Value) ->

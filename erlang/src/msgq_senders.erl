@@ -7,7 +7,8 @@
 
 -type form() :: byte | small | refc | {large, pos_integer()}.
 %% One byte; 20 bytes; a reference-counted binary of 70; or as many bytes as said.
--type way() :: direct | threshold | credit.
+-type way() :: direct | handled | threshold | credit.
+%% `handled': straight to the server, waiting until it has dealt with each message.
 -record(senders, {launcher :: pid(), counts :: counters:counters_ref()}).
 -opaque senders() :: #senders{}.
 
@@ -100,10 +101,17 @@ waited(none, _) -> ok;
 waited(Waits, Ns) -> msgq_histogram:add(Waits, Ns).
 
 %% @doc Sends one message the given way.
--spec offer(way(), tailback_dam:dam(), term()) -> ok | {error, tailback_dam:reason()}.
-offer(direct, Server, Message) -> gen_server:cast(Server, Message);
-offer(threshold, Dam, Message) -> tailback_dam_threshold:cast(Dam, Message);
-offer(credit, Dam, Message) -> tailback_dam:cast(Dam, Message).
+-spec offer(way(), tailback_dam:dam(), term()) ->
+    ok | {error, tailback_dam:reason() | no_server}.
+offer(direct, Server, Message) ->
+    gen_server:cast(Server, Message);
+offer(handled, Server, Message) ->
+    ok = gen_server:cast(Server, Message),
+    msgq_server:sync(Server, infinity);
+offer(threshold, Dam, Message) ->
+    tailback_dam_threshold:cast(Dam, Message);
+offer(credit, Dam, Message) ->
+    tailback_dam:cast(Dam, Message).
 
 %% @doc The bytes of a message of that form.
 -spec payload(form()) -> binary().

@@ -96,11 +96,12 @@ stop(Name) ->
             end
     end.
 
-release(#{dam := Kind} = Options, Server, Dam, Tally) ->
+release(#{dam := Kind, pace := Pace} = Options, Server, Dam, Tally) ->
     {Way, To} =
-        case Kind of
-            none -> {direct, Server};
-            _ -> {Kind, Dam}
+        case {Kind, Pace} of
+            {none, flood} -> {direct, Server};
+            {none, one_at_a_time} -> {handled, Server};
+            {_, _} -> {Kind, Dam}
         end,
     Waits = msgq_histogram:new(),
     Flood = maps:with([senders, messages, message], Options),
@@ -233,7 +234,7 @@ result(Outcome, #trial{options = Options, tally = Tally, start_ns = Start} = Tri
         wait_us => msgq_histogram:quantiles(Waits, [0.5, 0.9, 0.99, 0.999, 1.0]),
         wait_buckets_us => msgq_histogram:buckets(Waits),
         dam_info => Figures,
-        errors => errors(Server)
+        errors => errors(Server, Outcome)
     }).
 
 %% To the last message, not to the sample that noticed it.
@@ -251,8 +252,12 @@ dam_figures(Dam) ->
 lost(timeout, _, _, _) -> unknown;
 lost(_, Sent, Handled, Figures) -> max(0, Sent - Handled - maps:get(dropped_old, Figures, 0)).
 
-errors(Server) ->
-    case msgq_server:report(Server, 1000) of
+%% A server that was still at work at the end has other things to do than to report.
+report_limit(timeout) -> 50;
+report_limit(_) -> 1000.
+
+errors(Server, Outcome) ->
+    case msgq_server:report(Server, report_limit(Outcome)) of
         {ok, #{last := {_, Line}}} -> [Line];
         {ok, _} -> [];
         {error, timeout} -> [<<"log server: too busy to report">>];

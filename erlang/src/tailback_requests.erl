@@ -91,11 +91,28 @@ perform(#{workers := Count} = Options) ->
     ok = wait_schedulers:unwatch_use(),
     Answer.
 
+%% Ends all workers, and takes from the mailbox whatever they had said.
 -spec stop_all([{pid(), reference()}], binary()) -> {error, {atom(), binary()}}.
 stop_all(Pids, Why) ->
     _ = [exit(Pid, kill) || {Pid, _} <- Pids],
-    _ = [receive {'DOWN', Monitor, process, _, _} -> ok end || {_, Monitor} <- Pids],
+    _ = [true = erlang:demonitor(Monitor, [flush]) || {_, Monitor} <- Pids],
+    ok = lists:foreach(fun gone/1, Pids),
     {error, {no_request, Why}}.
+
+-spec gone({pid(), reference()}) -> ok.
+gone({Pid, _}) ->
+    Monitor = erlang:monitor(process, Pid),
+    receive
+        {'DOWN', Monitor, process, Pid, _} -> forget(Pid)
+    end.
+
+-spec forget(pid()) -> ok.
+forget(Pid) ->
+    receive
+        {ready, Pid} -> forget(Pid);
+        {refused, Pid, _} -> forget(Pid)
+    after 0 -> ok
+    end.
 
 -spec await_ready([{pid(), reference()}]) -> ok | {error, binary()}.
 await_ready([]) ->

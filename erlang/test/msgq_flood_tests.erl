@@ -154,6 +154,8 @@ bad_options_test_() ->
         #{memory_limit_bytes => 5},
         #{kill_after_ms => 100},
         #{colour => red},
+        #{pace => slow},
+        #{pace => one_at_a_time, dam => credit},
         #{senders => 100000, messages => 100000},
         [{senders, 1}]
     ],
@@ -289,6 +291,14 @@ memory_has_a_limit_test() ->
     ?assertMatch({error, {memory_limit, _}}, Answer),
     refused(Answer),
     ?assertEqual(undefined, whereis(log_server)).
+
+one_at_a_time_nothing_queues_test() ->
+    {ok, Result} = msgq_flood:measure(#{
+        sink => tag, senders => 1, messages => 500, pace => one_at_a_time, sample_ms => 1
+    }),
+    ?assertMatch(#{outcome := drained, drained := 500, lost := 0}, Result),
+    %% The message and the question whether it was handled.
+    ?assert(maps:get(server_queue_high, Result) =< 2).
 
 a_time_limit_is_an_outcome_test() ->
     {ok, Result} = msgq_flood:measure(#{senders => 10, messages => 20000, timeout_ms => 50}),

@@ -49,7 +49,8 @@ what_cannot_be_played_is_refused_in_one_line_test() ->
 a_folder_that_cannot_be_written_is_named_test() ->
     Options = (options())#{kind => file, dir => "/proc/nowhere"},
     {error, {no_request, Line}} = tailback_requests:play(Options),
-    ?assertMatch({_, _}, binary:match(Line, <<"/proc/nowhere">>)).
+    ?assertMatch({_, _}, binary:match(Line, <<"/proc/nowhere">>)),
+    ?assertEqual({messages, []}, process_info(self(), messages)).
 
 nothing_is_left_behind_test() ->
     Before = {length(processes()), length(erlang:ports())},

@@ -24,6 +24,7 @@ pub mod reading;
 mod shift;
 pub mod signed_rank;
 mod superiority;
+pub mod theil_sen;
 pub mod trust;
 mod words;
 

@@ -78,6 +78,8 @@ pub enum Kind {
     Words,
     /// Paths of programs, separated by commas; `auto` for the one that the PATH finds.
     Programs,
+    /// The path of a folder, or `auto` for that of temporary files.
+    Folder,
 }
 
 /// The value of a knob, as it stands in the record: durations and sizes keep their unit.
@@ -143,6 +145,7 @@ impl Kind {
             Kind::Choice(_) => "WORD",
             Kind::Words => "FLAGS",
             Kind::Programs => "PATH,..",
+            Kind::Folder => "FOLDER",
         }
     }
 
@@ -171,6 +174,7 @@ impl Kind {
             Kind::Choice(words) => Err(format!("`{text}` is none of {}", words.join(", "))),
             Kind::Words => parse_words(text),
             Kind::Programs => parse_programs(text),
+            Kind::Folder => parse_folder(text),
         }
     }
 }
@@ -259,6 +263,13 @@ fn parse_programs(text: &str) -> Result<Value, String> {
     }
 }
 
+fn parse_folder(text: &str) -> Result<Value, String> {
+    match text.is_empty() || text.len() > MOST_TEXT || text.chars().any(char::is_control) {
+        false => Ok(Value::Text(text.to_owned())),
+        true => Err(format!("`{text}` is not the path of a folder, nor auto")),
+    }
+}
+
 /// Folders of /proc/PID that lead to other files than the process's own.
 const LEADS_AWAY: [&str; 7] = ["fd", "root", "cwd", "exe", "task", "map_files", "ns"];
 
@@ -325,6 +336,7 @@ mod tests {
                 Kind::Decimal { min_milli: 10, max_milli: 99_000 },
                 Kind::Words,
                 Kind::Programs,
+                Kind::Folder,
             ] {
                 if let Ok(value) = kind.parse(&text) {
                     prop_assert_eq!(kind.parse(&value.to_string()), Ok(value));

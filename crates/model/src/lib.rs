@@ -5,6 +5,7 @@
 //! machine they ran on are a [`record::Record`], which carries its [`verdict::Verdict`].
 
 pub mod arm;
+pub mod at_work;
 pub mod change;
 pub mod estimate;
 pub mod evidence;
@@ -22,6 +23,7 @@ pub mod verdict;
 pub mod vm;
 
 pub use arm::{Arm, LeftOut, Role, Settings};
+pub use at_work::AtWork;
 pub use change::{ArmChange, Change, ChangeState, Difference, Side};
 pub use estimate::{ArmResult, Comparison, Estimate, Proportion};
 pub use evidence::Evidence;

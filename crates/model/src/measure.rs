@@ -9,6 +9,9 @@ pub enum Unit {
     /// Milliseconds.
     #[serde(rename = "ms")]
     Milliseconds,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
     /// Milliseconds in each second of wall time.
     #[serde(rename = "ms/s")]
     MillisecondsPerSecond,
@@ -34,6 +37,7 @@ impl Unit {
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Milliseconds => "ms",
+            Unit::Nanoseconds => "ns",
             Unit::MillisecondsPerSecond => "ms/s",
             Unit::Count | Unit::Ratio => "",
             Unit::PerSecond => "/s",

@@ -1,6 +1,7 @@
 //! The record of a study: all that reports, comparisons and judges read.
 
 use crate::arm::{Arm, LeftOut};
+use crate::at_work::AtWork;
 use crate::estimate::ArmResult;
 use crate::evidence::Evidence;
 use crate::factorial::Factorial;
@@ -173,6 +174,9 @@ pub struct Observation {
     /// Figures over the time of the trial, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Series>,
+    /// Where the work was seen under the greatest load, most often first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at_work: Vec<AtWork>,
     /// Who waited for whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,

@@ -11,6 +11,7 @@ pub mod cpus;
 pub mod erlang;
 mod factors;
 mod judging;
+pub mod mailbox_flood;
 pub mod mmap_lock;
 mod pinned;
 mod probing;
@@ -34,8 +35,13 @@ use model::{
 use std::time::Duration;
 
 /// Every scenario, in the order that `list` and `check` take.
-pub const ALL: &[&dyn Scenario] =
-    &[&mmap_lock::MmapLock, &cpu_quota::CpuQuota, &blocking_nif::BlockingNif, &busy_wait::BusyWait];
+pub const ALL: &[&dyn Scenario] = &[
+    &mmap_lock::MmapLock,
+    &cpu_quota::CpuQuota,
+    &blocking_nif::BlockingNif,
+    &mailbox_flood::MailboxFlood,
+    &busy_wait::BusyWait,
+];
 
 /// The scenario of that id.
 pub fn find(id: &str) -> Option<&'static dyn Scenario> {

@@ -3,10 +3,12 @@
 //! Whoever has one of them in a script can put `tailback compat` in front. Exit codes are those of
 //! tailback, since the originals have none to speak of.
 
+mod become_erlang;
 mod busywait;
 mod date;
 mod fibtest;
 mod mapper;
+mod msgq_flood;
 mod nifwait;
 mod options;
 mod proc_vs_map;
@@ -29,6 +31,8 @@ pub const PROGRAMS: &[(&str, &str)] = &[
     ("runfibtest", "Run fibtest in a group with a tenth of a CPU"),
     ("nifwait", "Erlang processes that call native code, and how their schedulers fare"),
     ("nifwait-collapse", "Eight runs, half of the schedulers offline, one more: do they sleep?"),
+    ("msgq-flood", "A log server that is flooded, with or without a dam, and how much waits"),
+    ("msgq-flood-profile", "The profile of a log server with a long mailbox"),
 ];
 
 /// What stands below the help of `compat`.
@@ -57,6 +61,8 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "runfibtest" => runfibtest::run(&args),
         "nifwait" => nifwait::run(&args),
         "nifwait-collapse" => nifwait::collapse(&args),
+        "msgq-flood" => msgq_flood::run(&args),
+        "msgq-flood-profile" => msgq_flood::profile(&args),
         _ => Err(Failure::usage("no such program; see tailback compat --help")),
     }
 }

@@ -1,8 +1,8 @@
 //! `compat nifwait` and `compat nifwait-collapse`: the Erlang application's own lines.
 
+use super::become_erlang::become_erlang;
 use super::options::{Next, Options};
 use crate::exit::Failure;
-use std::os::unix::process::CommandExt as _;
 
 const USAGE: &str = "Usage: nifwait [--flags FLAGS] [MODE] N W R BW
 Spawns N processes; each calls native code R times for W bytes (md5) or microseconds (other modes) and
@@ -64,11 +64,4 @@ fn parse(args: &[String], usage: &'static str) -> Result<Option<(String, Vec<Str
 /// A word that cannot end a string in Erlang.
 fn plain(word: &str) -> String {
     word.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect()
-}
-
-/// Becomes the VM: it prints for itself, and a signal reaches it as it would reach the original.
-fn become_erlang(flags: &str, expression: &str) -> Result<u8, Failure> {
-    let mut command = scenarios::erlang::evaluate(None, flags, expression)?;
-    let error = command.exec();
-    Err(Failure::need(format!("{}: {error}", command.get_program().to_string_lossy())))
 }

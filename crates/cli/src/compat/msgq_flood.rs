@@ -1,0 +1,173 @@
+//! `compat msgq-flood` and `compat msgq-flood-profile`: a flooded log server, watched or profiled.
+
+use super::become_erlang::become_erlang;
+use super::options::{Next, Options};
+use crate::exit::Failure;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+const USAGE: &str = "\
+Usage: msgq-flood [--sink SINK] [--dam DAM] [--lines N] [--flags FLAGS] FILE SENDERS MESSAGES
+SENDERS processes send MESSAGES each to a log server that appends them to FILE, and each second a line
+says how many wait in the mailboxes of dam and server: for ever, or N times. With --dam threshold (the
+original's) or credit they are sent to that dam. SINK is port, tag, tcp, udp, gen-server, null or none
+in place of FILE; a file shows the collapse no more since OTP 21, port does.
+";
+
+const PROFILE_USAGE: &str = "\
+Usage: msgq-flood-profile [--sink SINK] [--queued N] [--for MS] [--flags FLAGS]
+The profile of a log server with N messages in its mailbox (50000), over MS milliseconds (2000): the
+table of tprof from OTP 27 on, of eprof before. Such a profile charges the time in which a receive
+looks through the mailbox to whatever traced function ran last; below it stands where the server was
+seen by a sampler that is not misled. SINK is port (the default), tag, tcp, udp, gen-server, null or
+none.
+";
+
+/// The sinks, and what the application calls them.
+const SINKS: [(&str, &str); 7] = [
+    ("port", "port"),
+    ("tag", "tag"),
+    ("tcp", "tcp"),
+    ("udp", "udp"),
+    ("gen-server", "gen_server"),
+    ("null", "null"),
+    ("none", "none"),
+];
+
+/// Ctrl-c ends the VM and asks no questions.
+const ENDS_ON_CTRL_C: &str = "+Bd";
+
+/// What ends the VM after an error: one line, and the code of bad input.
+const COMPLAIN: &str = "\
+    Complain = fun(Line, Code) -> io:put_chars(standard_error, [Line, 10]), halt(Code) end, ";
+
+/// Floods a server and watches the queues.
+pub fn run(args: &[String]) -> Result<u8, Failure> {
+    let mut options = Options::new(args, USAGE);
+    let (mut flags, mut sink, mut dam, mut lines) = (String::new(), None, None, None);
+    let mut words: Vec<&str> = Vec::new();
+    loop {
+        match options.next() {
+            Next::End => break,
+            Next::Help => return Ok(0),
+            Next::Word("--flags") => options.text("--flags")?.clone_into(&mut flags),
+            Next::Word("--sink") => sink = Some(known_sink(&mut options)?),
+            Next::Word("--dam") => dam = Some(known_dam(&mut options)?),
+            Next::Word("--lines") => lines = Some(options.number("--lines", 1 << 31)?.max(1)),
+            Next::Word(word) if word.starts_with("--") => return Err(options.unknown(word)),
+            Next::Word(word) => words.push(word),
+        }
+    }
+    let [file, senders, messages] = words.as_slice() else {
+        return Err(options.mistake("a file, a number of senders and one of messages are needed"));
+    };
+    let number = |text: &str| match text.parse::<u64>() {
+        Ok(number) => Ok(number),
+        Err(_) => Err(options.mistake(&format!("Error: {text} non-numeric."))),
+    };
+    let flood = Flood { sink, dam, lines, senders: number(senders)?, messages: number(messages)? };
+    become_erlang(&format!("{ENDS_ON_CTRL_C} {flags}"), &flood.expression(file))
+}
+
+/// A flood that is watched.
+struct Flood {
+    sink: Option<&'static str>,
+    dam: Option<&'static str>,
+    lines: Option<u64>,
+    senders: u64,
+    messages: u64,
+}
+
+impl Flood {
+    fn expression(&self, file: &str) -> String {
+        let sink = self.sink.map(|sink| format!("sink => {sink}, ")).unwrap_or_default();
+        let (dam, flood) = match self.dam {
+            Some(dam) => (dam, "flood_to_dam"),
+            None => ("none", "flood_direct"),
+        };
+        let watch = self.lines.map_or_else(String::new, |lines| lines.to_string());
+        format!(
+            "{COMPLAIN}case msgq_flood:start_link({}, #{{{sink}dam => {dam}}}) of \
+             {{ok, _}} -> ok; {{error, {{_, No}}}} -> Complain(No, 2) end, \
+             case msgq_flood:{flood}({}, {}) of \
+             ok -> ok; {{error, {{_, Bad}}}} -> Complain(Bad, 2) end, \
+             msgq_flood:watch({watch}), halt(0).",
+            binary(file),
+            self.senders,
+            self.messages
+        )
+    }
+}
+
+/// Profiles a flooded server.
+pub fn profile(args: &[String]) -> Result<u8, Failure> {
+    let mut options = Options::new(args, PROFILE_USAGE);
+    let (mut flags, mut sink, mut queued, mut ms) = (String::new(), "port", 50_000, 2000);
+    loop {
+        match options.next() {
+            Next::End => break,
+            Next::Help => return Ok(0),
+            Next::Word("--flags") => options.text("--flags")?.clone_into(&mut flags),
+            Next::Word("--sink") => sink = known_sink(&mut options)?,
+            Next::Word("--queued") => queued = options.number("--queued", 1_000_000)?,
+            Next::Word("--for") => ms = options.number("--for", 600_000)?.max(1),
+            Next::Word(word) => return Err(options.unknown(word)),
+        }
+    }
+    let expression = format!(
+        "{COMPLAIN}case msgq_flood:profile(#{{sink => {sink}, queued => {queued}, for_ms => {ms}}}) of \
+         {{ok, _}} -> ok; {{error, {{no_profiler, Need}}}} -> Complain(Need, 3); \
+         {{error, {{_, No}}}} -> Complain(No, 2) end, \
+         case msgq_flood:cost(#{{sink => {sink}, lengths => [{queued}], ops => 1, \
+         sample_for_ms => 500}}) of \
+         {{ok, #{{functions := [{{_, Seen}} | _]}}}} -> \
+         All = lists:sum([N || {{_, N}} <- Seen]), \
+         io:put_chars([10, \"Seen by a sampler, in so many of so many looks:\", 10]), \
+         [io:format(\"~tw:~tw/~b  ~b of ~b~n\", [M, F, A, N, All]) || {{{{M, F, A}}, N}} <- Seen], \
+         halt(0); {{error, {{_, Bad}}}} -> Complain(Bad, 2) end."
+    );
+    become_erlang(&format!("{ENDS_ON_CTRL_C} {flags}"), &expression)
+}
+
+fn known_sink(options: &mut Options) -> Result<&'static str, Failure> {
+    let word = options.text("--sink")?;
+    match SINKS.iter().find(|(name, _)| *name == word) {
+        Some((_, sink)) => Ok(sink),
+        None => {
+            let names: Vec<&str> = SINKS.iter().map(|(name, _)| *name).collect();
+            Err(options.mistake(&format!("Error: --sink {word} is none of {}.", names.join(", "))))
+        }
+    }
+}
+
+fn known_dam(options: &mut Options) -> Result<&'static str, Failure> {
+    match options.text("--dam")? {
+        "threshold" => Ok("threshold"),
+        "credit" => Ok("credit"),
+        word => {
+            Err(options.mistake(&format!("Error: --dam {word} is neither threshold nor credit.")))
+        }
+    }
+}
+
+/// Text as a binary in Erlang, byte by byte, so that nothing in it can end a string.
+fn binary(text: &str) -> String {
+    let bytes: Vec<String> = OsStr::new(text).as_bytes().iter().map(u8::to_string).collect();
+    format!("<<{}>>", bytes.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_path_is_erlang() {
+        assert_eq!(binary("a\"."), "<<97,34,46>>");
+        assert_eq!(binary(""), "<<>>");
+        let flood =
+            Flood { sink: Some("port"), dam: None, lines: Some(3), senders: 2, messages: 9 };
+        let expression = flood.expression("x\"), halt(9");
+        assert!(!expression.contains("halt(9"), "{expression}");
+        assert!(expression.contains("flood_direct(2, 9)") && expression.contains("watch(3)"));
+    }
+}

@@ -1,0 +1,229 @@
+//! `mailbox-flood` on a real VM, and its bad days.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, Ran, files, processes, turn, wait_for};
+use serde_json::Value;
+
+/// Whether there is an Erlang to test with; says so where there is none.
+fn erlang() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
+    if !found {
+        eprintln!("skipped: no erl on the PATH");
+    }
+    found
+}
+
+/// Runs a study until its verdict is one that it can be sure of.
+fn sure(args: &[&str]) -> Ran {
+    for _ in 0..3 {
+        let ran = Place::new().say(args);
+        let state = ran.json()["verdict"]["state"].as_str().unwrap().to_owned();
+        if ["affected", "not-affected"].contains(&state.as_str()) {
+            return ran;
+        }
+        eprintln!("tried again, since it was {state}");
+    }
+    panic!("no verdict in three tries");
+}
+
+fn trials<'a>(record: &'a Value, arm: &str) -> Vec<&'a Value> {
+    let trials = record["trials"].as_array().unwrap();
+    trials.iter().filter(|trial| trial["arm"] == arm).collect()
+}
+
+fn figure(trial: &Value, name: &str) -> f64 {
+    let value = &trial["observation"]["measures"][name]["value"];
+    value.as_f64().unwrap_or_else(|| panic!("{name}: {trial}"))
+}
+
+#[test]
+fn a_port_that_is_flooded_collapses_and_a_dam_mends_it() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let ran = sure(&["run", "mailbox-flood", "--sink", "port", "--fixes", "credit", "--json"]);
+    let record = ran.json();
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    let verdict = &record["verdict"];
+    assert_eq!(verdict["state"], "affected");
+    let headline = verdict["headline"].as_str().unwrap();
+    assert!(headline.contains("with 100,000 queued a write takes"), "{headline}");
+    let because = verdict["because"][0].as_str().unwrap();
+    assert!(because.contains("tailback_sink_port:answer/1"), "{because}");
+    let fix = &verdict["fixes"][0];
+    assert_eq!(fix["change"], "tailback_dam in front of the server");
+    assert_eq!(fix["outcome"], "mended", "{fix}");
+    for trial in trials(&record, "credit-dam") {
+        assert!(figure(trial, "both_high") <= 1000.0);
+    }
+    for trial in trials(&record, "control") {
+        assert!(figure(trial, "both_high") <= 10.0);
+    }
+    for trial in trials(&record, "direct") {
+        assert!(figure(trial, "both_high") > 2_000.0);
+        assert!(figure(trial, "fit") > 1.0);
+        let seen = &trial["observation"];
+        assert_eq!(seen["series"]["cost"]["against"], "cost_lengths");
+        assert!(seen["series"]["cost"]["rows"].as_array().is_some_and(|rows| rows.len() == 5));
+        assert!(!seen["series"]["queues"]["rows"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_file_does_not_and_leaves_no_file() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let folder = place.path("sinks");
+    std::fs::create_dir(&folder).unwrap();
+    let folder = folder.to_str().unwrap();
+    let args = ["run", "mailbox-flood", "--sink", "file", "--fixes", "", "--folder", folder];
+    let ran = sure(&[&args[..], &["--json"]].concat());
+    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+    assert_eq!(ran.status.code(), Some(0));
+    assert_eq!(files(&place.path("sinks")).len(), 0);
+}
+
+#[test]
+fn behind_the_dam_nothing_is_lost_when_the_server_is_killed() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let args = [
+        "run",
+        "mailbox-flood",
+        "--messages",
+        "60",
+        "--duration",
+        "60s",
+        "--kill-after",
+        "30ms",
+        "--fixes",
+        "credit",
+        "--samples",
+        "1",
+        "--json",
+    ];
+    let record = Place::new().say(&args).json();
+    let dam = trials(&record, "credit-dam")[0];
+    assert_eq!(figure(dam, "lost"), 0.0);
+    assert_eq!(figure(dam, "out_of_order"), 0.0);
+    // No more than the window comes twice.
+    assert!(figure(dam, "duplicated") <= 32.0, "{dam}");
+    assert!(figure(trials(&record, "direct")[0], "lost") > 0.0);
+    let because = record["verdict"]["because"].to_string();
+    assert!(because.contains("credit-dam, with the server killed in mid-flood"), "{because}");
+}
+
+#[test]
+fn a_handful_of_messages_is_no_verdict() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let args = ["run", "mailbox-flood", "--senders", "2", "--messages", "5", "--fixes", ""];
+    let ran = Place::new().say(&[&args[..], &["--samples", "2"]].concat());
+    assert_eq!(ran.status.code(), Some(4), "{ran:?}");
+    assert!(ran.out.contains("too few"), "{}", ran.out);
+}
+
+#[test]
+fn what_cannot_be_played_is_said_in_one_line() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["--sink", "smoke"], 2, "port"),
+        (&["--senders", "0"], 2, "between 1 and"),
+        (&["--messages", "-1"], 2, "between 1 and"),
+        (&["--messages", "10000000"], 2, "more than 100000000"),
+        (&["--fixes", "prayer"], 2, "off_heap, threshold, credit"),
+        (&["--pace", "one-at-a-time", "--dam", "credit"], 2, "--dam"),
+        (&["--sink", "file", "--folder", "/no/such", "--samples", "1"], 2, "/no/such"),
+        (&["--flags", "+nonsense 1"], 2, "refuses the flags"),
+        (&["--erl", "/nowhere/erl"], 3, "/nowhere/erl"),
+    ];
+    for (args, code, words) in cases {
+        let ran = Place::new().say(&[&["run", "mailbox-flood"], *args].concat());
+        assert_eq!(ran.status.code(), Some(*code), "{args:?}: {ran:?}");
+        let line = ran.err.lines().find(|line| line.contains(words));
+        assert!(line.is_some(), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn more_messages_than_the_memory_may_hold_end_the_study() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let args = ["run", "mailbox-flood", "--messages", "100000", "--duration", "10min"];
+    let limit = ["--memory-limit", "128MiB", "--pace", "flood", "--fixes", "", "--samples", "1"];
+    // Sent one at a time so many would take minutes: the flood comes first.
+    let seed = common::seed_for(&[1, 0]);
+    let ran = Place::new().say(&[&args[..], &limit, &["--seed", &seed]].concat());
+    assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+    let line = ran.wrongs().join("\n");
+    assert!(line.contains("memory") && line.contains("--memory-limit"), "{line}");
+}
+
+#[test]
+fn no_vm_and_no_port_program_is_left_when_the_tool_is_killed() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let args = ["run", "mailbox-flood", "--duration", "60s", "--fixes", "", "--samples", "1"];
+    let running = place.start(place.tailback(&args));
+    let is_port = |one: &processes::Process| one.name == "cat";
+    wait_for("a port program", || processes::below(running.pid()).into_iter().find(is_port));
+    let family = processes::below(running.pid());
+    running.signal(rustix::process::Signal::KILL);
+    let _ = running.end();
+    wait_for("the family to go", || {
+        let same = |one: &processes::Process| {
+            processes::at(one.pid).is_some_and(|now| now.argv == one.argv)
+        };
+        (!family.iter().any(same)).then_some(())
+    });
+}
+
+#[test]
+fn the_lines_and_the_profile_of_the_original() {
+    if !erlang() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let file = place.path("a.log");
+    let file = file.to_str().unwrap();
+    let args = ["compat", "msgq-flood", "--sink", "port", "--lines", "1", file, "10", "2000"];
+    let ran = place.say(&args);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines[0], "DateTime\t\t\tdam msgq (diff)\tserver msgq (diff)");
+    let columns: Vec<&str> = lines[1].split('\t').collect();
+    assert!(columns[0].ends_with('Z') && columns[1] == "- (0)", "{}", lines[1]);
+    assert!(columns[2].ends_with(" (0)"), "{}", lines[1]);
+    let refused = place.say(&["compat", "msgq-flood", "--lines", "1", file, "0", "5"]);
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    let args = ["compat", "msgq-flood-profile", "--queued", "5000", "--for", "200"];
+    let ran = place.say(&args);
+    if ran.code() == 3 && ran.err.contains("erlang-tools") {
+        eprintln!("skipped: no profiler");
+        return;
+    }
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.starts_with("FUNCTION"), "{}", ran.out);
+    assert!(ran.out.contains("gen_server:") && ran.out.contains("tailback_sink_port:answer/1"));
+}

@@ -1,0 +1,310 @@
+//! The declaration of `mailbox-flood`.
+
+use model::scenario::{MeasureMeta, Mend};
+use model::{Judging, Kind, Knob, Meta, Needs, Unit};
+use std::borrow::Cow;
+
+/// Names of the figures.
+pub(super) mod measure {
+    pub const SLOPE: &str = "slope";
+    pub const FIT: &str = "fit";
+    pub const DRAIN_RATE: &str = "drain_rate";
+    pub const EMPTY_RATE: &str = "empty_rate";
+    pub const OF_EMPTY: &str = "of_empty";
+    pub const SERVER_HIGH: &str = "server_high";
+    pub const DAM_HIGH: &str = "dam_high";
+    pub const BOTH_HIGH: &str = "both_high";
+    pub const WAIT_P99: &str = "wait_p99";
+    pub const MEMORY: &str = "memory";
+    pub const CPU: &str = "cpu";
+    pub const LOST: &str = "lost";
+    pub const OUT_OF_ORDER: &str = "out_of_order";
+    pub const DUPLICATED: &str = "duplicated";
+}
+
+/// Where the server can write to.
+pub(super) const SINKS: &[&str] = &[
+    "port",
+    "port-line",
+    "tag",
+    "tcp",
+    "tcp-socket",
+    "udp",
+    "gen-server",
+    "file",
+    "file-raw",
+    "file-append",
+    "file-delayed",
+    "null",
+    "none",
+];
+
+/// What may stand between senders and server.
+pub(super) const DAMS: &[&str] = &["none", "threshold", "credit"];
+
+/// How the senders go about it.
+pub(super) const PACES: &[&str] = &["flood", "one-at-a-time"];
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+const fn choice(
+    name: &'static str,
+    words: &'static [&'static str],
+    default: &'static str,
+    help: &'static str,
+) -> Knob {
+    Knob { name, kind: Kind::Choice(words), default, quick: None, help }
+}
+
+const fn figure(
+    name: &'static str,
+    heading: &'static str,
+    unit: Unit,
+    column: bool,
+    help: &'static str,
+) -> MeasureMeta {
+    MeasureMeta { name, heading, unit, help, column }
+}
+
+/// Judged is the slope.
+///
+/// Looking at a message that waits takes a step through a linked list: some four cycles where the
+/// list is in the nearest cache, and that is over 1 ns on any machine. So a scan is at least twice
+/// the margin. A fixed cost of a message, such as a dam or busy senders add, is divided by the
+/// messages that wait, half of 50,000 and more: it would have to be over 12 us to reach the margin.
+const JUDGING: Judging = Judging {
+    measure: Cow::Borrowed(measure::SLOPE),
+    margin: 0.5,
+    control_limit: 20.0,
+    // Both sides of the difference are measured in one trial, and the load takes all CPUs.
+    wants_cpu: false,
+    error_rate: 0.05,
+    confidence: 0.95,
+};
+
+/// What `mailbox-flood` says of itself.
+pub const META: Meta = Meta {
+    id: "mailbox-flood",
+    title: "an Erlang process becomes slower the more messages wait for it, and never catches up",
+    about: "Many processes of an Erlang node send to one server at once, which writes each message \
+            to a sink. Where the write waits for an answer by a receive that cannot tell that older \
+            messages are no answer, it looks through the whole mailbox each time, so that the \
+            server is slowest when most is waiting. Each trial measures what one write takes in \
+            the flood and on an empty queue; judged is the difference over the messages that wait. \
+            The control sends the same messages one at a time. Fix arms keep the messages off the \
+            heap, or put a dam in front of the server: that of the original, and one that makes \
+            senders wait (docs/dam.md).",
+    who: "Erlang and Elixir systems in which many processes send to one: log servers, metrics, \
+          writers of sockets and ports, message brokers; above all after a pause of what they \
+          write to",
+    mends: &[
+        Mend {
+            what: "a bound on the mailbox: tailback_dam in front of the server lets senders wait \
+                   instead of messages (docs/dam.md)",
+            knobs: &[("dam", "credit")],
+        },
+        Mend {
+            what: "writing by gen_server:call to a process of its own, whose receive does not look \
+                   at messages older than the call",
+            knobs: &[("sink", "gen-server")],
+        },
+    ],
+    needs: Needs { cpus: 1, root: false },
+    knobs: &[
+        choice(
+            "sink",
+            SINKS,
+            "port",
+            "What the server writes to: a port program, a receive by a plain tag, sockets, a call \
+             to a gen_server, files as the original opened them, /dev/null, nothing",
+        ),
+        Knob {
+            name: "folder",
+            kind: Kind::Folder,
+            default: "auto",
+            quick: None,
+            help: "Folder for the file of a file sink, which has no name there and leaves nothing",
+        },
+        Knob {
+            name: "senders",
+            kind: Kind::Number { min: 1, max: 200_000 },
+            default: "100",
+            quick: None,
+            help: "Processes that send",
+        },
+        Knob {
+            name: "messages",
+            kind: Kind::Number { min: 1, max: 10_000_000 },
+            default: "500",
+            quick: None,
+            help: "Messages that each of them sends",
+        },
+        choice(
+            "message",
+            &["byte", "small", "refc", "large"],
+            "small",
+            "What a message holds: 1 byte, 20 bytes, a reference-counted binary of 70, or --size",
+        ),
+        Knob {
+            name: "size",
+            kind: Kind::Size { min: 1, max: 64 << 20 },
+            default: "1KiB",
+            quick: None,
+            help: "Bytes of a large message",
+        },
+        choice(
+            "message-queue-data",
+            &["on_heap", "off_heap"],
+            "on_heap",
+            "Where the server keeps the messages that wait",
+        ),
+        choice("dam", DAMS, "none", "What stands in front of the server in the arm with the cause"),
+        choice(
+            "pace",
+            PACES,
+            "flood",
+            "How it is sent there: all at once, or one message when the one before was handled",
+        ),
+        Knob {
+            name: "fixes",
+            kind: Kind::Words,
+            default: "off_heap; threshold; credit",
+            quick: Some("credit"),
+            help: "What may mend it, each between semicolons in an arm of its own: off_heap, or a \
+                   dam",
+        },
+        Knob {
+            name: "kill-after",
+            kind: Kind::Duration { min_ns: 0, max_ns: 3600 * SECOND_NS },
+            default: "0s",
+            quick: None,
+            help: "Kill the server so long after the flood began, and start it again; 0s for never",
+        },
+        Knob {
+            name: "duration",
+            kind: Kind::Duration { min_ns: SECOND_NS / 20, max_ns: 3600 * SECOND_NS },
+            default: "500ms",
+            quick: Some("300ms"),
+            help: "The flood of a trial is cut off after so long",
+        },
+        Knob {
+            name: "memory-limit",
+            kind: Kind::Size { min: 64 << 20, max: 1 << 40 },
+            default: "512MiB",
+            quick: None,
+            help: "A node that holds more than this ends the study before the machine runs out",
+        },
+        Knob {
+            name: "flags",
+            kind: Kind::Words,
+            default: "",
+            quick: None,
+            help: "Emulator flags of every arm, as \"+S 4:4\"",
+        },
+        Knob {
+            name: "erl",
+            kind: Kind::Programs,
+            default: "auto",
+            quick: None,
+            help: "The erl of the OTP to run, or its folder; several, with commas between, become arms",
+        },
+    ],
+    measures: &[
+        figure(
+            measure::SLOPE,
+            "a waiting message costs",
+            Unit::Nanoseconds,
+            true,
+            "what one write takes longer in the flood than on an empty queue, over the messages \
+             that wait to be written",
+        ),
+        figure(
+            measure::FIT,
+            "fitted",
+            Unit::Nanoseconds,
+            true,
+            "the same from writes that were timed at several lengths of the mailbox (Theil 1950, \
+             Sen 1968)",
+        ),
+        figure(
+            measure::DRAIN_RATE,
+            "writes",
+            Unit::PerSecond,
+            true,
+            "messages that were written in the flood, in each second",
+        ),
+        figure(
+            measure::EMPTY_RATE,
+            "writes, empty queue",
+            Unit::PerSecond,
+            false,
+            "writes in each second with nothing queued and nobody sending",
+        ),
+        figure(
+            measure::OF_EMPTY,
+            "of empty",
+            Unit::Percent,
+            true,
+            "rate of writes in the flood over the rate with nothing queued",
+        ),
+        figure(
+            measure::SERVER_HIGH,
+            "server's mailbox",
+            Unit::Count,
+            false,
+            "most messages that were seen in the mailbox of the server",
+        ),
+        figure(
+            measure::DAM_HIGH,
+            "dam's mailbox",
+            Unit::Count,
+            false,
+            "most messages that were seen in the mailbox of the dam",
+        ),
+        figure(
+            measure::BOTH_HIGH,
+            "mailboxes",
+            Unit::Count,
+            true,
+            "most messages that were seen in both mailboxes together",
+        ),
+        figure(
+            measure::WAIT_P99,
+            "sending, p99",
+            Unit::Milliseconds,
+            false,
+            "99th percentile of the time that sending one message took",
+        ),
+        figure(measure::MEMORY, "memory", Unit::Bytes, false, "most memory that the VM held"),
+        figure(
+            measure::CPU,
+            "CPU",
+            Unit::MillisecondsPerSecond,
+            false,
+            "CPU time of the node in the flood, in each second",
+        ),
+        figure(
+            measure::LOST,
+            "lost",
+            Unit::Count,
+            false,
+            "messages that were sent and never written; absent where the flood was cut off, since \
+             then nobody knows",
+        ),
+        figure(
+            measure::OUT_OF_ORDER,
+            "out of order",
+            Unit::Count,
+            false,
+            "messages that were written behind a later one of the same sender",
+        ),
+        figure(
+            measure::DUPLICATED,
+            "twice",
+            Unit::Count,
+            false,
+            "messages that were written again",
+        ),
+    ],
+    judging: JUDGING,
+};

@@ -1,0 +1,51 @@
+//! `mailbox-flood`: an Erlang process that becomes slower the more messages wait for it.
+
+mod meta;
+mod observe;
+mod plan;
+mod read;
+mod review;
+mod sink;
+mod trial;
+mod words;
+
+pub use meta::META;
+
+use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use analysis::Outcome;
+use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
+use std::time::Duration;
+
+/// The scenario.
+pub struct MailboxFlood;
+
+impl Scenario for MailboxFlood {
+    fn meta(&self) -> &'static Meta {
+        &META
+    }
+
+    fn missing(&self, _: &Site) -> Option<Missing> {
+        erlang::missing()
+    }
+
+    fn arms(&self, settings: &Settings, _: &Site) -> Result<Arms, ScenarioError> {
+        plan::arms(settings)
+    }
+
+    fn expected(&self, arm: &Arm) -> Duration {
+        plan::expected(&arm.settings)
+    }
+
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
+        let script = plan::script(&arm.settings)?;
+        trial::run(&script, context)
+    }
+
+    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+        review::review(plan, trials, arms, outcome);
+    }
+
+    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
+        words::words(plan, outcome, arms)
+    }
+}

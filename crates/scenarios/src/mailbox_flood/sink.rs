@@ -1,0 +1,104 @@
+//! The sinks in the words of the Erlang application.
+
+use crate::ScenarioError;
+use beam::Term;
+use beam::term::{atom, list, text, tuple, uint};
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
+use std::path::Path;
+
+/// The longest line that the port program of `port-line` answers with.
+const LINE_BYTES: u64 = 4096;
+
+/// How the file of a sink is opened; none where the sink is no file.
+fn file_options(sink: &str) -> Option<&'static [&'static str]> {
+    Some(match sink {
+        "file" => &["append", "raw", "delayed_write"],
+        "file-raw" => &["append", "raw"],
+        "file-append" => &["append"],
+        "file-delayed" => &["append", "delayed_write"],
+        _ => return None,
+    })
+}
+
+/// Whether a sink fills a file.
+pub(super) fn is_file(sink: &str) -> bool {
+    file_options(sink).is_some()
+}
+
+/// A sink that is ready to be named to a node.
+#[derive(Debug)]
+pub(super) struct Sink {
+    /// What the application calls it.
+    pub term: Term,
+    /// The file, which has no name and goes with its last descriptor.
+    _file: Option<File>,
+}
+
+impl Sink {
+    /// Makes a sink ready; a file sink gets its file in that folder.
+    pub fn prepare(sink: &str, folder: &Path) -> Result<Self, ScenarioError> {
+        let Some(options) = file_options(sink) else {
+            return Ok(Sink { term: plain(sink), _file: None });
+        };
+        let file = tempfile::tempfile_in(folder).map_err(|error| {
+            let folder = folder.display();
+            ScenarioError::Unusable(format!(
+                "{folder}: {error}; name a folder that can be written to: --folder FOLDER"
+            ))
+        })?;
+        // The node opens it through the tool, so that nothing is left however either of them ends.
+        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        let options = list(options.iter().map(|option| atom(option)).collect());
+        let term = tuple(vec![atom("file"), text(&path), options]);
+        Ok(Sink { term, _file: Some(file) })
+    }
+}
+
+fn plain(sink: &str) -> Term {
+    let tcp = |backend: &str| tuple(vec![atom("tcp"), atom(backend)]);
+    match sink {
+        "port-line" => {
+            let framing = tuple(vec![atom("line"), uint(LINE_BYTES)]);
+            tuple(vec![atom("port"), framing])
+        }
+        "tcp" => tcp("inet"),
+        "tcp-socket" => tcp("socket"),
+        "gen-server" => atom("gen_server"),
+        other => atom(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::meta::SINKS;
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn every_sink_can_be_made_ready_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let ready: Vec<Sink> =
+            SINKS.iter().map(|sink| Sink::prepare(sink, folder.path()).unwrap()).collect();
+        assert_eq!(ready.len(), SINKS.len());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_can_be_reached_through_the_tool() {
+        let folder = tempfile::tempdir().unwrap();
+        let sink = Sink::prepare("file", folder.path()).unwrap();
+        let file = sink._file.as_ref().unwrap();
+        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        let mut again = File::options().append(true).open(path).unwrap();
+        again.write_all(b"abc").unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let refused = Sink::prepare("file", Path::new("/no/such/folder"));
+        let line = refused.unwrap_err().to_string();
+        assert!(line.contains("/no/such/folder") && line.contains("--folder"), "{line}");
+    }
+}

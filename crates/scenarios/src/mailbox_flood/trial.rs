@@ -1,0 +1,184 @@
+//! One trial: a node writes on an empty queue, is flooded, and writes at set lengths of its mailbox.
+
+use super::observe::{Cost, Flood, Measured, observe};
+use super::plan::Script;
+use super::read;
+use super::sink::Sink;
+use crate::{Context, ScenarioError, Seen, Tick, Watch, erlang};
+use beam::term::{self, Read, atom, list, uint};
+use beam::{Node, NodeOptions, Term};
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+/// How often the queues are looked at, in milliseconds.
+const SAMPLE_MS: u64 = 10;
+
+/// Writes that are timed on an empty queue, where messages are not large.
+const EMPTY_WRITES: u64 = 2000;
+
+/// The most bytes that these writes may move.
+const MOST_EMPTY_BYTES: u64 = 256 << 20;
+
+/// Writes that are timed at each length of the mailbox.
+const WRITES_A_LENGTH: u64 = 20;
+
+/// The longest mailbox at which writes are timed.
+const LONGEST: u64 = 50_000;
+
+/// For how long the owner of the mailbox is looked at, at each length, in milliseconds.
+const LOOK_MS: u64 = 15;
+
+/// The bits that seeds may have in an integer of Erlang's that is cheap.
+const SEED_SHIFT: u32 = 11;
+
+/// What a call may take beyond the flood: writes that get no answer give up after five seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs a trial and makes its observation.
+pub(super) fn run(script: &Script, context: &mut Context) -> Result<crate::Seen, ScenarioError> {
+    let sink = Sink::prepare(&script.sink, &script.folder)?;
+    let options = NodeOptions { flags: script.flags.clone(), ..NodeOptions::default() };
+    let mut node = erlang::start(&script.vm, options, context.interrupted)?;
+    let facts = erlang::facts(&script.vm, &node, &script.flags);
+    let roots = context.site.roots;
+    let measured_cpu = context.site.machine.allowed_cpus.last().copied().unwrap_or(0);
+    let watch = Watch::start(roots, measured_cpu);
+    let measured = measured(script, &sink, &mut node, context);
+    let surroundings = watch.finish(roots);
+    let measured = measured?;
+    let mut observation = observe(&measured);
+    observation.vm = Some(facts);
+    observation.notes = notes(&measured.flood);
+    Ok(Seen { observation, surroundings })
+}
+
+fn measured(
+    script: &Script,
+    sink: &Sink,
+    node: &mut Node,
+    context: &mut Context,
+) -> Result<Measured, ScenarioError> {
+    let empty_rate = ask(node, "rate", rate_options(script, sink), script, context, read::rate)?;
+    let cpu = || erlang::threads::process_cpu(context.site.roots, node.pid());
+    let (before, began) = (cpu(), Instant::now());
+    let flood = ask(node, "measure", flood_options(script, sink), script, context, read::flood)?;
+    let after = erlang::threads::process_cpu(context.site.roots, node.pid());
+    let seconds = began.elapsed().as_secs_f64().max(1e-3);
+    if flood.failed > 0.0 {
+        return Err(ScenarioError::Broken(failed(script, &flood)));
+    }
+    let costs = match script.has_fit() {
+        true => {
+            let options = cost_options(script, sink, context.seed);
+            ask(node, "cost", options, script, context, read::costs)?
+        }
+        false => Vec::<Cost>::new(),
+    };
+    let used = before.zip(after).map(|(before, after)| {
+        let used = (after.0 + after.1).saturating_sub(before.0 + before.1);
+        used.as_secs_f64() * 1e3 / seconds
+    });
+    Ok(Measured {
+        empty_rate,
+        flood,
+        one_at_a_time: script.one_at_a_time,
+        costs,
+        cpu_ms_per_s: used,
+    })
+}
+
+/// Writes that fail take another time than writes that do not.
+fn failed(script: &Script, flood: &Flood) -> String {
+    format!(
+        "{} of {} writes to the sink {} failed ({}); make room there or take another --sink",
+        flood.failed,
+        flood.drained + flood.duplicated,
+        script.sink,
+        flood.errors.first().map_or("it is not known why", String::as_str)
+    )
+}
+
+/// What should be known of a trial beside its figures.
+fn notes(flood: &Flood) -> Vec<String> {
+    let killed = (flood.killed > 0.0).then(|| "the server was killed and started again".to_owned());
+    killed.into_iter().collect()
+}
+
+/// Calls a function of `msgq_flood` and reads its answer; the time that goes by is told meanwhile.
+fn ask<T>(
+    node: &mut Node,
+    function: &str,
+    options: Term,
+    script: &Script,
+    context: &mut Context,
+    read: impl FnOnce(&Term) -> Read<T>,
+) -> Result<T, ScenarioError> {
+    let (interrupted, began) = (context.interrupted, Instant::now());
+    let tick = RefCell::new(&mut context.tick);
+    let asked = || {
+        (tick.borrow_mut())(Tick { elapsed: began.elapsed(), ..Tick::default() });
+        interrupted()
+    };
+    let limit = script.duration + PATIENCE;
+    let answer = node.call("msgq_flood", function, vec![options], limit, &asked, &mut |_, _| {});
+    let answer = answer.map_err(erlang::failed)?;
+    erlang::read(read(erlang::answer(&answer).map_err(in_words_of_the_tool)?))
+}
+
+/// The application names its own options, where a user of the tool has knobs.
+fn in_words_of_the_tool(error: ScenarioError) -> ScenarioError {
+    match error {
+        ScenarioError::Unusable(line) => ScenarioError::Unusable(
+            line.replace("raise memory_limit_bytes", "raise --memory-limit"),
+        ),
+        other => other,
+    }
+}
+
+fn message(script: &Script) -> Term {
+    match script.message.as_str() {
+        "large" => term::tuple(vec![atom("large"), uint(script.bytes)]),
+        form => atom(form),
+    }
+}
+
+fn milliseconds(time: Duration) -> Term {
+    uint(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn rate_options(script: &Script, sink: &Sink) -> Term {
+    let writes = (MOST_EMPTY_BYTES / script.bytes.max(1)).clamp(10, EMPTY_WRITES);
+    term::map([("sink", sink.term.clone()), ("message", message(script)), ("writes", uint(writes))])
+}
+
+fn flood_options(script: &Script, sink: &Sink) -> Term {
+    let pace = if script.one_at_a_time { "one_at_a_time" } else { "flood" };
+    term::map([
+        ("sink", sink.term.clone()),
+        ("dam", atom(&script.dam)),
+        ("senders", uint(script.senders)),
+        ("messages", uint(script.messages)),
+        ("message", message(script)),
+        ("pace", atom(pace)),
+        ("message_queue_data", atom(&script.queue_data)),
+        ("sample_ms", uint(SAMPLE_MS)),
+        ("timeout_ms", milliseconds(script.duration)),
+        ("memory_limit_bytes", uint(script.memory_limit)),
+        ("kill_after_ms", list(script.kill_after.map(milliseconds).into_iter().collect())),
+    ])
+}
+
+fn cost_options(script: &Script, sink: &Sink, seed: u64) -> Term {
+    let longest = script.offered().min(LONGEST);
+    let lengths = [0, longest / 8, longest / 4, longest / 2, longest].map(uint);
+    term::map([
+        ("sink", sink.term.clone()),
+        ("message", message(script)),
+        ("message_queue_data", atom(&script.queue_data)),
+        ("lengths", list(lengths.to_vec())),
+        ("ops", uint(WRITES_A_LENGTH)),
+        ("seed", uint(seed >> SEED_SHIFT)),
+        ("sample_for_ms", uint(LOOK_MS)),
+        ("memory_limit_bytes", uint(script.memory_limit)),
+    ])
+}

@@ -1,0 +1,167 @@
+//! The verdict of `mailbox-flood` in words.
+
+use super::meta::{META, measure};
+use crate::Words;
+use analysis::Outcome;
+use model::estimate::number;
+use model::scenario::Mend;
+use model::{Arm, ArmResult, Estimate, Plan, Role, Settings, State};
+
+/// The queue for which the words say what a write takes.
+const LONG_QUEUE: f64 = 100_000.0;
+
+pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
+    let headline = match outcome.state {
+        State::Affected => affected(plan, arms),
+        State::NotAffected => not_affected(plan, arms),
+        State::Untrustworthy => {
+            "The machine was disturbed while it was measured, so its figures prove nothing."
+                .to_owned()
+        }
+        State::Inconclusive | State::Skipped => {
+            "It is not settled whether a long mailbox makes its owner slower here.".to_owned()
+        }
+    };
+    Words { headline, next: next(outcome.state, plan), kind: None }
+}
+
+fn case(arms: &[ArmResult]) -> Option<&ArmResult> {
+    let mut cases = arms.iter().filter(|arm| arm.role == Role::Case);
+    let affected = |arm: &&ArmResult| arm.state == Some(State::Affected);
+    cases.clone().find(affected).or_else(|| cases.next())
+}
+
+fn sink(plan: &Plan, arm: Option<&ArmResult>) -> String {
+    let settings = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id));
+    let sink = settings.and_then(|arm| arm.settings.text("sink")).unwrap_or("server");
+    format!("the sink {sink}")
+}
+
+fn figure(arm: Option<&ArmResult>, name: &str) -> String {
+    arm.and_then(|arm| arm.measures.get(name)).map(ToString::to_string).unwrap_or_default()
+}
+
+fn affected(plan: &Plan, arms: &[ArmResult]) -> String {
+    let case = case(arms);
+    let control = arms.iter().find(|arm| arm.role == Role::Control);
+    let estimate = |name: &str| case.and_then(|arm| arm.measures.get(name));
+    // Timed at set lengths where that was done: nothing but the queue differs there.
+    let slope = estimate(measure::FIT).or_else(|| estimate(measure::SLOPE));
+    let mut words = format!(
+        "Each message that waits makes every write to {} {} slower here",
+        sink(plan, case),
+        slope.map(ToString::to_string).unwrap_or_default()
+    );
+    if let (Some(slope), Some(empty)) = (slope, estimate(measure::EMPTY_RATE)) {
+        words.push_str(&format!("; {}", with_many_queued(slope, empty)));
+    }
+    words.push_str(&format!(
+        ". Flooded, the server wrote {}; sent one message at a time, {}.",
+        figure(case, measure::DRAIN_RATE),
+        figure(control, measure::DRAIN_RATE)
+    ));
+    words
+}
+
+/// What a write takes with a long queue and without one.
+fn with_many_queued(slope: &Estimate, empty: &Estimate) -> String {
+    let empty_ms = 1e3 / empty.median.max(1e-3);
+    let queued_ms = |slope_ns: f64| empty_ms + slope_ns * LONG_QUEUE / 1e6;
+    let interval = match (slope.low, slope.high) {
+        (Some(low), Some(high)) => {
+            format!(" [{}, {}]", number(queued_ms(low)), number(queued_ms(high)))
+        }
+        _ => String::new(),
+    };
+    let bound = if slope.median_at_least { "at least " } else { "" };
+    format!(
+        "with 100,000 queued a write takes {bound}{} ms{interval} instead of {} ms",
+        number(queued_ms(slope.median)),
+        number(empty_ms)
+    )
+}
+
+fn not_affected(plan: &Plan, arms: &[ArmResult]) -> String {
+    let case = case(arms);
+    format!(
+        "A long mailbox does not make writes to {} slower here: each message that waits adds {}, \
+         and the flood was written at {}.",
+        sink(plan, case),
+        figure(case, measure::SLOPE),
+        figure(case, measure::DRAIN_RATE)
+    )
+}
+
+fn next(state: State, plan: &Plan) -> Vec<String> {
+    let Some(case) = plan.arms.iter().find(|arm| arm.role == Role::Case) else {
+        return Vec::new();
+    };
+    match state {
+        State::Affected => META.mends.iter().filter_map(|mend| to_measure(mend, case)).collect(),
+        State::NotAffected if case.settings.text("sink") != Some("port") => {
+            let defaults = Settings::defaults(META.knobs, false);
+            vec![format!(
+                "a sink whose writes look through the mailbox: {}",
+                META.command(&defaults)
+            )]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The mend with the command that measures it; none where it is in force already.
+fn to_measure(mend: &Mend, case: &Arm) -> Option<String> {
+    let mut mended = case.settings.clone();
+    for own in ["erl", "fixes"] {
+        mended.set(own, META.knob(own)?.default_value(false));
+    }
+    let before = mended.clone();
+    for (name, value) in mend.knobs {
+        mended.set(name, META.knob(name)?.parse(value).ok()?);
+    }
+    (mended != before).then(|| format!("{}: {}", mend.what, META.command(&mended)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Unit;
+
+    fn estimate(median: f64, interval: Option<(f64, f64)>, unit: Unit) -> Estimate {
+        Estimate {
+            unit,
+            trials: 6,
+            median,
+            median_at_least: false,
+            low: interval.map(|(low, _)| low),
+            high: interval.map(|(_, high)| high),
+            high_unbounded: false,
+            confidence: 0.97,
+            min: median,
+            max: median,
+            max_at_least: false,
+        }
+    }
+
+    #[test]
+    fn a_slope_is_said_as_the_time_of_a_write() {
+        let empty = estimate(50_000.0, None, Unit::PerSecond);
+        let slope = estimate(10.0, Some((8.0, 12.0)), Unit::Nanoseconds);
+        let words = with_many_queued(&slope, &empty);
+        assert!(words.contains("takes 1.02 ms [0.82, 1.22] instead of 0.02 ms"), "{words}");
+    }
+
+    #[test]
+    fn what_is_in_force_already_is_no_advice() {
+        let mut case = Arm {
+            id: "direct".to_owned(),
+            role: Role::Case,
+            settings: Settings::defaults(META.knobs, false),
+            change: None,
+        };
+        let advice = to_measure(&META.mends[0], &case).unwrap();
+        assert!(advice.ends_with("tailback run mailbox-flood --dam credit"), "{advice}");
+        case.settings.set("dam", model::Value::Text("credit".to_owned()));
+        assert_eq!(to_measure(&META.mends[0], &case), None);
+    }
+}
