@@ -28,6 +28,7 @@ pub fn command() -> Command {
         .subcommand(run())
         .subcommand(judge())
         .subcommand(crate::commands::sim::flags::command())
+        .subcommand(crate::commands::vm::flags::command())
         .subcommand(compat())
         .subcommand(completions())
         .subcommand(man())

@@ -7,9 +7,10 @@ use std::process::Command;
 
 /// Each crate, and which of ours it may use.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("tailback", &["host", "load", "model", "report", "runner", "scenarios", "sim"]),
+    ("tailback", &["guest", "host", "load", "model", "report", "runner", "scenarios", "sim"]),
     ("tailback-runner", &["model", "scenarios"]),
     ("tailback-scenarios", &["analysis", "host", "load", "model"]),
+    ("tailback-guest", &["model"]),
     ("tailback-report", &["model"]),
     ("tailback-analysis", &["model"]),
     ("tailback-host", &["model"]),

@@ -6,14 +6,13 @@ use crate::output;
 use crate::settings::Wish;
 use crate::signals::Interruption;
 use clap::ArgMatches;
-use host::Roots;
 use model::{Record, State};
 use runner::End;
 use scenarios::Scenario;
 
 /// Runs every scenario that was not left out; the exit code of the worst verdict.
 pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
-    let machine = host::machine(&Roots::real());
+    let machine = crate::machine::here();
     let interruption = Interruption::watch();
     let mut done = Vec::new();
     for scenario in chosen(matches) {

@@ -6,6 +6,7 @@ mod judge;
 mod list;
 mod run;
 pub mod sim;
+pub mod vm;
 
 use crate::compat;
 use crate::exit::Failure;
@@ -20,6 +21,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("judge", matches)) => judge::judge(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
+        Some(("vm", matches)) => vm::vm(matches),
         Some(("completions", matches)) => generate::completions(matches),
         Some(("man", matches)) => generate::man(matches),
         Some(("load", matches)) => load_generator(matches),
