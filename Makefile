@@ -2,12 +2,13 @@
 # make test     build, and run every test
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
+# make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make install  PREFIX=/usr/local
 # make golden   write the golden files and the schema anew, to be read in the diff
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test lint bench install golden needs lint-needs clean
+.PHONY: run build test lint bench install kernels golden needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -40,7 +41,7 @@ lint: lint-needs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
-	shellcheck scripts/* .ci/run
+	shellcheck scripts/* vm/build-kernels .ci/run
 
 lint-needs: needs
 	@scripts/need shellcheck
@@ -49,6 +50,9 @@ bench: needs build
 	$(CARGO) bench --locked -p tailback-load --bench operation
 	$(CARGO) bench --locked -p tailback-sim --bench bandwidth
 	@scripts/bench-start $(BINARY)
+
+kernels:
+	@vm/build-kernels
 
 install: build
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tailback

@@ -26,3 +26,4 @@ pub use arms::estimate_arms;
 pub use fixes::fixes;
 pub use judge::{Outcome, decide};
 pub use reading::Reading;
+pub use trust::Ground;

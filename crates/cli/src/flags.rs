@@ -29,6 +29,7 @@ pub fn command() -> Command {
         .subcommand(judge())
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(crate::commands::vm::flags::command())
+        .subcommand(crate::commands::matrix::flags::command())
         .subcommand(compat())
         .subcommand(completions())
         .subcommand(man())

@@ -28,6 +28,26 @@ pub enum Choice {
     Only(Accel),
 }
 
+/// What an emulated guest's clock counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// The host's time. Its CPUs run side by side; what the host does meanwhile, they lose.
+    Host,
+    /// Instructions, a nanosecond each. Its CPUs take turns; what the host does meanwhile, no guest
+    /// can see, and time in which all are idle is skipped.
+    Instructions,
+}
+
+impl Clock {
+    /// Its name, for flags and records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Clock::Host => "host",
+            Clock::Instructions => "instructions",
+        }
+    }
+}
+
 impl Accel {
     /// Its name, as QEMU has it.
     pub fn word(self) -> &'static str {

@@ -1,5 +1,6 @@
 //! The kernels that were tried, and what to expect of each: vm/kernels.toml.
 
+use crate::accel::Clock;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -24,6 +25,9 @@ pub struct Entry {
     pub name: String,
     /// What it is.
     pub what: String,
+    /// Whether it comes up where its clock counts instructions, QEMU 7.2.
+    #[serde(default)]
+    pub counts_instructions: bool,
     /// What to expect of it, by scenario and the settings that matter.
     #[serde(default)]
     pub expect: Vec<Expectation>,
@@ -74,6 +78,16 @@ pub fn catalogue() -> &'static Catalogue {
     // A test reads it, so an empty one never stands in for it.
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
     &CATALOGUE
+}
+
+/// The clock that suits an emulated guest with the kernel of that name: instructions, where it is
+/// known to come up with them, since then nothing that the host does can be seen in there.
+pub fn clock_of(kernel: &str) -> Clock {
+    let entry = catalogue().kernel.iter().find(|entry| entry.name == kernel);
+    match entry.is_some_and(|entry| entry.counts_instructions) {
+        true => Clock::Instructions,
+        false => Clock::Host,
+    }
 }
 
 #[cfg(test)]

@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for bytes in [&b"xx"[..], b"TX", b"TB\x63\0\0\0\0\0\0\0\0", b"TB\x01\xff\xff\xff\xff\0\0\0\0"]
+        for bytes in
+            [&b"xx"[..], b"TX", b"TB\x63\0\0\0\0\0\0\0\0", b"TB\x01\xff\xff\xff\xff\0\0\0\0"]
         {
             let mut decoder = Decoder::default();
             decoder.feed(bytes);

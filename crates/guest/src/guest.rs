@@ -4,7 +4,7 @@ mod begin;
 mod control;
 mod hear;
 
-use crate::accel::Accel;
+use crate::accel::{Accel, Clock};
 use crate::console::Console;
 use crate::deadline::RunClock;
 use crate::ending::Ending;
@@ -35,6 +35,8 @@ pub struct Setup<'a> {
     pub cpus: u32,
     /// Its memory, in bytes.
     pub memory: u64,
+    /// What its clock counts where it is emulated.
+    pub clock: Clock,
     /// Its first file system, from [`crate::initramfs::build`].
     pub initramfs: &'a [u8],
     /// How long it may take.
@@ -155,8 +157,9 @@ impl Guest {
     /// # Errors
     /// If QEMU does not answer.
     pub fn pause(&mut self) -> Result<(), GuestError> {
+        self.control.order("stop")?;
         self.clock.pause();
-        self.control.order("stop")
+        Ok(())
     }
 
     /// Lets its CPUs go on.
@@ -188,7 +191,8 @@ impl Guest {
     fn step(&mut self) -> Result<Option<Outcome>, GuestError> {
         // Asked before reading: what was written before the end is then there to be read.
         let ended = self.running.child().try_wait();
-        let ended = ended.map_err(|source| GuestError::System { what: "waiting for qemu", source })?;
+        let ended =
+            ended.map_err(|source| GuestError::System { what: "waiting for qemu", source })?;
         if let Err(why) = self.hear(ended.is_some())? {
             return Ok(Some(Outcome::Failed(Ending::Garbled { why })));
         }

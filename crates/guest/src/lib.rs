@@ -21,8 +21,8 @@ mod qemu;
 mod size;
 mod tool;
 
-pub use accel::{Accel, Choice, choose as choose_accel};
-pub use catalogue::{Catalogue, Entry, Expectation, catalogue};
+pub use accel::{Accel, Choice, Clock, choose as choose_accel};
+pub use catalogue::{Catalogue, Entry, Expectation, catalogue, clock_of};
 pub use ending::Ending;
 pub use error::{ErrorKind, GuestError};
 pub use guest::{Event, Guest, Limits, Outcome, ROOT_TAG, Setup};

@@ -19,10 +19,8 @@ pub(crate) fn of(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let mut start = Vec::new();
     File::open(program).and_then(|f| f.take(START).read_to_end(&mut start)).map_err(failed)?;
     let Some(interpreter) = interpreter(&start) else { return Ok(Vec::new()) };
-    let mut loader = Tool::new(
-        interpreter.display().to_string(),
-        "link tailback statically: make build",
-    );
+    let mut loader =
+        Tool::new(interpreter.display().to_string(), "link tailback statically: make build");
     // What stands for this process would stand for the loader in the loader.
     let program = std::fs::canonicalize(program).map_err(failed)?;
     let listed = loader.arg("--list").arg(&program).run(Duration::from_secs(20), &|| false)?;

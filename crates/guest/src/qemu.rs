@@ -1,6 +1,6 @@
 //! QEMU: which one there is, and the words it is started with.
 
-use crate::accel::Accel;
+use crate::accel::{Accel, Clock};
 use crate::error::GuestError;
 use crate::tool::Tool;
 use std::path::Path;
@@ -29,6 +29,7 @@ pub struct Qemu {
 #[derive(Debug)]
 pub(crate) struct Words<'a> {
     pub accel: Accel,
+    pub clock: Clock,
     pub cpus: u32,
     pub memory: u64,
     pub kernel: &'a Path,
@@ -67,7 +68,8 @@ impl Qemu {
 
     /// The program with its words.
     pub(crate) fn tool(&self, words: &Words<'_>) -> Tool {
-        let mut tool = Tool::new(self.program.clone(), "install it: apt-get install qemu-system-x86");
+        let mut tool =
+            Tool::new(self.program.clone(), "install it: apt-get install qemu-system-x86");
         for word in arguments(words) {
             tool.arg(word);
         }
@@ -83,9 +85,11 @@ fn arguments(words: &Words<'_>) -> Vec<String> {
     let memory_mib = words.memory >> 20;
     let shared = words.root.is_some();
     all.push(if shared { "pc,memory-backend=mem".to_owned() } else { "pc".to_owned() });
-    let (accel, cpu, cmdline) = match words.accel {
-        Accel::Kvm => ("kvm", "host", WORDS.to_owned()),
-        Accel::Tcg => ("tcg,thread=multi", "max", format!("{WORDS} {EMULATED}")),
+    let emulated = format!("{WORDS} {EMULATED}");
+    let (accel, cpu, cmdline) = match (words.accel, words.clock) {
+        (Accel::Kvm, _) => ("kvm", "host", WORDS.to_owned()),
+        (Accel::Tcg, Clock::Host) => ("tcg,thread=multi", "max", emulated),
+        (Accel::Tcg, Clock::Instructions) => ("tcg,thread=single", "max", emulated),
     };
     let mut pairs = vec![
         ("-accel", accel.to_owned()),
@@ -104,6 +108,9 @@ fn arguments(words: &Words<'_>) -> Vec<String> {
         // A guest kernel may be anything: QEMU starts no program and gains no privilege.
         ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny".to_owned()),
     ];
+    if (words.accel, words.clock) == (Accel::Tcg, Clock::Instructions) {
+        pairs.push(("-icount", "shift=0,sleep=off".to_owned()));
+    }
     if let Some(root) = words.root {
         pairs.extend([
             ("-object", format!("memory-backend-memfd,id=mem,size={memory_mib}M,share=on")),
@@ -122,8 +129,13 @@ mod tests {
     use super::*;
 
     fn words(accel: Accel) -> String {
+        words_with(accel, Clock::Host)
+    }
+
+    fn words_with(accel: Accel, clock: Clock) -> String {
         arguments(&Words {
             accel,
+            clock,
             cpus: 4,
             memory: 512 << 20,
             kernel: Path::new("/k"),
@@ -142,6 +154,14 @@ mod tests {
         assert!(words(Accel::Tcg).contains("lpj="));
         assert!(words(Accel::Kvm).contains("-accel kvm -cpu host"));
         assert!(!words(Accel::Kvm).contains("lpj="));
+    }
+
+    #[test]
+    fn instructions_are_counted_where_they_are_emulated() {
+        let counted = words_with(Accel::Tcg, Clock::Instructions);
+        assert!(counted.contains("thread=single") && counted.contains("-icount shift=0,sleep=off"));
+        assert!(!words_with(Accel::Kvm, Clock::Instructions).contains("icount"));
+        assert!(!words(Accel::Tcg).contains("icount"));
     }
 
     #[test]

@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn sizes_without_sense_are_refused_with_what_would_do() {
-        let try_it = |cpus, memory_mib: u64| check(cpus, memory_mib << 20, 2, Some(8 << 30), 6 << 20);
+        let try_it =
+            |cpus, memory_mib: u64| check(cpus, memory_mib << 20, 2, Some(8 << 30), 6 << 20);
         assert!(try_it(4, 512).is_ok());
         assert!(try_it(64, 512).is_ok());
         for (cpus, memory, word) in

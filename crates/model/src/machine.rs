@@ -51,6 +51,9 @@ pub struct Machine {
 pub struct Guest {
     /// What runs its instructions: `kvm`, or `tcg`, which is emulation.
     pub accelerator: String,
+    /// What its clock counts where it is emulated: `host`, the host's time, or `instructions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<String>,
     /// Version of QEMU.
     pub qemu: String,
     /// Name that its kernel was asked for by: `debian:6.12`, a path.

@@ -2,6 +2,8 @@
 //! and every sentence stands in the record.
 
 pub mod heat;
+mod matrix;
 pub mod text;
 
+pub use matrix::matrix;
 pub use text::{Look, check, record};

@@ -196,7 +196,7 @@ pub fn check<'a>(records: impl Iterator<Item = &'a Record>, look: Look) -> Strin
 }
 
 /// Colours the words of verdicts in a line that is laid out already.
-fn paint_states(line: &str, look: Look) -> String {
+pub(crate) fn paint_states(line: &str, look: Look) -> String {
     let words = [
         State::NotAffected,
         State::Affected,
@@ -244,7 +244,7 @@ fn cell(arm: &ArmResult, measure: &str) -> String {
     )
 }
 
-fn bare() -> Table {
+pub(crate) fn bare() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table

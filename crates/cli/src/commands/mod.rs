@@ -4,6 +4,7 @@ mod check;
 mod generate;
 mod judge;
 mod list;
+pub mod matrix;
 mod run;
 pub mod sim;
 pub mod vm;
@@ -21,6 +22,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("judge", matches)) => judge::judge(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
+        Some(("matrix", matches)) => matrix::matrix(matches),
         Some(("vm", matches)) => vm::vm(matches),
         Some(("completions", matches)) => generate::completions(matches),
         Some(("man", matches)) => generate::man(matches),

@@ -38,6 +38,7 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
     let (sharer, root_end) = shared.unzip();
     let words = Words {
         accel,
+        clock: setup.clock,
         cpus: setup.cpus,
         memory: setup.memory,
         kernel: &setup.kernel.image,

@@ -18,10 +18,8 @@ const CONTROLLERS: &[&str] = &["cpu", "cpuset", "memory", "pids"];
 
 /// Mounts all of them; what could not be had, a sentence each.
 pub(super) fn mount_all() -> Vec<String> {
-    let mut troubles: Vec<String> = MOUNTS
-        .iter()
-        .filter_map(|(kind, place)| mount_one(kind, Path::new(place)).err())
-        .collect();
+    let mut troubles: Vec<String> =
+        MOUNTS.iter().filter_map(|(kind, place)| mount_one(kind, Path::new(place)).err()).collect();
     troubles.extend(give_controllers());
     troubles
 }

@@ -138,11 +138,7 @@ impl Apt {
         tool
     }
 
-    fn newest(
-        &self,
-        series: &str,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<Fetched, GuestError> {
+    fn newest(&self, series: &str, interrupted: &dyn Fn() -> bool) -> Result<Fetched, GuestError> {
         // Lists that could not be fetched are an error here, where apt would only warn.
         let update = ["update", "--error-on=any", "-qq"];
         self.tool("apt-get", &update).run(LIMIT, interrupted)?;
@@ -204,9 +200,7 @@ fn newest_name<'a>(names: impl Iterator<Item = &'a str>, series: &str) -> Option
 /// Numbers by their size, the rest by its letters.
 fn natural(a: &str, b: &str) -> Ordering {
     let numbers = |text: &str| -> Vec<u64> {
-        text.split(|c: char| !c.is_ascii_digit())
-            .filter_map(|number| number.parse().ok())
-            .collect()
+        text.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
     };
     numbers(a).cmp(&numbers(b)).then(a.cmp(b))
 }

@@ -108,7 +108,6 @@ fn wanted(member: &Path) -> Option<String> {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -67,6 +67,15 @@ pub fn machine(command: Command) -> Command {
                 .help("KVM, emulation, or KVM where a test shows that it works [default: auto]"),
         )
         .arg(
+            Arg::new("clock")
+                .long("clock")
+                .value_name("WORD")
+                .value_parser(["auto", "instructions", "host"])
+                .default_value("auto")
+                .hide_default_value(true)
+                .help("What an emulated guest's clock counts: instructions, or the host's time [default: auto: instructions where the kernel is known to come up with that]"),
+        )
+        .arg(
             Arg::new("limit")
                 .long("limit")
                 .value_name("TIME")

@@ -1,7 +1,7 @@
 //! `tailback vm`: a command inside another kernel.
 
 pub mod flags;
-mod inner;
+pub mod inner;
 pub mod session;
 
 use crate::exit::{self, Failure};
@@ -25,7 +25,7 @@ pub fn vm(matches: &ArgMatches) -> Result<u8, Failure> {
     let inner = Inner::parse(&words)?;
     let interruption = Interruption::watch();
     let interrupted = || interruption.noticed();
-    let host = Host::look(Machine::of(matches))?;
+    let host = Host::look(Machine::of(matches), 1)?;
     let path = match &inner.scenario {
         Some(scenario) => Some(keep::path(inner.record.as_ref(), scenario)?),
         None => None,
@@ -88,16 +88,8 @@ fn harmless(text: &str) -> String {
 }
 
 /// A guest that came to another end; the exit code.
-pub fn failed(session: &Session, ending: &Ending, json: bool) -> u8 {
-    let tail = session.guest.console(TAIL);
-    output::note(&format!("guest {}: the last lines of its console:", session.name()));
-    tail.iter().for_each(|line| output::note(&format!("  {line}")));
-    output::complain(&format!(
-        "guest {}: {}: {}",
-        session.name(),
-        ending.word(),
-        ending.sentence()
-    ));
+fn failed(session: &Session, ending: &Ending, json: bool) -> u8 {
+    let tail = console(session, ending);
     if json {
         let facts = session.facts();
         let result = serde_json::json!({
@@ -110,4 +102,18 @@ pub fn failed(session: &Session, ending: &Ending, json: bool) -> u8 {
         output::print(&format!("{result:#}\n"));
     }
     exit::BROKEN
+}
+
+/// Shows the end of a guest's console, and how it ended; the lines.
+pub fn console(session: &Session, ending: &Ending) -> Vec<String> {
+    let tail = session.guest.console(TAIL);
+    output::note(&format!("guest {}: the last lines of its console:", session.name()));
+    tail.iter().for_each(|line| output::note(&format!("  {line}")));
+    output::complain(&format!(
+        "guest {}: {}: {}",
+        session.name(),
+        ending.word(),
+        ending.sentence()
+    ));
+    tail
 }

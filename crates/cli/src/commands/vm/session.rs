@@ -4,8 +4,8 @@ use crate::exit::{self, Failure};
 use crate::output;
 use clap::ArgMatches;
 use guest::{
-    Accel, Cache, Choice, ErrorKind, Event, Guest, GuestError, Kernel, Limits, Order, Outcome,
-    Qemu, Setup, initramfs,
+    Accel, Cache, Choice, Clock, ErrorKind, Event, Guest, GuestError, Kernel, Limits, Order,
+    Outcome, Qemu, Setup, initramfs,
 };
 use model::machine::Guest as Facts;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ pub struct Machine {
     cpus: u32,
     memory: u64,
     accel: Choice,
+    clock: Option<Clock>,
     limit: Duration,
     refresh: bool,
     root: Option<PathBuf>,
@@ -33,6 +34,11 @@ impl Machine {
                 Some("kvm") => Choice::Only(Accel::Kvm),
                 Some("tcg") => Choice::Only(Accel::Tcg),
                 _ => Choice::Auto,
+            },
+            clock: match matches.get_one::<String>("clock").map(String::as_str) {
+                Some("host") => Some(Clock::Host),
+                Some("instructions") => Some(Clock::Instructions),
+                _ => None,
             },
             limit: matches.get_one("limit").copied().unwrap_or(Duration::from_secs(900)),
             refresh: matches.get_flag("refresh"),
@@ -61,15 +67,16 @@ pub struct Host {
 }
 
 impl Host {
-    /// Looks for it.
+    /// Looks for it, for so many guests at a time.
     ///
     /// # Errors
     /// If there is no QEMU, or a size makes no sense here.
-    pub fn look(machine: Machine) -> Result<Self, Failure> {
+    pub fn look(machine: Machine, guests: usize) -> Result<Self, Failure> {
         let facts = crate::machine::here();
         let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
         let program = std::fs::metadata("/proc/self/exe").map_or(0, |metadata| metadata.len());
-        let available = guest::available_memory();
+        // Guests of a matrix stand side by side, so each may have its part of the memory.
+        let available = guest::available_memory().map(|all| all / guests.max(1) as u64);
         guest::check_size(machine.cpus, machine.memory, host_cpus, available, program)
             .map_err(failure)?;
         if let Some(root) = machine.root.as_ref().filter(|root| !root.is_dir()) {
@@ -98,6 +105,7 @@ impl Host {
         args: &[String],
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Session, Failure> {
+        let clock = self.machine.clock.unwrap_or_else(|| guest::clock_of(&kernel.name));
         let mut order = Order {
             args: args.to_vec(),
             root: self.machine.root.is_some().then(|| guest::ROOT_TAG.to_owned()),
@@ -109,6 +117,7 @@ impl Host {
             kernel,
             cpus: self.machine.cpus,
             memory: self.machine.memory,
+            clock,
             initramfs,
             limits: Limits::new(self.machine.cpus, self.machine.limit),
             root: self.machine.root.clone(),
@@ -118,6 +127,8 @@ impl Host {
             guest::choose_accel(self.machine.accel, &setup(&first), &self.cache, interrupted)
                 .map_err(failure)?;
         order.guest.accelerator = accel.word().to_owned();
+        let emulated = order.guest.emulated();
+        order.guest.clock = emulated.then(|| clock.word().to_owned());
         let initramfs = pack(&order).map_err(failure)?;
         let guest = Guest::begin(&setup(&initramfs), accel).map_err(failure)?;
         Ok(Session { guest, facts: order.guest, kernel: kernel.clone() })
@@ -126,6 +137,7 @@ impl Host {
     fn guest_facts(&self, kernel: &Kernel) -> Facts {
         Facts {
             accelerator: String::new(),
+            clock: None,
             qemu: self.qemu.version.clone(),
             kernel_name: kernel.name.clone(),
             kernel_sha256: kernel.sha256.clone(),
@@ -141,6 +153,22 @@ impl Session {
     pub fn facts(&self) -> Facts {
         let boot_s = self.guest.boot_time().map_or(0.0, |time| time.as_secs_f64());
         Facts { boot_s, ..self.facts.clone() }
+    }
+
+    /// Stops the guest's clock and CPUs.
+    ///
+    /// # Errors
+    /// If QEMU does not answer.
+    pub fn pause(&mut self) -> Result<(), Failure> {
+        self.guest.pause().map_err(failure)
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    /// If QEMU does not answer.
+    pub fn resume(&mut self) -> Result<(), Failure> {
+        self.guest.resume().map_err(failure)
     }
 
     /// The kernel's name.
@@ -178,6 +206,8 @@ impl Session {
                 Event::Trouble(line) => {
                     output::complain(&format!("guest {}: {line}", self.kernel.name));
                 }
+                // Where the guest keeps its record is of no use to anybody.
+                Event::Line(line) if line.starts_with("record: ") => {}
                 Event::Line(line) => {
                     output::note(&format!("guest {}: {}", self.kernel.name, clean(&line)));
                     if stop(&line) {
