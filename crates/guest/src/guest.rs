@@ -57,10 +57,15 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for so many CPUs, with this one in all. Emulated CPUs come up one after the other.
-    pub fn new(cpus: u32, total: Duration) -> Self {
+    /// Limits for so many CPUs, with this one in all. Emulated CPUs come up one after the other,
+    /// and much slower where they take turns.
+    pub fn new(cpus: u32, clock: Clock, total: Duration) -> Self {
+        let for_each = match clock {
+            Clock::Host => 3,
+            Clock::Instructions => 12,
+        };
         Limits {
-            boot: Duration::from_secs(90 + 3 * u64::from(cpus)),
+            boot: Duration::from_secs(90 + for_each * u64::from(cpus)),
             silence: Duration::from_secs(60 + u64::from(cpus)),
             total,
         }

@@ -192,8 +192,8 @@ fn newest_name<'a>(names: impl Iterator<Item = &'a str>, series: &str) -> Option
         // What Debian made for an older release of its own is another kernel.
         (digit && of_series && !release.contains(".deb")).then_some((name, release))
     };
-    let newest = names.filter_map(release).max_by(|a, b| natural(a.1, b.1).then(a.0.cmp(b.0)));
-    // `linux-image-6.12` alone is a package without a kernel.
+    // Where there is a `linux-binary-` of a release, its `linux-image-` has no kernel in it.
+    let newest = names.filter_map(release).max_by(|a, b| natural(a.1, b.1).then(b.0.cmp(a.0)));
     newest.map(|(name, _)| name.to_owned())
 }
 
@@ -230,6 +230,7 @@ mod tests {
         "linux-image-6.12.200+deb12-amd64",
         "linux-image-cloud-amd64",
         "linux-binary-7.2.13+deb14-cloud-amd64",
+        "linux-image-7.2.13+deb14-cloud-amd64",
         "linux-binary-unsigned-7.2.13+deb14-cloud-amd64",
     ];
 

@@ -119,7 +119,7 @@ impl Host {
             memory: self.machine.memory,
             clock,
             initramfs,
-            limits: Limits::new(self.machine.cpus, self.machine.limit),
+            limits: Limits::new(self.machine.cpus, clock, self.machine.limit),
             root: self.machine.root.clone(),
         };
         let first = pack(&order).map_err(failure)?;
