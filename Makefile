@@ -32,9 +32,10 @@ build: needs
 needs:
 	@scripts/need gcc libc6-dev
 
-# strace delays a system call in one of the tests; gcc and make are there already.
+# strace delays a system call in one of the tests; some boot a guest. gcc and make are there
+# already.
 test: needs
-	@scripts/need strace
+	@scripts/need strace qemu-system-x86
 	$(CARGO) test --locked --workspace
 
 lint: lint-needs

@@ -8,6 +8,10 @@
 mod common;
 
 use common::{Place, Ran, wait_for};
+use guest::{
+    Accel, Cache, Clock, Ending, Event, Guest, Kernel, Limits, Order, Outcome, Qemu, Setup,
+    initramfs,
+};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -203,33 +207,56 @@ fn a_guest_dies_with_the_tool_however_that_dies() {
 }
 
 #[test]
-fn a_kernel_without_an_init_panics_with_its_own_result() {
+fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
     let _turn = common::turn::take();
     if !kernel_or_skip() {
         return;
     }
     let place = Place::new();
-    let broken = without_memory_for_init(&place);
-    let words = ["vm", "--kernel", broken.to_str().unwrap(), "--accel", "tcg", "--limit", "60s"];
-    let ran = place.run(vm(&place, &[&words[..], &["--", "list"]].concat()));
-    assert_eq!(ran.code(), 4, "{ran:?}");
-    let ended = ["boot-failure", "panic"].iter().any(|word| ran.err.contains(word));
-    assert!(ended && ran.wrongs().len() == 1, "{ran:?}");
-}
-
-/// A kernel whose packed part was cut off: its header is whole, and it cannot boot.
-fn without_memory_for_init(place: &Place) -> PathBuf {
-    let packages = common::files(&cache().join("tailback/kernels/packages"));
-    let images = packages.iter().flat_map(|package| common::files(package));
-    let image = images
-        .into_iter()
-        .find(|path| {
-            Path::new(path).file_name().is_some_and(|n| n.to_string_lossy().starts_with("vmlinuz"))
-        })
-        .unwrap();
-    let mut bytes = std::fs::read(image).unwrap();
+    let mut bytes = std::fs::read(kernel().image).unwrap();
     let half = bytes.len() / 2;
     bytes[half..].fill(0);
-    std::fs::write(place.path("vmlinuz"), bytes).unwrap();
-    place.path("vmlinuz")
+    let broken = place.path("vmlinuz");
+    std::fs::write(&broken, bytes).unwrap();
+    let kernel = broken.to_str().unwrap();
+    let words = ["vm", "--kernel", kernel, "--accel", "tcg", "--limit", "40s", "--"];
+    let ran = place.run(vm(&place, &[&words[..], &["run", "mmap-lock", "--json"]].concat()));
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
+    let result = ran.json();
+    assert_eq!(result["schema"], "tailback/guest/1");
+    assert_eq!(result["result"], "boot-failure", "{ran:?}");
+}
+
+#[test]
+fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
+    let _turn = common::turn::take();
+    if !kernel_or_skip() {
+        return;
+    }
+    let (qemu, kernel) = (Qemu::find().unwrap(), kernel());
+    let initramfs = initramfs::build(Path::new("/bin/true"), &kernel, &Order::default()).unwrap();
+    let setup = Setup {
+        qemu: &qemu,
+        kernel: &kernel,
+        cpus: 1,
+        memory: 512 << 20,
+        clock: Clock::Host,
+        initramfs: &initramfs,
+        limits: Limits::new(1, Clock::Host, common::PATIENCE),
+        root: None,
+    };
+    let mut guest = Guest::begin(&setup, Accel::Tcg).unwrap();
+    let Event::End(Outcome::Failed(Ending::Panic { line, up })) = guest.next(&|| false).unwrap()
+    else {
+        panic!("{:?}", guest.console(50));
+    };
+    assert!(line.contains("Attempted to kill init") && !up, "{line}");
+    assert!(guest.console(200).iter().any(|said| said.contains("Linux version 6.1.")));
+}
+
+/// The kernel of these tests, from the cache.
+fn kernel() -> Kernel {
+    let cache = Cache::at(cache().join("tailback/kernels"));
+    guest::find_kernel(KERNEL, &cache, false, &mut |_| {}, &|| false).unwrap()
 }

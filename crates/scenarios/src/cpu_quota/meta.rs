@@ -88,7 +88,7 @@ pub const META: Meta = Meta {
             kind: Kind::Duration { min_ns: 100_000_000, max_ns: 3600 * SECOND_NS },
             default: "1s",
             quick: Some("500ms"),
-            help: "How long a trial runs",
+            help: "How long a trial runs; longer with so many CPUs that what each keeps of its quota would count",
         },
     ],
     measures: &[
