@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(balance(49, 10), (50.0, 0.0), "the two CPUs may keep a millisecond each");
         assert_eq!(balance(40, 0), (0.0, 0.0), "a group that was not throttled wanted no more");
         assert_eq!(balance(110, 11), (0.0, 0.0), "a trial of 10 periods sees up to 11 quotas");
-        assert_eq!(balance(140, 10), (0.0, 30.0));
+        assert_eq!(balance(140, 10), (0.0, 100.0 * 30.0 / 98.0));
     }
 
     #[test]
