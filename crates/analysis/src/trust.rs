@@ -90,7 +90,7 @@ pub fn doubts(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
     };
     let steal = steal_doubt(trials, ground.cpus);
     Doubts {
-        machine: control_doubt(plan, arms).into_iter().chain(steal).collect(),
+        machine: control_doubt(plan, arms, ground).into_iter().chain(steal).collect(),
         arms: arms.iter().filter_map(timer).collect(),
     }
 }
@@ -104,11 +104,19 @@ fn timer_loss(trials: &[Trial], arm: &ArmResult) -> Option<f64> {
     middle(&lost)
 }
 
-fn control_doubt(plan: &Plan, arms: &[ArmResult]) -> Option<String> {
+/// A control that stalls; where time is emulated every arm stalls somewhat, and one that is excused
+/// by an effect of four times as much is no reason to doubt that effect.
+fn control_doubt(plan: &Plan, arms: &[ArmResult], ground: Ground) -> Option<String> {
     let judging = &plan.judging;
     let control = arms.iter().find(|arm| arm.role == Role::Control)?;
     let estimate = control.measures.get(judging.measure.as_ref())?;
     let unit = judged_unit(judging, arms);
+    let shift = |arm: &ArmResult| Some(arm.against_control.get(judging.measure.as_ref())?.shift);
+    let affected = arms.iter().filter(|arm| arm.state == Some(State::Affected));
+    let most = affected.filter_map(shift).fold(0.0, f64::max);
+    if ground.emulated && estimate.median <= most * MOST_TIMER_SHARE {
+        return None;
+    }
     (estimate.median > judging.control_limit).then(|| {
         format!(
             "the control has no cause to stall, yet its median {} is {} and the most that can be \

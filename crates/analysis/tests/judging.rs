@@ -199,6 +199,14 @@ fn where_time_is_emulated_a_timer_is_held_against_the_controls() {
     assert_eq!(judged(100.0, 110.0, false).state, State::Untrustworthy);
     assert_eq!(judged(100.0, 110.0, true).state, State::Affected);
     assert_eq!(judged(100.0, 130.0, true).state, State::Untrustworthy, "later than the control");
+    let noisy = |busy, emulated| {
+        let trials = blocks(6, 60.0, busy, 0.0);
+        let arms = estimate_arms(&plan, &trials);
+        decide(&plan, &trials, &arms, Ground { cpus: 2, emulated }).state
+    };
+    assert_eq!(noisy(700.0, true), State::Affected, "a control that stalls a little");
+    assert_eq!(noisy(200.0, true), State::Untrustworthy, "an effect that does not excuse it");
+    assert_eq!(noisy(700.0, false), State::Untrustworthy);
     let limits = judged(100.0, 110.0, true).limits;
     assert!(limits.iter().any(|limit| limit.contains("emulated")), "{limits:?}");
     assert!(judged(300.0, 300.0, true).limits.iter().any(|limit| limit.contains("250 ms/s")));
