@@ -14,8 +14,9 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -49,7 +50,9 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
         root: root_end.as_ref().map(|end| Root { tag: ROOT_TAG, fd: end.as_raw_fd() }),
     };
     let mut tool = setup.qemu.tool(&words);
-    tool.stdout(Stdio::null()).stderr(Stdio::null());
+    // What QEMU itself has to complain of stands between the words of the kernel.
+    let complaints = console_end.try_clone().map_err(system("a socket"))?;
+    tool.stdout(Stdio::null()).stderr(Stdio::from(OwnedFd::from(complaints)));
     let mut ends = vec![words.initramfs_fd, words.console_fd, words.data_fd, words.control_fd];
     ends.extend(words.root.map(|root| root.fd));
     inherit(&mut tool, ends);
@@ -95,11 +98,24 @@ fn inherit(tool: &mut Tool, descriptors: Vec<i32>) {
     unsafe { tool.command().pre_exec(keep) };
 }
 
+/// A socket that listens, and the one connection that waits for it. The name by which they met is
+/// gone, so nobody else can connect.
+fn listening_pair() -> std::io::Result<(UnixStream, UnixListener)> {
+    let folder = std::env::temp_dir().join(format!("tailback-root-{}", std::process::id()));
+    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    let path = folder.join("socket");
+    let met =
+        UnixListener::bind(&path).and_then(|listener| Ok((UnixStream::connect(&path)?, listener)));
+    let _ = std::fs::remove_file(&path);
+    let _ = std::fs::remove_dir(&folder);
+    met
+}
+
 /// Starts the program that shares a folder; it, and the end that QEMU talks to.
 fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> {
     let program = SHARERS.iter().find(|path| Path::new(path).exists()).unwrap_or(&"virtiofsd");
-    let system = |source| GuestError::System { what: "a socket pair", source };
-    let (ours, theirs) = UnixStream::pair().map_err(system)?;
+    let (ours, theirs) = listening_pair()
+        .map_err(|source| GuestError::System { what: "a socket for --root", source })?;
     let mut tool = Tool::new(*program, "install it for --root: apt-get install virtiofsd");
     tool.arg(format!("--fd={}", theirs.as_raw_fd()));
     let mut source = std::ffi::OsString::from("source=");

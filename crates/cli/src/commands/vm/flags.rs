@@ -24,7 +24,7 @@ pub fn command() -> Command {
             Arg::new("root")
                 .long("root")
                 .value_name("DIR")
-                .help("Share a root file system, read-only; `host` for this one"),
+                .help("Give the guest this folder as its root, `host` for this one; mounted read-only, but a kernel that you do not trust could write. Needs virtiofs built in, as debian:6.12 has"),
         )
         .arg(
             Arg::new("command")
