@@ -2,6 +2,7 @@
 # make test     build, and run every test
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
+# make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make install  PREFIX=/usr/local
 # make erlang   the Erlang application alone, for use in a shell of one's own
 # make deb      a Debian package, in $(BUILD)
@@ -9,7 +10,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test lint bench install deb erlang golden needs erlang-needs lint-needs clean
+.PHONY: run build test lint bench install deb erlang kernels golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -35,9 +36,10 @@ build: needs
 needs:
 	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev
 
-# strace delays a system call in one of the tests, chromium opens the pages; gcc and make are there already.
+# strace delays a system call in one of the tests, chromium opens the pages, some boot a guest; gcc and
+# make are there already.
 test: needs erlang-needs
-	@scripts/need strace chromium fonts-dejavu-core
+	@scripts/need strace chromium fonts-dejavu-core qemu-system-x86
 	$(MAKE) -C erlang all eunit ct
 	$(CARGO) test --locked --workspace
 
@@ -46,7 +48,7 @@ lint: lint-needs
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(MAKE) -C erlang dialyzer xref
-	shellcheck scripts/* .ci/run erlang/c_src/build-nif
+	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif
 
 lint-needs: needs erlang-needs
 	@scripts/need shellcheck
@@ -66,6 +68,9 @@ bench: needs build
 	@scripts/bench-start $(BINARY)
 	$(CARGO) build --release --locked -p tailback-probe --example hold
 	@scripts/bench-probes $(BUILD)/release/examples/hold
+
+kernels:
+	@vm/build-kernels
 
 install: build
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tailback

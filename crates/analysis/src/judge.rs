@@ -3,7 +3,7 @@
 use crate::blocks::{Study, hangs, hung_more_often, threshold};
 use crate::evidence::Evidence;
 use crate::limits::limits;
-use crate::trust::doubts;
+use crate::trust::{Ground, doubts};
 use crate::words::{number, percent, plural, shift};
 use model::record::Plan;
 use model::{ArmResult, Role, State, Test, Trial};
@@ -11,6 +11,11 @@ use model::{ArmResult, Role, State, Test, Trial};
 /// Name and sources of the test, as they stand in the record.
 const METHOD: &str = "betting on randomised blocks, anytime-valid (Ville 1939; Vovk and Wang 2021; \
                       Waudby-Smith and Ramdas 2023)";
+
+/// What no study in an emulated guest can tell.
+const EMULATED: &str = "the guest was emulated, so its time stretches with what the host has to \
+                        do: what sets its arms apart counts, the sizes do not carry over to a real \
+                        machine";
 
 /// What follows from the trials.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,15 +38,21 @@ pub struct Outcome {
 
 /// Judges a study from its trials and the estimates that [`crate::estimate_arms`] made of them.
 ///
-/// `cpus` is the number of CPUs that are online, or 0 where that is not known; then steal time is
-/// not judged. A disturbed machine wins over every other verdict. Nothing in the trials makes this
+/// `ground` is the machine; a number alone is that of its CPUs that are online, or 0 where that is
+/// not known; then steal time is not judged. A disturbed machine wins over every other verdict. Nothing in the trials makes this
 /// panic: a block that lacks a trial or the judged figure is left out.
-pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> Outcome {
+pub fn decide(
+    plan: &Plan,
+    trials: &[Trial],
+    arms: &[ArmResult],
+    ground: impl Into<Ground>,
+) -> Outcome {
+    let ground = ground.into();
     let Some(study) = Study::of(plan, trials) else {
         return without_control(plan);
     };
     let evidence = study.evidence();
-    let doubts = doubts(plan, trials, arms, cpus);
+    let doubts = doubts(plan, trials, arms, ground);
     let state = match state(plan, trials, &study, &evidence) {
         state if doubts.forbid(state, arms) => State::Untrustworthy,
         state => state,
@@ -52,6 +63,9 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> O
         // Doubts about some arms do not touch what the others bear out.
         State::Affected => limits.extend(doubts.sentences()),
         _ => because.extend(doubts.sentences()),
+    }
+    if ground.emulated {
+        limits.push(EMULATED.to_owned());
     }
     because.extend(grounds(plan, trials, arms, &study, &evidence, state));
     let measure = plan.judging.measure.to_string();

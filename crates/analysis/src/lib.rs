@@ -35,3 +35,4 @@ pub use explain::explain;
 pub use fixes::fixes;
 pub use judge::{Outcome, decide};
 pub use reading::Reading;
+pub use trust::Ground;

@@ -18,6 +18,30 @@ pub const MOST_STEAL: f64 = 0.05;
 /// work delayed there says nothing about the stall under study.
 pub const MOST_TIMER_LOSS_MS_PER_S: f64 = 20.0;
 
+/// The most that a timer may lose in the median trial of the control, in milliseconds a second,
+/// where time is emulated.
+///
+/// The CPUs of an emulated guest are threads of the host, and each arm loses time to that. The
+/// control shows how much, and the other arms are held against it: only what they lose beyond it
+/// may not be over [`MOST_TIMER_LOSS_MS_PER_S`]. Where even the control loses a quarter of all
+/// time the guest hardly ran.
+pub const MOST_EMULATED_TIMER_LOSS_MS_PER_S: f64 = 250.0;
+
+/// The machine, as far as judging has to know it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ground {
+    /// CPUs that are online; steal time is not judged where it is 0.
+    pub cpus: u32,
+    /// Whether it is a guest whose time is emulated.
+    pub emulated: bool,
+}
+
+impl From<u32> for Ground {
+    fn from(cpus: u32) -> Self {
+        Ground { cpus, emulated: false }
+    }
+}
+
 /// What part of an effect the timer's loss may be where it is over
 /// [`MOST_TIMER_LOSS_MS_PER_S`].
 ///
@@ -53,21 +77,46 @@ impl Doubts {
 }
 
 /// What is doubtful of a study; nothing on a quiet machine.
-///
-/// `cpus` is the number of CPUs that are online; steal time is not judged where it is 0.
-pub fn doubts(plan: &Plan, trials: &[Trial], arms: &[ArmResult], cpus: u32) -> Doubts {
-    let timer = |arm: &ArmResult| Some((arm.id.clone(), timer_doubt(plan, trials, arm)?));
+pub fn doubts(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground) -> Doubts {
+    let control = arms.iter().find(|arm| arm.role == Role::Control);
+    let floor = control.filter(|_| ground.emulated).and_then(|arm| timer_loss(trials, arm));
+    let timer = |arm: &ArmResult| {
+        let most = match (floor, arm.role) {
+            (None, _) => MOST_TIMER_LOSS_MS_PER_S,
+            (Some(_), Role::Control) => MOST_EMULATED_TIMER_LOSS_MS_PER_S,
+            (Some(floor), _) => floor + MOST_TIMER_LOSS_MS_PER_S,
+        };
+        Some((arm.id.clone(), timer_doubt(plan, trials, arm, most)?))
+    };
+    let steal = steal_doubt(trials, ground.cpus);
     Doubts {
-        machine: control_doubt(plan, arms).into_iter().chain(steal_doubt(trials, cpus)).collect(),
+        machine: control_doubt(plan, arms, ground).into_iter().chain(steal).collect(),
         arms: arms.iter().filter_map(timer).collect(),
     }
 }
 
-fn control_doubt(plan: &Plan, arms: &[ArmResult]) -> Option<String> {
+/// What a timer lost in the median trial of an arm, in milliseconds a second.
+fn timer_loss(trials: &[Trial], arm: &ArmResult) -> Option<f64> {
+    let of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
+    let lost = ascending(
+        of_arm.filter_map(|trial| Some(trial.surroundings.timer.as_ref()?.lost_ms_per_s)),
+    );
+    middle(&lost)
+}
+
+/// A control that stalls; where time is emulated every arm stalls somewhat, and one that is excused
+/// by an effect of four times as much is no reason to doubt that effect.
+fn control_doubt(plan: &Plan, arms: &[ArmResult], ground: Ground) -> Option<String> {
     let judging = &plan.judging;
     let control = arms.iter().find(|arm| arm.role == Role::Control)?;
     let estimate = control.measures.get(judging.measure.as_ref())?;
     let unit = judged_unit(judging, arms);
+    let shift = |arm: &ArmResult| Some(arm.against_control.get(judging.measure.as_ref())?.shift);
+    let affected = arms.iter().filter(|arm| arm.state == Some(State::Affected));
+    let most = affected.filter_map(shift).fold(0.0, f64::max);
+    if ground.emulated && estimate.median <= most * MOST_TIMER_SHARE {
+        return None;
+    }
     (estimate.median > judging.control_limit).then(|| {
         format!(
             "the control has no cause to stall, yet its median {} is {} and the most that can be \
@@ -102,15 +151,11 @@ fn effect(plan: &Plan, arm: &ArmResult) -> Option<f64> {
     (comparison.unit == Unit::MillisecondsPerSecond).then_some(comparison.shift)
 }
 
-fn timer_doubt(plan: &Plan, trials: &[Trial], arm: &ArmResult) -> Option<String> {
+fn timer_doubt(plan: &Plan, trials: &[Trial], arm: &ArmResult, most: f64) -> Option<String> {
     if !plan.judging.wants_cpu {
         return None;
     }
-    let of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
-    let lost = ascending(
-        of_arm.filter_map(|trial| Some(trial.surroundings.timer.as_ref()?.lost_ms_per_s)),
-    );
-    let lost = middle(&lost).filter(|lost| *lost > MOST_TIMER_LOSS_MS_PER_S)?;
+    let lost = timer_loss(trials, arm).filter(|lost| *lost > most)?;
     if effect(plan, arm).is_some_and(|effect| lost <= effect * MOST_TIMER_SHARE) {
         return None;
     }
@@ -121,6 +166,6 @@ fn timer_doubt(plan: &Plan, trials: &[Trial], arm: &ArmResult) -> Option<String>
          itself: keep other programs off it, and the load on another CPU than the work measured",
         figure(lost, unit),
         arm.id,
-        figure(MOST_TIMER_LOSS_MS_PER_S, unit)
+        figure(most, unit)
     ))
 }

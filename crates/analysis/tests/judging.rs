@@ -10,7 +10,7 @@ use model::record::Plan;
 use model::{ArmResult, Measure, Role, State, Trial, Unit};
 use proptest::prelude::*;
 use tailback_analysis::evidence::Evidence;
-use tailback_analysis::{Outcome, decide, estimate_arms};
+use tailback_analysis::{Ground, Outcome, decide, estimate_arms};
 
 const CPUS: u32 = 2;
 
@@ -165,11 +165,51 @@ fn steal_is_held_against_the_time_of_all_cpus() {
         trial.surroundings.steal_ms = Some(37.5);
     }
     let arms = estimate_arms(&plan, &trials);
-    let outcome = decide(&plan, &trials, &arms, 2);
+    let outcome = decide(&plan, &trials, &arms, 2u32);
     assert_eq!(outcome.state, State::Untrustworthy);
     assert!(outcome.because[0].contains("6.25%"), "{outcome:?}");
-    assert_eq!(decide(&plan, &trials, &arms, 4).state, State::Affected);
-    assert_eq!(decide(&plan, &trials, &arms, 0).state, State::Affected);
+    assert_eq!(decide(&plan, &trials, &arms, 4u32).state, State::Affected);
+    assert_eq!(decide(&plan, &trials, &arms, 0u32).state, State::Affected);
+}
+
+#[test]
+fn where_time_is_emulated_a_timer_is_held_against_the_controls() {
+    let plan = three_arms();
+    // The effect is too small to excuse a late timer by itself.
+    let with_timers = |control: f64, busy: f64| {
+        let mut trials = blocks(5, 0.0, 150.0, 0.0);
+        for trial in &mut trials {
+            let lost_ms_per_s = if trial.arm == "busy" { busy } else { control };
+            trial.surroundings.timer = Some(TimerLateness {
+                cpu: 0,
+                wakeups: 60,
+                p50_ms: 0.1,
+                p99_ms: 1.0,
+                max_ms: 40.0,
+                lost_ms_per_s,
+            });
+        }
+        trials
+    };
+    let judged = |control, busy, emulated| {
+        let trials = with_timers(control, busy);
+        let arms = estimate_arms(&plan, &trials);
+        decide(&plan, &trials, &arms, Ground { cpus: 2, emulated })
+    };
+    assert_eq!(judged(100.0, 110.0, false).state, State::Untrustworthy);
+    assert_eq!(judged(100.0, 110.0, true).state, State::Affected);
+    assert_eq!(judged(100.0, 130.0, true).state, State::Untrustworthy, "later than the control");
+    let noisy = |busy, emulated| {
+        let trials = blocks(6, 60.0, busy, 0.0);
+        let arms = estimate_arms(&plan, &trials);
+        decide(&plan, &trials, &arms, Ground { cpus: 2, emulated }).state
+    };
+    assert_eq!(noisy(700.0, true), State::Affected, "a control that stalls a little");
+    assert_eq!(noisy(200.0, true), State::Untrustworthy, "an effect that does not excuse it");
+    assert_eq!(noisy(700.0, false), State::Untrustworthy);
+    let limits = judged(100.0, 110.0, true).limits;
+    assert!(limits.iter().any(|limit| limit.contains("emulated")), "{limits:?}");
+    assert!(judged(300.0, 300.0, true).limits.iter().any(|limit| limit.contains("250 ms/s")));
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub fn command() -> Command {
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(advise())
         .subcommand(erlang_app())
+        .subcommand(crate::commands::vm::flags::command())
+        .subcommand(crate::commands::matrix::flags::command())
         .subcommand(compat())
         .subcommand(completions())
         .subcommand(man())

@@ -6,6 +6,7 @@ mod exit;
 mod flags;
 mod input;
 mod keep;
+mod machine;
 mod output;
 mod page;
 mod past;
@@ -18,6 +19,10 @@ use exit::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Process 1 of a guest that tailback made has an order instead of a command line.
+    if guest::init::is_init() {
+        guest::init::run();
+    }
     let code = match flags::command().try_get_matches() {
         Ok(matches) => commands::dispatch(&matches).unwrap_or_else(|failure| tell(&failure)),
         Err(error) => {

@@ -180,3 +180,23 @@ impl Listener for Progress {
         }
     }
 }
+
+/// Whether a line of progress, as it is written where there is no terminal, ends a block.
+pub fn ends_block(line: &str) -> bool {
+    let number = line.strip_prefix("block ").and_then(|rest| rest.split_once(':'));
+    number.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ends_block;
+
+    #[test]
+    fn the_end_of_a_block_is_told_from_other_lines() {
+        assert!(ends_block("block 12: stall in ms/s: busy-10 995, control 4; so far affected"));
+        for line in ["mmap-lock: 2 arms, 6 to 24 blocks", "block", "block x: y", "record: block 1:"]
+        {
+            assert!(!ends_block(line), "{line}");
+        }
+    }
+}

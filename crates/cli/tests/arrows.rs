@@ -9,10 +9,22 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     (
         "tailback",
-        &["analysis", "host", "load", "model", "probe", "report", "runner", "scenarios", "sim"],
+        &[
+            "analysis",
+            "guest",
+            "host",
+            "load",
+            "model",
+            "probe",
+            "report",
+            "runner",
+            "scenarios",
+            "sim",
+        ],
     ),
     ("tailback-runner", &["model", "scenarios"]),
     ("tailback-scenarios", &["analysis", "beam", "host", "load", "model", "probe"]),
+    ("tailback-guest", &["model"]),
     ("tailback-report", &["model"]),
     ("tailback-analysis", &["model"]),
     ("tailback-beam", &["model"]),

@@ -40,6 +40,40 @@ pub struct Machine {
     /// Name of the distribution (PRETTY_NAME of os-release).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,
+    /// The guest that tailback made of it; absent on a machine that it found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
+}
+
+/// A guest that tailback booted, and the host underneath.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Guest {
+    /// What runs its instructions: `kvm`, or `tcg`, which is emulation.
+    pub accelerator: String,
+    /// What its clock counts where it is emulated: `host`, the host's time, or `instructions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<String>,
+    /// Version of QEMU.
+    pub qemu: String,
+    /// Name that its kernel was asked for by: `debian:6.12`, a path.
+    pub kernel_name: String,
+    /// SHA-256 of its kernel's image, in hexadecimal.
+    pub kernel_sha256: String,
+    /// How long it took to come up, in seconds.
+    pub boot_s: f64,
+    /// Kernel release of the host.
+    pub host_kernel: String,
+    /// CPUs that QEMU may use on the host.
+    pub host_cpus: u32,
+}
+
+impl Guest {
+    /// Whether its time is emulated: it stretches with what the host has to do, and sizes do not
+    /// carry over to real machines.
+    pub fn emulated(&self) -> bool {
+        self.accelerator != "kvm"
+    }
 }
 
 /// One CPU and its place in the machine.

@@ -26,6 +26,21 @@ pub struct Meta {
     pub measures: &'static [MeasureMeta],
     /// How its trials are judged.
     pub judging: Judging,
+    /// Commits of the kernel that mend it.
+    pub tags: &'static [Tag],
+}
+
+/// A commit that mends a stall.
+#[derive(Debug, Clone, Copy)]
+pub struct Tag {
+    /// The commit, as the kernel's history has it.
+    pub commit: &'static str,
+    /// The first version that has it.
+    pub since: &'static str,
+    /// What it changes.
+    pub what: &'static str,
+    /// The knobs for which it matters, by name and value; none where it always does.
+    pub knobs: &'static [(&'static str, &'static str)],
 }
 
 /// What may mend a stall, and the knobs that measure whether it does.

@@ -15,6 +15,7 @@ pub mod export;
 pub mod heat;
 pub mod history;
 pub mod html;
+mod matrix;
 mod paste;
 mod perfetto;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod words;
 pub use error::ReportError;
 pub use explain::{explanation, timeline};
 pub use html::Shown;
+pub use matrix::matrix;
 pub use paste::flags;
 pub use perfetto::trace;
 pub use text::{Look, check, record};

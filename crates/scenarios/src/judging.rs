@@ -1,7 +1,7 @@
 //! From trials to a verdict, from the record alone.
 
 use crate::{Scenario, Words, factors, find};
-use analysis::Outcome;
+use analysis::{Ground, Outcome};
 use model::record::Progress;
 use model::{ArmResult, Fix, Judging, Plan, Record, State, Trial, Verdict};
 
@@ -16,11 +16,11 @@ pub fn judge(record: &mut Record) -> bool {
     if matches!(record.progress, Progress::NotRun | Progress::Broken) {
         return true;
     }
-    let cpus = cpus(record);
+    let ground = ground(record);
     let (plan, trials) = (&record.plan, &record.trials);
-    let mut outcome = analysis::decide(plan, trials, &record.arms, cpus);
+    let mut outcome = analysis::decide(plan, trials, &record.arms, ground);
     for judging in &plan.also {
-        judge_also(plan, judging, trials, &mut record.arms, &mut outcome);
+        judge_also(plan, judging, trials, &mut record.arms, &mut outcome, ground);
     }
     scenario.review(plan, trials, &mut record.arms, &mut outcome);
     record.verdict = verdict(scenario, record, outcome);
@@ -40,11 +40,12 @@ fn judge_also(
     trials: &[Trial],
     arms: &mut [ArmResult],
     outcome: &mut Outcome,
+    ground: Ground,
 ) {
     let plan = judged_by(plan, judging);
     let results = analysis::estimate_arms(&plan, trials);
     // Steal time has been judged with the first figure.
-    let other = analysis::decide(&plan, trials, &results, 0);
+    let other = analysis::decide(&plan, trials, &results, Ground { cpus: 0, ..ground });
     match (outcome.state, other.state) {
         (State::Untrustworthy, _) => {}
         (State::Affected, State::Affected) => outcome.also.push(other.measure),
@@ -93,8 +94,12 @@ pub fn settled(record: &Record) -> bool {
     stands && !first_open && blocks >= record.plan.min_blocks
 }
 
-fn cpus(record: &Record) -> u32 {
-    u32::try_from(record.host.cpus.len()).unwrap_or(u32::MAX)
+fn ground(record: &Record) -> Ground {
+    let cpus = u32::try_from(record.host.cpus.len()).unwrap_or(u32::MAX);
+    Ground {
+        cpus,
+        emulated: record.host.guest.as_ref().is_some_and(model::machine::Guest::emulated),
+    }
 }
 
 fn verdict(scenario: &dyn Scenario, record: &Record, outcome: Outcome) -> Verdict {

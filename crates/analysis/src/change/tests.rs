@@ -10,6 +10,7 @@ const META: Meta = Meta {
     about: "",
     who: "",
     mends: &[],
+    tags: &[],
     needs: model::Needs { cpus: 1, root: false },
     knobs: &[
         knob("file", Kind::ProcFile, "maps"),

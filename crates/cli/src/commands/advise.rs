@@ -6,7 +6,6 @@ use crate::output;
 use crate::settings::Wish;
 use crate::signals::Interruption;
 use clap::ArgMatches;
-use host::Roots;
 use model::{Record, Settings, State, Value};
 use runner::End;
 use scenarios::Scenario;
@@ -19,7 +18,7 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
         .ok_or_else(|| Failure::usage("this build has no scenario busy-wait"))?;
     let wish =
         Wish { settings: settings(scenario, matches)?, ..Wish::of_advice(scenario, matches) };
-    let machine = host::machine(&Roots::real());
+    let machine = crate::machine::here();
     let asked = matches.get_one::<PathBuf>("record");
     let done = study(scenario, &wish, &machine, asked, &Interruption::watch(), None)?;
     if matches.get_flag("json") {

@@ -48,7 +48,7 @@ fn page_file(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
 }
 
 fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
-    let machine = host::machine(&Roots::real());
+    let machine = crate::machine::here();
     let interruption = Interruption::watch();
     let began = Instant::now();
     let chosen = chosen(matches);

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// Prints the scenarios, and whether this host can run each.
 pub fn list(json: bool) -> u8 {
     let roots = Roots::real();
-    let machine = host::machine(&roots);
+    let machine = crate::machine::here();
     let site = scenarios::Site { roots: &roots, machine: &machine };
     let rows = scenarios::ALL.iter().map(|scenario| {
         let missing = scenario.missing(&site);

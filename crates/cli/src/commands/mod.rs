@@ -10,11 +10,13 @@ mod generate;
 mod history;
 mod judge;
 mod list;
+pub mod matrix;
 mod probe;
 mod report;
 mod run;
 pub mod sim;
 pub mod study;
+pub mod vm;
 
 use crate::compat;
 use crate::exit::Failure;
@@ -38,6 +40,8 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("probe", matches)) => probe::probe(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
+        Some(("matrix", matches)) => matrix::matrix(matches),
+        Some(("vm", matches)) => vm::vm(matches),
         Some(("completions", matches)) => generate::completions(matches),
         Some(("man", matches)) => generate::man(matches),
         Some(("load", matches)) => load_generator(matches),

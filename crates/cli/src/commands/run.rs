@@ -18,7 +18,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     let (id, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no scenario"))?;
     let scenario = scenarios::find(id)
         .ok_or_else(|| Failure::usage(format!("no scenario {id}; see tailback list")))?;
-    let machine = host::machine(&Roots::real());
+    let machine = crate::machine::here();
     let wish = Wish::of_run(scenario.meta(), matches);
     let asked = matches.get_one::<PathBuf>("record");
     let done = study(scenario, &wish, &machine, asked, &Interruption::watch(), None)?;

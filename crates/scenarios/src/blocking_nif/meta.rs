@@ -95,6 +95,7 @@ pub const META: Meta = Meta {
             knobs: &[("flags", "+sfwi 10")],
         },
     ],
+    tags: &[],
     needs: Needs { cpus: 1, root: false },
     knobs: &[
         Knob {

@@ -82,6 +82,7 @@ pub const META: Meta = Meta {
             knobs: &[("schedulers", "1")],
         },
     ],
+    tags: &[],
     needs: Needs { cpus: 1, root: false },
     knobs: &[
         Knob {

@@ -1,6 +1,6 @@
 //! The declaration of `cpu-quota`.
 
-use model::scenario::{MeasureMeta, Mend};
+use model::scenario::{MeasureMeta, Mend, Tag};
 use model::{Judging, Kind, Knob, Meta, Needs, Unit};
 use std::borrow::Cow;
 
@@ -88,7 +88,7 @@ pub const META: Meta = Meta {
             kind: Kind::Duration { min_ns: 100_000_000, max_ns: 3600 * SECOND_NS },
             default: "1s",
             quick: Some("500ms"),
-            help: "How long a trial runs",
+            help: "How long a trial runs; longer with so many CPUs that what each keeps of its quota would count",
         },
     ],
     measures: &[
@@ -186,4 +186,13 @@ pub const META: Meta = Meta {
         error_rate: 0.025,
         confidence: 0.95,
     },
+    tags: &[
+        Tag { commit: "de53fd7aedb1", since: "5.4", what: "slices no longer expire", knobs: &[] },
+        Tag {
+            commit: "26a8b12747c9",
+            since: "5.7",
+            what: "handing out quota no longer races with taking it",
+            knobs: &[],
+        },
+    ],
 };

@@ -3,11 +3,21 @@
 use super::trial::Script;
 use crate::{Missing, ScenarioError, Site};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, Home, sweep};
-use model::{Arm, Role, Settings, Value};
+use model::{Arm, Role, Settings, Value, units};
 use std::time::Duration;
 
 /// What setting a trial up costs beside its duration, roughly, for the progress bar.
 pub(super) const SET_UP: Duration = Duration::from_millis(60);
+
+/// What a CPU of a group keeps of its quota when it runs dry, in milliseconds: the kernel's
+/// `min_cfs_rq_runtime`.
+pub(super) const KEPT_MS: f64 = 1.0;
+
+/// What the quota of a trial is at least, as a multiple of what its CPUs may keep.
+const QUOTA_TO_KEPT: f64 = 4.0;
+
+/// A trial is made no longer than this for the sake of what its CPUs may keep.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// The place for groups, or what is missing.
 pub(super) fn home(site: &Site) -> Result<Home, Missing> {
@@ -52,6 +62,7 @@ pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Vec<Arm>, Scenari
     };
     trial.remove().map_err(refused)?;
     let threads = threads(settings, site);
+    let settings = &long_enough(settings, &bandwidth, threads, site);
     let fast = settings.number("fast").unwrap_or(1);
     if fast > threads {
         return Err(ScenarioError::Unusable(format!(
@@ -66,6 +77,20 @@ pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Vec<Arm>, Scenari
         arms.push(arm(settings, "spread-burst", Role::Fix, threads, fast, true));
     }
     Ok(arms)
+}
+
+/// The settings, with a trial so long that what its CPUs may keep is a quarter of its quota.
+fn long_enough(settings: &Settings, bandwidth: &Bandwidth, threads: i64, site: &Site) -> Settings {
+    let cpus = usize::try_from(threads).unwrap_or(0).min(site.machine.allowed_cpus.len());
+    let quota_ms = bandwidth.quota_us as f64 / 1e3;
+    let periods = (QUOTA_TO_KEPT * KEPT_MS * cpus as f64 / quota_ms).ceil();
+    let period = Duration::from_micros(bandwidth.period_us);
+    let least = period.mul_f64(periods.clamp(0.0, 1e6)).min(LONGEST);
+    let mut settings = settings.clone();
+    if settings.duration("duration").is_some_and(|duration| duration < least) {
+        settings.set("duration", Value::Text(units::format_duration(least)));
+    }
+    settings
 }
 
 fn arm(settings: &Settings, id: &str, role: Role, threads: i64, fast: i64, burst: bool) -> Arm {
@@ -119,4 +144,26 @@ pub(super) fn script(settings: &Settings, site: &Site) -> Result<Script, Scenari
         cpus,
         measured,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::roots::Roots;
+    use model::Machine;
+
+    #[test]
+    fn a_trial_is_longer_where_many_cpus_may_keep_quota() {
+        let roots = Roots::real();
+        let bandwidth = Bandwidth { quota_us: 10_000, period_us: 100_000, burst_us: 0 };
+        let mut settings = Settings::default();
+        settings.set("duration", Value::Text("1s".to_owned()));
+        for (cpus, threads, seconds) in [(2, 2, 1.0), (64, 64, 2.6), (64, 1, 1.0), (512, 512, 10.0)]
+        {
+            let machine = Machine { allowed_cpus: (0..cpus).collect(), ..Machine::default() };
+            let site = Site { roots: &roots, machine: &machine };
+            let long = long_enough(&settings, &bandwidth, threads, &site);
+            assert_eq!(long.duration("duration").unwrap().as_secs_f64(), seconds, "{cpus}");
+        }
+    }
 }

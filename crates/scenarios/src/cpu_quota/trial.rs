@@ -2,7 +2,7 @@
 
 use super::blame;
 use super::meta::measure;
-use super::plan::refused;
+use super::plan::{self, refused};
 use crate::probing::{Player, Probing};
 use crate::{Context, ScenarioError, Seen, Tick, Watch, wait};
 use host::cgroup::{Bandwidth, BandwidthGroup, Home, ThrottledRuns, Usage};
@@ -48,6 +48,8 @@ pub struct Played {
     pub usage: Usage,
     /// The longest run of throttled periods.
     pub runs: ThrottledRuns,
+    /// What it had been charged at the last look while the threads' time was not over.
+    pub within: Option<Usage>,
 }
 
 /// Runs a trial of the scenario and makes its observation.
@@ -76,7 +78,8 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
             surroundings = watch.take().map(|w| w.finish(roots)).unwrap_or_default();
         }
     })?;
-    let mut observation = observe(script, &played)?;
+    let emulated = context.site.machine.guest.as_ref().is_some_and(|guest| guest.emulated());
+    let mut observation = observe(script, &played, emulated)?;
     observation.evidence = probing.evidence().map(|evidence| blame::blame(evidence, &played));
     Ok(Seen { observation, surroundings })
 }
@@ -113,13 +116,14 @@ pub fn play(
     hear(Event::Ready(child.pid()));
     hear(Event::Released);
     let before = group.usage();
+    let mut looks = Looks::since(before);
     child.go()?;
-    let (report, runs) = await_report(script, &group, &mut child, interrupted, hear)?;
-    let usage = group.usage().since(&before);
+    let report = await_report(script, &group, &mut child, interrupted, &mut looks, hear)?;
+    let usage = group.usage().since(&looks.before);
     hear(Event::Ended);
     drop(child);
     group.remove().map_err(refused)?;
-    Ok(Played { report, usage, runs })
+    Ok(Played { report, usage, runs: looks.runs, within: looks.within })
 }
 
 fn args(script: &Script, group: &BandwidthGroup) -> FibonacciArgs {
@@ -130,28 +134,48 @@ fn args(script: &Script, group: &BandwidthGroup) -> FibonacciArgs {
     args
 }
 
+/// What the counters of the group said while its threads ran.
+struct Looks {
+    released: Instant,
+    before: Usage,
+    runs: ThrottledRuns,
+    within: Option<Usage>,
+}
+
+impl Looks {
+    fn since(before: Usage) -> Self {
+        Looks { released: Instant::now(), before, runs: ThrottledRuns::new(), within: None }
+    }
+
+    fn look(&mut self, group: &BandwidthGroup, duration: Duration) {
+        let usage = group.usage();
+        if let (Some(periods), Some(throttled)) = (usage.nr_periods, usage.nr_throttled) {
+            self.runs.read(periods, throttled);
+        }
+        // The clock is read last, so that a look that took long does not count.
+        if self.released.elapsed() <= duration {
+            self.within = Some(usage.since(&self.before));
+        }
+    }
+}
+
 /// Waits for the report; reads the throttling counters twice a period meanwhile.
 fn await_report(
     script: &Script,
     group: &BandwidthGroup,
     child: &mut Child,
     interrupted: &dyn Fn() -> bool,
+    looks: &mut Looks,
     hear: &mut dyn FnMut(Event),
-) -> Result<(FibonacciReport, ThrottledRuns), ScenarioError> {
+) -> Result<FibonacciReport, ScenarioError> {
     let step = Duration::from_micros(script.bandwidth.period_us / 2)
         .clamp(Duration::from_millis(5), Duration::from_millis(50));
     let deadline = Instant::now() + script.duration + REPORT_LIMIT;
-    let mut runs = ThrottledRuns::new();
     loop {
         let report = child.report_before(Instant::now() + step)?;
-        if let (Some(periods), Some(throttled)) = {
-            let usage = group.usage();
-            (usage.nr_periods, usage.nr_throttled)
-        } {
-            runs.read(periods, throttled);
-        }
+        looks.look(group, script.duration);
         match report {
-            Some(Report::Fibonacci(report)) => return Ok((report, runs)),
+            Some(Report::Fibonacci(report)) => return Ok(report),
             Some(_) => return Err(ScenarioError::Broken("threads reported as a crew".into())),
             None if interrupted() => return Err(ScenarioError::Interrupted),
             None if Instant::now() >= deadline => {
@@ -162,16 +186,21 @@ fn await_report(
     }
 }
 
-fn observe(script: &Script, played: &Played) -> Result<Observation, ScenarioError> {
+/// What a trial saw. Where time is emulated, threads that are throttled may take many periods to
+/// notice that their time is over, and the group is charged all the while: there the counters are
+/// those of the last look before, held against the periods that the kernel counted until then.
+fn observe(script: &Script, played: &Played, emulated: bool) -> Result<Observation, ScenarioError> {
     let window_ms = played.report.window_ns as f64 / 1e6;
     let mut observation = Observation { window_ms, ..Observation::default() };
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
     };
-    let usage = &played.usage;
+    let within = played.within.as_ref().filter(|_| emulated);
+    let usage = within.unwrap_or(&played.usage);
     // Where the kernel counts no CPU time for the group, the threads do.
     let used_ms = usage.usage_ns.unwrap_or(played.report.cpu_ns) as f64 / 1e6;
-    let (least_ms, most_ms) = entitled_ms(script, window_ms);
+    let counted = within.and_then(|usage| usage.nr_periods);
+    let (least_ms, most_ms) = entitled_ms(script, window_ms, counted);
     let throttled = usage.nr_throttled.unwrap_or(0);
     let percent = |ms: f64| 100.0 * ms.max(0.0) / least_ms.max(1e-9);
     // A group that was never throttled wanted no more than it got.
@@ -207,14 +236,18 @@ fn observe(script: &Script, played: &Played) -> Result<Observation, ScenarioErro
 ///
 /// The period timer knows nothing of the trial: the pool is full when it begins and is refilled at
 /// some moment of each period. So a trial of n periods has between n and n + 1 quotas, and what was
-/// saved up for a burst. Nobody can use more than the CPUs of the busy threads have.
-fn entitled_ms(script: &Script, window_ms: f64) -> (f64, f64) {
+/// saved up for a burst. Each CPU keeps up to a millisecond of what it took when it runs dry; that
+/// much is no loss, and is not missed here however many CPUs there are. Nobody can use more than the CPUs of the busy threads have. `counted` are
+/// the refills that the kernel counted, where they and not the planned time are what counts.
+fn entitled_ms(script: &Script, window_ms: f64, counted: Option<u64>) -> (f64, f64) {
     let ms = |us: u64| us as f64 / 1e3;
     let planned_ms = script.duration.as_secs_f64() * 1e3;
-    let periods = (planned_ms / ms(script.bandwidth.period_us)).floor();
+    let planned = (planned_ms / ms(script.bandwidth.period_us)).floor();
+    let periods = counted.map_or(planned, |counted| counted as f64);
     let quota_ms = ms(script.bandwidth.quota_us);
     let cpus = f64::from(script.fast.min(u32::try_from(script.cpus.len()).unwrap_or(u32::MAX)));
-    let least = (quota_ms * periods).min(cpus.max(1.0) * planned_ms);
+    let kept_ms = plan::KEPT_MS * script.cpus.len().min(script.threads as usize) as f64;
+    let least = (quota_ms * periods - kept_ms).max(0.0).min(cpus.max(1.0) * planned_ms);
     let most = quota_ms * (periods + 1.0) + ms(script.bandwidth.burst_us);
     (least, most.min(script.cpus.len() as f64 * window_ms.max(planned_ms)).max(least))
 }
@@ -245,21 +278,41 @@ mod tests {
             nr_throttled: Some(throttled),
             ..Usage::default()
         };
-        Played { report, usage, runs: ThrottledRuns::new() }
+        Played { report, usage, runs: ThrottledRuns::new(), within: None }
     }
 
     fn balance(used_ms: u64, throttled: u64) -> (f64, f64) {
-        let seen = observe(&script(), &played(used_ms, throttled)).unwrap();
+        let seen = observe(&script(), &played(used_ms, throttled), false).unwrap();
         (seen.measures["shortfall"].value, seen.measures["excess"].value)
     }
 
     #[test]
     fn usage_is_held_against_whole_quotas() {
         assert_eq!(balance(100, 10), (0.0, 0.0));
-        assert_eq!(balance(40, 10), (60.0, 0.0));
+        assert_eq!(balance(49, 10), (50.0, 0.0), "the two CPUs may keep a millisecond each");
         assert_eq!(balance(40, 0), (0.0, 0.0), "a group that was not throttled wanted no more");
         assert_eq!(balance(110, 11), (0.0, 0.0), "a trial of 10 periods sees up to 11 quotas");
-        assert_eq!(balance(140, 10), (0.0, 30.0));
+        assert_eq!(balance(140, 10), (0.0, 100.0 * 30.0 / 98.0));
+    }
+
+    #[test]
+    fn where_time_is_emulated_the_look_before_the_end_counts() {
+        let mut played = played(900, 90);
+        let within = |used_ms: u64| Usage {
+            usage_ns: Some(used_ms * 1_000_000),
+            nr_throttled: Some(8),
+            nr_periods: Some(8),
+            ..Usage::default()
+        };
+        for (used_ms, shortfall) in [(78, 0.0), (39, 50.0)] {
+            played.within = Some(within(used_ms));
+            let seen = |emulated| observe(&script(), &played, emulated).unwrap();
+            assert_eq!(seen(true).measures["shortfall"].value, shortfall);
+            assert_eq!(seen(false).measures["usage"].value, 900.0);
+        }
+        played.within = None;
+        let seen = observe(&script(), &played, true).unwrap();
+        assert_eq!(seen.measures["usage"].value, 900.0, "no look in time: all that is known");
     }
 
     #[test]
@@ -267,7 +320,7 @@ mod tests {
         let mut script = script();
         for (threads, cpus) in [(1, 1.0), (2, 2.0), (64, 2.0)] {
             script.threads = threads;
-            let seen = observe(&script, &played(100, 10)).unwrap();
+            let seen = observe(&script, &played(100, 10), false).unwrap();
             assert_eq!(seen.measures["cpus"].value, cpus);
         }
     }
@@ -276,8 +329,8 @@ mod tests {
     fn nobody_is_entitled_to_more_than_the_busy_threads_can_use() {
         let mut script = script();
         script.bandwidth.quota_us = 150_000;
-        assert_eq!(entitled_ms(&script, 1000.0), (1000.0, 1650.0));
+        assert_eq!(entitled_ms(&script, 1000.0, None), (1000.0, 1650.0));
         script.fast = 2;
-        assert_eq!(entitled_ms(&script, 1000.0), (1500.0, 1650.0));
+        assert_eq!(entitled_ms(&script, 1000.0, None), (1498.0, 1650.0));
     }
 }

@@ -109,6 +109,7 @@ pub const META: Meta = Meta {
             knobs: &[("sink", "gen-server")],
         },
     ],
+    tags: &[],
     needs: Needs { cpus: 1, root: false },
     knobs: &[
         choice(

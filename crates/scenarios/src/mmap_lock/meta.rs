@@ -1,6 +1,6 @@
 //! The declaration of `mmap-lock`.
 
-use model::scenario::{MeasureMeta, Mend};
+use model::scenario::{MeasureMeta, Mend, Tag};
 use model::{Judging, Kind, Knob, Meta, Needs, Unit};
 use std::borrow::Cow;
 
@@ -221,4 +221,18 @@ pub const META: Meta = Meta {
         error_rate: 0.05,
         confidence: 0.95,
     },
+    tags: &[
+        Tag {
+            commit: "5631da56c9a8",
+            since: "6.17",
+            what: "maps takes the locks of single mappings",
+            knobs: &[("procfile", "maps")],
+        },
+        Tag {
+            commit: "ff9f47f6f00c",
+            since: "5.10",
+            what: "smaps_rollup lets waiting writers in",
+            knobs: &[("procfile", "smaps_rollup")],
+        },
+    ],
 };

@@ -28,6 +28,10 @@ fn cpu_quota() -> Command {
             text("race", "WORD", "The distribution race [default: as the kernel]")
                 .value_parser(["on", "off"]),
         )
+        .arg(
+            text("slices-expire", "WORD", "Slices that expire, as 4.18 to 5.3 have it [default: as the kernel]")
+                .value_parser(["on", "off"]),
+        )
         .next_help_heading("Group")
         .arg(time("quota", "CPU time in a period [default: 10ms]"))
         .arg(time("period", "Length of a period [default: 100ms]"))

@@ -76,6 +76,9 @@ fn config(matches: &ArgMatches) -> Result<Config, Failure> {
     if let Some(race) = matches.get_one::<String>("race") {
         config.rules.distribution_race = race == "on";
     }
+    if let Some(expire) = matches.get_one::<String>("slices-expire") {
+        config.rules.slices_expire = expire == "on";
+    }
     let set = |flag: &str, value: &mut u64| {
         if let Some(duration) = matches.get_one::<Duration>(flag) {
             *value = ns(*duration);

@@ -30,7 +30,7 @@ const MOST_TOLD: usize = 5;
 /// Runs a study, or goes on with it; the exit code of its verdict.
 pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
     let file = matches.get_one::<PathBuf>("file").ok_or_else(|| Failure::usage("no study file"))?;
-    let machine = host::machine(&Roots::real());
+    let machine = crate::machine::here();
     let wanted = Wanted::read(file, matches, &machine)?;
     if matches.get_flag("dry-run") {
         output::print(&time::plan(&wanted));

@@ -1,0 +1,56 @@
+//! Flags of `tailback matrix`.
+
+use crate::commands::vm::flags::machine;
+use clap::{Arg, ArgAction, Command};
+
+const HELP: &str = "Each kernel has a guest of its own. While one runs a block of trials the others \
+    stand still, their clocks too; so blocks interleave, and what disturbs the host meets all of \
+    them. Knobs of the scenario stand behind --, as in\n  tailback matrix mmap-lock --kernels \
+    debian:6.1,debian:sid -- --procfile maps\n\nExit codes are those of the worst verdict; with \
+    --expect 0 where all are as expected, 1 where one differs, 4 where one could not be told.";
+
+/// The command.
+pub fn command() -> Command {
+    let ids: Vec<&str> = scenarios::ALL.iter().map(|scenario| scenario.meta().id).collect();
+    let command = Command::new("matrix")
+        .about("Run one scenario in several kernels, and show a verdict for each")
+        .after_help(HELP)
+        .arg(
+            Arg::new("scenario")
+                .value_name("SCENARIO")
+                .required(true)
+                .value_parser(ids)
+                .help("The scenario"),
+        )
+        .arg(
+            Arg::new("kernels")
+                .long("kernels")
+                .value_name("K,..")
+                .required(true)
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("The kernels, as --kernel of `tailback vm` takes them"),
+        )
+        .arg(flag("quick", "Fewer arms: verdicts sooner, with less detail"))
+        .arg(flag("expect", "Hold the verdicts against those that vm/kernels.toml expects"))
+        .arg(flag("json", "Print the table as JSON"))
+        .arg(
+            Arg::new("seed")
+                .long("seed")
+                .value_name("S")
+                .value_parser(clap::value_parser!(u64))
+                .help("Seed of every random choice, in all guests [default: drawn, and printed]"),
+        )
+        .arg(
+            Arg::new("words")
+                .value_name("KNOBS")
+                .num_args(0..)
+                .last(true)
+                .help("Further words for `run SCENARIO`, as in `-- --procfile maps`"),
+        );
+    machine(command)
+}
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+}

@@ -1,0 +1,199 @@
+//! `tailback matrix`: one scenario in several kernels.
+
+pub mod flags;
+mod row;
+
+use super::vm::inner::Inner;
+use super::vm::session::{Host, Machine, Session};
+use super::vm::{console, taken_over};
+use crate::exit::Failure;
+use crate::progress::ends_block;
+use crate::signals::Interruption;
+use crate::{keep, output};
+use clap::ArgMatches;
+use guest::Outcome;
+use row::{Result as Came, Row};
+use scenarios::Scenario;
+use std::path::PathBuf;
+
+/// Runs one scenario in several kernels; the exit code of the worst verdict, or of `--expect`.
+pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
+    let scenario = matches.get_one::<String>("scenario").map_or("", String::as_str);
+    let scenario = scenarios::find(scenario)
+        .ok_or_else(|| Failure::usage(format!("no scenario {scenario}; see tailback list")))?;
+    let seed = matches.get_one("seed").copied().unwrap_or_else(|| rand::random::<u64>() >> 11);
+    let inner = Inner::parse(&words(scenario, matches, seed))?;
+    let names = kernels(matches)?;
+    let interruption = Interruption::watch();
+    let interrupted = || interruption.noticed();
+    let host = Host::look(Machine::of(matches), names.len())?;
+    let guests = prepare(&host, scenario, &names, &inner, &interrupted)?;
+    output::note(&format!(
+        "matrix {}: {} kernels, block by block; seed {seed}",
+        scenario.meta().id,
+        names.len()
+    ));
+    let rows = run_all(guests, &interrupted)?;
+    let rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(scenario.meta())).collect();
+    show(scenario, &rows, matches.get_flag("json"));
+    Ok(row::code(&rows, matches.get_flag("expect")))
+}
+
+/// The command that every guest runs.
+fn words(scenario: &dyn Scenario, matches: &ArgMatches, seed: u64) -> Vec<String> {
+    let mut words = ["run", scenario.meta().id, "--seed"].map(str::to_owned).to_vec();
+    words.push(seed.to_string());
+    if matches.get_flag("quick") {
+        words.push("--quick".to_owned());
+    }
+    words.extend(matches.get_many::<String>("words").into_iter().flatten().cloned());
+    words
+}
+
+fn kernels(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
+    let names: Vec<String> =
+        matches.get_many::<String>("kernels").into_iter().flatten().cloned().collect();
+    let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
+    match twice {
+        Some((_, name)) => Err(Failure::usage(format!("--kernels: {name} stands twice"))),
+        None => Ok(names),
+    }
+}
+
+/// A guest of the matrix: begun when its turn comes first.
+struct Member<'a> {
+    host: &'a Host,
+    kernel: guest::Kernel,
+    args: Vec<String>,
+    record: PathBuf,
+    session: Option<Session>,
+}
+
+/// Finds every kernel before the first is booted.
+fn prepare<'a>(
+    host: &'a Host,
+    scenario: &dyn Scenario,
+    names: &[String],
+    inner: &Inner,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Vec<Member<'a>>, Failure> {
+    let member = |name: &String| {
+        let kernel = host.kernel(name, interrupted)?;
+        let plain = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
+        let record = keep::path(None, &format!("{}-{plain}", scenario.meta().id))?;
+        Ok(Member { host, kernel, args: inner.args.clone(), record, session: None })
+    };
+    names.iter().map(member).collect()
+}
+
+/// Lets the guests take turns, a block each, until all have ended; their rows in the order asked.
+fn run_all(
+    mut guests: Vec<Member<'_>>,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Vec<Row>, Failure> {
+    let mut rows: Vec<Option<Row>> = guests.iter().map(|_| None).collect();
+    while rows.iter().any(Option::is_none) {
+        for (guest, row) in guests.iter_mut().zip(&mut rows) {
+            if row.is_none() {
+                *row = guest.turn(interrupted)?;
+            }
+        }
+    }
+    Ok(rows.into_iter().flatten().collect())
+}
+
+impl Member<'_> {
+    /// Runs until the end of a block; the row, if that was the last.
+    fn turn(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Option<Row>, Failure> {
+        let session = match &mut self.session {
+            Some(session) => {
+                session.resume()?;
+                session
+            }
+            empty => {
+                let session = self.host.begin(&self.kernel, &self.args, interrupted)?;
+                session.announce();
+                empty.insert(session)
+            }
+        };
+        match session.run_until(&ends_block, interrupted)? {
+            None => session.pause().map(|()| None),
+            Some(outcome) => {
+                let came = came(session, outcome)?;
+                self.session = None;
+                self.save(&came);
+                Ok(Some(Row::new(&self.kernel, came)))
+            }
+        }
+    }
+
+    fn save(&self, came: &Came) {
+        let Came::Record(record) = came else { return };
+        match runner::save(record, &self.record) {
+            Ok(()) => output::note(&format!("record: {}", self.record.display())),
+            Err(error) => output::complain(&format!("record {error}; it is lost")),
+        }
+    }
+}
+
+/// What came of a guest.
+fn came(session: &Session, outcome: Outcome) -> Result<Came, Failure> {
+    Ok(match outcome {
+        Outcome::Done { record: Some(text), .. } => {
+            Came::Record(Box::new(taken_over(session, &text)?))
+        }
+        Outcome::Done { code, .. } => {
+            Came::Nothing(format!("it ended with exit code {code} and without a record"))
+        }
+        Outcome::Failed(ending) => {
+            console(session, &ending);
+            Came::Ending(ending)
+        }
+    })
+}
+
+fn show(scenario: &dyn Scenario, rows: &[Row], json: bool) {
+    if json {
+        let rows: Vec<serde_json::Value> = rows.iter().map(Row::json).collect();
+        let table = serde_json::json!({
+            "schema": "tailback/matrix/1",
+            "scenario": scenario.meta().id,
+            "rows": rows,
+        });
+        output::print(&format!("{table:#}\n"));
+    } else {
+        let cells = rows.iter().map(|row| row.cells(scenario.meta()));
+        output::print(&report::matrix(cells, output::look()));
+    }
+    for row in rows.iter().filter(|row| row.met() == Some(false)) {
+        output::complain(&row.complaint());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> ArgMatches {
+        flags::command().try_get_matches_from(line.split_whitespace()).unwrap()
+    }
+
+    #[test]
+    fn every_guest_runs_the_same_words() {
+        let matches = parse("matrix mmap-lock --kernels a,b --quick -- --procfile maps");
+        let scenario = scenarios::find("mmap-lock").unwrap();
+        let words = words(scenario, &matches, 7);
+        assert_eq!(
+            words,
+            ["run", "mmap-lock", "--seed", "7", "--quick", "--procfile", "maps"].map(String::from)
+        );
+        assert!(Inner::parse(&words).is_ok());
+    }
+
+    #[test]
+    fn a_kernel_that_stands_twice_is_refused() {
+        assert_eq!(kernels(&parse("matrix mmap-lock --kernels a,b")).unwrap(), ["a", "b"]);
+        let error = kernels(&parse("matrix mmap-lock --kernels a,b --kernels a")).unwrap_err();
+        assert_eq!(error.code, crate::exit::USAGE);
+    }
+}

@@ -1,0 +1,232 @@
+//! A row of the table: one kernel, and what came of it.
+
+use crate::exit;
+use guest::{Ending, Kernel, catalogue};
+use model::estimate::number;
+use model::{ArmResult, Meta, Record, Role, State};
+
+/// What came of one kernel.
+#[derive(Debug)]
+pub enum Result {
+    /// A record with its verdict.
+    Record(Box<Record>),
+    /// The guest came to another end.
+    Ending(Ending),
+    /// Its command ended without a record.
+    Nothing(String),
+}
+
+/// A kernel, what came of it, and what was expected.
+#[derive(Debug)]
+pub struct Row {
+    kernel: String,
+    release: String,
+    came: Result,
+    expected: Option<(String, String)>,
+}
+
+impl Row {
+    /// The row of a kernel.
+    pub fn new(kernel: &Kernel, came: Result) -> Self {
+        Row { kernel: kernel.name.clone(), release: kernel.release.clone(), came, expected: None }
+    }
+
+    /// The row with what vm/kernels.toml expects of that kernel under these settings.
+    pub fn expecting(mut self, meta: &Meta) -> Self {
+        let setting = |knob: &str| self.setting(knob);
+        let expected = catalogue().expected(&self.kernel, meta.id, setting);
+        self.expected = expected.map(|e| (e.verdict.clone(), e.source.clone()));
+        self
+    }
+
+    /// Whether the verdict is the expected one; none where nothing was expected, or where there is
+    /// no verdict.
+    pub fn met(&self) -> Option<bool> {
+        let (expected, _) = self.expected.as_ref()?;
+        let state = self.state()?;
+        let settled = matches!(state, State::Affected | State::NotAffected);
+        settled.then(|| state.word() == expected)
+    }
+
+    /// What to say where the verdict is not the expected one.
+    pub fn complaint(&self) -> String {
+        let (expected, source) = self.expected.clone().unwrap_or_default();
+        format!("{}: {} and not {expected}, as expected: {source}", self.kernel, self.word())
+    }
+
+    /// The cells of the table.
+    pub fn cells(&self, meta: &Meta) -> [String; 6] {
+        let expected = self.expected.as_ref().map_or("-", |(verdict, _)| verdict.as_str());
+        [
+            self.kernel.clone(),
+            self.release.clone(),
+            self.word().to_owned(),
+            self.effect().unwrap_or_else(|| "-".to_owned()),
+            expected.to_owned(),
+            self.fix(meta),
+        ]
+    }
+
+    /// The row as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        let record = match &self.came {
+            Result::Record(record) => Some(record),
+            _ => None,
+        };
+        let why = match &self.came {
+            Result::Record(record) => record.verdict.headline.clone(),
+            Result::Ending(ending) => ending.sentence(),
+            Result::Nothing(why) => why.clone(),
+        };
+        serde_json::json!({
+            "kernel": self.kernel,
+            "release": self.release,
+            "result": self.word(),
+            "why": why,
+            "effect": self.effect(),
+            "expected": self.expected.as_ref().map(|(verdict, _)| verdict),
+            "source": self.expected.as_ref().map(|(_, source)| source),
+            "as_expected": self.met(),
+            "guest": record.and_then(|record| record.host.guest.as_ref()),
+        })
+    }
+
+    fn word(&self) -> &str {
+        match &self.came {
+            Result::Record(record) => record.verdict.state.word(),
+            Result::Ending(ending) => ending.word(),
+            Result::Nothing(_) => "no-record",
+        }
+    }
+
+    fn state(&self) -> Option<State> {
+        match &self.came {
+            Result::Record(record) => Some(record.verdict.state),
+            _ => None,
+        }
+    }
+
+    fn setting(&self, knob: &str) -> Option<String> {
+        let Result::Record(record) = &self.came else { return None };
+        record.plan.arms.first()?.settings.0.get(knob).map(ToString::to_string)
+    }
+
+    /// The arm with the cause that is furthest from the control, and how far.
+    fn effect(&self) -> Option<String> {
+        let Result::Record(record) = &self.came else { return None };
+        let measure = record.verdict.measure.as_ref()?;
+        let shift = |arm: &ArmResult| arm.against_control.get(measure).map(|c| c.shift);
+        let cases = record.arms.iter().filter(|arm| arm.role == Role::Case);
+        let arm = cases
+            .max_by(|a, b| shift(a).unwrap_or(f64::MIN).total_cmp(&shift(b).unwrap_or(f64::MIN)))?;
+        let comparison = arm.against_control.get(measure)?;
+        let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), number);
+        let least = if comparison.shift_at_least { ">=" } else { "" };
+        Some(format!(
+            "{} {measure} {least}{} ({} to {}) {}",
+            arm.id,
+            number(comparison.shift),
+            end(comparison.low),
+            end(comparison.high),
+            comparison.unit.symbol()
+        ))
+    }
+
+    /// The commits that mend what these settings show.
+    fn fix(&self, meta: &Meta) -> String {
+        let holds = |tag: &&model::scenario::Tag| {
+            tag.knobs.iter().all(|(knob, value)| self.setting(knob).as_deref() == Some(value))
+        };
+        let tags: Vec<String> = meta
+            .tags
+            .iter()
+            .filter(holds)
+            .map(|tag| format!("{} ({})", tag.commit, tag.since))
+            .collect();
+        if tags.is_empty() { "none known".to_owned() } else { tags.join(", ") }
+    }
+}
+
+/// The exit code of a table: as `check` has it, or whether all is as expected.
+pub fn code(rows: &[Row], expect: bool) -> u8 {
+    if expect {
+        let expected = || rows.iter().filter(|row| row.expected.is_some());
+        return match () {
+            () if expected().any(|row| row.met() == Some(false)) => State::Affected.exit_code(),
+            () if expected().next().is_none() => exit::USAGE,
+            () if expected().all(|row| row.met() == Some(true)) => State::NotAffected.exit_code(),
+            () => exit::BROKEN,
+        };
+    }
+    let has = |state: State| rows.iter().any(|row| row.state() == Some(state));
+    match () {
+        () if has(State::Affected) => State::Affected.exit_code(),
+        () if rows.iter().all(|row| row.state() == Some(State::NotAffected)) => {
+            State::NotAffected.exit_code()
+        }
+        () if rows.iter().all(|row| row.state() == Some(State::Skipped)) => exit::NEED,
+        () => exit::BROKEN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(expected: Option<&str>, came: std::result::Result<State, Ending>) -> Row {
+        let text = include_str!("../../../tests/golden/mmap-lock.record.json");
+        let came = match came {
+            Ok(state) => {
+                let mut record = Record::from_json(text).unwrap();
+                record.verdict.state = state;
+                Result::Record(Box::new(record))
+            }
+            Err(ending) => Result::Ending(ending),
+        };
+        let expected = expected.map(|word| (word.to_owned(), "a table".to_owned()));
+        Row { kernel: "k".into(), release: "6.1".into(), came, expected }
+    }
+
+    fn panic() -> Ending {
+        Ending::Panic { line: "Kernel panic".into(), up: true }
+    }
+
+    #[test]
+    fn an_expectation_is_met_missed_or_open() {
+        use State::{Affected, Inconclusive, NotAffected};
+        let met = |expected, state| row(Some(expected), Ok(state)).met();
+        assert_eq!(met("affected", Affected), Some(true));
+        assert_eq!(met("affected", NotAffected), Some(false));
+        assert_eq!(met("affected", Inconclusive), None);
+        assert_eq!(row(Some("affected"), Err(panic())).met(), None);
+        assert_eq!(row(None, Ok(Affected)).met(), None);
+    }
+
+    #[test]
+    fn codes_tell_what_came_of_all_kernels() {
+        use State::{Affected, Inconclusive, NotAffected, Skipped};
+        let plain = |states: &[State]| {
+            let rows: Vec<Row> = states.iter().map(|state| row(None, Ok(*state))).collect();
+            code(&rows, false)
+        };
+        assert_eq!(plain(&[NotAffected, NotAffected]), 0);
+        assert_eq!(plain(&[NotAffected, Affected, Inconclusive]), 1);
+        assert_eq!(plain(&[NotAffected, Inconclusive]), 4);
+        assert_eq!(plain(&[Skipped]), 3);
+        assert_eq!(code(&[row(None, Err(panic()))], false), 4);
+        let expecting = |rows: &[Row]| code(rows, true);
+        assert_eq!(expecting(&[row(Some("affected"), Ok(Affected)), row(None, Ok(Affected))]), 0);
+        assert_eq!(expecting(&[row(Some("not-affected"), Ok(Affected))]), 1);
+        assert_eq!(expecting(&[row(Some("affected"), Err(panic()))]), 4);
+        assert_eq!(expecting(&[row(None, Ok(Affected))]), 2, "nothing to hold it against");
+    }
+
+    #[test]
+    fn a_row_shows_the_effect_of_its_worst_arm() {
+        let row = row(Some("affected"), Ok(State::Affected));
+        let cells = row.cells(scenarios::find("mmap-lock").unwrap().meta());
+        assert!(cells[3].contains("ms/s") && cells[3].contains(" to "), "{cells:?}");
+        assert_eq!(cells[5], "none known");
+        assert_eq!(row.json()["as_expected"], true);
+    }
+}

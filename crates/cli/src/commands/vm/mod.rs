@@ -1,0 +1,119 @@
+//! `tailback vm`: a command inside another kernel.
+
+pub mod flags;
+pub mod inner;
+pub mod session;
+
+use crate::exit::{self, Failure};
+use crate::signals::Interruption;
+use crate::{keep, output};
+use clap::ArgMatches;
+use guest::{Ending, Outcome};
+use inner::Inner;
+use model::Record;
+use scenarios::Scenario;
+use session::{Host, Machine, Session};
+use std::path::PathBuf;
+
+/// Lines of the console that are shown of a guest that failed.
+const TAIL: usize = 20;
+
+/// Runs the command behind `--` in a guest; the exit code of what it found.
+pub fn vm(matches: &ArgMatches) -> Result<u8, Failure> {
+    let words: Vec<String> =
+        matches.get_many::<String>("command").into_iter().flatten().cloned().collect();
+    let inner = Inner::parse(&words)?;
+    let interruption = Interruption::watch();
+    let interrupted = || interruption.noticed();
+    let host = Host::look(Machine::of(matches), 1)?;
+    let path = match &inner.scenario {
+        Some(scenario) => Some(keep::path(inner.record.as_ref(), scenario)?),
+        None => None,
+    };
+    let name = matches.get_one::<String>("kernel").map_or("", String::as_str);
+    let kernel = host.kernel(name, &interrupted)?;
+    let mut session = host.begin(&kernel, &inner.args, &interrupted)?;
+    session.announce();
+    match session.run_until(&|_| false, &interrupted)? {
+        Some(Outcome::Done { code, output, record }) => {
+            told(&session, &inner, path, code, &output, record)
+        }
+        Some(Outcome::Failed(ending)) => Ok(failed(&session, &ending, inner.json)),
+        None => Err(Failure::broken("the guest was left before its end")),
+    }
+}
+
+/// A guest whose command ended: its record is the host's now.
+fn told(
+    session: &Session,
+    inner: &Inner,
+    path: Option<PathBuf>,
+    code: u8,
+    output: &str,
+    record: Option<String>,
+) -> Result<u8, Failure> {
+    let (Some(text), Some(path)) = (record, path) else {
+        output::print(&harmless(output));
+        return Ok(code);
+    };
+    let record = taken_over(session, &text)?;
+    if inner.json {
+        output::print(&record.to_json());
+    } else {
+        let meta = scenarios::find(&record.scenario).map(Scenario::meta);
+        output::print(&report::record(&record, meta, output::look()));
+    }
+    match runner::save(&record, &path) {
+        Ok(()) => output::note(&format!("record: {}", path.display())),
+        Err(error) => {
+            output::complain(&format!("record {error}; print it with --json"));
+            return Ok(exit::NEED);
+        }
+    }
+    Ok(code)
+}
+
+/// A guest's record, checked, with what only the host knows of the guest.
+pub fn taken_over(session: &Session, text: &str) -> Result<Record, Failure> {
+    let mut record = Record::from_json(text).map_err(|error| {
+        Failure::broken(format!("guest {}: its record: {error}", session.name()))
+    })?;
+    record.host.guest = Some(session.facts());
+    Ok(record)
+}
+
+/// Text of a guest for a terminal: line feeds stay, orders do not.
+fn harmless(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
+}
+
+/// A guest that came to another end; the exit code.
+fn failed(session: &Session, ending: &Ending, json: bool) -> u8 {
+    let tail = console(session, ending);
+    if json {
+        let facts = session.facts();
+        let result = serde_json::json!({
+            "schema": "tailback/guest/1",
+            "result": ending.word(),
+            "why": ending.sentence(),
+            "guest": facts,
+            "console": tail,
+        });
+        output::print(&format!("{result:#}\n"));
+    }
+    exit::BROKEN
+}
+
+/// Shows the end of a guest's console, and how it ended; the lines.
+pub fn console(session: &Session, ending: &Ending) -> Vec<String> {
+    let tail = session.guest.console(TAIL);
+    output::note(&format!("guest {}: the last lines of its console:", session.name()));
+    tail.iter().for_each(|line| output::note(&format!("  {line}")));
+    output::complain(&format!(
+        "guest {}: {}: {}",
+        session.name(),
+        ending.word(),
+        ending.sentence()
+    ));
+    tail
+}

@@ -1,0 +1,237 @@
+//! A guest from the flags to its end.
+
+use crate::exit::{self, Failure};
+use crate::output;
+use clap::ArgMatches;
+use guest::{
+    Accel, Cache, Choice, Clock, ErrorKind, Event, Guest, GuestError, Kernel, Limits, Order,
+    Outcome, Qemu, Setup, initramfs,
+};
+use model::machine::Guest as Facts;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The machine that guests get.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    cpus: u32,
+    memory: u64,
+    accel: Choice,
+    clock: Option<Clock>,
+    limit: Duration,
+    refresh: bool,
+    root: Option<PathBuf>,
+}
+
+impl Machine {
+    /// As the flags say.
+    pub fn of(matches: &ArgMatches) -> Self {
+        let root = matches.try_get_one::<String>("root").ok().flatten();
+        Machine {
+            cpus: matches.get_one("cpus").copied().unwrap_or(2),
+            memory: matches.get_one("memory").copied().unwrap_or(1 << 30),
+            accel: match matches.get_one::<String>("accel").map(String::as_str) {
+                Some("kvm") => Choice::Only(Accel::Kvm),
+                Some("tcg") => Choice::Only(Accel::Tcg),
+                _ => Choice::Auto,
+            },
+            clock: match matches.get_one::<String>("clock").map(String::as_str) {
+                Some("host") => Some(Clock::Host),
+                Some("instructions") => Some(Clock::Instructions),
+                _ => None,
+            },
+            limit: matches.get_one("limit").copied().unwrap_or(Duration::from_secs(900)),
+            refresh: matches.get_flag("refresh"),
+            root: root.map(|root| match root.as_str() {
+                "host" => PathBuf::from("/"),
+                other => PathBuf::from(other),
+            }),
+        }
+    }
+}
+
+/// A guest that has been begun, and what is known of it.
+pub struct Session {
+    /// The guest.
+    pub guest: Guest,
+    facts: Facts,
+    kernel: Kernel,
+}
+
+/// What the host has that guests need.
+pub struct Host {
+    qemu: Qemu,
+    cache: Cache,
+    machine: Machine,
+    facts: model::Machine,
+}
+
+impl Host {
+    /// Looks for it, for so many guests at a time.
+    ///
+    /// # Errors
+    /// If there is no QEMU, or a size makes no sense here.
+    pub fn look(machine: Machine, guests: usize) -> Result<Self, Failure> {
+        let facts = crate::machine::here();
+        let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
+        let program = std::fs::metadata("/proc/self/exe").map_or(0, |metadata| metadata.len());
+        // Guests of a matrix stand side by side, so each may have its part of the memory.
+        let available = guest::available_memory().map(|all| all / guests.max(1) as u64);
+        guest::check_size(machine.cpus, machine.memory, host_cpus, available, program)
+            .map_err(failure)?;
+        if let Some(root) = machine.root.as_ref().filter(|root| !root.is_dir()) {
+            return Err(Failure::usage(format!("--root {}: no folder", root.display())));
+        }
+        Ok(Host { qemu: Qemu::find().map_err(failure)?, cache: Cache::of_user(), machine, facts })
+    }
+
+    /// The kernel of that name.
+    ///
+    /// # Errors
+    /// If it is not to be had or none for this host.
+    pub fn kernel(&self, name: &str, interrupted: &dyn Fn() -> bool) -> Result<Kernel, Failure> {
+        let mut note = |line: &str| output::note(line);
+        guest::find_kernel(name, &self.cache, self.machine.refresh, &mut note, interrupted)
+            .map_err(failure)
+    }
+
+    /// Begins a guest with that kernel that runs these words.
+    ///
+    /// # Errors
+    /// If it cannot be begun.
+    pub fn begin(
+        &self,
+        kernel: &Kernel,
+        args: &[String],
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Session, Failure> {
+        let clock = self.machine.clock.unwrap_or_else(|| guest::clock_of(&kernel.name));
+        let mut order = Order {
+            args: args.to_vec(),
+            root: self.machine.root.is_some().then(|| guest::ROOT_TAG.to_owned()),
+            guest: self.guest_facts(kernel),
+        };
+        let pack = |order: &Order| initramfs::build(Path::new("/proc/self/exe"), kernel, order);
+        let setup = |initramfs| Setup {
+            qemu: &self.qemu,
+            kernel,
+            cpus: self.machine.cpus,
+            memory: self.machine.memory,
+            clock,
+            initramfs,
+            limits: Limits::new(self.machine.cpus, clock, self.machine.limit),
+            root: self.machine.root.clone(),
+        };
+        let first = pack(&order).map_err(failure)?;
+        let accel =
+            guest::choose_accel(self.machine.accel, &setup(&first), &self.cache, interrupted)
+                .map_err(failure)?;
+        order.guest.accelerator = accel.word().to_owned();
+        let emulated = order.guest.emulated();
+        order.guest.clock = emulated.then(|| clock.word().to_owned());
+        let initramfs = pack(&order).map_err(failure)?;
+        let guest = Guest::begin(&setup(&initramfs), accel).map_err(failure)?;
+        Ok(Session { guest, facts: order.guest, kernel: kernel.clone() })
+    }
+
+    fn guest_facts(&self, kernel: &Kernel) -> Facts {
+        Facts {
+            accelerator: String::new(),
+            clock: None,
+            qemu: self.qemu.version.clone(),
+            kernel_name: kernel.name.clone(),
+            kernel_sha256: kernel.sha256.clone(),
+            boot_s: 0.0,
+            host_kernel: self.facts.kernel.clone(),
+            host_cpus: u32::try_from(self.facts.allowed_cpus.len()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl Session {
+    /// What is known of the guest, with how long it took to come up.
+    pub fn facts(&self) -> Facts {
+        let boot_s = self.guest.boot_time().map_or(0.0, |time| time.as_secs_f64());
+        Facts { boot_s, ..self.facts.clone() }
+    }
+
+    /// Stops the guest's clock and CPUs.
+    ///
+    /// # Errors
+    /// If QEMU does not answer.
+    pub fn pause(&mut self) -> Result<(), Failure> {
+        self.guest.pause().map_err(failure)
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    /// If QEMU does not answer.
+    pub fn resume(&mut self) -> Result<(), Failure> {
+        self.guest.resume().map_err(failure)
+    }
+
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.kernel.name
+    }
+
+    /// Says what begins.
+    pub fn announce(&self) {
+        let how = if self.facts.emulated() { ", emulated" } else { "" };
+        output::note(&format!(
+            "guest {}: booting Linux {} ({}{how})",
+            self.kernel.name, self.kernel.release, self.facts.accelerator
+        ));
+    }
+
+    /// Lets the guest run until a line for which `stop` holds, or its end.
+    ///
+    /// # Errors
+    /// If somebody interrupts, or the host fails.
+    pub fn run_until(
+        &mut self,
+        stop: &dyn Fn(&str) -> bool,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Option<Outcome>, Failure> {
+        loop {
+            match self.guest.next(interrupted).map_err(failure)? {
+                Event::Hello(hello) => output::note(&format!(
+                    "guest {}: up after {:.1} s: Linux {}, {} CPUs",
+                    self.kernel.name,
+                    self.facts().boot_s,
+                    clean(&hello.release),
+                    hello.cpus
+                )),
+                Event::Trouble(line) => {
+                    output::complain(&format!("guest {}: {line}", self.kernel.name));
+                }
+                // Where the guest keeps its record is of no use to anybody.
+                Event::Line(line) if line.starts_with("record: ") => {}
+                Event::Line(line) => {
+                    output::note(&format!("guest {}: {}", self.kernel.name, clean(&line)));
+                    if stop(&line) {
+                        return Ok(None);
+                    }
+                }
+                Event::End(outcome) => return Ok(Some(outcome)),
+            }
+        }
+    }
+}
+
+/// What a guest says, without what a terminal would take for an order.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// An error of a guest with its exit code.
+pub fn failure(error: GuestError) -> Failure {
+    let line = error.to_string();
+    match error.kind() {
+        ErrorKind::Usage => Failure::usage(line),
+        ErrorKind::Need => Failure::need(line),
+        ErrorKind::Broken => Failure::broken(line),
+        ErrorKind::Interrupted => Failure { line, code: exit::INTERRUPTED },
+    }
+}

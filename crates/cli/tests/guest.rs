@@ -1,0 +1,262 @@
+//! Guests, for real where QEMU is: verdicts, panics, and nothing left behind.
+//!
+//! The kernel comes from the cache or from Debian; without either the tests that boot say so and
+//! are skipped.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, Ran, wait_for};
+use guest::{
+    Accel, Cache, Clock, Ending, Event, Guest, Kernel, Limits, Order, Outcome, Qemu, Setup,
+    initramfs,
+};
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const KERNEL: &str = "debian:6.1";
+
+/// The cache that all tests share, which is the user's own: a kernel is fetched once.
+fn cache() -> PathBuf {
+    let from = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    from("XDG_CACHE_HOME")
+        .or_else(|| from("HOME").map(|home| home.join(".cache")))
+        .unwrap_or_else(|| "/var/cache".into())
+}
+
+fn vm(place: &Place, args: &[&str]) -> Command {
+    let mut command = place.tailback(args);
+    command.env("XDG_CACHE_HOME", cache());
+    command
+}
+
+/// Whether there are QEMU and a kernel; says that the test is skipped where there are not.
+fn kernel_or_skip() -> bool {
+    let place = Place::new();
+    let qemu = Command::new("qemu-system-x86_64").arg("--version").output().is_ok();
+    if !qemu {
+        eprintln!("skipped: needs qemu-system-x86");
+        return false;
+    }
+    // What a guest is refused for comes after its kernel was looked for and fetched.
+    let ran = place.run(vm(&place, &["vm", "--kernel", KERNEL, "--accel", "kvm", "--", "list"]));
+    let here = cache().join("tailback/kernels/debian/6.1.json").exists();
+    if !here {
+        eprintln!("skipped: {KERNEL} is neither cached nor to be had: {}", ran.err);
+    }
+    here
+}
+
+fn refused(ran: &Ran, code: i32, words: &[&str]) {
+    assert_eq!(ran.code(), code, "{ran:?}");
+    let wrongs = ran.wrongs();
+    assert_eq!(wrongs.len(), 1, "{ran:?}");
+    for word in words {
+        assert!(wrongs[0].contains(word), "{word}: {ran:?}");
+    }
+    assert_eq!(ran.out, "");
+}
+
+/// Emulators whose command line has this word.
+fn emulators(word: &str) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid: &u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            line.starts_with("qemu-system") && line.contains(word)
+        })
+        .collect()
+}
+
+#[test]
+fn without_qemu_the_package_is_named() {
+    let place = Place::new();
+    let mut command = vm(&place, &["vm", "--kernel", KERNEL, "--", "list"]);
+    command.env("PATH", "/nonexistent");
+    refused(&place.run(command), 3, &["apt-get install qemu-system-x86"]);
+}
+
+#[test]
+fn what_is_no_kernel_is_refused_before_anything_is_booted() {
+    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
+        eprintln!("skipped: needs qemu-system-x86");
+        return;
+    }
+    let place = Place::new();
+    std::fs::write(place.path("text"), "not a kernel\n").unwrap();
+    let mut arm = vec![0; 4096];
+    arm[56..60].copy_from_slice(b"ARM\x64");
+    std::fs::write(place.path("Image"), arm).unwrap();
+    let say = |kernel: &str, rest: &[&str]| {
+        let words = [&["vm", "--kernel", kernel], rest, &["--", "list"]].concat();
+        place.run(vm(&place, &words))
+    };
+    let path = |name: &str| place.path(name).display().to_string();
+    refused(&say(&path("text"), &[]), 2, &["no kernel", "bzImage"]);
+    refused(&say(&path("Image"), &[]), 2, &["arm64"]);
+    refused(&say(&path("missing"), &[]), 2, &["missing"]);
+    refused(&say(common::BINARY, &[]), 2, &["ELF"]);
+    refused(&say("debian:2.4", &[]), 2, &["debian:6.12"]);
+    refused(&say("debian:6.1", &["--cpus", "4096"]), 2, &["--cpus 4096"]);
+    refused(&say("debian:6.1", &["--memory", "16MiB"]), 2, &["--memory 16MiB"]);
+}
+
+#[test]
+fn a_command_that_is_none_is_refused_before_anything_is_booted() {
+    let place = Place::new();
+    for command in [&["run", "no-such"][..], &["man", "/tmp"], &["run", "mmap-lock", "--busy", "x"]]
+    {
+        let words = [&["vm", "--kernel", "/nonexistent", "--"], command].concat();
+        let ran = place.run(vm(&place, &words));
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
+    }
+}
+
+#[test]
+fn without_a_network_what_is_cached_works_and_what_is_not_says_so() {
+    let place = Place::new();
+    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
+        eprintln!("skipped: needs qemu-system-x86");
+        return;
+    }
+    let mut command = place.tailback(&["vm", "--kernel", "debian:6.1", "--", "list"]);
+    // A proxy that nobody listens on stands for a network that is not there.
+    command.env("XDG_CACHE_HOME", place.path("cache")).env("http_proxy", "http://127.0.0.1:9");
+    let ran = place.run(command);
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert!(ran.wrongs()[0].contains("debian:6.1: ") && ran.err.contains("--kernel"), "{ran:?}");
+    let left = common::files(&place.path("cache/tailback/kernels"));
+    assert!(left.iter().all(|path| !path.ends_with("apt")), "{left:?}");
+}
+
+#[test]
+fn a_verdict_comes_back_with_the_guest_as_its_host() {
+    let _turn = common::turn::take();
+    if !kernel_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let words = ["vm", "--kernel", KERNEL, "--cpus", "4", "--accel", "tcg", "--"];
+    let ran =
+        place.run(vm(&place, &[&words[..], &["run", "mmap-lock", "--quick", "--json"]].concat()));
+    ran.assert_no_panic();
+    let record = ran.json();
+    assert!(record["host"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
+    assert_eq!(record["host"]["allowed_cpus"].as_array().unwrap().len(), 4);
+    assert_eq!(record["host"]["cgroup"]["version"], "v2");
+    let guest = &record["host"]["guest"];
+    assert_eq!(
+        (guest["accelerator"].as_str(), guest["kernel_name"].as_str()),
+        (Some("tcg"), Some(KERNEL))
+    );
+    // On a host without a quiet moment the emulated guest may say so, but never the opposite.
+    let state = record["verdict"]["state"].as_str().unwrap();
+    assert_ne!(state, "not-affected", "{ran:?}");
+    assert_eq!(ran.code(), if state == "affected" { 1 } else { 4 });
+    assert_eq!(place.records().len(), 1);
+    let judged = place.say(&["judge", "--json", place.records()[0].to_str().unwrap()]);
+    assert_eq!(judged.json()["verdict"]["state"], state, "judged again on the host");
+}
+
+#[test]
+fn quotas_of_cgroup_v2_are_set_and_counted_in_a_guest() {
+    let _turn = common::turn::take();
+    if !kernel_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let words = ["vm", "--kernel", KERNEL, "--cpus", "2", "--accel", "tcg", "--"];
+    let command = ["run", "cpu-quota", "--samples", "2", "--json"];
+    let record = place.run(vm(&place, &[&words[..], &command].concat())).json();
+    assert_eq!(record["host"]["cgroup"]["version"], "v2");
+    let trials = record["trials"].as_array().unwrap();
+    assert!(trials.len() >= 4, "{record}");
+    for trial in trials {
+        let measures = &trial["observation"]["measures"];
+        let value = |name: &str| measures[name]["value"].as_f64().unwrap();
+        // A thread without pause and a tenth of a CPU: it is throttled, and gets a tenth.
+        assert!(value("throttled") >= 1.0 && value("periods") >= 1.0, "{trial}");
+        assert!(value("usage") < 0.6 * trial["took_ms"].as_f64().unwrap(), "{trial}");
+    }
+}
+
+#[test]
+fn a_guest_dies_with_the_tool_however_that_dies() {
+    let _turn = common::turn::take();
+    if !kernel_or_skip() {
+        return;
+    }
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
+        let place = Place::new();
+        // A memory that no other guest has tells this one from the others.
+        let memory = format!("{}MiB", 700 + signal.as_raw());
+        let word = format!("-m {}M", 700 + signal.as_raw());
+        let words = ["vm", "--kernel", KERNEL, "--accel", "tcg", "--memory", &memory];
+        let running = place.start(vm(&place, &[&words[..], &["--", "run", "mmap-lock"]].concat()));
+        wait_for("the emulator", || (!emulators(&word).is_empty()).then_some(()));
+        running.signal(signal);
+        let ran = running.end();
+        assert_eq!(ran.status.code(), code, "{ran:?}");
+        wait_for("its end", || emulators(&word).is_empty().then_some(()));
+    }
+}
+
+#[test]
+fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
+    let _turn = common::turn::take();
+    if !kernel_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let mut bytes = std::fs::read(kernel().image).unwrap();
+    let half = bytes.len() / 2;
+    bytes[half..].fill(0);
+    let broken = place.path("vmlinuz");
+    std::fs::write(&broken, bytes).unwrap();
+    let kernel = broken.to_str().unwrap();
+    let words = ["vm", "--kernel", kernel, "--accel", "tcg", "--limit", "40s", "--"];
+    let ran = place.run(vm(&place, &[&words[..], &["run", "mmap-lock", "--json"]].concat()));
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
+    let result = ran.json();
+    assert_eq!(result["schema"], "tailback/guest/1");
+    assert_eq!(result["result"], "boot-failure", "{ran:?}");
+}
+
+#[test]
+fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
+    let _turn = common::turn::take();
+    if !kernel_or_skip() {
+        return;
+    }
+    let (qemu, kernel) = (Qemu::find().unwrap(), kernel());
+    let initramfs = initramfs::build(Path::new("/bin/true"), &kernel, &Order::default()).unwrap();
+    let setup = Setup {
+        qemu: &qemu,
+        kernel: &kernel,
+        cpus: 1,
+        memory: 512 << 20,
+        clock: Clock::Host,
+        initramfs: &initramfs,
+        limits: Limits::new(1, Clock::Host, common::PATIENCE),
+        root: None,
+    };
+    let mut guest = Guest::begin(&setup, Accel::Tcg).unwrap();
+    let Event::End(Outcome::Failed(Ending::Panic { line, up })) = guest.next(&|| false).unwrap()
+    else {
+        panic!("{:?}", guest.console(50));
+    };
+    assert!(line.contains("Attempted to kill init") && !up, "{line}");
+    assert!(guest.console(200).iter().any(|said| said.contains("Run /init as init process")));
+}
+
+/// The kernel of these tests, from the cache.
+fn kernel() -> Kernel {
+    let cache = Cache::at(cache().join("tailback/kernels"));
+    guest::find_kernel(KERNEL, &cache, false, &mut |_| {}, &|| false).unwrap()
+}

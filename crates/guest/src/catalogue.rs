@@ -1,0 +1,128 @@
+//! The kernels that were tried, and what to expect of each: vm/kernels.toml.
+
+use crate::accel::Clock;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+const TEXT: &str = include_str!("../../../vm/kernels.toml");
+
+/// What is known of kernels.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalogue {
+    /// The series that can be fetched, and the suite of Debian that has each.
+    pub debian: BTreeMap<String, String>,
+    /// Kernels that were tried.
+    pub kernel: Vec<Entry>,
+}
+
+/// A kernel that was tried.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Its name, as `--kernel` takes it.
+    pub name: String,
+    /// What it is.
+    pub what: String,
+    /// Whether it comes up where its clock counts instructions, QEMU 7.2.
+    #[serde(default)]
+    pub counts_instructions: bool,
+    /// What to expect of it, by scenario and the settings that matter.
+    #[serde(default)]
+    pub expect: Vec<Expectation>,
+}
+
+/// What to expect of a kernel.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// The scenario.
+    pub scenario: String,
+    /// The knobs for which it holds, where they matter, as words: `procfile = "maps"`.
+    #[serde(default)]
+    pub knobs: BTreeMap<String, String>,
+    /// The verdict: `affected` or `not-affected`.
+    pub verdict: String,
+    /// Why: a commit, a table, a measurement.
+    pub source: String,
+}
+
+impl Catalogue {
+    /// What to expect of a kernel in a scenario under these settings; the most particular first.
+    pub fn expected(
+        &self,
+        kernel: &str,
+        scenario: &str,
+        setting: impl Fn(&str) -> Option<String>,
+    ) -> Option<&Expectation> {
+        let entry = self.kernel.iter().find(|entry| entry.name == kernel)?;
+        let holds = |expected: &&Expectation| {
+            expected.scenario == scenario
+                && expected.knobs.iter().all(|(k, v)| setting(k).as_deref() == Some(v))
+        };
+        entry.expect.iter().filter(holds).max_by_key(|expected| expected.knobs.len())
+    }
+}
+
+/// Reads a catalogue.
+///
+/// # Errors
+/// If the text is none.
+pub fn parse(text: &str) -> Result<Catalogue, String> {
+    toml::from_str(text).map_err(|error| error.message().to_owned())
+}
+
+/// The catalogue that this version came with.
+pub fn catalogue() -> &'static Catalogue {
+    // A test reads it, so an empty one never stands in for it.
+    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
+    &CATALOGUE
+}
+
+/// The clock that suits an emulated guest with the kernel of that name: instructions, where it is
+/// known to come up with them, since then nothing that the host does can be seen in there.
+pub fn clock_of(kernel: &str) -> Clock {
+    let entry = catalogue().kernel.iter().find(|entry| entry.name == kernel);
+    match entry.is_some_and(|entry| entry.counts_instructions) {
+        true => Clock::Instructions,
+        false => Clock::Host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalogue_holds_together() {
+        let catalogue = parse(TEXT).unwrap();
+        for entry in &catalogue.kernel {
+            if let Some(series) = entry.name.strip_prefix("debian:") {
+                assert!(catalogue.debian.contains_key(series), "{series}");
+            }
+            for expected in &entry.expect {
+                let known = ["affected", "not-affected"].contains(&expected.verdict.as_str());
+                assert!(known && !expected.source.is_empty(), "{expected:?}");
+            }
+        }
+        assert!(catalogue.kernel.len() >= 6);
+    }
+
+    #[test]
+    fn the_most_particular_expectation_counts() {
+        let catalogue = parse(
+            "[debian]\n[[kernel]]\nname = \"k\"\nwhat = \"w\"\n\
+             [[kernel.expect]]\nscenario = \"s\"\nverdict = \"affected\"\nsource = \"a\"\n\
+             [[kernel.expect]]\nscenario = \"s\"\nknobs = { p = \"maps\" }\n\
+             verdict = \"not-affected\"\nsource = \"b\"\n",
+        )
+        .unwrap();
+        let with = |value: &'static str| move |_: &str| Some(value.to_owned());
+        let verdict = |expected: Option<&Expectation>| expected.map(|e| e.verdict.clone());
+        assert_eq!(verdict(catalogue.expected("k", "s", with("maps"))).unwrap(), "not-affected");
+        assert_eq!(verdict(catalogue.expected("k", "s", with("smaps"))).unwrap(), "affected");
+        assert_eq!(catalogue.expected("k", "t", with("x")), None);
+        assert_eq!(catalogue.expected("l", "s", with("x")), None);
+    }
+}

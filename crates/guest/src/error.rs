@@ -1,0 +1,121 @@
+//! What can go wrong before a guest runs, or around it.
+
+use std::path::PathBuf;
+
+/// Why a guest could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    /// No QEMU.
+    #[error("{program}: not found; install it: apt-get install qemu-system-x86")]
+    NoQemu {
+        /// The program.
+        program: String,
+    },
+    /// The file is no kernel.
+    #[error("{}: {why}; name a bzImage, a Debian kernel package or debian:6.12", .path.display())]
+    NotKernel {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        why: String,
+    },
+    /// A kernel for another architecture.
+    #[error("{}: a kernel for {arch}, and this host and its binary are x86_64", .path.display())]
+    WrongArch {
+        /// The file.
+        path: PathBuf,
+        /// The other architecture.
+        arch: &'static str,
+    },
+    /// A kernel that is not to be had by this name.
+    #[error("--kernel {spec}: {why}")]
+    Unknown {
+        /// What was asked for.
+        spec: String,
+        /// Why not, and what else.
+        why: String,
+    },
+    /// A size that makes no sense.
+    #[error("{0}")]
+    Size(String),
+    /// The host has not got what the guest would take.
+    #[error("{0}")]
+    Room(String),
+    /// A tool that is needed is missing or failed.
+    #[error("{program}: {why}")]
+    Tool {
+        /// The program.
+        program: String,
+        /// What it said, and what next.
+        why: String,
+    },
+    /// A kernel could not be fetched.
+    #[error("debian:{series}: {why}")]
+    Fetch {
+        /// The series.
+        series: String,
+        /// Why, and what next.
+        why: String,
+    },
+    /// The cache cannot be used.
+    #[error("{}: {source}; free some room or set XDG_CACHE_HOME to another folder", .path.display())]
+    Cache {
+        /// Where.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+    /// A file cannot be read.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// Where.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+    /// The host's kernel refused something that a guest needs.
+    #[error("guest: {what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+    /// QEMU said something that makes no sense.
+    #[error("qemu: {0}")]
+    Qemu(String),
+    /// Somebody interrupted.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What sort of error it is, for the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// What was asked for cannot be done.
+    Usage,
+    /// Something is missing.
+    Need,
+    /// Something broke.
+    Broken,
+    /// Somebody interrupted.
+    Interrupted,
+}
+
+impl GuestError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        use GuestError as E;
+        match self {
+            E::NotKernel { .. } | E::WrongArch { .. } | E::Unknown { .. } | E::Size(_) => {
+                ErrorKind::Usage
+            }
+            E::File { .. } => ErrorKind::Usage,
+            E::NoQemu { .. } | E::Tool { .. } | E::Fetch { .. } | E::Cache { .. } | E::Room(_) => {
+                ErrorKind::Need
+            }
+            E::System { .. } | E::Qemu(_) => ErrorKind::Broken,
+            E::Interrupted => ErrorKind::Interrupted,
+        }
+    }
+}

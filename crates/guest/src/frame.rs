@@ -1,0 +1,196 @@
+//! What a guest says over its second serial port: frames with a length and a checksum.
+//!
+//! A frame is `TB`, a byte for its kind, the length of its payload and the CRC-32 of the payload
+//! (both little-endian, 32 bits), and the payload.
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use std::io::{Read, Write};
+
+const MAGIC: [u8; 2] = *b"TB";
+const HEADER: usize = 11;
+
+/// The longest payload that is taken, in bytes; a packed record of many trials is far smaller.
+pub const MOST_PAYLOAD: usize = 32 << 20;
+
+/// The most that a packed payload is unpacked to, in bytes.
+pub const MOST_UNPACKED: u64 = 256 << 20;
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// The guest is up: [`crate::Hello`] as JSON.
+    Hello = 1,
+    /// The guest is alive.
+    Beat = 2,
+    /// A line that the command wrote to standard error.
+    Line = 3,
+    /// What the command wrote to standard output, packed.
+    Output = 4,
+    /// The record that it kept, packed.
+    Record = 5,
+    /// Its exit code, a byte; the last frame.
+    Exit = 6,
+    /// Something that the guest's init could not do, in a sentence.
+    Trouble = 7,
+}
+
+impl Kind {
+    fn of(byte: u8) -> Option<Self> {
+        use Kind as K;
+        [K::Hello, K::Beat, K::Line, K::Output, K::Record, K::Exit, K::Trouble]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// One frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// What it is.
+    pub kind: Kind,
+    /// Its content.
+    pub payload: Vec<u8>,
+}
+
+/// The bytes of a frame.
+pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+    let mut bytes = Vec::with_capacity(HEADER + payload.len());
+    bytes.extend_from_slice(&MAGIC);
+    bytes.push(kind as u8);
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(&crc32fast::hash(payload).to_le_bytes());
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// Packs text for a frame.
+pub fn pack(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    // A writer into memory does not fail.
+    let _ = encoder.write_all(text);
+    encoder.finish().unwrap_or_default()
+}
+
+/// Unpacks the text of a frame; no more than [`MOST_UNPACKED`].
+///
+/// # Errors
+/// If it is torn, too long, or no text.
+pub fn unpack(payload: &[u8]) -> Result<String, String> {
+    let mut text = String::new();
+    let read = GzDecoder::new(payload).take(MOST_UNPACKED + 1).read_to_string(&mut text);
+    match read {
+        Ok(count) if count as u64 <= MOST_UNPACKED => Ok(text),
+        Ok(_) => Err(format!("more than {MOST_UNPACKED} bytes")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Takes frames out of bytes as they come.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    pending: Vec<u8>,
+}
+
+impl Decoder {
+    /// Adds bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// The next whole frame; none until more bytes come.
+    ///
+    /// # Errors
+    /// If the bytes are no frame: then nothing that follows can be read.
+    pub fn take(&mut self) -> Result<Option<Frame>, String> {
+        let start = &self.pending[..self.pending.len().min(2)];
+        if !MAGIC.starts_with(start) {
+            return Err(format!("the guest's data begins with {start:?} and not with a frame"));
+        }
+        let Some(header) = self.pending.get(..HEADER) else { return Ok(None) };
+        let kind = Kind::of(header[2]).ok_or_else(|| format!("no frame of kind {}", header[2]))?;
+        let word = |at: usize| {
+            u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
+        let (length, checksum) = (word(3) as usize, word(7));
+        if length > MOST_PAYLOAD {
+            return Err(format!("a frame of {length} bytes; {MOST_PAYLOAD} are the most"));
+        }
+        if self.pending.len() < HEADER + length {
+            return Ok(None);
+        }
+        let rest = self.pending.split_off(HEADER + length);
+        let mut payload = std::mem::replace(&mut self.pending, rest);
+        payload.drain(..HEADER);
+        match crc32fast::hash(&payload) == checksum {
+            true => Ok(Some(Frame { kind, payload })),
+            false => Err(format!("the checksum of a frame ({kind:?}) is wrong")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn nonsense_is_refused() {
+        for bytes in
+            [&b"xx"[..], b"TX", b"TB\x63\0\0\0\0\0\0\0\0", b"TB\x01\xff\xff\xff\xff\0\0\0\0"]
+        {
+            let mut decoder = Decoder::default();
+            decoder.feed(bytes);
+            assert!(decoder.take().is_err(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_bit_that_fell_over_is_noticed() {
+        let mut bytes = encode(Kind::Line, b"block 1");
+        bytes[HEADER + 2] ^= 4;
+        let mut decoder = Decoder::default();
+        decoder.feed(&bytes);
+        assert!(decoder.take().is_err());
+    }
+
+    #[test]
+    fn text_is_packed_and_unpacked() {
+        let text = "record ".repeat(1000);
+        let packed = pack(text.as_bytes());
+        assert!(packed.len() < text.len() / 4);
+        assert_eq!(unpack(&packed).unwrap(), text);
+        assert!(unpack(&packed[..packed.len() / 2]).is_err());
+        assert!(unpack(&pack(&[0xff, 0xfe])).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn frames_come_whole_however_they_are_cut(
+            payloads in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..80), 0..8),
+            cut in 1usize..40,
+        ) {
+            let bytes: Vec<u8> = payloads.iter().flat_map(|p| encode(Kind::Line, p)).collect();
+            let mut decoder = Decoder::default();
+            let mut found = Vec::new();
+            for chunk in bytes.chunks(cut) {
+                decoder.feed(chunk);
+                while let Some(frame) = decoder.take().unwrap() {
+                    found.push(frame.payload);
+                }
+            }
+            prop_assert_eq!(found, payloads);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut decoder = Decoder::default();
+            decoder.feed(&bytes);
+            while let Ok(Some(_)) = decoder.take() {}
+            let _ = unpack(&bytes);
+        }
+    }
+}

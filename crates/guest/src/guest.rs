@@ -1,0 +1,268 @@
+//! A guest that runs: begun, let run, paused, heard, and always brought to an end.
+
+mod begin;
+mod control;
+mod hear;
+
+use crate::accel::{Accel, Clock};
+use crate::console::Console;
+use crate::deadline::RunClock;
+use crate::ending::Ending;
+use crate::error::GuestError;
+use crate::frame::Decoder;
+use crate::kernel::Kernel;
+use crate::order::Hello;
+use crate::qemu::Qemu;
+use crate::tool::Running;
+pub use begin::ROOT_TAG;
+use control::Control;
+use std::collections::VecDeque;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long a kernel that gave up may take to end its machine.
+const PANIC_GRACE: Duration = Duration::from_secs(3);
+
+/// A guest about to be begun.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// The QEMU that shows its machine.
+    pub qemu: &'a Qemu,
+    /// Its kernel.
+    pub kernel: &'a Kernel,
+    /// Its CPUs.
+    pub cpus: u32,
+    /// Its memory, in bytes.
+    pub memory: u64,
+    /// What its clock counts where it is emulated.
+    pub clock: Clock,
+    /// Its first file system, from [`crate::initramfs::build`].
+    pub initramfs: &'a [u8],
+    /// How long it may take.
+    pub limits: Limits,
+    /// A folder of the host that it sees as its root, read-only; none for the initramfs alone.
+    pub root: Option<PathBuf>,
+}
+
+/// How long a guest may take; time in which it is paused does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Until it is up.
+    pub boot: Duration,
+    /// Between two words of it, once it is up; it says one each second.
+    pub silence: Duration,
+    /// In all.
+    pub total: Duration,
+}
+
+impl Limits {
+    /// Limits for so many CPUs, with this one in all. Emulated CPUs come up one after the other,
+    /// and much slower where they take turns.
+    pub fn new(cpus: u32, clock: Clock, total: Duration) -> Self {
+        let for_each = match clock {
+            Clock::Host => 3,
+            Clock::Instructions => 12,
+        };
+        Limits {
+            boot: Duration::from_secs(90 + for_each * u64::from(cpus)),
+            silence: Duration::from_secs(60 + u64::from(cpus)),
+            total,
+        }
+    }
+}
+
+/// Something that a guest does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// It is up.
+    Hello(Hello),
+    /// Its command wrote a line to standard error.
+    Line(String),
+    /// Its init could not do something.
+    Trouble(String),
+    /// It has ended; nothing follows.
+    End(Outcome),
+}
+
+/// What came of a guest.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Its command ended.
+    Done {
+        /// The command's exit code.
+        code: u8,
+        /// What it wrote to standard output.
+        output: String,
+        /// The record that it kept, as JSON.
+        record: Option<String>,
+    },
+    /// It ended in another way.
+    Failed(Ending),
+}
+
+/// A guest that runs; it is killed when this is dropped, and when this process dies.
+#[derive(Debug)]
+pub struct Guest {
+    running: Running,
+    console_port: UnixStream,
+    data_port: UnixStream,
+    control: Control,
+    console: Console,
+    decoder: Decoder,
+    clock: RunClock,
+    limits: Limits,
+    heard: Heard,
+    panicked: Option<Instant>,
+    events: VecDeque<Event>,
+    begun: Instant,
+    boot: Option<Duration>,
+    _root: Option<Running>,
+}
+
+/// What a guest has told so far.
+#[derive(Debug, Default)]
+struct Heard {
+    up: bool,
+    lines: usize,
+    output: String,
+    record: Option<String>,
+    code: Option<u8>,
+}
+
+impl Guest {
+    /// Begins a guest.
+    ///
+    /// # Errors
+    /// If QEMU cannot be started.
+    pub fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Self, GuestError> {
+        begin::begin(setup, accel)
+    }
+
+    /// Lets it run until it does something.
+    ///
+    /// # Errors
+    /// If somebody interrupts, or the host's kernel fails.
+    pub fn next(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Event, GuestError> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(event);
+            }
+            if interrupted() {
+                return Err(GuestError::Interrupted);
+            }
+            if let Some(outcome) = self.step()? {
+                self.events.push_back(Event::End(outcome));
+            }
+        }
+    }
+
+    /// Stops its clock and its CPUs: to the guest no time passes.
+    ///
+    /// # Errors
+    /// If QEMU does not answer.
+    pub fn pause(&mut self) -> Result<(), GuestError> {
+        self.control.order("stop")?;
+        self.clock.pause();
+        Ok(())
+    }
+
+    /// Lets its CPUs go on.
+    ///
+    /// # Errors
+    /// If QEMU does not answer.
+    pub fn resume(&mut self) -> Result<(), GuestError> {
+        self.control.order("cont")?;
+        self.clock.resume();
+        Ok(())
+    }
+
+    /// The last lines of its console, oldest first.
+    pub fn console(&self, lines: usize) -> Vec<String> {
+        self.console.tail(lines)
+    }
+
+    /// How long it took to come up.
+    pub fn boot_time(&self) -> Option<Duration> {
+        self.boot
+    }
+
+    /// Its QEMU.
+    pub fn pid(&mut self) -> u32 {
+        self.running.child().id()
+    }
+
+    /// Hears once, and looks whether it has ended.
+    fn step(&mut self) -> Result<Option<Outcome>, GuestError> {
+        // Asked before reading: what was written before the end is then there to be read.
+        let ended = self.running.child().try_wait();
+        let ended =
+            ended.map_err(|source| GuestError::System { what: "waiting for qemu", source })?;
+        if let Err(why) = self.hear(ended.is_some())? {
+            return Ok(Some(Outcome::Failed(Ending::Garbled { why })));
+        }
+        if let Some(code) = self.heard.code.take() {
+            let output = std::mem::take(&mut self.heard.output);
+            return Ok(Some(Outcome::Done { code, output, record: self.heard.record.take() }));
+        }
+        if let Some(line) = self.console.panic() {
+            let since = *self.panicked.get_or_insert_with(Instant::now);
+            if ended.is_some() || since.elapsed() > PANIC_GRACE {
+                let ending = Ending::Panic { line: line.to_owned(), up: self.heard.up };
+                return Ok(Some(Outcome::Failed(ending)));
+            }
+            return Ok(None);
+        }
+        let ending = match ended {
+            Some(status) => Some(self.early_end(&status.to_string())),
+            None => self.overdue(),
+        };
+        Ok(ending.map(Outcome::Failed))
+    }
+
+    fn early_end(&self, status: &str) -> Ending {
+        let said = self.console.tail(1).pop();
+        let said = said.map_or_else(|| "no word".to_owned(), |line| format!("last word: {line}"));
+        let why = format!("qemu ended ({status}), {said}");
+        match self.heard.up {
+            true => Ending::Died { why },
+            false => Ending::BootFailure { why },
+        }
+    }
+
+    fn overdue(&self) -> Option<Ending> {
+        let (limits, elapsed) = (self.limits, self.clock.elapsed());
+        if !self.heard.up && elapsed > limits.boot.min(limits.total) {
+            let limit = limits.boot.min(limits.total).as_secs();
+            let said = match self.console.bytes {
+                0 => "its kernel said nothing".to_owned(),
+                _ => format!("{} bytes of console", self.console.bytes),
+            };
+            return Some(Ending::BootFailure { why: format!("not within {limit} s ({said})") });
+        }
+        if elapsed > limits.total {
+            return Some(Ending::TimeOut { limit: limits.total });
+        }
+        let silence = self.clock.silence();
+        (self.heard.up && silence > limits.silence).then_some(Ending::Hang { silence })
+    }
+}
+
+/// Whether this very guest, begun under that accelerator, says a kernel's first word.
+pub(crate) fn says_a_word(
+    setup: &Setup<'_>,
+    accel: Accel,
+    limit: Duration,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<bool, GuestError> {
+    let mut guest = begin::begin(setup, accel)?;
+    while guest.clock.elapsed() < limit && !guest.console.booting() {
+        if interrupted() {
+            return Err(GuestError::Interrupted);
+        }
+        if guest.step()?.is_some() {
+            break;
+        }
+    }
+    Ok(guest.console.booting())
+}

@@ -1,0 +1,161 @@
+//! Process 1 of a guest: sets the machine up, runs one command, tells, and ends the machine.
+
+mod mounts;
+mod port;
+mod reap;
+
+use crate::frame::{Kind, pack};
+use crate::order::{FACTS, Hello, Order, PLACE};
+use port::Port;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often the guest says that it is alive.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// The longest line of progress that is passed on, in bytes.
+const LONGEST_LINE: u64 = 4 << 10;
+
+/// The most standard output that is passed on, in bytes.
+const MOST_OUTPUT: u64 = 128 << 20;
+
+/// Where the command keeps its state, and so its record.
+const STATE: &str = "/run/state";
+
+/// Whether this process is the init of a guest that tailback made.
+///
+/// In a container tailback may be process 1 as well; an order tells the two apart.
+pub fn is_init() -> bool {
+    std::process::id() == 1 && Path::new(PLACE).exists()
+}
+
+/// Is the init of a guest, to its end.
+pub fn run() -> ! {
+    let troubles = mounts::mount_all();
+    match Port::open() {
+        Ok(port) => serve(&port, &troubles),
+        // The console is all that is left.
+        Err(error) => println!("tailback: the guest's second serial port: {error}"),
+    }
+    end_machine()
+}
+
+/// Runs the order and tells about it.
+fn serve(port: &Port, troubles: &[String]) {
+    let hello = Hello { release: release(), cpus: cpus() };
+    port.say(Kind::Hello, &serde_json::to_vec(&hello).unwrap_or_default());
+    for trouble in troubles {
+        port.say(Kind::Trouble, trouble.as_bytes());
+    }
+    let beating = port.clone();
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(BEAT);
+            beating.say(Kind::Beat, b"");
+        }
+    });
+    let code = match order().and_then(|order| run_order(port, &order)) {
+        Ok(code) => code,
+        Err(why) => {
+            port.say(Kind::Trouble, why.as_bytes());
+            4
+        }
+    };
+    port.say(Kind::Exit, &[code]);
+    port.drain();
+}
+
+fn order() -> Result<Order, String> {
+    let text = std::fs::read(PLACE).map_err(|error| format!("{PLACE}: {error}"))?;
+    serde_json::from_slice(&text).map_err(|error| format!("{PLACE}: {error}"))
+}
+
+fn run_order(port: &Port, order: &Order) -> Result<u8, String> {
+    if let Some(tag) = &order.root {
+        mounts::enter_root(tag)?;
+    }
+    let mut child = start(order).map_err(|error| format!("tailback in the guest: {error}"))?;
+    let output = child.stdout.take().map(read_output);
+    let lines = child.stderr.take().map(|stderr| pass_lines(stderr, port.clone()));
+    // Waits for every process, so that orphans of a trial do not stay behind in /proc.
+    let code = reap::until_gone(child.id());
+    let output = output.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    if let Some(lines) = lines {
+        let _ = lines.join();
+    }
+    port.say(Kind::Output, &pack(&output));
+    if let Some(record) = record() {
+        port.say(Kind::Record, &pack(&record));
+    }
+    Ok(code)
+}
+
+fn start(order: &Order) -> std::io::Result<Child> {
+    Command::new("/proc/self/exe")
+        .args(&order.args)
+        .env_clear()
+        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("HOME", "/root")
+        .env("TMPDIR", "/tmp")
+        .env("XDG_STATE_HOME", STATE)
+        .env(FACTS, serde_json::to_string(&order.guest).unwrap_or_default())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+fn read_output(mut stdout: std::process::ChildStdout) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut output = Vec::new();
+        let _ = stdout.by_ref().take(MOST_OUTPUT).read_to_end(&mut output);
+        // What is beyond is read all the same, so that the command can end.
+        let _ = std::io::copy(&mut stdout, &mut std::io::sink());
+        output
+    })
+}
+
+fn pass_lines(stderr: std::process::ChildStderr, port: Port) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut reader = BufReader::new(stderr);
+        loop {
+            let mut line = Vec::new();
+            match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {
+                    if line.last() == Some(&b'\n') {
+                        line.pop();
+                    }
+                    port.say(Kind::Line, &line);
+                }
+            }
+        }
+    })
+}
+
+/// The record that the command kept, if it kept one.
+fn record() -> Option<Vec<u8>> {
+    let folder = PathBuf::from(STATE).join("tailback");
+    let file = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).next()?;
+    std::fs::read(file).ok()
+}
+
+fn release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+fn cpus() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
+}
+
+fn end_machine() -> ! {
+    rustix::fs::sync();
+    // QEMU is told not to reboot, so a restart ends it even where nothing can switch power off.
+    let _ = rustix::system::reboot(rustix::system::RebootCommand::Restart);
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}

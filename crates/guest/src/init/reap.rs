@@ -1,0 +1,23 @@
+//! Process 1 inherits every orphan, and has to take leave of each.
+
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, WaitStatus, wait};
+
+/// Waits for every process that ends, until that one has; its exit code as a shell tells it.
+pub(super) fn until_gone(pid: u32) -> u8 {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((gone, status))) if gone.as_raw_nonzero().get() as u32 == pid => {
+                return code(status);
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            // No child at all: it is gone, and nobody knows how.
+            Err(_) => return 4,
+        }
+    }
+}
+
+fn code(status: WaitStatus) -> u8 {
+    let signal = status.terminating_signal().map(|signal| 128 + signal);
+    status.exit_status().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(4)
+}

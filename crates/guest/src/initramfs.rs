@@ -1,0 +1,167 @@
+//! The file system that a guest begins with: this very binary as `/init`, and what it is to do.
+
+use crate::error::GuestError;
+use crate::kernel::Kernel;
+use crate::libraries;
+use crate::order::{Order, PLACE};
+use cpio::newc::{Builder, trailer};
+use std::io::Write;
+use std::path::Path;
+
+const FOLDER: u32 = 0o040_755;
+const FILE: u32 = 0o100_644;
+const PROGRAM: u32 = 0o100_755;
+const CHARACTER_DEVICE: u32 = 0o020_600;
+
+/// Folders that the guest's init mounts on, or that programs expect.
+const FOLDERS: &[&str] =
+    &["dev", "proc", "sys", "tmp", "run", "root", "etc", "boot", "tailback", "root-of-host"];
+
+/// The archive (cpio, newc) for a guest with this kernel and this order.
+///
+/// `program` becomes `/init`; where it is linked dynamically its libraries come along.
+///
+/// # Errors
+/// If the program or one of its libraries cannot be read.
+pub fn build(program: &Path, kernel: &Kernel, order: &Order) -> Result<Vec<u8>, GuestError> {
+    let mut archive = Archive::default();
+    for folder in FOLDERS {
+        archive.entry(folder, FOLDER, &[])?;
+    }
+    // The kernel gives init this console; devtmpfs is mounted later.
+    archive.console()?;
+    archive.entry("init", PROGRAM, &read(program)?)?;
+    for library in libraries::of(program)? {
+        archive.file_with_folders(&library, PROGRAM, &read(&library)?)?;
+    }
+    archive.entry("etc/os-release", FILE, b"PRETTY_NAME=\"initramfs of tailback\"\n")?;
+    archive.entry("etc/passwd", FILE, b"root:x:0:0:root:/root:/bin/sh\n")?;
+    if let Some(config) = &kernel.config {
+        archive.entry(&format!("boot/config-{}", kernel.release), FILE, &read(config)?)?;
+    }
+    let order = serde_json::to_vec(order).unwrap_or_default();
+    archive.entry(PLACE.trim_start_matches('/'), FILE, &order)?;
+    archive.finish()
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
+    std::fs::read(path).map_err(|source| GuestError::File { path: path.to_owned(), source })
+}
+
+#[derive(Debug, Default)]
+struct Archive {
+    bytes: Vec<u8>,
+    names: std::collections::BTreeSet<String>,
+}
+
+impl Archive {
+    fn entry(&mut self, name: &str, mode: u32, content: &[u8]) -> Result<(), GuestError> {
+        self.put(Builder::new(name).mode(mode), name, content)
+    }
+
+    fn console(&mut self) -> Result<(), GuestError> {
+        let name = "dev/console";
+        let builder = Builder::new(name).mode(CHARACTER_DEVICE).rdev_major(5).rdev_minor(1);
+        self.put(builder, name, &[])
+    }
+
+    fn put(&mut self, builder: Builder, name: &str, content: &[u8]) -> Result<(), GuestError> {
+        if !self.names.insert(name.to_owned()) {
+            return Ok(());
+        }
+        let failed = |source| GuestError::System { what: "the initramfs", source };
+        let length = u32::try_from(content.len())
+            .map_err(|_| failed(std::io::ErrorKind::FileTooLarge.into()))?;
+        let number = self.names.len() as u32;
+        let mut writer = builder.ino(number).nlink(1).write(&mut self.bytes, length);
+        writer.write_all(content).map_err(failed)?;
+        writer.finish().map_err(failed)?;
+        Ok(())
+    }
+
+    /// A file at its own place, with the folders above it.
+    fn file_with_folders(
+        &mut self,
+        path: &Path,
+        mode: u32,
+        content: &[u8],
+    ) -> Result<(), GuestError> {
+        let name = path.to_string_lossy().trim_start_matches('/').to_owned();
+        for (at, _) in name.match_indices('/') {
+            self.entry(&name[..at], FOLDER, &[])?;
+        }
+        self.entry(&name, mode, content)
+    }
+
+    fn finish(mut self) -> Result<Vec<u8>, GuestError> {
+        trailer(&mut self.bytes)
+            .map_err(|source| GuestError::System { what: "the initramfs", source })?;
+        Ok(self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cpio::newc::Reader;
+    use std::collections::BTreeMap;
+    use std::io::Read;
+
+    type Entries = BTreeMap<String, (u32, Vec<u8>)>;
+
+    fn entries(mut bytes: &[u8]) -> Entries {
+        let mut found = BTreeMap::new();
+        loop {
+            let mut reader = Reader::new(bytes).unwrap();
+            if reader.entry().is_trailer() {
+                return found;
+            }
+            let name = reader.entry().name().to_owned();
+            let mode = reader.entry().mode();
+            let mut content = Vec::new();
+            reader.read_to_end(&mut content).unwrap();
+            found.insert(name, (mode, content));
+            bytes = reader.finish().unwrap();
+        }
+    }
+
+    #[test]
+    fn the_archive_has_the_program_the_order_and_a_console() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, config) = (folder.path().join("program"), folder.path().join("config"));
+        std::fs::write(&program, b"\x7fELF static").unwrap();
+        std::fs::write(&config, b"CONFIG_HZ=250\n").unwrap();
+        let kernel = Kernel {
+            name: "k".into(),
+            image: program.clone(),
+            release: "6.1.0-x".into(),
+            sha256: String::new(),
+            config: Some(config),
+        };
+        let order = Order { args: vec!["run".into(), "mmap-lock".into()], ..Order::default() };
+        let found = entries(&build(&program, &kernel, &order).unwrap());
+        assert_eq!(found["init"], (PROGRAM, b"\x7fELF static".to_vec()));
+        assert_eq!(found["dev/console"].0, CHARACTER_DEVICE);
+        assert_eq!(found["boot/config-6.1.0-x"].1, b"CONFIG_HZ=250\n");
+        assert_eq!(found["proc"].0, FOLDER);
+        let told: Order = serde_json::from_slice(&found["tailback/order.json"].1).unwrap();
+        assert_eq!(told, order);
+    }
+
+    #[test]
+    fn a_library_brings_its_folders_once() {
+        let mut archive = Archive::default();
+        for name in ["/lib/x/a.so", "/lib/x/b.so"] {
+            archive.file_with_folders(Path::new(name), PROGRAM, b"x").unwrap();
+        }
+        let found = entries(&archive.finish().unwrap());
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        assert_eq!(names, ["lib", "lib/x", "lib/x/a.so", "lib/x/b.so"]);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let error = read(Path::new("/nonexistent/program")).unwrap_err();
+        assert!(error.to_string().starts_with("/nonexistent/program: "), "{error}");
+    }
+}

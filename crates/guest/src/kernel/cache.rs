@@ -1,0 +1,163 @@
+//! Where kernels are kept: by the checksum of the package that they came in.
+
+use crate::error::GuestError;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The cache folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache(PathBuf);
+
+/// What one run holds while it changes the cache; let go when dropped or when the run dies.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Cache {
+    /// `tailback/kernels` in `$XDG_CACHE_HOME`, else in `~/.cache`, else in `/var/cache`.
+    pub fn of_user() -> Self {
+        let from = |name: &str| {
+            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+        };
+        let base = from("XDG_CACHE_HOME")
+            .or_else(|| from("HOME").map(|home| home.join(".cache")))
+            .unwrap_or_else(|| PathBuf::from("/var/cache"));
+        Cache(base.join("tailback/kernels"))
+    }
+
+    /// A given folder.
+    pub fn at(folder: PathBuf) -> Self {
+        Cache(folder)
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where a package of that checksum is unpacked.
+    pub(crate) fn unpacked(&self, sha256: &str) -> PathBuf {
+        self.0.join("packages").join(sha256)
+    }
+
+    /// Makes a folder of the cache.
+    pub(crate) fn make(&self, folder: &Path) -> Result<(), GuestError> {
+        std::fs::create_dir_all(folder).map_err(|source| failed(folder, source))
+    }
+
+    /// Writes a file of the cache so that a reader finds it whole or not at all.
+    pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), GuestError> {
+        let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+        std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path)).map_err(
+            |source| {
+                let _ = std::fs::remove_file(&beside);
+                failed(path, source)
+            },
+        )
+    }
+
+    /// Waits for its turn to change the cache.
+    pub(crate) fn lock(
+        &self,
+        note: &mut dyn FnMut(&str),
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Lock, GuestError> {
+        self.make(&self.0)?;
+        let path = self.0.join("lock");
+        let file = File::create(&path).map_err(|source| failed(&path, source))?;
+        let mut said = false;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Lock { _file: file }),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+                Err(error) => return Err(failed(&path, error.into())),
+            }
+            if interrupted() {
+                return Err(GuestError::Interrupted);
+            }
+            if !std::mem::replace(&mut said, true) {
+                note(&format!("{}: waiting for another run that fetches", path.display()));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// A failure of the cache, with its place.
+pub(crate) fn failed(path: &Path, source: std::io::Error) -> GuestError {
+    GuestError::Cache { path: path.to_owned(), source }
+}
+
+/// The SHA-256 of a file, in hexadecimal.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn sha256(path: &Path) -> Result<String, GuestError> {
+    let failed = |source| GuestError::File { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(failed)?;
+    let mut hash = Sha256::new();
+    let mut chunk = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut chunk).map_err(failed)? {
+            0 => break,
+            count => hash.update(&chunk[..count]),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_checksum() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "abc").unwrap();
+        assert_eq!(
+            sha256(file.path()).unwrap(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+
+    #[test]
+    fn two_runs_take_turns() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned());
+        let first = cache.lock(&mut |_| {}, &|| false).unwrap();
+        let mut notes = 0;
+        let second = cache.lock(&mut |_| notes += 1, &|| true);
+        assert!(matches!(second, Err(GuestError::Interrupted)));
+        let asked = std::cell::Cell::new(0);
+        let second = cache.lock(&mut |_| notes += 1, &|| asked.replace(asked.get() + 1) > 1);
+        assert!(second.is_err());
+        assert_eq!(notes, 1);
+        drop(first);
+        assert!(cache.lock(&mut |_| {}, &|| true).is_ok());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let cache = Cache::at("/proc/nowhere".into());
+        let error = cache.lock(&mut |_| {}, &|| false).unwrap_err();
+        assert!(error.to_string().contains("/proc/nowhere"), "{error}");
+        assert!(error.to_string().contains("XDG_CACHE_HOME"), "{error}");
+    }
+
+    #[test]
+    fn a_full_disk_leaves_nothing_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned());
+        // A folder in the way stands for whatever keeps a file from being renamed into place.
+        let path = folder.path().join("index.json");
+        std::fs::create_dir_all(path.join("full")).unwrap();
+        assert!(matches!(cache.write(&path, b"x"), Err(GuestError::Cache { .. })));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,171 @@
+//! Finding a kernel by the name that somebody gives it.
+
+pub mod cache;
+mod debian;
+pub mod image;
+mod package;
+
+use crate::error::GuestError;
+use cache::Cache;
+use std::path::{Path, PathBuf};
+
+/// The folder of the cache that `make kernels` builds into.
+const BUILT: &str = "built";
+
+/// A kernel that can be booted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    /// The name that it was asked for by.
+    pub name: String,
+    /// Its bzImage.
+    pub image: PathBuf,
+    /// Its release, as its image tells it.
+    pub release: String,
+    /// The SHA-256 of its image, in hexadecimal.
+    pub sha256: String,
+    /// The configuration that it was built with, where that lies beside it.
+    pub config: Option<PathBuf>,
+}
+
+/// The kernel of that name: `debian:6.12`, `built:slices-expire`, a bzImage, a Debian package or a
+/// folder of an unpacked one.
+///
+/// `note` hears what takes long; `refresh` looks for a newer package than the cached one.
+///
+/// # Errors
+/// If there is none, if it is no kernel for this machine, or if it could not be fetched.
+pub fn find(
+    name: &str,
+    cache: &Cache,
+    refresh: bool,
+    note: &mut dyn FnMut(&str),
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Kernel, GuestError> {
+    let (image, config) = match name.split_once(':') {
+        Some(("debian", series)) => {
+            let folder = debian::fetch(series, cache, refresh, note, interrupted)?;
+            of_folder(&folder)?
+        }
+        Some((BUILT, which)) => built(name, which, cache)?,
+        _ => of_path(Path::new(name), cache, interrupted)?,
+    };
+    let release = image::check(&image)?;
+    let sha256 = cache::sha256(&image)?;
+    Ok(Kernel { name: name.to_owned(), image, release, sha256, config })
+}
+
+type Found = (PathBuf, Option<PathBuf>);
+
+fn built(name: &str, which: &str, cache: &Cache) -> Result<Found, GuestError> {
+    let plain = !which.is_empty() && which.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let folder = cache.folder().join(BUILT).join(which);
+    match plain && folder.join("bzImage").is_file() {
+        true => of_folder(&folder),
+        false => Err(GuestError::Unknown {
+            spec: name.to_owned(),
+            why: format!("{} is not there; build it: make kernels", folder.display()),
+        }),
+    }
+}
+
+fn of_path(
+    path: &Path,
+    cache: &Cache,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Found, GuestError> {
+    let file = |source| GuestError::File { path: path.to_owned(), source };
+    let metadata = std::fs::metadata(path).map_err(file)?;
+    if metadata.is_dir() {
+        return of_folder(path);
+    }
+    if !metadata.is_file() {
+        return Err(GuestError::NotKernel { path: path.to_owned(), why: "no file".to_owned() });
+    }
+    if package::is_package(path)? {
+        let folder = package::unpack(path, cache, interrupted)?;
+        return of_folder(&folder);
+    }
+    Ok((path.to_owned(), None))
+}
+
+/// The image and the configuration in a folder: its own, or those in its `boot` or its modules.
+fn of_folder(folder: &Path) -> Result<Found, GuestError> {
+    let mut places = vec![folder.to_owned(), folder.join("boot")];
+    for modules in ["lib/modules", "usr/lib/modules"] {
+        let entries = std::fs::read_dir(folder.join(modules)).into_iter().flatten().flatten();
+        places.extend(entries.map(|entry| entry.path()));
+    }
+    let file = |starts: &[&str]| {
+        let entries = places.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten();
+        let mut found: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                starts.iter().any(|start| name.starts_with(start)) && path.is_file()
+            })
+            .collect();
+        found.sort();
+        found
+    };
+    let mut images = file(&["vmlinuz", "bzImage"]);
+    match (images.pop(), images.is_empty()) {
+        (Some(image), true) => Ok((image, file(&["config"]).pop())),
+        (Some(_), false) => Err(GuestError::NotKernel {
+            path: folder.to_owned(),
+            why: "a folder with several kernels: name one of the files".to_owned(),
+        }),
+        (None, _) => Err(GuestError::NotKernel {
+            path: folder.to_owned(),
+            why: "a folder without vmlinuz or bzImage".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find_in(cache: &Cache, name: &str) -> Result<Kernel, GuestError> {
+        find(name, cache, false, &mut |_| {}, &|| false)
+    }
+
+    #[test]
+    fn an_image_is_found_alone_and_in_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("cache"));
+        let boot = folder.path().join("boot");
+        std::fs::create_dir_all(&boot).unwrap();
+        std::fs::write(boot.join("vmlinuz-6.1"), image::tests::bzimage("6.1.0-x")).unwrap();
+        std::fs::write(boot.join("config-6.1"), "CONFIG_HZ=250\n").unwrap();
+        for name in [folder.path().to_owned(), boot.clone(), boot.join("vmlinuz-6.1")] {
+            let kernel = find_in(&cache, name.to_str().unwrap()).unwrap();
+            assert_eq!((kernel.release.as_str(), kernel.sha256.len()), ("6.1.0-x", 64));
+            assert_eq!(kernel.config.is_some(), name != boot.join("vmlinuz-6.1"));
+        }
+        std::fs::write(boot.join("vmlinuz-6.2"), "").unwrap();
+        assert!(find_in(&cache, boot.to_str().unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_kernel_that_was_not_built_says_how_to_build_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned());
+        for name in ["built:plain", "built:../plain", "built:"] {
+            let error = find_in(&cache, name).unwrap_err();
+            assert!(error.to_string().contains("make kernels"), "{error}");
+        }
+        let built = folder.path().join("built/plain");
+        std::fs::create_dir_all(&built).unwrap();
+        std::fs::write(built.join("bzImage"), image::tests::bzimage("6.12.1")).unwrap();
+        assert_eq!(find_in(&cache, "built:plain").unwrap().release, "6.12.1");
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_to_be_not_there() {
+        let cache = Cache::at("/nonexistent/cache".into());
+        assert!(matches!(find_in(&cache, "/nonexistent/k"), Err(GuestError::File { .. })));
+        assert!(matches!(find_in(&cache, "/dev/null"), Err(GuestError::NotKernel { .. })));
+        assert!(matches!(find_in(&cache, "debian:2.4"), Err(GuestError::Unknown { .. })));
+    }
+}

@@ -1,0 +1,138 @@
+//! Taking a kernel out of a Debian package.
+
+use super::cache::{Cache, failed, sha256};
+use crate::error::GuestError;
+use crate::tool::Tool;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::process::Stdio;
+
+/// How a Debian package begins.
+const MAGIC: &[u8] = b"!<arch>\ndebian-binary";
+
+/// The largest file that is taken out of a package, in bytes.
+const MOST: u64 = 256 << 20;
+
+/// Whether a file is a Debian package.
+pub(super) fn is_package(path: &Path) -> Result<bool, GuestError> {
+    let file = |source| GuestError::File { path: path.to_owned(), source };
+    let mut start = Vec::new();
+    let most = MAGIC.len() as u64;
+    File::open(path).and_then(|f| f.take(most).read_to_end(&mut start)).map_err(file)?;
+    Ok(start == MAGIC)
+}
+
+/// Takes the kernel and its configuration out of a package, once for each checksum; their folder.
+pub(super) fn unpack(
+    path: &Path,
+    cache: &Cache,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<PathBuf, GuestError> {
+    let folder = cache.unpacked(&sha256(path)?);
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let beside = folder.with_extension(format!("{}.tmp", std::process::id()));
+    let _ = std::fs::remove_dir_all(&beside);
+    cache.make(&beside)?;
+    let done = take_out(path, &beside, interrupted).and_then(|count| match count {
+        0 => Err(GuestError::NotKernel {
+            path: path.to_owned(),
+            why: "a Debian package without a kernel in it".to_owned(),
+        }),
+        _ => Ok(()),
+    });
+    // Somebody else may have unpacked the same one meanwhile; theirs is as good.
+    let done = done.and_then(|()| match std::fs::rename(&beside, &folder) {
+        Err(source) if !folder.is_dir() => Err(failed(&folder, source)),
+        _ => Ok(()),
+    });
+    if done.is_err() || beside.is_dir() {
+        let _ = std::fs::remove_dir_all(&beside);
+    }
+    done.map(|()| folder)
+}
+
+/// Writes kernel and configuration to a folder; how many kernels there were.
+fn take_out(
+    path: &Path,
+    folder: &Path,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<usize, GuestError> {
+    let mut command = Tool::new("dpkg-deb", "install the package dpkg, or unpack it elsewhere");
+    command.arg("--fsys-tarfile").arg(path).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let torn = |why: String| GuestError::NotKernel { path: path.to_owned(), why };
+    let stdout = child.take_stdout()?;
+    let mut archive = tar::Archive::new(stdout);
+    let mut kernels = 0;
+    let entries = archive.entries().map_err(|error| torn(error.to_string()))?;
+    for entry in entries {
+        if interrupted() {
+            return Err(GuestError::Interrupted);
+        }
+        let mut entry = entry.map_err(|error| torn(format!("a torn package: {error}")))?;
+        let name = entry.path().map(std::borrow::Cow::into_owned).unwrap_or_default();
+        let Some(name) = wanted(&name).filter(|_| entry.header().entry_type().is_file()) else {
+            continue;
+        };
+        kernels += usize::from(name.starts_with("vmlinuz"));
+        let to = folder.join(name);
+        let mut file = File::create(&to).map_err(|source| failed(&to, source))?;
+        std::io::copy(&mut entry.by_ref().take(MOST), &mut file)
+            .map_err(|source| failed(&to, source))?;
+    }
+    Ok(kernels)
+}
+
+/// The name under which a member of a package is kept; none for what is not needed.
+fn wanted(member: &Path) -> Option<String> {
+    let mut parts: Vec<&str> = member
+        .components()
+        .filter(|part| !matches!(part, Component::CurDir | Component::RootDir))
+        .map(|part| part.as_os_str().to_str())
+        .collect::<Option<_>>()?;
+    let name = parts.pop()?;
+    let place = parts.join("/");
+    let modules = place.strip_prefix("usr/").unwrap_or(&place).strip_prefix("lib/modules/");
+    let release = modules.filter(|release| !release.is_empty() && !release.contains('/'));
+    match (place.as_str(), release) {
+        ("boot", _) if name.starts_with("vmlinuz-") || name.starts_with("config-") => {
+            Some(name.to_owned())
+        }
+        (_, Some(release)) if name == "vmlinuz" || name == "config" => {
+            Some(format!("{name}-{release}"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_found_where_debian_puts_them() {
+        let wanted = |name: &str| wanted(Path::new(name));
+        assert_eq!(wanted("./boot/vmlinuz-6.1.0"), Some("vmlinuz-6.1.0".into()));
+        assert_eq!(wanted("./boot/config-6.1.0"), Some("config-6.1.0".into()));
+        assert_eq!(wanted("./usr/lib/modules/7.2/vmlinuz"), Some("vmlinuz-7.2".into()));
+        assert_eq!(wanted("lib/modules/7.2/config"), Some("config-7.2".into()));
+        for other in ["./boot/System.map-6", "./boot/a/vmlinuz-6", "../boot/vmlinuz-1", "vmlinuz"] {
+            assert_eq!(wanted(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_begins_as_a_package_and_is_none_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("cache"));
+        let file = folder.path().join("k.deb");
+        std::fs::write(&file, [MAGIC, b"nonsense"].concat()).unwrap();
+        assert!(is_package(&file).unwrap());
+        assert!(unpack(&file, &cache, &|| false).is_err());
+        let left = std::fs::read_dir(cache.folder().join("packages")).unwrap().count();
+        assert_eq!(left, 0);
+    }
+}

@@ -1,0 +1,33 @@
+//! Runs this very binary inside another kernel, and brings back what it found.
+//!
+//! [`kernel`] finds and checks a kernel, [`initramfs`] packs the binary, [`Guest`] boots the two in
+//! QEMU and tells what happens until the end, which is always one of [`Ending`]. Inside the guest
+//! the same binary is process 1: [`init`].
+
+mod accel;
+mod catalogue;
+mod console;
+mod deadline;
+mod ending;
+mod error;
+pub mod frame;
+mod guest;
+pub mod init;
+pub mod initramfs;
+pub mod kernel;
+mod libraries;
+mod order;
+mod qemu;
+mod size;
+mod tool;
+
+pub use accel::{Accel, Choice, Clock, choose as choose_accel};
+pub use catalogue::{Catalogue, Entry, Expectation, catalogue, clock_of};
+pub use ending::Ending;
+pub use error::{ErrorKind, GuestError};
+pub use guest::{Event, Guest, Limits, Outcome, ROOT_TAG, Setup};
+pub use kernel::cache::Cache;
+pub use kernel::{Kernel, find as find_kernel};
+pub use order::{Hello, Order, inside};
+pub use qemu::Qemu;
+pub use size::{available_memory, check as check_size};

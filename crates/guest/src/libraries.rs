@@ -1,0 +1,90 @@
+//! The shared libraries of a program that is not linked statically.
+
+use crate::error::GuestError;
+use crate::tool::Tool;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Program header of the path of the interpreter.
+const PT_INTERP: u32 = 3;
+
+/// How much of a program is looked at, in bytes: its headers and the interpreter's path.
+const START: u64 = 64 << 10;
+
+/// The interpreter and the libraries of a program; none for a static one.
+pub(crate) fn of(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
+    let failed = |source| GuestError::File { path: program.to_owned(), source };
+    let mut start = Vec::new();
+    File::open(program).and_then(|f| f.take(START).read_to_end(&mut start)).map_err(failed)?;
+    let Some(interpreter) = interpreter(&start) else { return Ok(Vec::new()) };
+    let mut loader =
+        Tool::new(interpreter.display().to_string(), "link tailback statically: make build");
+    // What stands for this process would stand for the loader in the loader.
+    let program = std::fs::canonicalize(program).map_err(failed)?;
+    let listed = loader.arg("--list").arg(&program).run(Duration::from_secs(20), &|| false)?;
+    let mut found: Vec<PathBuf> = listed.lines().filter_map(library).collect();
+    found.push(interpreter);
+    Ok(found)
+}
+
+/// A library of a line such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)`.
+fn library(line: &str) -> Option<PathBuf> {
+    let (_, to) = line.split_once("=> ")?;
+    let path = to.split(" (").next()?.trim();
+    path.starts_with('/').then(|| PathBuf::from(path))
+}
+
+/// The path that a program names as its interpreter.
+fn interpreter(start: &[u8]) -> Option<PathBuf> {
+    let word = |at: usize, bytes: usize| -> Option<u64> {
+        let mut word = [0; 8];
+        word[..bytes].copy_from_slice(start.get(at..at.checked_add(bytes)?)?);
+        Some(u64::from_le_bytes(word))
+    };
+    if start.get(..5)? != b"\x7fELF\x02" {
+        return None;
+    }
+    let table = usize::try_from(word(0x20, 8)?).ok()?;
+    let size = word(0x36, 2)? as usize;
+    let count = word(0x38, 2)? as usize;
+    let headers = (0..count).map(|i| table.saturating_add(i * size));
+    let header = headers.into_iter().find(|at| word(*at, 4) == Some(u64::from(PT_INTERP)))?;
+    let from = usize::try_from(word(header.checked_add(8)?, 8)?).ok()?;
+    let length = usize::try_from(word(header.checked_add(0x20)?, 8)?).ok()?;
+    let path = start.get(from..from.checked_add(length)?)?;
+    let path = path.strip_suffix(b"\0").unwrap_or(path);
+    Some(PathBuf::from(String::from_utf8(path.to_vec()).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn this_test_has_what_it_was_linked_with() {
+        let own = std::env::current_exe().unwrap();
+        let found = of(&own).unwrap();
+        // A static test has none; a dynamic one at least the C library and its loader.
+        assert!(found.is_empty() || found.len() >= 2, "{found:?}");
+        assert!(found.iter().all(|path| path.is_file()), "{found:?}");
+    }
+
+    #[test]
+    fn a_line_of_the_loader_is_read() {
+        assert_eq!(library("\tlibc.so.6 => /lib/libc.so.6 (0x7f)"), Some("/lib/libc.so.6".into()));
+        assert_eq!(library("\tlinux-vdso.so.1 (0x7ffc)"), None);
+        assert_eq!(library("\tx.so => not found"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = interpreter(&bytes);
+            bytes.splice(0..bytes.len().min(5), *b"\x7fELF\x02");
+            let _ = interpreter(&bytes);
+        }
+    }
+}

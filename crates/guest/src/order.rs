@@ -1,0 +1,36 @@
+//! What a guest is to do, and what it says when it is up.
+
+use model::machine::Guest;
+use serde::{Deserialize, Serialize};
+
+/// Where the order stands in the guest's file system.
+pub const PLACE: &str = "/tailback/order.json";
+
+/// The variable by which a command learns that it runs in a guest of tailback, and in which.
+pub(crate) const FACTS: &str = "TAILBACK_GUEST";
+
+/// The guest that this process runs in; none where tailback did not make the machine.
+pub fn inside() -> Option<Guest> {
+    serde_json::from_str(&std::env::var(FACTS).ok()?).ok()
+}
+
+/// What a guest is to do; it stands in its initramfs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// The words behind `tailback`.
+    pub args: Vec<String>,
+    /// The tag of a shared folder that becomes the root file system; none for the initramfs alone.
+    #[serde(default)]
+    pub root: Option<String>,
+    /// What the host knows of the guest; its record says it.
+    pub guest: Guest,
+}
+
+/// A guest that is up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its kernel release.
+    pub release: String,
+    /// Its CPUs that are online.
+    pub cpus: u32,
+}

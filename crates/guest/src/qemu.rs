@@ -1,0 +1,173 @@
+//! QEMU: which one there is, and the words it is started with.
+
+use crate::accel::{Accel, Clock};
+use crate::error::GuestError;
+use crate::tool::Tool;
+use std::path::Path;
+use std::time::Duration;
+
+/// What the kernel is told at its start, under every accelerator.
+///
+/// A panic restarts at once, which ends QEMU; a console that speaks early tells more of a kernel
+/// that does not come up.
+const WORDS: &str = "console=ttyS0 earlyprintk=ttyS0 panic=-1 oops=panic random.trust_cpu=on psi=1";
+
+/// What is added under emulation, so that many CPUs come up in seconds: no measuring of delays, no
+/// doubt about the clock, no guards against leaks of a CPU that there is not.
+const EMULATED: &str = "lpj=10000000 tsc=reliable no_timer_check mitigations=off";
+
+/// The QEMU of this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Qemu {
+    /// The program.
+    pub program: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// The machine that QEMU is to show.
+#[derive(Debug)]
+pub(crate) struct Words<'a> {
+    pub accel: Accel,
+    pub clock: Clock,
+    pub cpus: u32,
+    pub memory: u64,
+    pub kernel: &'a Path,
+    pub initramfs_fd: i32,
+    pub console_fd: i32,
+    pub data_fd: i32,
+    pub control_fd: i32,
+    pub root: Option<Root<'a>>,
+}
+
+/// A shared root file system.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Root<'a> {
+    pub tag: &'a str,
+    pub fd: i32,
+}
+
+impl Qemu {
+    /// Looks for it.
+    ///
+    /// # Errors
+    /// If there is none; the message names the package.
+    pub fn find() -> Result<Self, GuestError> {
+        let program = "qemu-system-x86_64".to_owned();
+        let mut tool = Tool::new(program.clone(), "");
+        tool.arg("--version");
+        let text = tool.run(Duration::from_secs(20), &|| false).map_err(|error| match error {
+            GuestError::Tool { why, .. } if why.starts_with("not found") => {
+                GuestError::NoQemu { program: program.clone() }
+            }
+            other => other,
+        })?;
+        let version = text.split_whitespace().skip_while(|word| *word != "version").nth(1);
+        Ok(Qemu { program, version: version.unwrap_or("unknown").to_owned() })
+    }
+
+    /// The program with its words.
+    pub(crate) fn tool(&self, words: &Words<'_>) -> Tool {
+        let mut tool =
+            Tool::new(self.program.clone(), "install it: apt-get install qemu-system-x86");
+        for word in arguments(words) {
+            tool.arg(word);
+        }
+        tool
+    }
+}
+
+fn arguments(words: &Words<'_>) -> Vec<String> {
+    let mut all: Vec<String> =
+        ["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-machine"]
+            .map(str::to_owned)
+            .to_vec();
+    let memory_mib = words.memory >> 20;
+    let shared = words.root.is_some();
+    all.push(if shared { "pc,memory-backend=mem".to_owned() } else { "pc".to_owned() });
+    let emulated = format!("{WORDS} {EMULATED}");
+    let (accel, cpu, cmdline) = match (words.accel, words.clock) {
+        (Accel::Kvm, _) => ("kvm", "host", WORDS.to_owned()),
+        (Accel::Tcg, Clock::Host) => ("tcg,thread=multi", "max", emulated),
+        (Accel::Tcg, Clock::Instructions) => ("tcg,thread=single", "max", emulated),
+    };
+    let mut pairs = vec![
+        ("-accel", accel.to_owned()),
+        ("-cpu", cpu.to_owned()),
+        ("-smp", words.cpus.to_string()),
+        ("-m", format!("{memory_mib}M")),
+        ("-kernel", words.kernel.display().to_string()),
+        ("-initrd", format!("/proc/self/fd/{}", words.initramfs_fd)),
+        ("-append", cmdline),
+        ("-chardev", format!("socket,id=console,fd={}", words.console_fd)),
+        ("-serial", "chardev:console".to_owned()),
+        ("-chardev", format!("socket,id=data,fd={}", words.data_fd)),
+        ("-serial", "chardev:data".to_owned()),
+        ("-chardev", format!("socket,id=control,fd={}", words.control_fd)),
+        ("-mon", "chardev=control,mode=control".to_owned()),
+        // A guest kernel may be anything: QEMU starts no program and gains no privilege.
+        ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny".to_owned()),
+    ];
+    if (words.accel, words.clock) == (Accel::Tcg, Clock::Instructions) {
+        pairs.push(("-icount", "shift=0,sleep=off".to_owned()));
+    }
+    if let Some(root) = words.root {
+        pairs.extend([
+            ("-object", format!("memory-backend-memfd,id=mem,size={memory_mib}M,share=on")),
+            ("-chardev", format!("socket,id=root,fd={}", root.fd)),
+            ("-device", format!("vhost-user-fs-pci,chardev=root,tag={}", root.tag)),
+        ]);
+    }
+    for (option, value) in pairs {
+        all.extend([option.to_owned(), value]);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(accel: Accel) -> String {
+        words_with(accel, Clock::Host)
+    }
+
+    fn words_with(accel: Accel, clock: Clock) -> String {
+        arguments(&Words {
+            accel,
+            clock,
+            cpus: 4,
+            memory: 512 << 20,
+            kernel: Path::new("/k"),
+            initramfs_fd: 7,
+            console_fd: 8,
+            data_fd: 9,
+            control_fd: 10,
+            root: None,
+        })
+        .join(" ")
+    }
+
+    #[test]
+    fn words_that_make_many_cpus_quick_belong_to_emulation() {
+        assert!(words(Accel::Tcg).contains("-accel tcg,thread=multi -cpu max -smp 4 -m 512M"));
+        assert!(words(Accel::Tcg).contains("lpj="));
+        assert!(words(Accel::Kvm).contains("-accel kvm -cpu host"));
+        assert!(!words(Accel::Kvm).contains("lpj="));
+    }
+
+    #[test]
+    fn instructions_are_counted_where_they_are_emulated() {
+        let counted = words_with(Accel::Tcg, Clock::Instructions);
+        assert!(counted.contains("thread=single") && counted.contains("-icount shift=0,sleep=off"));
+        assert!(!words_with(Accel::Kvm, Clock::Instructions).contains("icount"));
+        assert!(!words(Accel::Tcg).contains("icount"));
+    }
+
+    #[test]
+    fn a_panic_ends_the_machine() {
+        for accel in [Accel::Kvm, Accel::Tcg] {
+            assert!(words(accel).contains("-no-reboot") && words(accel).contains("panic=-1"));
+        }
+    }
+}

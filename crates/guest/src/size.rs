@@ -1,0 +1,86 @@
+//! Sizes of guests that make sense.
+
+use crate::error::GuestError;
+
+/// The least memory of a guest, in bytes, beside its initramfs.
+const MIN_MEMORY: u64 = 192 << 20;
+
+/// Memory that each CPU of a guest takes for itself, in bytes.
+const MEMORY_PER_CPU: u64 = 2 << 20;
+
+/// The most CPUs that QEMU's machine can show without an interrupt remapper.
+const MOST_CPUS: u32 = 255;
+
+/// The most emulated CPUs for each of the host: beyond it even booting takes minutes.
+const MOST_CPUS_PER_HOST_CPU: u32 = 32;
+
+/// Checks what somebody asks for against the host.
+///
+/// `host_cpus` are the CPUs that this process may use; `available` is the memory that the host can
+/// give, in bytes, where that is known; `initramfs` is the size of what the guest unpacks.
+///
+/// # Errors
+/// If it is less than the guest needs, or more than the host has.
+pub fn check(
+    cpus: u32,
+    memory: u64,
+    host_cpus: u32,
+    available: Option<u64>,
+    initramfs: u64,
+) -> Result<(), GuestError> {
+    let most = MOST_CPUS.min(MOST_CPUS_PER_HOST_CPU.saturating_mul(host_cpus.max(1)));
+    if cpus == 0 || cpus > most {
+        return Err(GuestError::Size(format!(
+            "--cpus {cpus}: between 1 and {most} make sense on the {host_cpus} CPUs of this host"
+        )));
+    }
+    // The kernel unpacks the initramfs while it still holds it packed.
+    let least = MIN_MEMORY + 2 * initramfs + u64::from(cpus) * MEMORY_PER_CPU;
+    if memory < least {
+        return Err(GuestError::Size(format!(
+            "--memory {}: too little for a guest with {cpus} CPUs; give it {} or more",
+            mib(memory),
+            mib(least)
+        )));
+    }
+    match available {
+        Some(available) if memory > available => Err(GuestError::Room(format!(
+            "--memory {}: this host has {} left; give the guest less, or free some",
+            mib(memory),
+            mib(available)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Memory that the host can give, in bytes, as its kernel estimates it.
+pub fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{}MiB", bytes.div_ceil(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_without_sense_are_refused_with_what_would_do() {
+        let try_it =
+            |cpus, memory_mib: u64| check(cpus, memory_mib << 20, 2, Some(8 << 30), 6 << 20);
+        assert!(try_it(4, 512).is_ok());
+        assert!(try_it(64, 512).is_ok());
+        for (cpus, memory, word) in
+            [(0, 512, "--cpus"), (65, 512, "64"), (4, 100, "212MiB"), (4, 9000, "8192MiB left")]
+        {
+            let error = try_it(cpus, memory).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+        assert!(check(256, 8 << 30, 64, None, 0).is_err());
+        assert!(check(255, 8 << 30, 64, None, 0).is_ok());
+    }
+}

@@ -1,0 +1,217 @@
+//! Other people's programs: started so that they die with this one, and never waited for forever.
+
+use crate::error::GuestError;
+use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The most that is kept of what a tool prints, in bytes.
+const MOST_OUTPUT: u64 = 64 << 20;
+
+/// A program about to be run.
+pub(crate) struct Tool {
+    program: String,
+    help: &'static str,
+    command: Command,
+}
+
+/// A program that runs; it is killed with its group when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Running {
+    program: String,
+    child: Child,
+}
+
+impl Tool {
+    /// A program, and what to do where it is missing.
+    pub fn new(program: impl Into<String>, help: &'static str) -> Self {
+        let program = program.into();
+        let mut command = Command::new(&program);
+        command.stdin(Stdio::null()).process_group(0);
+        die_with_parent(&mut command);
+        Tool { program, help, command }
+    }
+
+    /// Adds a word.
+    pub fn arg(&mut self, word: impl AsRef<OsStr>) -> &mut Self {
+        self.command.arg(word);
+        self
+    }
+
+    /// Where its standard output goes.
+    pub fn stdout(&mut self, to: Stdio) -> &mut Self {
+        self.command.stdout(to);
+        self
+    }
+
+    /// Where its standard error goes.
+    pub fn stderr(&mut self, to: Stdio) -> &mut Self {
+        self.command.stderr(to);
+        self
+    }
+
+    /// The command, for what only few tools need.
+    pub fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    /// Starts it.
+    pub fn spawn(&mut self) -> Result<Running, GuestError> {
+        let child = self.command.spawn().map_err(|source| {
+            let why = match source.kind() {
+                std::io::ErrorKind::NotFound => format!("not found; {}", self.help),
+                _ => source.to_string(),
+            };
+            GuestError::Tool { program: self.program.clone(), why }
+        })?;
+        Ok(Running { program: self.program.clone(), child })
+    }
+
+    /// Runs it to its end or to its limit; what it printed, standard error last.
+    pub fn run(
+        &mut self,
+        limit: Duration,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<String, GuestError> {
+        self.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = self.spawn()?;
+        let out = read_all(running.child.stdout.take());
+        let err = read_all(running.child.stderr.take());
+        let deadline = Instant::now() + limit;
+        let ended = running.wait(deadline, interrupted)?;
+        let program = self.program.clone();
+        let Some(status) = ended else {
+            let why = format!("did not end within {limit:?}; is the network there?");
+            return Err(GuestError::Tool { program, why });
+        };
+        let (out, err) = (joined(out), joined(err));
+        match status.success() {
+            true => Ok(out),
+            false => Err(GuestError::Tool { program, why: last_words(&err, &out) }),
+        }
+    }
+}
+
+impl Running {
+    /// Its standard output.
+    pub fn take_stdout(&mut self) -> Result<ChildStdout, GuestError> {
+        self.child.stdout.take().ok_or_else(|| GuestError::Tool {
+            program: self.program.clone(),
+            why: "its standard output is not there".to_owned(),
+        })
+    }
+
+    /// Its process.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    fn wait(
+        &mut self,
+        deadline: Instant,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Option<std::process::ExitStatus>, GuestError> {
+        loop {
+            if interrupted() {
+                return Err(GuestError::Interrupted);
+            }
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Ok(Some(status)),
+                Ok(None) if Instant::now() >= deadline => return Ok(None),
+                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+                Err(source) => {
+                    return Err(GuestError::System { what: "waiting for a tool", source });
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            if let Some(group) = Pid::from_raw(self.child.id() as i32) {
+                // The group is the child's own, and the child has not been reaped.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Has the kernel kill the program when the thread that starts it is gone.
+fn die_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    let prepare = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // A parent that died before that call sends no signal any more.
+        match getppid().map(|pid| pid.as_raw_nonzero().get() as u32) {
+            Some(pid) if pid == parent => Ok(()),
+            _ => Err(std::io::ErrorKind::BrokenPipe.into()),
+        }
+    };
+    // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
+    unsafe { command.pre_exec(prepare) };
+}
+
+fn read_all(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        if let Some(pipe) = pipe {
+            let _ = pipe.take(MOST_OUTPUT).read_to_end(&mut text);
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    })
+}
+
+fn joined(reader: std::thread::JoinHandle<String>) -> String {
+    reader.join().unwrap_or_default()
+}
+
+/// The lines that say what went wrong, in one line.
+fn last_words(err: &str, out: &str) -> String {
+    let from = if err.trim().is_empty() { out } else { err };
+    let lines: Vec<&str> = from.lines().filter(|line| !line.trim().is_empty()).collect();
+    let grave: Vec<&str> = lines.iter().copied().filter(|line| line.starts_with("E: ")).collect();
+    let chosen = match grave.is_empty() {
+        true => lines.last().copied().unwrap_or("it failed without a word").to_owned(),
+        false => grave.join(" "),
+    };
+    chosen.chars().take(500).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Tool {
+        let mut tool = Tool::new("sh", "install a shell");
+        tool.arg("-c").arg(script);
+        tool
+    }
+
+    #[test]
+    fn words_of_a_tool_come_back() {
+        let limit = Duration::from_secs(60);
+        assert_eq!(shell("echo yes").run(limit, &|| false).unwrap(), "yes\n");
+        let error = shell("echo W: a >&2; echo E: no room >&2; exit 1").run(limit, &|| false);
+        assert!(error.unwrap_err().to_string().ends_with("sh: E: no room"));
+    }
+
+    #[test]
+    fn a_tool_that_does_not_end_is_ended() {
+        let error = shell("sleep 1000").run(Duration::from_millis(20), &|| false).unwrap_err();
+        assert!(error.to_string().contains("did not end"), "{error}");
+        let error = shell("sleep 1000").run(Duration::from_secs(60), &|| true).unwrap_err();
+        assert!(matches!(error, GuestError::Interrupted));
+    }
+
+    #[test]
+    fn a_missing_tool_is_named_with_what_to_do() {
+        let error = Tool::new("no-such-tool", "install it").spawn().unwrap_err();
+        assert_eq!(error.to_string(), "no-such-tool: not found; install it");
+    }
+}

@@ -1,0 +1,199 @@
+//! Every way in which a guest can end, told apart without QEMU: a script stands in for it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tailback_guest::frame::{Kind, encode, pack};
+use tailback_guest::{
+    Accel, Clock, Ending, Event, Guest, GuestError, Hello, Kernel, Limits, Outcome, Qemu, Setup,
+};
+
+/// Longer than anything here takes, however busy the machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program that finds its ends of the sockets as QEMU does, and then does what the test says:
+/// `say FILE` speaks on the data port, `print WORDS` on the console.
+const STAND_IN: &str = r#"#!/bin/bash
+for word in "$@"; do
+    case $word in
+    socket,id=console,fd=*) console=${word##*=} ;;
+    socket,id=data,fd=*) data=${word##*=} ;;
+    esac
+done
+say() { cat "$1" >&"$data"; }
+print() { echo "$*" >&"$console"; }
+"#;
+
+struct Stage {
+    folder: tempfile::TempDir,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Stage { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A file with these frames.
+    fn frames(&self, name: &str, frames: &[(Kind, &[u8])]) -> String {
+        let bytes: Vec<u8> = frames.iter().flat_map(|(kind, load)| encode(*kind, load)).collect();
+        std::fs::write(self.path(name), bytes).unwrap();
+        self.path(name).display().to_string()
+    }
+
+    fn hello(&self) -> String {
+        let hello = Hello { release: "6.1.0".into(), cpus: 4 };
+        self.frames("hello", &[(Kind::Hello, &serde_json::to_vec(&hello).unwrap())])
+    }
+
+    fn begin(&self, script: &str, limits: Limits) -> Guest {
+        let program = self.path("qemu");
+        std::fs::write(&program, format!("{STAND_IN}{script}\n")).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let qemu = Qemu { program: program.display().to_string(), version: "0".into() };
+        let kernel = Kernel {
+            name: "k".into(),
+            image: "/k".into(),
+            release: "6.1.0".into(),
+            sha256: String::new(),
+            config: None,
+        };
+        let setup = Setup {
+            qemu: &qemu,
+            kernel: &kernel,
+            cpus: 4,
+            memory: 512 << 20,
+            clock: Clock::Host,
+            initramfs: b"archive",
+            limits,
+            root: None,
+        };
+        Guest::begin(&setup, Accel::Tcg).unwrap()
+    }
+
+    /// What the guest of this script does before its end, and its end.
+    fn play(&self, script: &str, limits: Limits) -> (Vec<Event>, Outcome) {
+        let mut guest = self.begin(script, limits);
+        let began = Instant::now();
+        let mut events = Vec::new();
+        loop {
+            let event = guest.next(&|| began.elapsed() > PATIENCE).unwrap();
+            match event {
+                Event::End(outcome) => return (events, outcome),
+                other => events.push(other),
+            }
+        }
+    }
+}
+
+fn patient() -> Limits {
+    Limits { boot: PATIENCE, silence: PATIENCE, total: PATIENCE }
+}
+
+fn ending(outcome: Outcome) -> Ending {
+    match outcome {
+        Outcome::Failed(ending) => ending,
+        Outcome::Done { .. } => panic!("{outcome:?}"),
+    }
+}
+
+#[test]
+fn a_command_that_ends_brings_output_record_and_code() {
+    let stage = Stage::new();
+    let told = stage.frames(
+        "told",
+        &[
+            (Kind::Beat, b""),
+            (Kind::Line, b"block 1: so far affected"),
+            (Kind::Trouble, b"no pids"),
+            (Kind::Output, &pack(b"a table")),
+            (Kind::Record, &pack(b"{}")),
+            (Kind::Exit, &[1]),
+        ],
+    );
+    let script = format!("say {}; say {told}; sleep 1000", stage.hello());
+    let (events, outcome) = stage.play(&script, patient());
+    let record = Some("{}".to_owned());
+    assert_eq!(outcome, Outcome::Done { code: 1, output: "a table".into(), record });
+    assert_eq!(events[0], Event::Hello(Hello { release: "6.1.0".into(), cpus: 4 }));
+    assert_eq!(events[1], Event::Line("block 1: so far affected".into()));
+    assert_eq!(events[2], Event::Trouble("no pids".into()));
+}
+
+#[test]
+fn a_panic_is_told_from_other_ends_before_and_after_the_guest_is_up() {
+    let stage = Stage::new();
+    let line = "Kernel panic - not syncing: VFS: Unable to mount root fs";
+    let (_, outcome) = stage.play(&format!("print Linux version; print '{line}'"), patient());
+    assert_eq!(ending(outcome), Ending::Panic { line: line.into(), up: false });
+    // A kernel that gives up and does not end its machine is ended.
+    let script = format!("say {}; print '{line}'; sleep 1000", stage.hello());
+    let (_, outcome) = stage.play(&script, patient());
+    assert_eq!(ending(outcome), Ending::Panic { line: line.into(), up: true });
+}
+
+#[test]
+fn an_early_end_is_a_boot_failure_before_and_a_death_after() {
+    let stage = Stage::new();
+    let (_, outcome) = stage.play("print 'no bootable device'; exit 3", patient());
+    let Ending::BootFailure { why } = ending(outcome) else { panic!() };
+    assert!(why.contains("exit status: 3") && why.contains("no bootable device"), "{why}");
+    let (_, outcome) = stage.play(&format!("say {}; exit 0", stage.hello()), patient());
+    assert!(matches!(ending(outcome), Ending::Died { .. }));
+}
+
+#[test]
+fn limits_end_what_does_not_end_by_itself() {
+    let stage = Stage::new();
+    let short = Duration::from_millis(300);
+    let boot = Limits { boot: short, ..patient() };
+    let (_, outcome) = stage.play("sleep 1000", boot);
+    let Ending::BootFailure { why } = ending(outcome) else { panic!() };
+    assert!(why.contains("said nothing"), "{why}");
+
+    let hello = stage.hello();
+    let silent = Limits { silence: short, ..patient() };
+    let (_, outcome) = stage.play(&format!("say {hello}; sleep 1000"), silent);
+    assert!(matches!(ending(outcome), Ending::Hang { silence } if silence >= short));
+
+    let total = Limits { total: Duration::from_secs(2), ..patient() };
+    let beat = stage.frames("beat", &[(Kind::Beat, b"")]);
+    let script = format!("say {hello}; while say {beat}; do sleep 0.05; done");
+    let (_, outcome) = stage.play(&script, total);
+    assert_eq!(ending(outcome), Ending::TimeOut { limit: total.total });
+}
+
+#[test]
+fn a_flood_on_the_console_delays_no_limit() {
+    let stage = Stage::new();
+    let limits = Limits { boot: Duration::from_secs(1), ..patient() };
+    let mut guest = stage.begin("yes flood >&\"$console\"", limits);
+    let outcome = guest.next(&|| false).unwrap();
+    assert!(matches!(outcome, Event::End(Outcome::Failed(Ending::BootFailure { .. }))));
+    assert!(guest.console(1000).len() <= 201);
+}
+
+#[test]
+fn nonsense_on_the_data_port_is_garbled() {
+    let stage = Stage::new();
+    for (name, bytes) in [("a", &b"nonsense"[..]), ("b", &encode(Kind::Output, b"not packed"))] {
+        std::fs::write(stage.path(name), bytes).unwrap();
+        let script = format!("say {}; sleep 1000", stage.path(name).display());
+        assert!(matches!(ending(stage.play(&script, patient()).1), Ending::Garbled { .. }));
+    }
+}
+
+#[test]
+fn an_interrupted_guest_leaves_no_process() {
+    let stage = Stage::new();
+    let mut guest = stage.begin("sleep 1000 & wait", patient());
+    let pid = guest.pid();
+    assert!(matches!(guest.next(&|| true), Err(GuestError::Interrupted)));
+    drop(guest);
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
+}
