@@ -188,6 +188,16 @@ pub struct Observation {
     pub notes: Vec<String>,
 }
 
+impl Observation {
+    /// Whether a series is to be shown over time: it stands against no other, nor is it what another
+    /// stands against.
+    pub fn is_over_time(&self, name: &str) -> bool {
+        let stands = |series: &Series| series.against.is_some();
+        let is_axis = |other: &Series| other.against.as_deref() == Some(name);
+        !self.series.get(name).is_some_and(stands) && !self.series.values().any(is_axis)
+    }
+}
+
 /// One operation that stood still.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

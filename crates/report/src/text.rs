@@ -117,7 +117,9 @@ fn heat(text: &mut String, record: &Record, look: Look) {
         arm.is_some_and(|arm| arm.role == Role::Case)
     };
     let Some(trial) = record.trials.iter().rev().find(case) else { return };
-    for series in trial.observation.series.values().take(MOST_MAPS) {
+    let seen = &trial.observation;
+    let over_time = seen.series.iter().filter(|(name, _)| seen.is_over_time(name));
+    for (_, series) in over_time.take(MOST_MAPS) {
         let map = heat_map(series, look.width);
         if !map.is_empty() {
             let _ = write!(text, "\n  {}, block {}:\n{}", plain(&trial.arm), trial.block, map);

@@ -193,8 +193,13 @@ fn one_series(record: &Record, name: &str, trials: &[&Trial]) -> Result<Vec<Char
     charts.extend(chart::scatter::scatter(record, name, trials)?);
     let found =
         || trials.iter().filter_map(|trial| Some((*trial, trial.observation.series.get(name)?)));
-    let drawn: Vec<(&Trial, &Series)> =
-        found().filter(|(_, series)| !series.rows.is_empty()).collect();
+    let over_time = |(trial, series): &(&Trial, &Series)| {
+        !series.rows.is_empty() && trial.observation.is_over_time(name)
+    };
+    let drawn: Vec<(&Trial, &Series)> = found().filter(over_time).collect();
+    if drawn.is_empty() {
+        return Ok(charts);
+    }
     if drawn.iter().all(|(_, series)| series.columns.len() == 1) {
         charts.extend(chart::lines::arms(record, &drawn)?);
         return Ok(charts);

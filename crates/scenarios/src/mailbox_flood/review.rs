@@ -37,11 +37,14 @@ fn judge(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Ou
         take_back(
             arms,
             outcome,
-            "writes that were timed at several lengths of the mailbox do not grow dearer with it \
-             beyond doubt, so it is not shown that the queue is to blame for slow writes in the \
-             flood"
+            "writes were slow in the flood, but timed at several lengths of the mailbox they do not \
+             grow dearer with it beyond doubt: no receive is shown to look through the queue; \
+             collections of a heap that holds the messages, or senders that take the CPU, make \
+             writes slow as well"
                 .to_owned(),
-            "run more blocks on a quieter machine: --samples 12".to_owned(),
+            "--message-queue-data off_heap shows what collections cost; --samples 12 on a quieter \
+             machine gives a closer interval"
+                .to_owned(),
         );
         return;
     }
