@@ -67,7 +67,8 @@ impl Place {
     pub fn program(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("XDG_STATE_HOME", self.path("state")).env("TMPDIR", self.folder.path());
-        command.env("XDG_CACHE_HOME", self.path("cache"));
+        // Not in the place, which anybody may write to: no code is taken from there.
+        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         command.stdin(Stdio::null());
         command
