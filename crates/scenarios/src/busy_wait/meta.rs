@@ -95,7 +95,7 @@ pub const META: Meta = Meta {
         Knob {
             name: "rate",
             kind: Kind::Number { min: 1, max: 10_000_000 },
-            default: "6000",
+            default: "3000",
             quick: None,
             help: "Requests a second of all workers together; they arrive whether or not the ones before are done",
         },
@@ -109,7 +109,7 @@ pub const META: Meta = Meta {
         Knob {
             name: "background",
             kind: Kind::Number { min: 0, max: 10_000 },
-            default: "2",
+            default: "1",
             quick: None,
             help: "Processes of low priority that do background work",
         },
