@@ -61,9 +61,9 @@ impl Wish {
         }
     }
 
-    /// As `check` runs every scenario.
-    pub fn of_check(meta: &'static Meta, matches: &ArgMatches) -> Self {
-        let settings = Settings::defaults(meta.knobs, matches.get_flag("quick"));
+    /// As `check` runs a scenario: several share the time, so each takes its quick settings.
+    pub fn of_check(meta: &'static Meta, matches: &ArgMatches, several: bool) -> Self {
+        let settings = Settings::defaults(meta.knobs, several || matches.get_flag("quick"));
         let probe = probe(matches);
         Wish { settings, samples: None, time: CHECK_TIME, seed: seed(matches), probe }
     }

@@ -58,7 +58,7 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     for scenario in chosen {
         let runs = can_run.contains(&scenario.meta().id);
         let left = can_run.len() - ran;
-        let mut wish = Wish::of_check(scenario.meta(), matches);
+        let mut wish = Wish::of_check(scenario.meta(), matches, can_run.len() > 1);
         // What a study that settled early leaves over is for those after it.
         wish.time = TIME.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
         let later = wish.time * u32::try_from(left.saturating_sub(1)).unwrap_or(0);

@@ -134,6 +134,13 @@ pub const META: Meta = Meta {
             quick: None,
             help: "Period of the quota",
         },
+        Knob {
+            name: "free",
+            kind: Kind::Choice(&["yes", "no"]),
+            default: "yes",
+            quick: Some("no"),
+            help: "Whether the VM's defaults are run without the quota as well",
+        },
         flag(
             "sbwt",
             "none",

@@ -49,6 +49,9 @@ pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Arms, ScenarioErr
     let mut found = free_arms(&settings, &plain, &vm, refusal.as_deref());
     match has_quota(&settings, site) {
         Ok(true) => {
+            if settings.text("free") == Some("no") {
+                found.arms.retain(|arm| arm.role == Role::Control);
+            }
             found.arms.push(arm(&vm, "defaults-quota", Role::Case, &plain));
             if refusal.is_none() {
                 let mut fix = arm(&vm, "flags-quota", Role::Fix, &settings);
