@@ -4,31 +4,8 @@
 
 mod common;
 
-use common::{Place, Ran, processes, turn, wait_for};
+use common::{Place, erlang_or_skip, processes, sure, turn, wait_for};
 use serde_json::Value;
-
-/// Whether there is an Erlang to test with; says so where there is none.
-fn erlang() -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
-    if !found {
-        eprintln!("skipped: no erl on the PATH");
-    }
-    found
-}
-
-/// Runs a study until its verdict is one that it can be sure of.
-fn sure(args: &[&str]) -> Ran {
-    for _ in 0..3 {
-        let ran = Place::new().say(args);
-        let state = ran.json()["verdict"]["state"].as_str().unwrap().to_owned();
-        if ["affected", "not-affected"].contains(&state.as_str()) {
-            return ran;
-        }
-        eprintln!("tried again, since it was {state}");
-    }
-    panic!("no verdict in three tries");
-}
 
 fn fix<'a>(record: &'a Value, change: &str) -> &'a Value {
     let fixes = record["verdict"]["fixes"].as_array().unwrap();
@@ -37,7 +14,7 @@ fn fix<'a>(record: &'a Value, change: &str) -> &'a Value {
 
 #[test]
 fn a_native_function_that_sleeps_makes_schedulers_collapse_and_two_flags_mend_it() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -62,7 +39,7 @@ fn a_native_function_that_sleeps_makes_schedulers_collapse_and_two_flags_mend_it
 
 #[test]
 fn the_same_work_on_dirty_schedulers_does_not() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -73,7 +50,7 @@ fn the_same_work_on_dirty_schedulers_does_not() {
 
 #[test]
 fn what_cannot_be_played_is_said_in_one_line() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let cases: &[(&[&str], i32, &str)] = &[
@@ -108,7 +85,7 @@ fn without_an_erlang_the_need_is_named() {
 
 #[test]
 fn flags_that_an_otp_refuses_leave_an_arm_out_in_its_own_words() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -132,7 +109,7 @@ fn flags_that_an_otp_refuses_leave_an_arm_out_in_its_own_words() {
 
 #[test]
 fn no_work_at_all_is_no_verdict() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -143,7 +120,7 @@ fn no_work_at_all_is_no_verdict() {
 
 #[test]
 fn a_node_that_is_killed_ends_the_study_and_is_named() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -159,7 +136,7 @@ fn a_node_that_is_killed_ends_the_study_and_is_named() {
 
 #[test]
 fn no_vm_is_left_when_the_tool_is_killed() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();

@@ -4,31 +4,8 @@
 
 mod common;
 
-use common::{Place, Ran, files, processes, turn, wait_for};
+use common::{Place, erlang_or_skip, files, processes, sure, turn, wait_for};
 use serde_json::Value;
-
-/// Whether there is an Erlang to test with; says so where there is none.
-fn erlang() -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
-    if !found {
-        eprintln!("skipped: no erl on the PATH");
-    }
-    found
-}
-
-/// Runs a study until its verdict is one that it can be sure of.
-fn sure(args: &[&str]) -> Ran {
-    for _ in 0..3 {
-        let ran = Place::new().say(args);
-        let state = ran.json()["verdict"]["state"].as_str().unwrap().to_owned();
-        if ["affected", "not-affected"].contains(&state.as_str()) {
-            return ran;
-        }
-        eprintln!("tried again, since it was {state}");
-    }
-    panic!("no verdict in three tries");
-}
 
 fn trials<'a>(record: &'a Value, arm: &str) -> Vec<&'a Value> {
     let trials = record["trials"].as_array().unwrap();
@@ -42,7 +19,7 @@ fn figure(trial: &Value, name: &str) -> f64 {
 
 #[test]
 fn a_port_that_is_flooded_collapses_and_a_dam_mends_it() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -76,7 +53,7 @@ fn a_port_that_is_flooded_collapses_and_a_dam_mends_it() {
 
 #[test]
 fn a_file_does_not_and_leaves_no_file() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -93,7 +70,7 @@ fn a_file_does_not_and_leaves_no_file() {
 
 #[test]
 fn behind_the_dam_nothing_is_lost_when_the_server_is_killed() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -125,7 +102,7 @@ fn behind_the_dam_nothing_is_lost_when_the_server_is_killed() {
 
 #[test]
 fn a_handful_of_messages_is_no_verdict() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -137,7 +114,7 @@ fn a_handful_of_messages_is_no_verdict() {
 
 #[test]
 fn what_cannot_be_played_is_said_in_one_line() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -162,7 +139,7 @@ fn what_cannot_be_played_is_said_in_one_line() {
 
 #[test]
 fn more_messages_than_the_memory_may_hold_end_the_study() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -178,7 +155,7 @@ fn more_messages_than_the_memory_may_hold_end_the_study() {
 
 #[test]
 fn no_vm_and_no_port_program_is_left_when_the_tool_is_killed() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -200,7 +177,7 @@ fn no_vm_and_no_port_program_is_left_when_the_tool_is_killed() {
 
 #[test]
 fn the_lines_and_the_profile_of_the_original() {
-    if !erlang() {
+    if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();

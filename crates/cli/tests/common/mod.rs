@@ -216,6 +216,32 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Whether there is an Erlang to test with; says that the test is skipped where there is none, and
+/// fails where all tests are wanted, as `make test` does.
+pub fn erlang_or_skip() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
+    let wanted = std::env::var_os("TAILBACK_SKIP_NOTHING").is_some();
+    assert!(found || !wanted, "no erl on the PATH, and no test may be skipped");
+    if !found {
+        eprintln!("skipped: no erl on the PATH");
+    }
+    found
+}
+
+/// Runs a study until its verdict is one that it can be sure of.
+pub fn sure(args: &[&str]) -> Ran {
+    for _ in 0..3 {
+        let ran = Place::new().say(args);
+        let state = ran.json()["verdict"]["state"].as_str().unwrap().to_owned();
+        if ["affected", "not-affected"].contains(&state.as_str()) {
+            return ran;
+        }
+        eprintln!("tried again, since it was {state}");
+    }
+    panic!("no verdict in three tries");
+}
+
 /// Whether this is root; says that the test is skipped where it is not.
 pub fn root_or_skip() -> bool {
     let root = rustix::process::geteuid().is_root();
