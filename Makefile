@@ -41,7 +41,7 @@ needs:
 test: needs erlang-needs
 	@scripts/need strace chromium fonts-dejavu-core qemu-system-x86
 	$(MAKE) -C erlang all eunit ct
-	TAILBACK_SKIP_NOTHING=1 $(CARGO) test --locked --workspace
+	TAILBACK_SKIP_NOTHING=1 $(CARGO) test --locked --workspace --no-fail-fast
 
 lint: lint-needs
 	$(CARGO) fmt --all --check

@@ -20,6 +20,8 @@ run(#{sink := Spec, message := Form, queued := Queued, for_ms := Ms} = Options, 
                 {ok, Server} ->
                     Payload = msgq_senders:payload(Form),
                     Fill = fun(_) -> gen_server:cast(Server, {log, none, Payload}) end,
+                    %% Stopped until the profiler looks: a short queue is gone before that.
+                    true = erlang:suspend_process(Server),
                     ok = lists:foreach(Fill, lists:seq(1, Queued)),
                     Rows = profile(Tool, Server, Ms),
                     true = unlink(Server),
@@ -65,6 +67,7 @@ profile(tprof, Server, Ms) ->
         {ok, _} ->
             _ = Tprof:set_pattern('_', '_', '_'),
             _ = Tprof:enable_trace(Server),
+            true = erlang:resume_process(Server),
             timer:sleep(Ms),
             _ = Tprof:disable_trace(Server),
             {call_time, Traces} = Tprof:collect(),
@@ -87,6 +90,7 @@ eprof(Server, Ms, File) ->
     Rows =
         case Eprof:start_profiling([Server]) of
             profiling ->
+                true = erlang:resume_process(Server),
                 timer:sleep(Ms),
                 _ = Eprof:stop_profiling(),
                 _ = Eprof:log(File),

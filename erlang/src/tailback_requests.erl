@@ -6,6 +6,9 @@
 %% waited for so long at least; it is listed apart.
 %%
 %% Processes of low priority do background work meanwhile.
+%%
+%% Getting ready costs CPU time, which may use up a quota of the VM. So there may be a rest before the
+%% first request, and `tell' is told `ready' at its end.
 -module(tailback_requests).
 
 -export([play/1]).
@@ -19,6 +22,8 @@
     rate := pos_integer(),
     duration_ms := pos_integer(),
     background => non_neg_integer(),
+    settle_ms => non_neg_integer(),
+    tell => tailback_tell:tell(),
     seed => non_neg_integer(),
     dir => binary() | string()
 }.
@@ -85,7 +90,7 @@ perform(#{workers := Count} = Options) ->
     Pids = [spawn_monitor(fun() -> prepare(Self, N, Options) end) || N <- lists:seq(1, Count)],
     Answer =
         case await_ready(Pids) of
-            ok -> {ok, measure(Pids, Options)};
+            ok -> {ok, rested(Pids, Options)};
             {error, Why} -> stop_all(Pids, Why)
         end,
     ok = wait_schedulers:unwatch_use(),
@@ -124,6 +129,12 @@ await_ready([{Pid, Monitor} | Rest]) ->
         {'DOWN', Monitor, process, Pid, Reason} ->
             {error, iolist_to_binary(io_lib:format("~0tP", [Reason, 20]))}
     end.
+
+-spec rested([{pid(), reference()}], options()) -> result().
+rested(Pids, Options) ->
+    ok = timer:sleep(maps:get(settle_ms, Options, 0)),
+    ok = tailback_tell:tell(maps:get(tell, Options, fun(_) -> ok end), ready),
+    measure(Pids, Options).
 
 -spec measure([{pid(), reference()}], options()) -> result().
 measure(Pids, #{duration_ms := Duration} = Options) ->

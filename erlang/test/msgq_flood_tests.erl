@@ -33,7 +33,7 @@ quietly(Fun) ->
 
 as_the_original_shows_it_test_() ->
     [
-        {atom_to_list(Dam), {timeout, 20, fun() -> original(Dam) end}}
+        {atom_to_list(Dam), {timeout, 300, fun() -> original(Dam) end}}
      || Dam <- [threshold, credit]
     ].
 
@@ -66,7 +66,7 @@ until_written(_, Bytes, Server) -> until_written(Bytes, Server, 1000, 0).
 until_written(_, _, 0, _) ->
     error(floods_do_not_end);
 until_written(Bytes, Server, Left, _) ->
-    case msgq_server:report(Server, 5000) of
+    case msgq_server:report(Server, 100000) of
         {ok, #{written := 1002}} ->
             ok;
         {ok, #{written := Written}} ->
@@ -74,7 +74,10 @@ until_written(Bytes, Server, Left, _) ->
             until_written(Bytes, Server, Left - 1, Written)
     end.
 
-start_link_1_uses_the_file_and_the_threshold_dam_test() ->
+start_link_1_uses_the_file_and_the_threshold_dam_test_() ->
+    {timeout, 300, fun start_link_1_uses_the_file_and_the_threshold_dam/0}.
+
+start_link_1_uses_the_file_and_the_threshold_dam() ->
     Path = scratch(),
     {ok, Server} = msgq_flood:start_link(Path),
     ?assertEqual({error, no_dam}, tailback_dam:handle(log_dam)),
@@ -84,7 +87,7 @@ start_link_1_uses_the_file_and_the_threshold_dam_test() ->
     file:delete(Path).
 
 watch_prints_lines_test_() ->
-    {timeout, 10, fun() ->
+    {timeout, 300, fun() ->
         {ok, Server} = msgq_flood:start_link("", #{sink => none}),
         Text = printed(fun() -> ?assertEqual(ok, msgq_flood:watch(2)) end),
         ok = msgq_flood:stop(Server),
@@ -125,7 +128,10 @@ refused(Answer) ->
     ?assert(is_atom(Name)),
     ?assertEqual(nomatch, binary:match(Line, <<"\n">>)).
 
-nothing_runs_test() ->
+nothing_runs_test_() ->
+    {timeout, 300, fun nothing_runs/0}.
+
+nothing_runs() ->
     refused(msgq_flood:log("x")),
     refused(msgq_flood:log(log_dam, "x")),
     refused(msgq_flood:flood_direct(1, 1)),
@@ -134,8 +140,8 @@ nothing_runs_test() ->
 
 bad_numbers_test_() ->
     Bad = [{0, 1}, {1, 0}, {-1, 1}, {1.5, 1}, {many, 1}, {200000, 1000000}],
-    [fun() -> refused(msgq_flood:flood_direct(S, M)) end || {S, M} <- Bad] ++
-        [fun() -> refused(msgq_flood:flood_to_dam(S, M)) end || {S, M} <- Bad] ++
+    [{timeout, 300, fun() -> refused(msgq_flood:flood_direct(S, M)) end} || {S, M} <- Bad] ++
+        [{timeout, 300, fun() -> refused(msgq_flood:flood_to_dam(S, M)) end} || {S, M} <- Bad] ++
         [fun() -> refused(msgq_flood:watch(L)) end || L <- [0, -1, x]].
 
 bad_options_test_() ->
@@ -171,7 +177,10 @@ bad_options_test_() ->
             fun() -> refused(msgq_flood:start_link("a.log", x)) end
         ].
 
-a_file_that_cannot_be_written_is_an_error_and_no_exit_test() ->
+a_file_that_cannot_be_written_is_an_error_and_no_exit_test_() ->
+    {timeout, 300, fun a_file_that_cannot_be_written_is_an_error_and_no_exit/0}.
+
+a_file_that_cannot_be_written_is_an_error_and_no_exit() ->
     {_, Monitor} = spawn_monitor(fun() ->
         refused(msgq_flood:start_link("/no/such/folder/a.log")),
         ?assertEqual({undefined, undefined}, {whereis(log_server), whereis(log_dam)}),
@@ -184,7 +193,10 @@ a_file_that_cannot_be_written_is_an_error_and_no_exit_test() ->
         {'DOWN', Monitor, process, _, Why} -> ?assertEqual(normal, Why)
     end.
 
-twice_is_an_error_test() ->
+twice_is_an_error_test_() ->
+    {timeout, 300, fun twice_is_an_error/0}.
+
+twice_is_an_error() ->
     {ok, Server} = msgq_flood:start_link("", #{sink => none}),
     refused(msgq_flood:start_link("", #{sink => none})),
     refused(msgq_flood:measure(#{})),
@@ -192,28 +204,31 @@ twice_is_an_error_test() ->
 
 %% ---- a sink that fails
 
-a_full_disk_is_counted_and_the_server_lives_test() ->
+a_full_disk_is_counted_and_the_server_lives_test_() ->
+    {timeout, 300, fun a_full_disk_is_counted_and_the_server_lives/0}.
+
+a_full_disk_is_counted_and_the_server_lives() ->
     quietly(fun() ->
         {ok, Server} = msgq_flood:start_link("/dev/full", #{
             sink => {file, "/dev/full", [append, raw]}
         }),
         [ok = msgq_flood:log("x") || _ <- lists:seq(1, 1000)],
         {ok, #{written := 0, failed := 1000, last := {enospc, _}}} =
-            msgq_server:report(Server, 5000),
+            msgq_server:report(Server, 100000),
         ok = msgq_flood:stop(Server)
     end).
 
 a_sink_that_broke_is_opened_again_test_() ->
-    {timeout, 20, fun() ->
+    {timeout, 300, fun() ->
         quietly(fun() ->
             Before = erlang:ports(),
             {ok, Server} = msgq_flood:start_link("", #{sink => port}),
             [Port] = erlang:ports() -- Before,
             {os_pid, Pid} = erlang:port_info(Port, os_pid),
             ok = msgq_flood:log("x"),
-            ok = msgq_server:sync(Server, 5000),
+            ok = msgq_server:sync(Server, 100000),
             [] = os:cmd("kill -9 " ++ integer_to_list(Pid)),
-            log_until_reopened(Server, 1000),
+            log_until_reopened(Server, 10000),
             ok = msgq_flood:stop(Server)
         end)
     end}.
@@ -222,14 +237,17 @@ log_until_reopened(_, 0) ->
     error(never_opened_again);
 log_until_reopened(Server, Left) ->
     ok = msgq_flood:log("x"),
-    case msgq_server:report(Server, 5000) of
+    case msgq_server:report(Server, 100000) of
         {ok, #{reopened := N, failed := F}} when N > 0 -> ?assert(F > 0);
         {ok, _} ->
             timer:sleep(10),
             log_until_reopened(Server, Left - 1)
     end.
 
-stop_has_a_limit_test() ->
+stop_has_a_limit_test_() ->
+    {timeout, 300, fun stop_has_a_limit/0}.
+
+stop_has_a_limit() ->
     {ok, Server} = msgq_flood:start_link("", #{sink => port, dam => none}),
     true = erlang:suspend_process(Server),
     [ok = msgq_flood:log("x") || _ <- lists:seq(1, 10)],
@@ -240,7 +258,7 @@ stop_has_a_limit_test() ->
 
 trial_test_() ->
     [
-        {lists:flatten(io_lib:format("~0p", [O])), {timeout, 60, fun() -> trial(O) end}}
+        {lists:flatten(io_lib:format("~0p", [O])), {timeout, 300, fun() -> trial(O) end}}
      || O <- [
             #{sink => port, dam => none},
             #{sink => port, dam => threshold, dam_options => #{threshold => 100, pause_ms => 1}},
@@ -265,7 +283,7 @@ trial(Options) ->
     ?assertEqual(S * M, lists:sum([N || {_, N} <- Waits])),
     ?assert(length(Series) >= 1),
     ?assertEqual({undefined, undefined}, {whereis(log_server), whereis(log_dam)}),
-    until_processes(Before, 300).
+    until_processes(Before, 10000).
 
 until_processes(Before, 0) ->
     ?assert(length(processes()) =< Before);
@@ -278,7 +296,10 @@ until_processes(Before, Left) ->
             until_processes(Before, Left - 1)
     end.
 
-memory_has_a_limit_test() ->
+memory_has_a_limit_test_() ->
+    {timeout, 300, fun memory_has_a_limit/0}.
+
+memory_has_a_limit() ->
     Now = erlang:memory(total),
     Answer = msgq_flood:measure(#{
         sink => port,
@@ -292,7 +313,10 @@ memory_has_a_limit_test() ->
     refused(Answer),
     ?assertEqual(undefined, whereis(log_server)).
 
-one_at_a_time_nothing_queues_test() ->
+one_at_a_time_nothing_queues_test_() ->
+    {timeout, 300, fun one_at_a_time_nothing_queues/0}.
+
+one_at_a_time_nothing_queues() ->
     {ok, Result} = msgq_flood:measure(#{
         sink => tag, senders => 1, messages => 500, pace => one_at_a_time, sample_ms => 1
     }),
@@ -300,27 +324,36 @@ one_at_a_time_nothing_queues_test() ->
     %% The message and the question whether it was handled.
     ?assert(maps:get(server_queue_high, Result) =< 2).
 
-a_time_limit_is_an_outcome_test() ->
+a_time_limit_is_an_outcome_test_() ->
+    {timeout, 300, fun a_time_limit_is_an_outcome/0}.
+
+a_time_limit_is_an_outcome() ->
     {ok, Result} = msgq_flood:measure(#{senders => 10, messages => 20000, timeout_ms => 50}),
     ?assertMatch(#{outcome := timeout, lost := unknown}, Result).
 
-a_direct_flood_loses_what_was_queued_when_the_server_is_killed_test() ->
+a_direct_flood_loses_what_was_queued_when_the_server_is_killed_test_() ->
+    {timeout, 300, fun a_direct_flood_loses_what_was_queued_when_the_server_is_killed/0}.
+
+a_direct_flood_loses_what_was_queued_when_the_server_is_killed() ->
     {ok, Result} = msgq_flood:measure(#{
         senders => 10, messages => 3000, kill_after_ms => [20], sample_ms => 5
     }),
     #{killed := 1, outcome := settled, lost := Lost} = Result,
     ?assert(Lost > 0).
 
-a_trial_ends_with_its_caller_test() ->
+a_trial_ends_with_its_caller_test_() ->
+    {timeout, 300, fun a_trial_ends_with_its_caller/0}.
+
+a_trial_ends_with_its_caller() ->
     {Caller, Monitor} = spawn_monitor(fun() ->
         msgq_flood:measure(#{senders => 10, messages => 100000, memory_limit_bytes => 1 bsl 40})
     end),
-    wait_for(fun() -> whereis(log_server) =/= undefined end, 1000),
+    wait_for(fun() -> whereis(log_server) =/= undefined end, 20000),
     exit(Caller, kill),
     receive
         {'DOWN', Monitor, process, _, _} -> ok
     end,
-    wait_for(fun() -> whereis(log_server) =:= undefined end, 1000).
+    wait_for(fun() -> whereis(log_server) =:= undefined end, 20000).
 
 wait_for(Condition, Left) ->
     case Condition() of
@@ -334,7 +367,7 @@ wait_for(Condition, Left) ->
 %% ---- cost and profile
 
 cost_grows_with_the_queue_where_the_receive_scans_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 300, fun() ->
         {ok, #{costs := Scans, functions := Seen, order := Order}} =
             msgq_flood:cost(#{sink => tag, lengths => [0, 100000], ops => 15}),
         ?assertEqual([0, 100000], lists:sort(Order)),
@@ -347,7 +380,10 @@ cost_grows_with_the_queue_where_the_receive_scans_test_() ->
 
 median(List) -> lists:nth((length(List) + 1) div 2, lists:sort(List)).
 
-the_order_comes_from_the_seed_test() ->
+the_order_comes_from_the_seed_test_() ->
+    {timeout, 300, fun the_order_comes_from_the_seed/0}.
+
+the_order_comes_from_the_seed() ->
     Order = fun(Seed) ->
         {ok, #{order := O}} = msgq_flood:cost(#{
             sink => none, lengths => lists:seq(0, 9), ops => 1, seed => Seed, sample_for_ms => 0
@@ -357,18 +393,24 @@ the_order_comes_from_the_seed_test() ->
     ?assertEqual(Order(5), Order(5)),
     ?assert(length(lists:usort([Order(S) || S <- lists:seq(1, 10)])) > 1).
 
-cost_says_what_failed_test() ->
+cost_says_what_failed_test_() ->
+    {timeout, 300, fun cost_says_what_failed/0}.
+
+cost_says_what_failed() ->
     quietly(fun() -> refused(msgq_flood:cost(#{sink => {file, "/dev/full", [raw]}})) end).
 
-rate_test() ->
+rate_test_() ->
+    {timeout, 300, fun rate/0}.
+
+rate() ->
     {ok, #{rate := Rate, wall_us := _}} = msgq_flood:rate(#{sink => none, writes => 1000}),
     ?assert(Rate > 0).
 
 profile_prints_and_returns_the_table_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 300, fun() ->
         Text = printed(fun() ->
             {ok, #{tool := Tool, rows := Rows}} = msgq_flood:profile(#{
-                queued => 3000, for_ms => 100
+                queued => 3000, for_ms => 2000
             }),
             ?assert(lists:member(Tool, [tprof, eprof])),
             ?assert(lists:keymember({tailback_sink_port, write, 2}, 1, Rows)),

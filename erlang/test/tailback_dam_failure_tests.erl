@@ -11,7 +11,10 @@
 
 %% ---- the server dies
 
-what_was_accepted_survives_the_server_test() ->
+what_was_accepted_survives_the_server_test_() ->
+    {timeout, 300, fun what_was_accepted_survives_the_server/0}.
+
+what_was_accepted_survives_the_server() ->
     with(?SMALL, fun(Seen, _) ->
         Accepted = fill(),
         ok = tailback_dam_probe:kill(probe),
@@ -19,14 +22,17 @@ what_was_accepted_survives_the_server_test() ->
         Again = tailback_dam_probe:start(Seen),
         until(fun() -> gates(Seen) =:= 2 end),
         tailback_dam_probe:open_gate(Again),
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         Numbers = [N || N <- tailback_dam_probe:seen(Seen), is_integer(N)],
         ?assertEqual(lists:seq(1, Accepted), Numbers),
         ?assertEqual(1, info(restarts)),
         ?assert(info(redelivered) >= 1)
     end).
 
-what_was_not_dealt_with_is_not_confirmed_test() ->
+what_was_not_dealt_with_is_not_confirmed_test_() ->
+    {timeout, 300, fun what_was_not_dealt_with_is_not_confirmed/0}.
+
+what_was_not_dealt_with_is_not_confirmed() ->
     with(?SMALL, fun(Seen, _) ->
         [ok = tailback_dam:cast(?DAM, M) || M <- [before, gate, behind]],
         until(fun() -> info(delivered) >= 1 andalso gates(Seen) =:= 1 end),
@@ -36,11 +42,14 @@ what_was_not_dealt_with_is_not_confirmed_test() ->
         Again = tailback_dam_probe:start(Seen),
         until(fun() -> gates(Seen) =:= 2 end),
         tailback_dam_probe:open_gate(Again),
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         ?assertEqual([before, gate, gate, behind], tailback_dam_probe:seen(Seen))
     end).
 
-a_gone_server_is_an_error_and_no_hang_test() ->
+a_gone_server_is_an_error_and_no_hang_test_() ->
+    {timeout, 300, fun a_gone_server_is_an_error_and_no_hang/0}.
+
+a_gone_server_is_an_error_and_no_hang() ->
     with((?SMALL)#{gone_after => 50}, fun(Seen, _) ->
         Accepted = fill(),
         Held = [sender({held, I}) || I <- lists:seq(1, 10)],
@@ -55,13 +64,16 @@ a_gone_server_is_an_error_and_no_hang_test() ->
         up = tailback_dam:connect(?DAM),
         until(fun() -> gates(Seen) =:= 2 end),
         tailback_dam_probe:open_gate(Server),
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         Numbers = [N || N <- tailback_dam_probe:seen(Seen), is_integer(N)],
         ?assertEqual(lists:seq(1, Accepted), Numbers),
         ?assertEqual(ok, tailback_dam:cast(?DAM, more))
     end).
 
-a_message_that_kills_is_given_up_test() ->
+a_message_that_kills_is_given_up_test_() ->
+    {timeout, 300, fun a_message_that_kills_is_given_up/0}.
+
+a_message_that_kills_is_given_up() ->
     Level = maps:get(level, logger:get_primary_config()),
     ok = logger:set_primary_config(level, none),
     try
@@ -70,7 +82,7 @@ a_message_that_kills_is_given_up_test() ->
             ok = tailback_dam:cast(?DAM, before),
             ok = tailback_dam:cast(?DAM, poison),
             [ok = tailback_dam:cast(?DAM, N) || N <- lists:seq(1, 100)],
-            ok = tailback_dam:flush(?DAM, 10000),
+            ok = tailback_dam:flush(?DAM, 100000),
             unlink(Keeper),
             exit(Keeper, kill),
             ?assertEqual(1, info(poisoned)),
@@ -94,7 +106,10 @@ restart(Seen) ->
 
 %% ---- the dam dies, or is not there
 
-no_dam_test() ->
+no_dam_test_() ->
+    {timeout, 300, fun no_dam/0}.
+
+no_dam() ->
     ?assertEqual({error, no_dam}, tailback_dam:cast(no_such_dam, x)),
     ?assertEqual({error, no_dam}, tailback_dam:deliver(no_such_dam, x)),
     ?assertEqual({error, no_dam}, tailback_dam:flush(no_such_dam)),
@@ -103,7 +118,10 @@ no_dam_test() ->
     ?assertEqual({error, no_dam}, tailback_dam:stop(no_such_dam)),
     ?assertEqual({error, no_dam}, tailback_dam:connect(no_such_dam)).
 
-a_dam_that_dies_is_an_error_to_those_who_wait_test() ->
+a_dam_that_dies_is_an_error_to_those_who_wait_test_() ->
+    {timeout, 300, fun a_dam_that_dies_is_an_error_to_those_who_wait/0}.
+
+a_dam_that_dies_is_an_error_to_those_who_wait() ->
     with(?SMALL, fun(_, _) ->
         _ = fill(),
         {ok, Handle} = tailback_dam:handle(?DAM),
@@ -115,7 +133,10 @@ a_dam_that_dies_is_an_error_to_those_who_wait_test() ->
         ?assertEqual({error, no_dam}, tailback_dam:cast(Handle, x))
     end).
 
-a_held_up_sender_that_dies_takes_nothing_with_it_test() ->
+a_held_up_sender_that_dies_takes_nothing_with_it_test_() ->
+    {timeout, 300, fun a_held_up_sender_that_dies_takes_nothing_with_it/0}.
+
+a_held_up_sender_that_dies_takes_nothing_with_it() ->
     with(?SMALL, fun(Seen, Server) ->
         Accepted = fill(),
         Held = [sender({held, I}) || I <- lists:seq(1, 20)],
@@ -123,19 +144,22 @@ a_held_up_sender_that_dies_takes_nothing_with_it_test() ->
         [end_process(Pid) || Pid <- Held],
         tailback_dam_probe:open_gate(Server),
         [ok = tailback_dam:cast(?DAM, {later, I}) || I <- lists:seq(1, 100)],
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         ?assertEqual(1 + Accepted + 20 + 100, length(tailback_dam_probe:seen(Seen))),
         ?assertEqual({0, 0}, {info(queued), info(waiting)})
     end).
 
-nothing_is_left_in_the_senders_mailbox_test() ->
+nothing_is_left_in_the_senders_mailbox_test_() ->
+    {timeout, 300, fun nothing_is_left_in_the_senders_mailbox/0}.
+
+nothing_is_left_in_the_senders_mailbox() ->
     ok = forget(),
     with(?SMALL, fun(_, Server) ->
         _ = fill(),
         {error, timeout} = tailback_dam:cast(?DAM, x, 10),
         {error, timeout} = tailback_dam:deliver(?DAM, x, 10),
         tailback_dam_probe:open_gate(Server),
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         receive
             Left -> ?assertEqual(nothing, Left)
         after 50 -> ok
@@ -149,7 +173,10 @@ forget() ->
     after 0 -> ok
     end.
 
-stop_says_what_it_could_not_deliver_test() ->
+stop_says_what_it_could_not_deliver_test_() ->
+    {timeout, 300, fun stop_says_what_it_could_not_deliver/0}.
+
+stop_says_what_it_could_not_deliver() ->
     with(?SMALL, fun(_, _) ->
         Accepted = fill(),
         %% Beside what was accepted, the gate, and the flush that was waited for in vain.
@@ -158,7 +185,10 @@ stop_says_what_it_could_not_deliver_test() ->
         ?assertEqual({error, no_dam}, tailback_dam:cast(?DAM, x))
     end).
 
-stop_delivers_first_test() ->
+stop_delivers_first_test_() ->
+    {timeout, 300, fun stop_delivers_first/0}.
+
+stop_delivers_first() ->
     with(#{}, fun(Seen, _) ->
         [ok = tailback_dam:cast(?DAM, N) || N <- lists:seq(1, 500)],
         ?assertEqual({ok, #{undelivered => 0}}, tailback_dam:stop(?DAM)),

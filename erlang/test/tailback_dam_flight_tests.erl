@@ -6,7 +6,10 @@ row(N) -> {N, none, {message, N}}.
 
 rows(Numbers) -> [row(N) || N <- Numbers].
 
-confirms_in_order_test() ->
+confirms_in_order_test_() ->
+    {timeout, 300, fun confirms_in_order/0}.
+
+confirms_in_order() ->
     F0 = tailback_dam_flight:new(),
     F1 = tailback_dam_flight:sent(1, rows([1, 2]), F0),
     F2 = tailback_dam_flight:sent(2, rows([3]), F1),
@@ -18,7 +21,10 @@ confirms_in_order_test() ->
     ?assertEqual(rows([3]), Two),
     ?assertEqual([], tailback_dam_flight:all(F4)).
 
-what_was_under_way_goes_out_again_one_at_a_time_test() ->
+what_was_under_way_goes_out_again_one_at_a_time_test_() ->
+    {timeout, 300, fun what_was_under_way_goes_out_again_one_at_a_time/0}.
+
+what_was_under_way_goes_out_again_one_at_a_time() ->
     F1 = tailback_dam_flight:sent(1, rows([1, 2]), tailback_dam_flight:new()),
     {[], F2} = tailback_dam_flight:lost(ended, 3, F1),
     {Row, F3} = tailback_dam_flight:next(F2),
@@ -34,7 +40,10 @@ crash(How, Attempts, Flight0) ->
     {Row, Flight1} = tailback_dam_flight:next(Flight0),
     tailback_dam_flight:lost(How, Attempts, tailback_dam_flight:sent(9, [Row], Flight1)).
 
-a_row_that_crashes_alone_is_given_up_test() ->
+a_row_that_crashes_alone_is_given_up_test_() ->
+    {timeout, 300, fun a_row_that_crashes_alone_is_given_up/0}.
+
+a_row_that_crashes_alone_is_given_up() ->
     F0 = tailback_dam_flight:sent(1, rows([1, 2]), tailback_dam_flight:new()),
     {[], F1} = tailback_dam_flight:lost(crashed, 2, F0),
     {[], F2} = crash(crashed, 2, F1),
@@ -43,7 +52,10 @@ a_row_that_crashes_alone_is_given_up_test() ->
     ?assertEqual([row(1)], Given),
     ?assertEqual([row(2)], tailback_dam_flight:all(F4)).
 
-never_given_up_without_a_limit_test() ->
+never_given_up_without_a_limit_test_() ->
+    {timeout, 300, fun never_given_up_without_a_limit/0}.
+
+never_given_up_without_a_limit() ->
     F0 = tailback_dam_flight:sent(1, rows([1]), tailback_dam_flight:new()),
     {[], F1} = tailback_dam_flight:lost(crashed, infinity, F0),
     lists:foldl(

@@ -27,7 +27,7 @@ kill(Name) ->
     exit(Pid, kill),
     receive
         {'DOWN', Monitor, process, _, _} -> ok
-    after 5000 -> error(still_alive)
+    after 100000 -> error(still_alive)
     end.
 
 open_gate(Pid) -> Pid ! open.
@@ -94,7 +94,7 @@ info(Key) ->
     {ok, Info} = tailback_dam:info(?DAM),
     maps:get(Key, Info).
 
-until(Condition) -> until(Condition, 1000).
+until(Condition) -> until(Condition, 20000).
 
 until(Condition, 0) ->
     ?assert(Condition());
@@ -119,7 +119,7 @@ sender(Message, Timeout) ->
 answer(Pid) ->
     receive
         {Pid, Answer} -> Answer
-    after 10000 -> error({hangs, Pid})
+    after 100000 -> error({hangs, Pid})
     end.
 
 %% The server stands at the gate, four messages are under way, the table is full. Answers how many

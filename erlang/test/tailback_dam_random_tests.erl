@@ -7,8 +7,8 @@
 -define(DAM, random_dam).
 
 schedules_test_() ->
-    {timeout, 60, [
-        {"seed " ++ integer_to_list(Seed), {timeout, 20, fun() -> play(Seed) end}}
+    {timeout, 300, [
+        {"seed " ++ integer_to_list(Seed), {timeout, 300, fun() -> play(Seed) end}}
      || Seed <- lists:seq(1, 25)
     ]}.
 
@@ -26,7 +26,7 @@ play(Seed) ->
     Senders = [spawn_sender(I, rand:uniform(1 bsl 32), Said) || I <- lists:seq(1, rand:uniform(8))],
     [disturb(rand:uniform(3), Senders) || _ <- lists:seq(1, rand:uniform(12))],
     [await(Sender) || Sender <- Senders],
-    ok = tailback_dam:flush(?DAM, 10000),
+    ok = tailback_dam:flush(?DAM, 100000),
     {ok, Info} = tailback_dam:info(?DAM),
     [end_process(Pid) || Pid <- [Keeper, whereis(probe), Dam]],
     check(Said, tailback_dam_probe:seen(Seen), Info, Bound).
@@ -73,7 +73,7 @@ disturb(3, _) ->
 await({Pid, Monitor}) ->
     receive
         {'DOWN', Monitor, process, Pid, Why} -> ?assert(lists:member(Why, [normal, killed, noproc]))
-    after 15000 -> error({hangs, process_info(Pid, current_stacktrace)})
+    after 100000 -> error({hangs, process_info(Pid, current_stacktrace)})
     end.
 
 end_process(undefined) ->

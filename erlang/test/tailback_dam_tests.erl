@@ -11,32 +11,44 @@
 
 %% ---- the ordinary case
 
-all_arrive_in_order_test() ->
+all_arrive_in_order_test_() ->
+    {timeout, 300, fun all_arrive_in_order/0}.
+
+all_arrive_in_order() ->
     with(#{}, fun(Seen, _) ->
         Numbers = lists:seq(1, 5000),
         [ok = tailback_dam:cast(?DAM, N) || N <- Numbers],
-        ok = tailback_dam:flush(?DAM, 10000),
+        ok = tailback_dam:flush(?DAM, 100000),
         ?assertEqual(Numbers, tailback_dam_probe:seen(Seen)),
         ?assertEqual(5000, info(delivered)),
         ?assertEqual(0, info(in_flight)),
         ?assertEqual(0, info(queued))
     end).
 
-as_info_test() ->
+as_info_test_() ->
+    {timeout, 300, fun as_info/0}.
+
+as_info() ->
     with(#{as => info}, fun(Seen, _) ->
-        ok = tailback_dam:deliver(?DAM, hello, 5000),
+        ok = tailback_dam:deliver(?DAM, hello, 100000),
         ?assertEqual([{info, hello}], tailback_dam_probe:seen(Seen))
     end).
 
-a_handle_serves_as_well_test() ->
+a_handle_serves_as_well_test_() ->
+    {timeout, 300, fun a_handle_serves_as_well/0}.
+
+a_handle_serves_as_well() ->
     with(#{}, fun(Seen, _) ->
         {ok, Handle} = tailback_dam:handle(?DAM),
         ok = tailback_dam:cast(Handle, one),
-        ok = tailback_dam:flush(Handle, 5000),
+        ok = tailback_dam:flush(Handle, 100000),
         ?assertEqual([one], tailback_dam_probe:seen(Seen))
     end).
 
-deliver_waits_for_the_server_test() ->
+deliver_waits_for_the_server_test_() ->
+    {timeout, 300, fun deliver_waits_for_the_server/0}.
+
+deliver_waits_for_the_server() ->
     with(#{}, fun(Seen, Server) ->
         ok = tailback_dam:cast(?DAM, gate),
         ?assertEqual({error, timeout}, tailback_dam:deliver(?DAM, early, 100)),
@@ -49,7 +61,10 @@ deliver_waits_for_the_server_test() ->
 
 %% ---- no room
 
-senders_are_held_up_and_no_more_than_the_bound_is_accepted_test() ->
+senders_are_held_up_and_no_more_than_the_bound_is_accepted_test_() ->
+    {timeout, 300, fun senders_are_held_up_and_no_more_than_the_bound_is_accepted/0}.
+
+senders_are_held_up_and_no_more_than_the_bound_is_accepted() ->
     with(?SMALL, fun(Seen, Server) ->
         Accepted = fill(),
         ?assertEqual({error, timeout}, tailback_dam:cast(?DAM, too_many, 20)),
@@ -57,21 +72,27 @@ senders_are_held_up_and_no_more_than_the_bound_is_accepted_test() ->
         until(fun() -> info(waiting) =:= 50 end),
         tailback_dam_probe:open_gate(Server),
         [?assertEqual(ok, answer(Pid)) || Pid <- Held],
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         ?assertEqual(1 + Accepted + 50, length(tailback_dam_probe:seen(Seen))),
         ?assert(info(longest_wait_us) > 0)
     end).
 
-a_message_that_timed_out_never_arrives_test() ->
+a_message_that_timed_out_never_arrives_test_() ->
+    {timeout, 300, fun a_message_that_timed_out_never_arrives/0}.
+
+a_message_that_timed_out_never_arrives() ->
     with(?SMALL, fun(Seen, Server) ->
         _ = fill(),
         ?assertEqual({error, timeout}, tailback_dam:cast(?DAM, too_late, 20)),
         tailback_dam_probe:open_gate(Server),
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         ?assertNot(lists:member(too_late, tailback_dam_probe:seen(Seen)))
     end).
 
-drop_new_counts_what_it_drops_test() ->
+drop_new_counts_what_it_drops_test_() ->
+    {timeout, 300, fun drop_new_counts_what_it_drops/0}.
+
+drop_new_counts_what_it_drops() ->
     with(?SMALL#{policy => drop_new}, fun(Seen, Server) ->
         ok = tailback_dam:cast(?DAM, gate),
         until(fun() -> info(in_flight) > 0 end),
@@ -80,18 +101,21 @@ drop_new_counts_what_it_drops_test() ->
         ?assert(Dropped >= 100 - ?CAPACITY - 4),
         ?assertEqual(Dropped, info(dropped_new)),
         tailback_dam_probe:open_gate(Server),
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         Taken = [N || {N, ok} <- lists:zip(lists:seq(1, 100), Answers)],
         ?assertEqual([gate | Taken], tailback_dam_probe:seen(Seen))
     end).
 
-drop_old_counts_what_it_drops_and_keeps_the_newest_test() ->
+drop_old_counts_what_it_drops_and_keeps_the_newest_test_() ->
+    {timeout, 300, fun drop_old_counts_what_it_drops_and_keeps_the_newest/0}.
+
+drop_old_counts_what_it_drops_and_keeps_the_newest() ->
     with(?SMALL#{policy => drop_old}, fun(Seen, Server) ->
         ok = tailback_dam:cast(?DAM, gate),
         until(fun() -> info(in_flight) > 0 end),
         [ok = tailback_dam:cast(?DAM, N) || N <- lists:seq(1, 100)],
         tailback_dam_probe:open_gate(Server),
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         [gate | Kept] = tailback_dam_probe:seen(Seen),
         ?assertEqual(100, length(Kept) + info(dropped_old)),
         ?assert(info(dropped_old) >= 100 - ?CAPACITY - 4),
@@ -99,7 +123,10 @@ drop_old_counts_what_it_drops_and_keeps_the_newest_test() ->
         ?assertEqual(lists:seq(101 - ?CAPACITY, 100), lists:nthtail(length(Kept) - ?CAPACITY, Kept))
     end).
 
-a_flush_is_not_dropped_test() ->
+a_flush_is_not_dropped_test_() ->
+    {timeout, 300, fun a_flush_is_not_dropped/0}.
+
+a_flush_is_not_dropped() ->
     with((?SMALL)#{policy => drop_old}, fun(_, Server) ->
         _ = fill(),
         Test = self(),
@@ -112,7 +139,10 @@ a_flush_is_not_dropped_test() ->
         ?assert(info(dropped_old) > 0)
     end).
 
-urgent_goes_ahead_test() ->
+urgent_goes_ahead_test_() ->
+    {timeout, 300, fun urgent_goes_ahead/0}.
+
+urgent_goes_ahead() ->
     with(?SMALL, fun(Seen, Server) ->
         Accepted = fill(),
         Test = self(),
@@ -120,7 +150,7 @@ urgent_goes_ahead_test() ->
         until(fun() -> info(waiting) =:= 1 end),
         tailback_dam_probe:open_gate(Server),
         ?assertEqual(ok, answer(Pid)),
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         {Before, [fire | After]} = lists:splitwith(
             fun(M) -> M =/= fire end, tailback_dam_probe:seen(Seen)
         ),
@@ -130,7 +160,10 @@ urgent_goes_ahead_test() ->
     end).
 
 %% Where the VM has priority messages an urgent one overtakes what is in the server's mailbox too.
-urgent_overtakes_in_the_mailbox_where_it_can_test() ->
+urgent_overtakes_in_the_mailbox_where_it_can_test_() ->
+    {timeout, 300, fun urgent_overtakes_in_the_mailbox_where_it_can/0}.
+
+urgent_overtakes_in_the_mailbox_where_it_can() ->
     with(?SMALL, fun(Seen, Server) ->
         Can = gen_server:call(Server, {accept_urgent, ?DAM}),
         Supported = list_to_integer(erlang:system_info(otp_release)) >= 28,
@@ -140,7 +173,7 @@ urgent_overtakes_in_the_mailbox_where_it_can_test() ->
         ok = tailback_dam:cast(?DAM, behind),
         ok = tailback_dam:urgent(?DAM, fire),
         tailback_dam_probe:open_gate(Server),
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         All = tailback_dam_probe:seen(Seen),
         Expected =
             case Can of
@@ -152,7 +185,10 @@ urgent_overtakes_in_the_mailbox_where_it_can_test() ->
 
 %% ---- a server that does not take what it gets
 
-a_suspended_server_is_not_flooded_test() ->
+a_suspended_server_is_not_flooded_test_() ->
+    {timeout, 300, fun a_suspended_server_is_not_flooded/0}.
+
+a_suspended_server_is_not_flooded() ->
     with(#{}, fun(Seen, Server) ->
         ok = sys:suspend(Server),
         Held = [sender(I) || I <- lists:seq(1, 3000)],
@@ -189,7 +225,10 @@ options_are_checked_test_() ->
         ]
     ].
 
-a_taken_name_is_refused_test() ->
+a_taken_name_is_refused_test_() ->
+    {timeout, 300, fun a_taken_name_is_refused/0}.
+
+a_taken_name_is_refused() ->
     Table = ets:new(?DAM, [named_table]),
     ?assertMatch({error, {name_taken, _}}, tailback_dam:start_link(?DAM, probe)),
     ets:delete(Table),
@@ -199,19 +238,25 @@ a_taken_name_is_refused_test() ->
         )
     end).
 
-every_reason_has_its_line_test() ->
+every_reason_has_its_line_test_() ->
+    {timeout, 300, fun every_reason_has_its_line/0}.
+
+every_reason_has_its_line() ->
     Reasons = [no_dam, dam_down, server_gone, closing, dropped, timeout, poisoned],
     Lines = [tailback_dam:explain(Reason) || Reason <- Reasons],
     ?assertEqual(length(Reasons), length(lists:usort(Lines))).
 
 %% Who waits longest is served first, whoever else comes.
-held_up_senders_are_served_in_the_order_of_their_coming_test() ->
+held_up_senders_are_served_in_the_order_of_their_coming_test_() ->
+    {timeout, 300, fun held_up_senders_are_served_in_the_order_of_their_coming/0}.
+
+held_up_senders_are_served_in_the_order_of_their_coming() ->
     with(?SMALL, fun(Seen, Server) ->
         _ = fill(),
         Held = [held_in_turn(I) || I <- lists:seq(1, 30)],
         tailback_dam_probe:open_gate(Server),
         [?assertEqual(ok, answer(Pid)) || Pid <- Held],
-        ok = tailback_dam:flush(?DAM, 5000),
+        ok = tailback_dam:flush(?DAM, 100000),
         Order = [I || {held, I} <- tailback_dam_probe:seen(Seen)],
         ?assertEqual(lists:seq(1, 30), Order)
     end).

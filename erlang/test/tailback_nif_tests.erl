@@ -4,7 +4,10 @@
 
 -define(WORK, [busy, sleep, busy_dirty, sleep_dirty, busy_yield, sleep_yield]).
 
-is_available_test() ->
+is_available_test_() ->
+    {timeout, 300, fun is_available/0}.
+
+is_available() ->
     ?assertEqual(true, tailback_nif:available()).
 
 takes_at_least_as_long_as_asked_test_() ->
@@ -27,7 +30,7 @@ nothing_takes_no_time_to_speak_of_test_() ->
 
 %% Twice, so that both versions of the code that a node can hold have been there.
 can_be_loaded_again_and_purged_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 300, fun() ->
         test_vm:with([], fun(Peer) ->
             Call = fun(Module, Function, Args) -> test_vm:call(Peer, Module, Function, Args) end,
             [
@@ -47,7 +50,7 @@ can_be_loaded_again_and_purged_test_() ->
     end}.
 
 without_its_library_it_says_so_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 300, fun() ->
         in_copy(fun(Ebin) ->
             test_vm:with([], Ebin, fun(Peer) ->
                 {false, Why} = test_vm:call(Peer, tailback_nif, available, []),
@@ -70,7 +73,7 @@ without_its_library_it_says_so_test_() ->
     end}.
 
 the_reason_of_the_build_is_handed_on_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 300, fun() ->
         in_copy(fun(Ebin) ->
             Why = filename:join([filename:dirname(Ebin), "priv", "tailback_nif.why"]),
             ok = filelib:ensure_dir(Why),
@@ -84,7 +87,7 @@ the_reason_of_the_build_is_handed_on_test_() ->
     end}.
 
 what_is_no_library_is_refused_in_the_words_of_the_vm_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 300, fun() ->
         in_copy(fun(Ebin) ->
             Path = filename:join(filename:dirname(Ebin), "other"),
             ok = file:write_file(Path ++ ".so", "no library\n"),
@@ -97,7 +100,7 @@ what_is_no_library_is_refused_in_the_words_of_the_vm_test_() ->
     end}.
 
 a_library_elsewhere_is_found_by_its_name_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 300, fun() ->
         Path = filename:join([filename:dirname(test_vm:ebin()), "priv", "tailback_nif"]),
         in_copy(fun(Ebin) ->
             test_vm:with(["-env", "TAILBACK_NIF", Path], Ebin, fun(Peer) ->

@@ -7,7 +7,10 @@ sinks() ->
         [udp, gen_server, tag].
 
 every_sink_takes_writes_test_() ->
-    [{lists:flatten(io_lib:format("~0p", [Spec])), fun() -> writes(Spec) end} || Spec <- sinks()].
+    [
+        {lists:flatten(io_lib:format("~0p", [Spec])), {timeout, 300, fun() -> writes(Spec) end}}
+     || Spec <- sinks()
+    ].
 
 writes(Spec) ->
     Ports = erlang:ports(),
@@ -23,7 +26,7 @@ writes(Spec) ->
     ),
     ok = tailback_sink:close(Last),
     ?assertEqual(Links, links()),
-    until_no_more(Ports, 200).
+    until_no_more(Ports, 10000).
 
 links() ->
     {links, Links} = process_info(self(), links),
@@ -43,7 +46,10 @@ until_no_more(Ports, Left) ->
 every_combination_of_file_options_test_() ->
     All = [append, raw, delayed_write],
     Subsets = [[O || {O, B} <- lists:zip(All, Bits), B] || Bits <- bits(length(All))],
-    [{lists:flatten(io_lib:format("~0p", [Options])), fun() -> file(Options) end} || Options <- Subsets].
+    [
+        {lists:flatten(io_lib:format("~0p", [Options])), {timeout, 300, fun() -> file(Options) end}}
+     || Options <- Subsets
+    ].
 
 bits(0) -> [[]];
 bits(N) -> [[B | Rest] || B <- [true, false], Rest <- bits(N - 1)].
@@ -95,31 +101,43 @@ unknown_sinks_are_refused_test_() ->
         ]
     ].
 
-a_path_that_cannot_be_opened_test() ->
+a_path_that_cannot_be_opened_test_() ->
+    {timeout, 300, fun a_path_that_cannot_be_opened/0}.
+
+a_path_that_cannot_be_opened() ->
     Line = line_of(tailback_sink:open({file, "/no/such/folder/a.log", [append]})),
     ?assertNotEqual(nomatch, binary:match(Line, <<"/no/such/folder/a.log">>)),
     _ = line_of(tailback_sink:open({file, "/tmp", [append, raw]})).
 
-a_full_disk_test() ->
+a_full_disk_test_() ->
+    {timeout, 300, fun a_full_disk/0}.
+
+a_full_disk() ->
     {ok, Sink} = tailback_sink:open({file, "/dev/full", [append, raw]}),
     {error, {enospc, Line}, Next} = tailback_sink:write(Sink, <<"x">>),
     ?assertNotEqual(nomatch, binary:match(Line, <<"/dev/full">>)),
     {error, {enospc, _}, _} = tailback_sink:write(Next, <<"x">>),
     _ = tailback_sink:close(Next).
 
-a_full_disk_is_noticed_late_when_writes_are_delayed_test() ->
+a_full_disk_is_noticed_late_when_writes_are_delayed_test_() ->
+    {timeout, 300, fun a_full_disk_is_noticed_late_when_writes_are_delayed/0}.
+
+a_full_disk_is_noticed_late_when_writes_are_delayed() ->
     {ok, Sink} = tailback_sink:open({file, "/dev/full", [append, raw, delayed_write]}),
     {ok, Next} = tailback_sink:write(Sink, <<"x">>),
     ?assertMatch({error, {enospc, _}}, tailback_sink:close(Next)).
 
-a_peer_that_closed_test() ->
+a_peer_that_closed_test_() ->
+    {timeout, 300, fun a_peer_that_closed/0}.
+
+a_peer_that_closed() ->
     {ok, Listener} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}, {active, false}]),
     {ok, Port} = inet:port(Listener),
     {ok, Sink} = tailback_sink:open({tcp, inet, {127, 0, 0, 1}, Port}),
     {ok, Socket} = gen_tcp:accept(Listener),
     ok = gen_tcp:close(Socket),
     ok = gen_tcp:close(Listener),
-    ?assertMatch({closed, {send_failed, _}}, write_until_closed(Sink, 1000)),
+    ?assertMatch({closed, {send_failed, _}}, write_until_closed(Sink, 100000)),
     _ = line_of(tailback_sink:open({tcp, inet, {127, 0, 0, 1}, Port})).
 
 write_until_closed(_, 0) ->
@@ -133,21 +151,30 @@ write_until_closed(Sink, Left) ->
             Other
     end.
 
-no_such_host_test() ->
+no_such_host_test_() ->
+    {timeout, 300, fun no_such_host/0}.
+
+no_such_host() ->
     _ = line_of(tailback_sink:open({tcp, inet, "no host at all", 9})),
     _ = line_of(tailback_sink:open({udp, "no host at all", 9})).
 
-a_program_that_died_test() ->
+a_program_that_died_test_() ->
+    {timeout, 300, fun a_program_that_died/0}.
+
+a_program_that_died() ->
     process_flag(trap_exit, true),
     Before = erlang:ports(),
     {ok, Sink} = tailback_sink:open(port),
     [Port] = erlang:ports() -- Before,
     {os_pid, Pid} = erlang:port_info(Port, os_pid),
     [] = os:cmd("kill -9 " ++ integer_to_list(Pid)),
-    ?assertMatch({closed, {port_closed, _}}, write_until_closed(Sink, 1000)),
+    ?assertMatch({closed, {port_closed, _}}, write_until_closed(Sink, 100000)),
     process_flag(trap_exit, false).
 
-what_does_not_fit_is_an_error_and_no_harm_test() ->
+what_does_not_fit_is_an_error_and_no_harm_test_() ->
+    {timeout, 300, fun what_does_not_fit_is_an_error_and_no_harm/0}.
+
+what_does_not_fit_is_an_error_and_no_harm() ->
     {ok, Lines} = tailback_sink:open({port, {line, 10}}),
     {error, {too_long, _}, L1} = tailback_sink:write(Lines, <<"0123456789">>),
     {error, {too_long, _}, L2} = tailback_sink:write(L1, <<"a\nb">>),
@@ -160,13 +187,13 @@ what_does_not_fit_is_an_error_and_no_harm_test() ->
 
 helpers_that_died_test_() ->
     [
-        fun() ->
+        {timeout, 300, fun() ->
             process_flag(trap_exit, true),
             {links, Before} = process_info(self(), links),
             {ok, Sink} = tailback_sink:open(Spec),
             {links, After} = process_info(self(), links),
             [exit(Pid, kill) || Pid <- After -- Before, is_pid(Pid)],
-            ?assertMatch({closed, {_, _}}, write_until_closed(Sink, 1000))
-        end
+            ?assertMatch({closed, {_, _}}, write_until_closed(Sink, 100000))
+        end}
      || Spec <- [gen_server, tag]
     ].

@@ -8,7 +8,7 @@
 
 every_mode_runs_test_() ->
     [
-        {timeout, 30, {atom_to_list(Mode), fun() -> runs(Mode) end}}
+        {timeout, 300, {atom_to_list(Mode), fun() -> runs(Mode) end}}
      || Mode <- wait_modes:all()
     ].
 
@@ -31,7 +31,7 @@ work(Mode) ->
 
 nothing_to_do_is_allowed_test_() ->
     [
-        {timeout, 30, {
+        {timeout, 300, {
             lists:flatten(io_lib:format("~s ~p", [Mode, Change])),
             ?_assertMatch({ok, #{run_times_us := [_, _]}}, wait:measure(maps:merge(Asked, Change)))
         }}
@@ -40,7 +40,10 @@ nothing_to_do_is_allowed_test_() ->
         Asked <- [#{mode => Mode, processes => 2, work => 100, calls => 1, settle_ms => 0}]
     ].
 
-both_forms_of_md5_agree_test() ->
+both_forms_of_md5_agree_test_() ->
+    {timeout, 300, fun both_forms_of_md5_agree/0}.
+
+both_forms_of_md5_agree() ->
     Digests = [
         begin
             {ok, Job, _} = wait_modes:prepare(Mode, ?BYTES),
@@ -51,13 +54,19 @@ both_forms_of_md5_agree_test() ->
     Expected = crypto:hash(md5, binary:copy(<<16#5a>>, ?BYTES)),
     ?assertEqual([Expected, Expected], Digests).
 
-dirty_work_runs_on_dirty_schedulers_test() ->
+dirty_work_runs_on_dirty_schedulers_test_() ->
+    {timeout, 300, fun dirty_work_runs_on_dirty_schedulers/0}.
+
+dirty_work_runs_on_dirty_schedulers() ->
     {ok, #{scheduler_use := Use, lane_kind := dirty_cpu}} =
         wait:measure(#{mode => nif_dirty, processes => 4, work => 20000, calls => 2}),
     ?assert(active(dirty_cpu, Use) >= 4 * 2 * 15000),
     ?assert(active(dirty_cpu, Use) > 2 * active(normal, Use)).
 
-plain_work_runs_on_normal_schedulers_test() ->
+plain_work_runs_on_normal_schedulers_test_() ->
+    {timeout, 300, fun plain_work_runs_on_normal_schedulers/0}.
+
+plain_work_runs_on_normal_schedulers() ->
     {ok, #{scheduler_use := Use, lane_kind := normal}} =
         wait:measure(#{mode => nif_sleep, processes => 4, work => 20000, calls => 2}),
     ?assert(active(normal, Use) >= 4 * 2 * 15000),
@@ -67,7 +76,10 @@ active(Kind, Use) ->
     lists:sum([Us || #{kind := K, active_us := Us} <- Use, K =:= Kind]).
 
 %% Each slice charges a whole time slice, so the process is scheduled as often.
-yielding_charges_reductions_test() ->
+yielding_charges_reductions_test_() ->
+    {timeout, 300, fun yielding_charges_reductions/0}.
+
+yielding_charges_reductions() ->
     [Plain, Yielding] = [
         begin
             {_, Before} = process_info(self(), reductions),
@@ -80,15 +92,24 @@ yielding_charges_reductions_test() ->
     ?assert(Plain < 1000),
     ?assert(Yielding > 10 * 1000).
 
-more_work_needs_a_longer_integer_test() ->
+more_work_needs_a_longer_integer_test_() ->
+    {timeout, 300, fun more_work_needs_a_longer_integer/0}.
+
+more_work_needs_a_longer_integer() ->
     {ok, Short, _} = wait_bignum:calibrate(10),
     {ok, Long, _} = wait_bignum:calibrate(5000),
     ?assert(Long > 4 * Short).
 
-work_that_no_integer_takes_is_refused_test() ->
+work_that_no_integer_takes_is_refused_test_() ->
+    {timeout, 300, fun work_that_no_integer_takes_is_refused/0}.
+
+work_that_no_integer_takes_is_refused() ->
     Answer = wait:measure(#{mode => bignum, processes => 1, work => 600000000, calls => 1}),
     ?assertMatch({error, {work_too_large, _}}, Answer).
 
-integers_that_would_fill_the_memory_are_refused_test() ->
+integers_that_would_fill_the_memory_are_refused_test_() ->
+    {timeout, 300, fun integers_that_would_fill_the_memory_are_refused/0}.
+
+integers_that_would_fill_the_memory_are_refused() ->
     Answer = wait:measure(#{mode => bignum, processes => 100000, work => 50000, calls => 1}),
     ?assertMatch({error, {too_much_memory, _}}, Answer).

@@ -4,14 +4,14 @@
 
 %% In a node of their own: other tests count schedulers. It has three, whatever the machine has.
 restored_test_() ->
-    {timeout, 60, [
-        {Name, fun() -> restored(Expected, Function) end}
+    [
+        {Name, {timeout, 300, fun() -> restored(Expected, Function) end}}
      || {Name, Expected, Function} <- [
             {"after an answer", done, fun() -> ok = wait_online:set(1), done end},
             {"after a crash", broken_off, fun() -> ok = wait_online:set(1), exit(crash) end},
             {"after a kill", broken_off, fun() -> ok = wait_online:set(1), exit(self(), kill) end}
         ]
-    ]}.
+    ].
 
 restored(Expected, Function) ->
     in_node(fun() ->
@@ -24,7 +24,7 @@ restored(Expected, Function) ->
     end, {Expected, {3, 3}}).
 
 restored_when_the_caller_is_gone_test_() ->
-    {timeout, 60, fun() -> in_node(fun() -> caller_gone() end, {3, 3}) end}.
+    {timeout, 300, fun() -> in_node(fun() -> caller_gone() end, {3, 3}) end}.
 
 caller_gone() ->
     Self = self(),

@@ -2,12 +2,18 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
-a_sampler_that_never_went_saw_nothing_test() ->
+a_sampler_that_never_went_saw_nothing_test_() ->
+    {timeout, 300, fun a_sampler_that_never_went_saw_nothing/0}.
+
+a_sampler_that_never_went_saw_nothing() ->
     Pid = wait_sampler:start(10),
     ?assertMatch(#{samples := []}, wait_sampler:stop(Pid)),
     ?assertNot(is_process_alive(Pid)).
 
-samples_are_in_order_and_counted_test() ->
+samples_are_in_order_and_counted_test_() ->
+    {timeout, 300, fun samples_are_in_order_and_counted/0}.
+
+samples_are_in_order_and_counted() ->
     Pid = wait_sampler:start(1),
     ok = wait_sampler:go(Pid, erlang:monotonic_time()),
     timer:sleep(50),
@@ -18,7 +24,10 @@ samples_are_in_order_and_counted_test() ->
     Online = erlang:system_info(schedulers_online),
     [?assertEqual(Online, length(Normal)) || {_, Normal, _, _} <- Samples].
 
-changes_are_sent_test() ->
+changes_are_sent_test_() ->
+    {timeout, 300, fun changes_are_sent/0}.
+
+changes_are_sent() ->
     Pid = wait_sampler:start(1),
     ok = wait_sampler:go(Pid, erlang:monotonic_time()),
     receive

@@ -9,7 +9,7 @@ long() ->
     #{mode => nif_yield, processes => 3, work => 5000000, calls => 10, settle_ms => 10}.
 
 run_prints_the_lines_and_answers_the_pair_test_() ->
-    {timeout, 30, fun() ->
+    {timeout, 300, fun() ->
         {{RunTimes, Use}, Lines} = test_printed:by(fun() -> wait:run(md5, 20, 100000, 20, 5) end),
         ?assertEqual(20, length(RunTimes)),
         [?assert(is_float(Seconds) andalso Seconds > 0) || Seconds <- RunTimes],
@@ -27,7 +27,7 @@ run_prints_the_lines_and_answers_the_pair_test_() ->
     end}.
 
 a_line_on_the_queues_is_printed_test_() ->
-    {timeout, 30, fun() ->
+    {timeout, 300, fun() ->
         {_, Lines} = test_printed:by(fun() -> wait:run(nif_yield, 20, 100000, 2, 0) end),
         in_order(Lines, [
             "Start of monitor loop",
@@ -45,17 +45,17 @@ in_order(Lines, [Pattern | Patterns]) ->
     end.
 
 run_takes_strings_test_() ->
-    {timeout, 30, fun() ->
+    {timeout, 300, fun() ->
         {{RunTimes, _}, _} = test_printed:by(fun() -> wait:run(["bignum", "2", "10", "1", "0"]) end),
         ?assertEqual(2, length(RunTimes))
     end}.
 
 refusals_are_printed_and_answered_test_() ->
     [
-        fun() ->
+        {timeout, 300, fun() ->
             {{error, {Kind, Line}}, [Printed | _]} = test_printed:by(Run),
             ?assertEqual("wait: " ++ unicode:characters_to_list(Line), Printed)
-        end
+        end}
      || {Kind, Run} <- [
             {bad_processes, fun() -> wait:run(0, 1, 1, 1) end},
             {bad_work, fun() -> wait:run(["1", "x", "1", "1"]) end},
@@ -68,7 +68,10 @@ refusals_are_printed_and_answered_test_() ->
         ]
     ].
 
-measure_prints_nothing_and_tells_phases_test() ->
+measure_prints_nothing_and_tells_phases_test_() ->
+    {timeout, 300, fun measure_prints_nothing_and_tells_phases/0}.
+
+measure_prints_nothing_and_tells_phases() ->
     Self = self(),
     Tell = fun(News) -> Self ! News end,
     {{ok, _}, Lines} = test_printed:by(fun() -> wait:measure((tiny())#{tell => Tell}) end),
@@ -81,7 +84,10 @@ measure_prints_nothing_and_tells_phases_test() ->
      || Phase <- [ready, go, finished]
     ].
 
-a_result_holds_plain_values_test() ->
+a_result_holds_plain_values_test_() ->
+    {timeout, 300, fun a_result_holds_plain_values/0}.
+
+a_result_holds_plain_values() ->
     {ok, Result} = wait:measure(tiny()),
     Expected = [
         mode, processes, work, calls, iterations, call_us, iterations_us, ideal_us, lanes, lane_kind,
@@ -101,7 +107,10 @@ is_plain(Tuple) when is_tuple(Tuple) -> is_plain(tuple_to_list(Tuple));
 is_plain(Term) -> is_number(Term) orelse is_atom(Term) orelse is_binary(Term).
 
 %% In a process of its own: eunit's holds what other tests left in its mailbox.
-the_caller_is_left_as_it_was_test() ->
+the_caller_is_left_as_it_was_test_() ->
+    {timeout, 300, fun the_caller_is_left_as_it_was/0}.
+
+the_caller_is_left_as_it_was() ->
     {_, Monitor} = spawn_monitor(fun() -> exit(caller_before_and_after()) end),
     receive
         {'DOWN', Monitor, process, _, {Before, Messages, After}} ->
@@ -121,14 +130,14 @@ caller() ->
 
 %% In a node of their own: the flag is the whole node's, and other tests may use it.
 restored_test_() ->
-    {timeout, 60, [
-        {Name, fun() -> in_node(Function) end}
+    [
+        {Name, {timeout, 300, fun() -> in_node(Function) end}}
      || {Name, Function} <- [
             {"flag", fun flag_is_restored/0},
             {"killed worker", fun killed_worker/0},
             {"killed caller", fun killed_caller/0}
         ]
-    ]}.
+    ].
 
 in_node(Function) ->
     Tests = filename:dirname(filename:absname(code:which(?MODULE))),
@@ -177,7 +186,10 @@ nothing_is_left() ->
     eventually(fun() -> workers() =:= [] end),
     eventually(fun() -> erlang:statistics(scheduler_wall_time) =:= undefined end).
 
-a_failing_hearer_is_an_error_test() ->
+a_failing_hearer_is_an_error_test_() ->
+    {timeout, 300, fun a_failing_hearer_is_an_error/0}.
+
+a_failing_hearer_is_an_error() ->
     Answer = wait:measure((tiny())#{tell => fun(_) -> error(deaf) end}),
     ?assertMatch({error, {run_broken_off, _}}, Answer),
     eventually(fun() -> workers() =:= [] end).
@@ -199,7 +211,7 @@ eventually(Condition) ->
     end.
 
 times_count_from_the_go_and_from_the_start_test_() ->
-    {timeout, 30, fun() ->
+    {timeout, 300, fun() ->
         %% On one scheduler's worth of dirty work the last waits for all others before it starts.
         test_vm:with(["+S", "1:1", "+SDcpu", "1:1"], fun(Peer) ->
             {ok, #{run_times_us := RunTimes, finish_us := Finishes, ideal_us := Ideal, wall_us := Wall}} =
@@ -214,7 +226,7 @@ times_count_from_the_go_and_from_the_start_test_() ->
     end}.
 
 one_scheduler_prints_and_answers_test_() ->
-    {timeout, 30, fun() ->
+    {timeout, 300, fun() ->
         test_vm:with(["+S", "1:1"], fun(Peer) ->
             {[_, _], [{1, _}]} = test_vm:call(Peer, wait, run, [bignum, 2, 1000, 2, 5])
         end)

@@ -135,46 +135,38 @@ fn grounds(
     }
     let hung = hung(trials, study);
     let hangs = hung.iter().map(|arm| hang_sentence(trials, arm, &study.control.id));
-    let mut grounds = match state {
-        State::Affected => vec![effect_sentence(plan, evidence)],
-        State::NotAffected => vec![absence_sentence(plan, study, evidence)],
-        _ => vec![effect_sentence(plan, evidence), absence_sentence(plan, study, evidence)],
-    };
+    let mut grounds = vec![evidence_sentence(plan, study, evidence, state)];
     grounds.extend(arms.iter().filter_map(|arm| arm_sentence(plan, arm)));
     grounds.extend(hangs);
     grounds
 }
 
-fn effect_sentence(plan: &Plan, evidence: &Evidence) -> String {
-    let bet = evidence.together();
-    format!(
-        "the control was clearly the best trial in {} of {}, and another trial was in {}; evidence \
-         against no effect is {}, and {} is needed for an error rate of {}",
-        number(bet.wins()),
-        plural(evidence.blocks(), "block"),
-        number(bet.losses()),
-        number(evidence.effect()),
-        number(threshold(plan)),
-        percent(plan.judging.error_rate)
-    )
-}
-
-fn absence_sentence(plan: &Plan, study: &Study, evidence: &Evidence) -> String {
-    let counts: Vec<String> = study
-        .cases
-        .iter()
-        .zip(evidence.absences())
-        .map(|(arm, bet)| {
-            format!("{} was worse in {} and better in {}", arm.id, bet.worse(), bet.better())
+fn evidence_sentence(plan: &Plan, study: &Study, evidence: &Evidence, state: State) -> String {
+    let cases = study.cases.iter().zip(evidence.absences()).enumerate();
+    let counts: Vec<String> = cases
+        .map(|(place, (arm, bet))| match place {
+            0 => format!(
+                "{} was clearly worse than the control in {} and better in {}",
+                arm.id,
+                bet.worse(),
+                bet.better()
+            ),
+            _ => format!("{} in {} and {}", arm.id, bet.worse(), bet.better()),
         })
         .collect();
+    let effect = format!("no effect is {}", number(evidence.effect()));
+    let absence = format!("a stall in one trial of three is {}", number(evidence.absence()));
+    let against = match state {
+        State::Affected => effect,
+        State::NotAffected => absence,
+        _ => format!("{effect}, against {absence}"),
+    };
     format!(
-        "beyond the margin, of {} {}; evidence against a stall in one trial of three is {}, and {} \
-         is needed",
+        "of {} {}; evidence against {against}, and {} is needed for an error rate of {}",
         plural(evidence.blocks(), "block"),
         counts.join(", "),
-        number(evidence.absence()),
-        number(threshold(plan))
+        number(threshold(plan)),
+        percent(plan.judging.error_rate)
     )
 }
 

@@ -16,6 +16,9 @@ const MAX_BLOCKS: u32 = 24;
 /// Time for a study of `check`.
 const CHECK_TIME: Duration = Duration::from_secs(60);
 
+/// The same for advice, which holds more arms against each other.
+const ADVICE_TIME: Duration = Duration::from_secs(240);
+
 /// How a study is run.
 #[derive(Debug, Clone)]
 pub struct Wish {
@@ -55,7 +58,7 @@ impl Wish {
         Wish {
             settings,
             samples: None,
-            time: CHECK_TIME,
+            time: ADVICE_TIME,
             seed: seed(matches),
             probe: ProbeWhen::Never,
         }

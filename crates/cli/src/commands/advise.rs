@@ -56,6 +56,8 @@ fn settings(scenario: &dyn Scenario, matches: &ArgMatches) -> Result<Settings, F
         return Err(Failure::usage("--quota: give the quota in CPUs, as 0.5"));
     };
     settings.set("fixes", Value::Text(fixes(quota)));
+    // Asked is what helps under the quota.
+    settings.set("free", Value::Text("no".to_owned()));
     Ok(settings)
 }
 

@@ -1,6 +1,7 @@
 //! `busy-wait`: schedulers that spin away the CPU, above all under a CPU quota.
 
 mod meta;
+mod meter;
 mod observe;
 mod plan;
 mod review;

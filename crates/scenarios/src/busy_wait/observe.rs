@@ -50,8 +50,7 @@ pub(super) fn observe(served: &Served, outside: &Outside) -> Observation {
     let mut put = |name: &str, value: f64, unit: Unit| put(&mut seen, name, value, unit);
     let window = outside.window.as_secs_f64().max(1e-3);
     let per_second = |time: Duration| time.as_secs_f64() * 1e3 / window;
-    let spun = outside.schedulers.saturating_sub(served.active);
-    put(measure::SPUN, per_second(spun), Unit::MillisecondsPerSecond);
+    let spun_time = outside.schedulers.saturating_sub(served.active);
     put(measure::ACTIVE, per_second(served.active), Unit::MillisecondsPerSecond);
     if let Some((user, system)) = outside.cpu {
         put(measure::USER, per_second(user), Unit::MillisecondsPerSecond);
@@ -64,7 +63,16 @@ pub(super) fn observe(served: &Served, outside: &Outside) -> Observation {
     if let Some((usage, runs)) = &outside.group {
         group(&mut seen, usage, runs);
     }
+    seen.measures.insert(measure::SPUN.to_owned(), spun(per_second(spun_time), outside));
     seen
+}
+
+/// A scheduler that is throttled in the middle of work is active all the while without any CPU time,
+/// so then the difference of the two is the least that was spun.
+fn spun(ms_per_s: f64, outside: &Outside) -> Measure {
+    let throttled = outside.group.as_ref().is_some_and(|(usage, _)| usage.nr_throttled != Some(0));
+    let measure = if throttled { Measure::at_least } else { Measure::exact };
+    measure(ms_per_s, Unit::MillisecondsPerSecond)
 }
 
 fn put(seen: &mut Observation, name: &str, value: f64, unit: Unit) {

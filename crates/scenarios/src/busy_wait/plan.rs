@@ -28,6 +28,8 @@ pub(super) struct Script {
     pub background: u64,
     /// The quota of the node's group; none where it runs free.
     pub bandwidth: Option<Bandwidth>,
+    /// How long the node rests before requests arrive.
+    pub settle: Duration,
     /// How long requests arrive.
     pub duration: Duration,
 }
@@ -221,11 +223,18 @@ pub(super) fn script(settings: &Settings) -> Result<Script, ScenarioError> {
         workers: number("workers"),
         background: number("background"),
         bandwidth: bandwidth(settings),
+        settle: settle(settings),
         duration: settings.duration("duration").unwrap_or(Duration::from_secs(1)),
     })
 }
 
+/// Two periods of the quota, in every arm alike: starting the node and what its requests need uses up
+/// quota, and the throttling that follows is none of the load's.
+fn settle(settings: &Settings) -> Duration {
+    settings.duration("period").unwrap_or_default() * 2
+}
+
 /// How long a trial takes, for the progress bar.
 pub(super) fn expected(settings: &Settings) -> Duration {
-    SET_UP + settings.duration("duration").unwrap_or_default()
+    SET_UP + settle(settings) + settings.duration("duration").unwrap_or_default()
 }

@@ -1,0 +1,77 @@
+//! What is read outside the node while it serves requests, and not while it gets ready for them.
+
+use super::observe::Outside;
+use crate::{ScenarioError, Surroundings, Watch, erlang};
+use beam::ThreadSampler;
+use host::cgroup::{BandwidthGroup, ThrottledRuns, Usage};
+use host::roots::Roots;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often the threads are looked at: only their totals are of use here.
+const THREADS_EVERY: Duration = Duration::from_millis(50);
+
+/// Counters of a node and of its group, as they were at the begin.
+pub(super) struct Meter<'a> {
+    roots: &'a Roots,
+    pid: u32,
+    group: Option<(&'a BandwidthGroup, Usage, ThrottledRuns)>,
+    cpu: Option<(Duration, Duration)>,
+    threads: ThreadSampler,
+    watch: Watch,
+    began: Instant,
+}
+
+impl<'a> Meter<'a> {
+    /// Reads every counter once.
+    pub(super) fn start(
+        roots: &'a Roots,
+        measured_cpu: u32,
+        pid: u32,
+        group: Option<&'a BandwidthGroup>,
+    ) -> Result<Self, ScenarioError> {
+        let proc = roots.resolve(Path::new("/proc"));
+        Ok(Meter {
+            roots,
+            pid,
+            watch: Watch::start(roots, measured_cpu),
+            threads: ThreadSampler::start(&proc, pid, THREADS_EVERY).map_err(erlang::refused)?,
+            group: group.map(|group| (group, group.usage(), ThrottledRuns::new())),
+            cpu: erlang::threads::process_cpu(roots, pid),
+            began: Instant::now(),
+        })
+    }
+
+    /// How long it has been counting.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Reads the throttling counters, so that runs of throttled periods are seen.
+    pub(super) fn look(&mut self) {
+        let Some((group, _, runs)) = &mut self.group else { return };
+        let now = group.usage();
+        if let (Some(periods), Some(throttled)) = (now.nr_periods, now.nr_throttled) {
+            runs.read(periods, throttled);
+        }
+    }
+
+    /// Reads every counter again.
+    pub(super) fn finish(self) -> (Outside, Surroundings) {
+        let window = self.began.elapsed();
+        let cpu = self.cpu.zip(erlang::threads::process_cpu(self.roots, self.pid));
+        let group = self.group.map(|(group, before, runs)| (group.usage().since(&before), runs));
+        let threads = self.threads.finish();
+        let surroundings = self.watch.finish(self.roots);
+        let outside = Outside {
+            schedulers: erlang::threads::scheduler_cpu(&threads),
+            cpu: cpu.map(|(before, after)| {
+                (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1))
+            }),
+            switches: erlang::threads::scheduler_switches(&threads),
+            window,
+            group,
+        };
+        (outside, surroundings)
+    }
+}
