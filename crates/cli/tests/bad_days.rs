@@ -23,10 +23,13 @@ fn many_blocks(place: &Place) -> std::process::Command {
         "mmap-lock",
         "--busy",
         "3",
+        // Of usual priority, so that they run whatever else this machine does.
+        "--nice",
+        "0",
         "--samples",
         "200",
         "--duration",
-        "100ms",
+        "400ms",
         "--hang-after",
         "50ms",
         "--record",
@@ -252,7 +255,7 @@ fn with_a_killed(readers: &str, choose: fn(u32) -> processes::Process) {
     let mut args = vec!["run", "mmap-lock", "--busy", readers, "--seed"];
     // The arm with the load runs first.
     let seed = common::seed_for(&[1, 0]);
-    args.extend([&seed, "--samples", "1", "--duration", "3s", "--lead", "300ms"]);
+    args.extend([&seed, "--samples", "1", "--duration", "3s", "--lead", "300ms", "--nice", "0"]);
     args.extend(["--record", path.to_str().unwrap()]);
     let running = place.start(place.tailback(&args));
     processes::wait_until_released(running.pid());

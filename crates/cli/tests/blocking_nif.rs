@@ -18,7 +18,7 @@ fn a_native_function_that_sleeps_makes_schedulers_collapse_and_two_flags_mend_it
         return;
     }
     let _turn = turn::take();
-    let ran = sure(&["run", "blocking-nif", "--mode", "nif_sleep", "--json"]);
+    let Some(ran) = sure(&["run", "blocking-nif", "--mode", "nif_sleep", "--json"]) else { return };
     let record = ran.json();
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
     assert_eq!(record["verdict"]["state"], "affected");
@@ -43,7 +43,11 @@ fn the_same_work_on_dirty_schedulers_does_not() {
         return;
     }
     let _turn = turn::take();
-    let ran = sure(&["run", "blocking-nif", "--mode", "nif_dirty", "--work", "5000", "--json"]);
+    let Some(ran) =
+        sure(&["run", "blocking-nif", "--mode", "nif_dirty", "--work", "5000", "--json"])
+    else {
+        return;
+    };
     assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
     assert_eq!(ran.status.code(), Some(0));
 }
