@@ -92,38 +92,37 @@ static ERL_NIF_TERM sleep_for(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[
     return spend_at_once(env, argv[0], rest);
 }
 
-static ERL_NIF_TERM busy_yield(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+/* A NIF of one argument. */
+typedef ERL_NIF_TERM nif(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]);
+
+/* Spends a slice of the time, and has the NIF called again for the rest. */
+static ERL_NIF_TERM spend_in_slices(ErlNifEnv *env, ERL_NIF_TERM time, spend_fn spend,
+                                    clockid_t clock, const char *name, nif *again)
 {
     ErlNifUInt64 us;
-    ERL_NIF_TERM next;
+    ERL_NIF_TERM left;
 
-    (void)argc;
-    if (!read_us(env, argv[0], &us))
+    if (!read_us(env, time, &us))
         return enif_make_badarg(env);
     if (us > 0)
-        us = spend_slice(us, burn, CLOCK_THREAD_CPUTIME_ID);
+        us = spend_slice(us, spend, clock);
     if (us == 0)
         return enif_make_atom(env, "ok");
     enif_consume_timeslice(env, 100);
-    next = enif_make_uint64(env, us);
-    return enif_schedule_nif(env, "busy_yield", 0, busy_yield, 1, &next);
+    left = enif_make_uint64(env, us);
+    return enif_schedule_nif(env, name, 0, again, 1, &left);
+}
+
+static ERL_NIF_TERM busy_yield(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    (void)argc;
+    return spend_in_slices(env, argv[0], burn, CLOCK_THREAD_CPUTIME_ID, "busy_yield", busy_yield);
 }
 
 static ERL_NIF_TERM sleep_yield(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
-    ErlNifUInt64 us;
-    ERL_NIF_TERM next;
-
     (void)argc;
-    if (!read_us(env, argv[0], &us))
-        return enif_make_badarg(env);
-    if (us > 0)
-        us = spend_slice(us, rest, CLOCK_MONOTONIC);
-    if (us == 0)
-        return enif_make_atom(env, "ok");
-    enif_consume_timeslice(env, 100);
-    next = enif_make_uint64(env, us);
-    return enif_schedule_nif(env, "sleep_yield", 0, sleep_yield, 1, &next);
+    return spend_in_slices(env, argv[0], rest, CLOCK_MONOTONIC, "sleep_yield", sleep_yield);
 }
 
 static ERL_NIF_TERM loaded(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])

@@ -16,6 +16,7 @@ mod explain;
 mod fixes;
 pub mod judge;
 mod limits;
+mod lower_tail;
 mod paired;
 pub mod proportion;
 pub mod quantile;

@@ -1,6 +1,6 @@
 //! The distribution of the Mann-Whitney statistic under no effect.
 
-use statrs::distribution::{ContinuousCDF, Normal};
+use crate::lower_tail;
 
 /// Pairs of trials above which the normal approximation is used.
 ///
@@ -23,17 +23,7 @@ pub fn differences_to_leave_out(n: usize, m: usize, tail: f64) -> (Option<usize>
         return approximate(n as f64, m as f64, tail);
     }
     let chances = chances(n, m);
-    let mut below = chances.first().copied().unwrap_or(1.0);
-    if below > tail {
-        return (None, below);
-    }
-    for (u, chance) in chances.iter().enumerate().skip(1) {
-        if below + chance > tail {
-            return (Some(u), below);
-        }
-        below += chance;
-    }
-    (Some(chances.len()), below)
+    lower_tail::of(&chances, tail)
 }
 
 /// Probability of each value of the statistic, up to the middle of its range.
@@ -59,10 +49,7 @@ fn chances(n: usize, m: usize) -> Vec<f64> {
 
 fn approximate(n: f64, m: f64, tail: f64) -> (Option<usize>, f64) {
     let (mean, deviation) = (n * m / 2.0, (n * m * (n + m + 1.0) / 12.0).sqrt());
-    let normal = Normal::standard();
-    let left_out = (mean + 0.5 + deviation * normal.inverse_cdf(tail)).floor();
-    let below = normal.cdf((left_out - 0.5 - mean) / deviation);
-    ((left_out >= 1.0).then_some(left_out as usize), below)
+    lower_tail::of_normal(mean, deviation, tail)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The distribution of Wilcoxon's signed-rank statistic under no effect.
 
-use statrs::distribution::{ContinuousCDF, Normal};
+use crate::lower_tail;
 
 /// Differences above which the normal approximation is used.
 ///
@@ -22,17 +22,7 @@ pub fn averages_to_leave_out(n: usize, tail: f64) -> (Option<usize>, f64) {
         return approximate(n as f64, tail);
     }
     let chances = chances(n);
-    let mut below = chances.first().copied().unwrap_or(1.0);
-    if below > tail {
-        return (None, below);
-    }
-    for (sum, chance) in chances.iter().enumerate().skip(1) {
-        if below + chance > tail {
-            return (Some(sum), below);
-        }
-        below += chance;
-    }
-    (Some(chances.len()), below)
+    lower_tail::of(&chances, tail)
 }
 
 /// Probability of each value of the statistic: each rank is in the sum or not, by the toss of a
@@ -52,10 +42,7 @@ fn chances(n: usize) -> Vec<f64> {
 fn approximate(n: f64, tail: f64) -> (Option<usize>, f64) {
     let mean = n * (n + 1.0) / 4.0;
     let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
-    let normal = Normal::standard();
-    let left_out = (mean + 0.5 + deviation * normal.inverse_cdf(tail)).floor();
-    let below = normal.cdf((left_out - 0.5 - mean) / deviation);
-    ((left_out >= 1.0).then_some(left_out as usize), below)
+    lower_tail::of_normal(mean, deviation, tail)
 }
 
 #[cfg(test)]

@@ -69,12 +69,7 @@ fn what_cannot_be_played_is_said_in_one_line() {
         (&["--erl", "auto,auto"], 2, "two arms"),
         (&["--processes", "2000000", "--samples", "1"], 2, "+P"),
     ];
-    for (args, code, words) in cases {
-        let ran = Place::new().say(&[&["run", "blocking-nif"], *args].concat());
-        assert_eq!(ran.status.code(), Some(*code), "{args:?}: {ran:?}");
-        let line = ran.err.lines().find(|line| line.contains(words));
-        assert!(line.is_some(), "{args:?}: {}", ran.err);
-    }
+    common::assert_refused(&["run", "blocking-nif"], cases);
 }
 
 #[test]

@@ -133,12 +133,7 @@ fn what_cannot_be_played_is_said_in_one_line() {
         (&["--flags", "+nonsense 1"], 2, "refuses the flags"),
         (&["--erl", "/nowhere/erl"], 3, "/nowhere/erl"),
     ];
-    for (args, code, words) in cases {
-        let ran = Place::new().say(&[&["run", "mailbox-flood"], *args].concat());
-        assert_eq!(ran.status.code(), Some(*code), "{args:?}: {ran:?}");
-        let line = ran.err.lines().find(|line| line.contains(words));
-        assert!(line.is_some(), "{args:?}: {}", ran.err);
-    }
+    common::assert_refused(&["run", "mailbox-flood"], cases);
 }
 
 #[test]

@@ -291,3 +291,14 @@ fn open_to_all(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
 }
+
+/// Fails unless each of these runs ends with this exit code and says these words in one line on
+/// standard error.
+pub fn assert_refused(command: &[&str], cases: &[(&[&str], i32, &str)]) {
+    for (args, code, words) in cases {
+        let ran = Place::new().say(&[command, *args].concat());
+        assert_eq!(ran.status.code(), Some(*code), "{args:?}: {ran:?}");
+        let line = ran.err.lines().find(|line| line.contains(words));
+        assert!(line.is_some(), "{args:?}: {}", ran.err);
+    }
+}

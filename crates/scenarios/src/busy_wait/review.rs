@@ -19,6 +19,24 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
         blame(plan, trials, arms, outcome);
     }
     spun(arms, outcome);
+    outcome.because.extend(detected(plan, trials));
+}
+
+/// The quota that the VM found by itself, beside the real one: schedulers are started by it.
+fn detected(plan: &Plan, trials: &[Trial]) -> Option<String> {
+    let arm = plan.arms.iter().find(|arm| arm.settings.decimal("quota").is_some())?;
+    let real = arm.settings.decimal("quota")?;
+    let mut of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
+    let vm = of_arm.find_map(|trial| trial.observation.vm.as_ref())?;
+    let found = match vm.cpu_quota {
+        Some(cpus) => format!("a quota of {cpus}"),
+        None => "no quota".to_owned(),
+    };
+    Some(format!(
+        "under the quota of {real} CPUs the VM itself detected {found}, and had {} schedulers, as \
+         it was told",
+        vm.schedulers_online
+    ))
 }
 
 fn median(arm: &ArmResult, name: &str) -> Option<f64> {
