@@ -19,7 +19,19 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
         blame(plan, trials, arms, outcome);
     }
     spun(arms, outcome);
+    outcome.because.extend(throughput(arms));
     outcome.because.extend(detected(plan, trials));
+}
+
+/// What busy waiting leaves of background work, where the intervals of the two arms are apart.
+fn throughput(arms: &[ArmResult]) -> Option<String> {
+    let done = |id: &str| arms.iter().find(|arm| arm.id == id)?.measures.get(measure::BACKGROUND);
+    let (with, without) = (done("defaults-quota")?, done("flags-quota")?);
+    (with.high? < without.low?).then(|| {
+        format!(
+            "under the quota the VM's defaults left {with} of background work, the flags {without}"
+        )
+    })
 }
 
 /// The quota that the VM found by itself, beside the real one: schedulers are started by it.
