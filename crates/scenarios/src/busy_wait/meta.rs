@@ -21,6 +21,8 @@ pub(super) mod measure {
     pub const SYSTEM: &str = "cpu_system";
     pub const VOLUNTARY: &str = "switches_voluntary";
     pub const INVOLUNTARY: &str = "switches_involuntary";
+    pub const FUTEX_CALLS: &str = "futex_calls";
+    pub const FUTEX_TIME: &str = "futex_time";
     pub const PERIODS: &str = "periods";
     pub const THROTTLED: &str = "throttled";
     pub const LONGEST: &str = "longest_throttled";
@@ -141,6 +143,14 @@ pub const META: Meta = Meta {
             quick: Some("no"),
             help: "Whether the VM's defaults are run without the quota as well",
         },
+        Knob {
+            name: "strace",
+            kind: Kind::Choice(&["yes", "no"]),
+            default: "no",
+            quick: None,
+            help: "Whether strace counts calls of futex in every arm; it makes them slow, and probes \
+                   count them without that",
+        },
         flag(
             "sbwt",
             "none",
@@ -253,6 +263,20 @@ pub const META: Meta = Meta {
             "preemptions",
             Unit::PerSecond,
             "times a second that a scheduler thread was taken off a CPU",
+            false,
+        ),
+        figure(
+            measure::FUTEX_CALLS,
+            "futex calls",
+            Unit::PerSecond,
+            "calls of futex a second, as strace counts them",
+            false,
+        ),
+        figure(
+            measure::FUTEX_TIME,
+            "in futex",
+            Unit::MillisecondsPerSecond,
+            "time that strace charges calls of futex with, in each second, all threads added up",
             false,
         ),
         figure(measure::PERIODS, "periods", Unit::Count, "periods of the quota in a trial", false),

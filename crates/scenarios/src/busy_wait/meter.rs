@@ -1,6 +1,7 @@
 //! What is read outside the node while it serves requests, and not while it gets ready for them.
 
 use super::observe::Outside;
+use crate::erlang::strace::Strace;
 use crate::{ScenarioError, Surroundings, Watch, erlang};
 use beam::ThreadSampler;
 use host::cgroup::{BandwidthGroup, ThrottledRuns, Usage};
@@ -18,6 +19,7 @@ pub(super) struct Meter<'a> {
     group: Option<(&'a BandwidthGroup, Usage, ThrottledRuns)>,
     cpu: Option<(Duration, Duration)>,
     threads: ThreadSampler,
+    strace: Option<Strace>,
     watch: Watch,
     began: Instant,
 }
@@ -29,11 +31,13 @@ impl<'a> Meter<'a> {
         measured_cpu: u32,
         pid: u32,
         group: Option<&'a BandwidthGroup>,
+        strace: bool,
     ) -> Result<Self, ScenarioError> {
         let proc = roots.resolve(Path::new("/proc"));
         Ok(Meter {
             roots,
             pid,
+            strace: strace.then(|| Strace::start(pid)).transpose()?,
             watch: Watch::start(roots, measured_cpu),
             threads: ThreadSampler::start(&proc, pid, THREADS_EVERY).map_err(erlang::refused)?,
             group: group.map(|group| (group, group.usage(), ThrottledRuns::new())),
@@ -61,6 +65,7 @@ impl<'a> Meter<'a> {
         let window = self.began.elapsed();
         let cpu = self.cpu.zip(erlang::threads::process_cpu(self.roots, self.pid));
         let group = self.group.map(|(group, before, runs)| (group.usage().since(&before), runs));
+        let futex = self.strace.and_then(Strace::finish);
         let threads = self.threads.finish();
         let surroundings = self.watch.finish(self.roots);
         let outside = Outside {
@@ -69,6 +74,7 @@ impl<'a> Meter<'a> {
                 (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1))
             }),
             switches: erlang::threads::scheduler_switches(&threads),
+            futex,
             window,
             group,
         };

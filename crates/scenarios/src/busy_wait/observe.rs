@@ -1,6 +1,7 @@
 //! From what node, kernel and group counted to an observation.
 
 use super::meta::measure;
+use crate::erlang::strace::Counted;
 use hdrhistogram::Histogram;
 use host::cgroup::{ThrottledRuns, Usage};
 use model::{Latency, Measure, Observation, Unit};
@@ -35,6 +36,8 @@ pub(super) struct Outside {
     pub cpu: Option<(Duration, Duration)>,
     /// Voluntary and involuntary switches of the scheduler threads.
     pub switches: Option<(u64, u64)>,
+    /// What strace counted of futex, if it was asked.
+    pub futex: Option<Counted>,
     /// For how long that was counted.
     pub window: Duration,
     /// What the group was charged, and its longest run of throttled periods.
@@ -59,6 +62,10 @@ pub(super) fn observe(served: &Served, outside: &Outside) -> Observation {
     if let Some((voluntary, involuntary)) = outside.switches {
         put(measure::VOLUNTARY, voluntary as f64 / window, Unit::PerSecond);
         put(measure::INVOLUNTARY, involuntary as f64 / window, Unit::PerSecond);
+    }
+    if let Some(futex) = outside.futex {
+        put(measure::FUTEX_CALLS, futex.calls / window, Unit::PerSecond);
+        put(measure::FUTEX_TIME, per_second(futex.time), Unit::MillisecondsPerSecond);
     }
     if let Some((usage, runs)) = &outside.group {
         group(&mut seen, usage, runs);

@@ -28,6 +28,8 @@ pub(super) struct Script {
     pub background: u64,
     /// The quota of the node's group; none where it runs free.
     pub bandwidth: Option<Bandwidth>,
+    /// Whether strace counts calls of futex.
+    pub strace: bool,
     /// How long the node rests before requests arrive.
     pub settle: Duration,
     /// How long requests arrive.
@@ -223,6 +225,7 @@ pub(super) fn script(settings: &Settings) -> Result<Script, ScenarioError> {
         workers: number("workers"),
         background: number("background"),
         bandwidth: bandwidth(settings),
+        strace: settings.text("strace") == Some("yes"),
         settle: settle(settings),
         duration: settings.duration("duration").unwrap_or(Duration::from_secs(1)),
     })

@@ -63,7 +63,7 @@ fn serve<'a>(
     let meter: RefCell<Option<Result<Meter, ScenarioError>>> = RefCell::new(None);
     let mut ready = |_: Instant, _: Term| {
         let mut meter = meter.borrow_mut();
-        meter.get_or_insert_with(|| Meter::start(roots, measured_cpu, pid, group));
+        meter.get_or_insert_with(|| Meter::start(roots, measured_cpu, pid, group, script.strace));
     };
     let interrupted = context.interrupted;
     let options = options(script, context.seed);

@@ -1,0 +1,115 @@
+//! Calls of futex as strace counts them: where no probe can be had, and only if asked, since each call
+//! of the node stops twice for it.
+
+use crate::{Missing, ScenarioError};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long strace may take to attach to all threads.
+const ATTACH: Duration = Duration::from_secs(5);
+
+/// What strace counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Counted {
+    /// Calls of futex.
+    pub calls: f64,
+    /// The time that strace charges them with.
+    pub time: Duration,
+}
+
+/// A strace at work. It ends when it is dropped, and when the process that it watches does.
+pub(crate) struct Strace {
+    child: Child,
+}
+
+impl Strace {
+    /// Watches all threads of a process.
+    ///
+    /// # Errors
+    /// If there is no strace, or it does not attach.
+    pub(crate) fn start(pid: u32) -> Result<Self, ScenarioError> {
+        let mut command = Command::new("strace");
+        command.args(["-qq", "-f", "-c", "-e", "trace=futex", "-p", &pid.to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|error| {
+            ScenarioError::Missing(Missing {
+                what: format!("--strace: strace: {error}"),
+                grant: "install strace (Debian: strace), or leave --strace out".to_owned(),
+            })
+        })?;
+        let mut strace = Strace { child };
+        strace.attached(pid)?;
+        Ok(strace)
+    }
+
+    fn attached(&mut self, pid: u32) -> Result<(), ScenarioError> {
+        let deadline = Instant::now() + ATTACH;
+        while !is_traced(pid) {
+            let ended = !matches!(self.child.try_wait(), Ok(None));
+            if ended || Instant::now() > deadline {
+                let why = "--strace: strace did not attach to the node; leave --strace out";
+                return Err(ScenarioError::Broken(why.to_owned()));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// Ends the watch; none where strace said nothing of futex.
+    pub(crate) fn finish(mut self) -> Option<Counted> {
+        self.stop(Signal::INT);
+        let mut said = String::new();
+        // A few lines, whatever the node did.
+        self.child.stderr.take()?.take(65536).read_to_string(&mut said).ok()?;
+        said.lines().find_map(row)
+    }
+
+    fn stop(&self, signal: Signal) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // Gone already is as good.
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+impl Drop for Strace {
+    fn drop(&mut self) {
+        self.stop(Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether somebody traces the process.
+fn is_traced(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|tracer| tracer.trim() != "0")
+}
+
+/// `100.00    0.965618        7543       128         1 futex`, where errors may be left out.
+fn row(line: &str) -> Option<Counted> {
+    let mut words = line.split_whitespace();
+    let (_, seconds, _, calls) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    if words.last() != Some("futex") {
+        return None;
+    }
+    let time = Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?;
+    Some(Counted { calls: calls.parse().ok()?, time })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_row_of_futex_is_read_with_and_without_errors() {
+        let want = Counted { calls: 128.0, time: Duration::from_micros(965_618) };
+        assert_eq!(row("100.00    0.965618        7543       128         1 futex"), Some(want));
+        assert_eq!(row("100.00    0.965618        7543       128           futex"), Some(want));
+        for other in ["", "------ ----------- -----------", "100.00 0.965618 7543 128 1 total"] {
+            assert_eq!(row(other), None);
+        }
+    }
+}
