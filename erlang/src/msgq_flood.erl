@@ -9,7 +9,7 @@
 
 -export([start_link/1, start_link/2, log/1, log/2, stop/1, stop/2]).
 -export([flood_direct/2, flood_to_dam/2, watch/0, watch/1]).
--export([measure/1, cost/1, rate/1, profile/1]).
+-export([measure/1, cost/1, rate/1, compare/1, profile/1]).
 
 -export_type([fault/0]).
 
@@ -290,6 +290,27 @@ rate(Given) ->
         {ok, Options} -> msgq_guarded:run(fun() -> msgq_cost:rate(Options) end);
         Fault -> Fault
     end.
+
+%% @doc Floods the same server through each dam, beside what it does with a queue kept nearly empty;
+%% prints a line each and returns them.
+%%
+%% The reference is one process that sends lumps of 16 messages and lets no more than two of them be
+%% unanswered: the same server, sink and count at the far end, and nobody who competes. It is run before,
+%% between and after the dams, and its writes are taken together.
+%%
+%% Options: `sink' (port), `senders' (100), `messages' each (10000), `message' (small), `dam_options' of
+%% the credit dam, `reference' (writes of each run of the reference: 100000), `original_for_ms' (60000:
+%% the original's dam is cut off after that), `timeout_ms' of the credit dam (300000),
+%% `memory_limit_bytes' (2 GiB), `print' (true).
+%%
+%% The result: `reference', `threshold' and `credit', each with `rate' a second, `of_reference', `sent',
+%% `drained', `lost', `duplicated', `out_of_order', `outcome', and the high-water marks `server_queue_high',
+%% `dam_queue_high' and `both_queues_high' of the mailboxes.
+-spec compare(map()) -> {ok, #{reference | threshold | credit := map()}} | {error, fault()}.
+compare(Given) ->
+    guarded(msgq_options:compare(Given), fun(Options) ->
+        msgq_compare:run(Options, ?SERVER, ?DAM)
+    end).
 
 %% @doc Profiles a flooded server, prints the table as the original does, dearest last, and returns
 %% it. Options: `sink' (port), `message', `queued' (50000), `for_ms' (2000), `tool' (auto: tprof where

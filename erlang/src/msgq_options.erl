@@ -1,7 +1,7 @@
 %% @doc Checks what the functions of {@link msgq_flood} are asked to do.
 -module(msgq_options).
 
--export([flood/2, server/1, measure/1, cost/1, rate/1, profile/1]).
+-export([flood/2, server/1, measure/1, cost/1, rate/1, compare/1, profile/1]).
 
 -type fault() :: {atom(), binary()}.
 
@@ -78,6 +78,31 @@ cost(Given) ->
 rate(Given) ->
     checked(Given, #{sink => port, message => small, writes => 10000}).
 
+%% @doc The options of {@link msgq_flood:compare/1}.
+-spec compare(map()) -> {ok, map()} | {error, fault()}.
+compare(Given) ->
+    Defaults = #{
+        sink => port,
+        senders => 100,
+        messages => 10000,
+        message => small,
+        dam_options => #{},
+        reference => 100000,
+        original_for_ms => 60000,
+        timeout_ms => 300000,
+        memory_limit_bytes => 2 * 1024 * 1024 * 1024,
+        print => true
+    },
+    case checked(Given, Defaults) of
+        {ok, #{senders := Senders, messages := Messages} = Options} ->
+            case too_many(Senders, Messages, ?MOST_DIRECT) of
+                ok -> {ok, Options};
+                Fault -> Fault
+            end;
+        Fault ->
+            Fault
+    end.
+
 %% @doc The options of {@link msgq_flood:profile/1}.
 -spec profile(map()) -> {ok, map()} | {error, fault()}.
 profile(Given) ->
@@ -139,6 +164,10 @@ fault(sample_ms, N) ->
     range(sample_ms, N, 1, 10000);
 fault(memory_limit_bytes, N) ->
     range(memory_limit_bytes, N, 1024 * 1024, 1 bsl 50);
+fault(reference, N) ->
+    range(reference, N, 1, ?MOST_DIRECT);
+fault(original_for_ms, N) ->
+    range(original_for_ms, N, 1, 86400000);
 fault(timeout_ms, N) ->
     range(timeout_ms, N, 1, 86400000);
 fault(restart_after_ms, N) ->

@@ -207,7 +207,8 @@ report_fault(Fault, #state{quiet = true} = State) ->
 report_fault({_, Line} = Fault, #state{reported_ms = Reported, failed = Failed} = State) ->
     case erlang:monotonic_time(millisecond) of
         Now when Now - Reported >= ?PAUSE_MS ->
-            logger:warning("log server: ~ts (~b messages not written so far)", [Line, Failed]),
+            Format = "log server: ~ts; ~b messages not written so far, the next ones are tried again",
+            logger:warning(Format, [Line, Failed]),
             State#state{last = Fault, reported_ms = Now};
         _ ->
             State#state{last = Fault}

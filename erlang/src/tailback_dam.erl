@@ -35,7 +35,7 @@
 -type options() :: #{
     %% Most messages that dam and server hold together. Default 1000.
     bound => pos_integer(),
-    %% Most messages under way to the server. Default 32; at least 4.
+    %% Most messages under way to the server. Default 64; at least 4.
     window => pos_integer(),
     %% What happens when there is no room. Default block.
     policy => tailback_dam_queue:policy(),

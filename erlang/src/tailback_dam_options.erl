@@ -17,8 +17,10 @@
     attempts := pos_integer() | infinity
 }.
 
-%% Batches under way at a time: with fewer the server would run dry between two of them.
+%% Batches under way at a time. A flood sends half a window at once, so that dam and server wake each
+%% other seldom; the other two are for messages that come one by one.
 -define(BATCHES, 4).
+-define(HALVES, 2).
 %% Markers, rings, timers and a few messages of others.
 -define(SPARE, 24).
 
@@ -36,7 +38,7 @@ check(Given) ->
 defaults() ->
     #{
         bound => 1000,
-        window => 32,
+        window => 64,
         policy => block,
         as => cast,
         gone_after => 5000,
@@ -68,12 +70,13 @@ line(Key, Value, Wanted) ->
 %% more, which can come to lie there before the dam notices that the server is suspended.
 -spec room(map()) -> {ok, checked()} | {error, binary()}.
 room(#{bound := Bound, window := Window} = Options) ->
-    Reserved = 2 * Window + Window div ?BATCHES + ?SPARE,
+    Batch = Window div ?HALVES,
+    Reserved = 2 * Window + Batch + ?SPARE,
     case Bound - Reserved of
         Capacity when Capacity > 0 ->
             {ok, Options#{
                 capacity => Capacity,
-                batch => Window div ?BATCHES,
+                batch => Batch,
                 batches => ?BATCHES
             }};
         _ ->

@@ -6,7 +6,7 @@
 -import(tailback_dam_queue, [capacity/1, policy/1, ring/1]).
 
 %% A sender that fills the table gives way to others after this many messages, on average.
--define(TURN, 8).
+-define(TURN, 32).
 
 %% @doc Offers one message. `accept' answers when the dam has it, `confirm' when the server is done.
 -spec submit(
@@ -48,17 +48,12 @@ admit(Handle, Key, Kind, Payload, Timeout) ->
 admit_block(Handle, Key, confirm, Payload, Timeout) ->
     wait(Handle, Key, confirm, {insert, Payload}, Timeout);
 admit_block(Handle, Key, accept, Payload, Timeout) ->
+    true = tailback_dam_queue:insert(Handle, Key, none, Payload),
     Capacity = capacity(Handle),
-    case tailback_dam_queue:size(Handle) >= Capacity of
-        true ->
-            wait(Handle, Key, accept, {insert, Payload}, Timeout);
-        false ->
-            true = tailback_dam_queue:insert(Handle, Key, none, Payload),
-            %% Others may have come in between; who finds no room left has to wait all the same.
-            case tailback_dam_queue:size(Handle) of
-                Size when Size > Capacity -> wait(Handle, Key, accept, update, Timeout);
-                Size -> accepted(Handle, Key, Size)
-            end
+    %% Looked at afterwards: others may have come at the same time, and who finds no room has to wait.
+    case tailback_dam_queue:size(Handle) of
+        Size when Size > Capacity -> wait(Handle, Key, accept, update, Timeout);
+        Size -> accepted(Handle, Key, Size)
     end.
 
 admit_drop_new(Handle, Key, confirm, Payload, Timeout) ->

@@ -184,17 +184,34 @@ pump(#state{link = down} = State) ->
     release_many(State);
 pump(#state{unchecked = holding} = State) ->
     release_many(State);
-pump(#state{options = #{batch := Batch, batches := Batches}, flight = Flight} = State) ->
+pump(#state{flight = Flight} = State) ->
     case tailback_dam_flight:next(Flight) of
         {Row, Rest} ->
             release_many(send([Row], State#state{flight = Rest}));
         wait ->
             release_many(State);
         none ->
-            case tailback_dam_flight:batches(Flight) < Batches of
-                true -> pump_batch(Batch, State);
-                false -> release_many(State)
+            case fitting(State) of
+                0 -> release_many(State);
+                Rows -> pump_batch(Rows, State)
             end
+    end.
+
+%% How many rows the next batch may have. While more wait than fit, half a window has to be free:
+%% otherwise each confirmation would be followed by a batch of its own.
+fitting(#state{queue = Queue, options = Options, flight = Flight}) ->
+    #{window := Window, batch := Batch, batches := Batches} = Options,
+    Free = Window - tailback_dam_flight:rows(Flight),
+    case tailback_dam_flight:batches(Flight) < Batches of
+        true when Free >= Batch ->
+            Batch;
+        true when Free > 0 ->
+            case tailback_dam_queue:size(Queue) =< Free of
+                true -> Free;
+                false -> 0
+            end;
+        _ ->
+            0
     end.
 
 pump_batch(Batch, #state{queue = Queue} = State) ->

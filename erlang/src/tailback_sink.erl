@@ -87,6 +87,11 @@ reason(Why) when is_atom(Why) ->
     end;
 reason(Why) when is_binary(Why) ->
     Why;
+reason(Why) when is_list(Why) ->
+    case io_lib:deep_char_list(Why) of
+        true -> Why;
+        false -> io_lib:format("~0tp", [Why])
+    end;
 reason(Why) ->
     io_lib:format("~0tp", [Why]).
 

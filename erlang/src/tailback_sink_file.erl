@@ -43,4 +43,10 @@ close(#file{io = Io, path = Path}) ->
 
 -spec fault(string(), file:name_all(), atom()) -> tailback_sink:fault().
 fault(What, Path, Why) ->
-    {Why, tailback_sink:error_line(["file ", What], Path, file:format_error(Why))}.
+    Because = [file:format_error(Why), "; ", next(Why)],
+    {Why, tailback_sink:error_line(["file ", What], Path, Because)}.
+
+-spec next(atom()) -> string().
+next(enospc) -> "make room, or write elsewhere";
+next(edquot) -> "make room, or write elsewhere";
+next(_) -> "name a file that can be written".

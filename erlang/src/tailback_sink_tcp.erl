@@ -70,4 +70,6 @@ stop(Peer) -> tailback_sink_peer:stop(Peer).
 
 -spec fault(atom(), iodata(), term()) -> tailback_sink:fault().
 fault(Name, Where, {timeout, _}) -> fault(Name, Where, timeout);
-fault(Name, Where, Why) -> {Name, tailback_sink:error_line("tcp", Where, Why)}.
+fault(Name, Where, Why) ->
+    Line = tailback_sink:error_line("tcp", Where, Why),
+    {Name, <<Line/binary, "; see that the peer runs and reads">>}.

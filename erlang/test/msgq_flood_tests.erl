@@ -406,6 +406,44 @@ rate() ->
     {ok, #{rate := Rate, wall_us := _}} = msgq_flood:rate(#{sink => none, writes => 1000}),
     ?assert(Rate > 0).
 
+compare_shows_both_dams_beside_the_reference_test_() ->
+    {timeout, 300, fun() ->
+        Text = printed(fun() ->
+            {ok, Runs} = msgq_flood:compare(#{
+                sink => tag, senders => 10, messages => 300, reference => 1000
+            }),
+            [reference, credit, threshold] = lists:sort(fun in_order/2, maps:keys(Runs)),
+            #{credit := Credit, reference := #{drained := Written}} = Runs,
+            ?assertMatch(
+                #{outcome := drained, drained := 3000, lost := 0, duplicated := 0, out_of_order := 0},
+                Credit
+            ),
+            %% Before, between and after the dams.
+            ?assertEqual(3 * 1000, Written)
+        end),
+        ?assertMatch({match, _}, re:run(Text, "\\ncredit dam .* 3000 +3000 +0 +0 +0 ")),
+        ?assertEqual({undefined, undefined}, {whereis(log_server), whereis(log_dam)})
+    end}.
+
+in_order(A, B) -> rank(A) =< rank(B).
+
+rank(reference) -> 1;
+rank(credit) -> 2;
+rank(threshold) -> 3.
+
+compare_refuses_test_() ->
+    [
+        {timeout, 300, fun() -> refused(msgq_flood:compare(O)) end}
+     || O <- [
+            #{messages => 0},
+            #{reference => 0},
+            #{sink => nowhere},
+            #{sink => {file, "/no/such/folder/a.log", [append]}, messages => 1},
+            #{dam_options => #{bound => 3}, reference => 1, messages => 1},
+            #{pace => flood}
+        ]
+    ].
+
 profile_prints_and_returns_the_table_test_() ->
     {timeout, 300, fun() ->
         Text = printed(fun() ->

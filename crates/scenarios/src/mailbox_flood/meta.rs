@@ -239,14 +239,14 @@ pub const META: Meta = Meta {
             "writes, empty queue",
             Unit::PerSecond,
             false,
-            "writes in each second with nothing queued and nobody sending",
+            "writes in each second in a bare loop, with no server, nothing queued and nobody sending",
         ),
         figure(
             measure::OF_EMPTY,
             "of empty",
             Unit::Percent,
             true,
-            "rate of writes in the flood over the rate with nothing queued",
+            "rate of writes in the flood over the rate of the bare loop",
         ),
         figure(
             measure::SERVER_HIGH,

@@ -33,13 +33,15 @@ pub(super) struct Sink {
     pub term: Term,
     /// The file, which has no name and goes with its last descriptor.
     _file: Option<File>,
+    /// What a node calls the file, and what a person does.
+    names: Option<(String, String)>,
 }
 
 impl Sink {
     /// Makes a sink ready; a file sink gets its file in that folder.
     pub fn prepare(sink: &str, folder: &Path) -> Result<Self, ScenarioError> {
         let Some(options) = file_options(sink) else {
-            return Ok(Sink { term: plain(sink), _file: None });
+            return Ok(Sink { term: plain(sink), _file: None, names: None });
         };
         let file = tempfile::tempfile_in(folder).map_err(|error| {
             let folder = folder.display();
@@ -51,7 +53,21 @@ impl Sink {
         let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
         let options = list(options.iter().map(|option| atom(option)).collect());
         let term = tuple(vec![atom("file"), text(&path), options]);
-        Ok(Sink { term, _file: Some(file) })
+        let names = Some((path, format!("a file in {}", folder.display())));
+        Ok(Sink { term, _file: Some(file), names })
+    }
+
+    /// An error as a person knows the file: the path by which a node reaches it says nothing.
+    pub fn in_words(&self, error: ScenarioError) -> ScenarioError {
+        let named = |line: String| match &self.names {
+            Some((path, name)) => line.replace(path, name),
+            None => line,
+        };
+        match error {
+            ScenarioError::Unusable(line) => ScenarioError::Unusable(named(line)),
+            ScenarioError::Broken(line) => ScenarioError::Broken(named(line)),
+            other => other,
+        }
     }
 }
 
@@ -93,6 +109,18 @@ mod tests {
         let mut again = File::options().append(true).open(path).unwrap();
         again.write_all(b"abc").unwrap();
         assert_eq!(file.metadata().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn an_error_names_the_folder_and_not_a_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let sink = Sink::prepare("file", folder.path()).unwrap();
+        let file = sink._file.as_ref().unwrap();
+        let line =
+            format!("file write: /proc/{}/fd/{}: full", std::process::id(), file.as_raw_fd());
+        let told = sink.in_words(ScenarioError::Unusable(line)).to_string();
+        assert!(told.contains(&folder.path().display().to_string()), "{told}");
+        assert!(!told.contains("/proc/"), "{told}");
     }
 
     #[test]

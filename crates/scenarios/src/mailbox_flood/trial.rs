@@ -43,7 +43,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<crate::Seen,
     let roots = context.site.roots;
     let measured_cpu = context.site.machine.allowed_cpus.last().copied().unwrap_or(0);
     let watch = Watch::start(roots, measured_cpu);
-    let measured = measured(script, &sink, &mut node, context);
+    let measured = measured(script, &sink, &mut node, context).map_err(|e| sink.in_words(e));
     let surroundings = watch.finish(roots);
     let measured = measured?;
     let mut observation = observe(&measured);

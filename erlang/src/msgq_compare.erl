@@ -1,0 +1,155 @@
+%% @doc The two dams in front of the same server, beside what it does with a queue kept nearly empty.
+%% See {@link msgq_flood:compare/1}.
+-module(msgq_compare).
+
+-export([run/3]).
+
+-type fault() :: {atom(), binary()}.
+-type run() :: #{atom() => term()}.
+
+%% Messages that the reference sends at once; it lets two such lumps be unanswered.
+-define(LUMP, 16).
+
+%% @doc Plays all runs in the calling process, which should be one of its own.
+-spec run(map(), atom(), atom()) ->
+    {ok, #{reference | threshold | credit := run()}} | {error, fault()}.
+run(#{print := Print} = Options, Server, Dam) ->
+    Plan = [
+        fun() -> reference(Options, Server) end,
+        fun() -> flood(credit, Options, Server, Dam) end,
+        fun() -> reference(Options, Server) end,
+        fun() -> flood(threshold, Options, Server, Dam) end,
+        fun() -> reference(Options, Server) end
+    ],
+    case each(Plan, []) of
+        {ok, [R1, Credit, R2, Threshold, R3]} ->
+            Reference = together([R1, R2, R3]),
+            Runs = #{
+                reference => against(Reference, Reference),
+                threshold => against(Reference, Threshold),
+                credit => against(Reference, Credit)
+            },
+            _ = [io:put_chars(table(Runs)) || Print],
+            {ok, Runs};
+        Fault ->
+            Fault
+    end.
+
+each([], Done) ->
+    {ok, lists:reverse(Done)};
+each([Play | Rest], Done) ->
+    case msgq_guarded:run(Play) of
+        {ok, Run} -> each(Rest, [Run | Done]);
+        {error, Fault} -> {error, Fault}
+    end.
+
+-spec flood(threshold | credit, map(), atom(), atom()) -> {ok, run()} | {error, fault()}.
+flood(Kind, Options, Server, Dam) ->
+    #{dam_options := DamOptions, original_for_ms := Cut, timeout_ms := Limit} = Options,
+    {Of, Most} =
+        case Kind of
+            credit -> {DamOptions, Limit};
+            threshold -> {#{}, Cut}
+        end,
+    Chosen = maps:with([sink, senders, messages, message, memory_limit_bytes], Options),
+    case msgq_options:measure(Chosen#{dam => Kind, dam_options => Of, timeout_ms => Most}) of
+        {ok, Trial} -> played(msgq_trial:run(Trial, Server, Dam));
+        Fault -> Fault
+    end.
+
+played({ok, #{drain_rate := Rate} = Result}) ->
+    Keys = [
+        outcome, sent, drained, lost, duplicated, out_of_order, failed,
+        server_queue_high, dam_queue_high, both_queues_high
+    ],
+    {ok, (maps:with(Keys, Result))#{rate => Rate}};
+played(Fault) ->
+    Fault.
+
+%% ---- the reference
+
+reference(#{sink := Sink, message := Form, reference := Writes}, Server) ->
+    Tally = msgq_tally:new(1, Writes),
+    case msgq_server:start_link(Server, #{sink => Sink, tally => Tally, quiet => true}) of
+        {ok, Pid} ->
+            Start = erlang:monotonic_time(nanosecond),
+            ok = feed(Pid, 1, Writes, msgq_senders:payload(Form), none),
+            Ns = max(1, erlang:monotonic_time(nanosecond) - Start),
+            true = unlink(Pid),
+            ok = gen_server:stop(Pid),
+            {ok, fed(msgq_tally:read(Tally), Writes, Ns)};
+        {error, Fault} ->
+            {error, Fault}
+    end.
+
+%% A lump is sent while the one before it is being written, so the server never waits for its feeder.
+feed(_, From, Writes, _, Asked) when From > Writes ->
+    answered(Asked);
+feed(Pid, From, Writes, Payload, Asked) ->
+    Last = min(Writes, From + ?LUMP - 1),
+    Send = fun(Number) -> gen_server:cast(Pid, {log, {1, Number}, Payload}) end,
+    ok = lists:foreach(Send, lists:seq(From, Last)),
+    Asks = gen_server:send_request(Pid, sync),
+    ok = answered(Asked),
+    feed(Pid, Last + 1, Writes, Payload, Asks).
+
+answered(none) ->
+    ok;
+answered(Asked) ->
+    case gen_server:wait_response(Asked, infinity) of
+        {reply, ok} -> ok;
+        {error, {Why, _}} -> exit(Why)
+    end.
+
+fed(#{handled := Handled} = Counts, Writes, Ns) ->
+    #{
+        outcome => drained,
+        sent => Writes,
+        drained => Handled,
+        lost => Writes - Handled,
+        duplicated => maps:get(duplicated, Counts),
+        out_of_order => maps:get(out_of_order, Counts),
+        failed => maps:get(failed, Counts),
+        server_queue_high => min(Writes, 2 * ?LUMP) + 2,
+        dam_queue_high => 0,
+        both_queues_high => min(Writes, 2 * ?LUMP) + 2,
+        rate => Handled * 1.0e9 / Ns
+    }.
+
+%% As one run: the times of all add up.
+together([First | _] = Runs) ->
+    Sums = maps:from_list([
+        {Key, lists:sum([maps:get(Key, Run) || Run <- Runs])}
+     || Key <- [sent, drained, lost, duplicated, out_of_order, failed]
+    ]),
+    Seconds = lists:sum([Drained / Rate || #{drained := Drained, rate := Rate} <- Runs]),
+    maps:merge(First, Sums#{rate => maps:get(drained, Sums) / Seconds}).
+
+against(#{rate := Reference}, #{rate := Rate} = Run) -> Run#{of_reference => Rate / Reference}.
+
+%% ---- as text
+
+table(Runs) ->
+    [
+        io_lib:format("~-20s~10s~8s~10s~10s~8s~7s~7s~10s~10s~n", [
+            "", "RATE/S", "%", "SENT", "ARRIVED", "LOST", "TWICE", "ORDER", "SERVER", "DAM"
+        ]),
+        [
+            row(Title, maps:get(Key, Runs))
+         || {Key, Title} <- [
+                {reference, "queue nearly empty"},
+                {credit, "credit dam"},
+                {threshold, "the original's dam"}
+            ]
+        ]
+    ].
+
+row(Title, #{rate := Rate, of_reference := Of, outcome := Outcome} = Run) ->
+    #{sent := Sent, drained := Drained, lost := Lost, duplicated := Twice} = Run,
+    #{out_of_order := Order, server_queue_high := Server, dam_queue_high := Dam} = Run,
+    io_lib:format("~-20s~10b~8b~10b~10b~8w~7b~7b~10b~10b~ts~n", [
+        Title, round(Rate), round(100 * Of), Sent, Drained, Lost, Twice, Order, Server, Dam, cut(Outcome)
+    ]).
+
+cut(timeout) -> "  (cut off)";
+cut(_) -> "".
