@@ -62,6 +62,7 @@ impl Stage {
             release: "6.1.0".into(),
             sha256: String::new(),
             config: None,
+            modules: Vec::new(),
         };
         let setup = Setup {
             qemu: &qemu,

@@ -3,6 +3,7 @@
 mod mounts;
 mod port;
 mod reap;
+mod root;
 
 use crate::frame::{Kind, pack};
 use crate::order::{FACTS, Hello, Order, PLACE};
@@ -24,6 +25,9 @@ const MOST_OUTPUT: u64 = 128 << 20;
 
 /// Where the command keeps its state, and so its record.
 const STATE: &str = "/run/state";
+
+/// Where it keeps what it makes once.
+const CACHE: &str = "/run/cache";
 
 /// Whether this process is the init of a guest that tailback made.
 ///
@@ -75,7 +79,11 @@ fn order() -> Result<Order, String> {
 
 fn run_order(port: &Port, order: &Order) -> Result<u8, String> {
     if let Some(tag) = &order.root {
-        mounts::enter_root(tag)?;
+        for trouble in root::load_modules(&order.modules) {
+            port.say(Kind::Trouble, trouble.as_bytes());
+        }
+        root::enter(tag)?;
+        root::copy_applications(order, Path::new(CACHE));
     }
     let mut child = start(order).map_err(|error| format!("tailback in the guest: {error}"))?;
     let output = child.stdout.take().map(read_output);
@@ -101,6 +109,7 @@ fn start(order: &Order) -> std::io::Result<Child> {
         .env("HOME", "/root")
         .env("TMPDIR", "/tmp")
         .env("XDG_STATE_HOME", STATE)
+        .env("XDG_CACHE_HOME", CACHE)
         .env(FACTS, serde_json::to_string(&order.guest).unwrap_or_default())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

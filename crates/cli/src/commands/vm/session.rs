@@ -91,8 +91,19 @@ impl Host {
     /// If it is not to be had or none for this host.
     pub fn kernel(&self, name: &str, interrupted: &dyn Fn() -> bool) -> Result<Kernel, Failure> {
         let mut note = |line: &str| output::note(line);
-        guest::find_kernel(name, &self.cache, self.machine.refresh, &mut note, interrupted)
-            .map_err(failure)
+        let mut find = |refresh| {
+            guest::find_kernel(name, &self.cache, refresh, &mut note, interrupted).map_err(failure)
+        };
+        let kernel = find(self.machine.refresh)?;
+        match self.machine.root.is_some() && kernel.lacks_virtiofs() {
+            // One that was cached before its modules were kept gets them.
+            true if name.starts_with("debian:") && !self.machine.refresh => find(true),
+            true => Err(Failure::usage(format!(
+                "--root: {name} has virtiofs as a module, and its modules are not beside it; name \
+                 its Debian package, or take debian:6.12"
+            ))),
+            false => Ok(kernel),
+        }
     }
 
     /// Begins a guest with that kernel that runs these words.
@@ -109,6 +120,8 @@ impl Host {
         let mut order = Order {
             args: args.to_vec(),
             root: self.machine.root.is_some().then(|| guest::ROOT_TAG.to_owned()),
+            modules: names(&kernel.modules),
+            applications: Some(self.cache.folder().with_file_name("erlang")),
             guest: self.guest_facts(kernel),
         };
         let pack = |order: &Order| initramfs::build(Path::new("/proc/self/exe"), kernel, order);
@@ -146,6 +159,12 @@ impl Host {
             host_cpus: u32::try_from(self.facts.allowed_cpus.len()).unwrap_or(u32::MAX),
         }
     }
+}
+
+/// The last part of each path.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    paths.iter().filter_map(name).collect()
 }
 
 impl Session {
