@@ -243,11 +243,12 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
         memory: 512 << 20,
         clock: Clock::Host,
         initramfs: &initramfs,
-        limits: Limits::new(1, Clock::Host, common::PATIENCE),
+        limits: Limits::new(1, Clock::Host, Some(common::PATIENCE)),
         root: None,
     };
     let mut guest = Guest::begin(&setup, Accel::Tcg).unwrap();
-    let Event::End(Outcome::Failed(Ending::Panic { line, up })) = guest.next(&|| false).unwrap()
+    let Event::End(Outcome::Failed { ending: Ending::Panic { line, up }, .. }) =
+        guest.next(&|| false).unwrap()
     else {
         panic!("{:?}", guest.console(50));
     };

@@ -71,6 +71,8 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
         limits: setup.limits,
         heard: Heard::default(),
         panicked: None,
+        asked: false,
+        overtime: None,
         events: VecDeque::new(),
         begun: Instant::now(),
         boot: None,

@@ -9,7 +9,7 @@ use guest::{
 };
 use model::machine::Guest as Facts;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The machine that guests get.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct Machine {
     memory: u64,
     accel: Choice,
     clock: Option<Clock>,
-    limit: Duration,
+    limit: Option<Duration>,
     refresh: bool,
     root: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl Machine {
                 Some("instructions") => Some(Clock::Instructions),
                 _ => None,
             },
-            limit: matches.get_one("limit").copied().unwrap_or(Duration::from_secs(900)),
+            limit: matches.get_one("limit").copied(),
             refresh: matches.get_flag("refresh"),
             root: root.map(|root| match root.as_str() {
                 "host" => PathBuf::from("/"),
@@ -48,6 +48,16 @@ impl Machine {
             }),
         }
     }
+}
+
+/// Why a guest was left off.
+pub enum Pause {
+    /// It said a line that was waited for.
+    Line,
+    /// It ended.
+    End(Outcome),
+    /// Somebody interrupted; what it told, where it still could.
+    Interrupted(Option<Outcome>),
 }
 
 /// A guest that has been begun, and what is known of it.
@@ -207,33 +217,66 @@ impl Session {
     /// Lets the guest run until a line for which `stop` holds, or its end.
     ///
     /// # Errors
-    /// If somebody interrupts, or the host fails.
+    /// If the host fails.
     pub fn run_until(
         &mut self,
         stop: &dyn Fn(&str) -> bool,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Option<Outcome>, Failure> {
+    ) -> Result<Pause, Failure> {
         loop {
-            match self.guest.next(interrupted).map_err(failure)? {
-                Event::Hello(hello) => output::note(&format!(
-                    "guest {}: up after {:.1} s: Linux {}, {} CPUs",
-                    self.kernel.name,
-                    self.facts().boot_s,
-                    clean(&hello.release),
-                    hello.cpus
-                )),
-                Event::Trouble(line) => {
-                    output::complain(&format!("guest {}: {line}", self.kernel.name));
-                }
-                // Where the guest keeps its record is of no use to anybody.
-                Event::Line(line) if line.starts_with("record: ") => {}
-                Event::Line(line) => {
-                    output::note(&format!("guest {}: {}", self.kernel.name, clean(&line)));
-                    if stop(&line) {
-                        return Ok(None);
+            match self.guest.next(interrupted) {
+                Ok(Event::End(outcome)) => return Ok(Pause::End(outcome)),
+                Ok(event) => {
+                    self.tell(&event);
+                    if matches!(&event, Event::Line(line) if stop(line)) {
+                        return Ok(Pause::Line);
                     }
                 }
-                Event::End(outcome) => return Ok(Some(outcome)),
+                Err(GuestError::Interrupted) => return Ok(Pause::Interrupted(self.last_word())),
+                Err(error) => return Err(failure(error)),
+            }
+        }
+    }
+
+    fn tell(&self, event: &Event) {
+        let name = &self.kernel.name;
+        match event {
+            Event::Hello(hello) => output::note(&format!(
+                "guest {name}: up after {:.1} s: Linux {}, {} CPUs",
+                self.facts().boot_s,
+                clean(&hello.release),
+                hello.cpus
+            )),
+            Event::Trouble(line) => output::complain(&format!("guest {name}: {}", clean(line))),
+            // Where the guest keeps its record is of no use to anybody.
+            Event::Line(line) if line.starts_with("record: ") => {}
+            Event::Line(line) => output::note(&format!("guest {name}: {}", clean(line))),
+            Event::End(_) => {}
+        }
+    }
+
+    /// The line that ends the program where a guest was interrupted and told nothing.
+    pub fn left_without_a_word(&self) -> Failure {
+        let line = format!("guest {}: interrupted; nothing of its study came back", self.name());
+        Failure { line, code: exit::INTERRUPTED }
+    }
+
+    /// Has the guest end its command and tell what it has; none where it cannot, or takes too long.
+    /// A guest that stands still has to be let go on before.
+    pub fn last_word(&mut self) -> Option<Outcome> {
+        if !self.guest.ask_to_end() {
+            return None;
+        }
+        output::note(&format!(
+            "guest {}: asked for what it has measured so far; a second signal ends it at once",
+            self.kernel.name
+        ));
+        let deadline = Instant::now() + self.guest.grace();
+        loop {
+            match self.guest.next(&|| Instant::now() > deadline) {
+                Ok(Event::End(outcome)) => return Some(outcome),
+                Ok(_) => {}
+                Err(_) => return None,
             }
         }
     }
