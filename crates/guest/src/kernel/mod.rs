@@ -86,8 +86,10 @@ fn of_path(
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Found, GuestError> {
-    let file = |source| GuestError::File { path: path.to_owned(), source };
-    let metadata = std::fs::metadata(path).map_err(file)?;
+    let metadata = std::fs::metadata(path).map_err(|error| GuestError::Unknown {
+        spec: path.display().to_string(),
+        why: format!("{error}; name a bzImage, a Debian package, a folder of one, or debian:6.12"),
+    })?;
     if metadata.is_dir() {
         return of_folder(path);
     }
@@ -183,7 +185,9 @@ mod tests {
     #[test]
     fn what_is_not_there_is_said_to_be_not_there() {
         let cache = Cache::at("/nonexistent/cache".into());
-        assert!(matches!(find_in(&cache, "/nonexistent/k"), Err(GuestError::File { .. })));
+        for name in ["/nonexistent/k", ""] {
+            assert!(matches!(find_in(&cache, name), Err(GuestError::Unknown { .. })), "{name}");
+        }
         assert!(matches!(find_in(&cache, "/dev/null"), Err(GuestError::NotKernel { .. })));
         assert!(matches!(find_in(&cache, "debian:2.4"), Err(GuestError::Unknown { .. })));
     }

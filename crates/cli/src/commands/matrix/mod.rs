@@ -55,6 +55,9 @@ fn kernels(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
         matches.get_many::<String>("kernels").into_iter().flatten().cloned().collect();
     let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
     match twice {
+        _ if names.iter().any(String::is_empty) => {
+            Err(Failure::usage("--kernels: a name is empty; separate names by single commas"))
+        }
         Some((_, name)) => Err(Failure::usage(format!("--kernels: {name} stands twice"))),
         None => Ok(names),
     }
@@ -242,5 +245,6 @@ mod tests {
         assert_eq!(kernels(&parse("matrix mmap-lock --kernels a,b")).unwrap(), ["a", "b"]);
         let error = kernels(&parse("matrix mmap-lock --kernels a,b --kernels a")).unwrap_err();
         assert_eq!(error.code, crate::exit::USAGE);
+        assert!(kernels(&parse("matrix mmap-lock --kernels a,")).is_err(), "an empty name");
     }
 }
