@@ -152,7 +152,10 @@ mod tests {
         assert_eq!(found["proc"].0, FOLDER);
         let told: Order = serde_json::from_slice(&found["tailback/order.json"].1).unwrap();
         assert_eq!(told, order);
-        assert!(!found.contains_key("tailback/modules/program"), "only a shared root takes modules");
+        assert!(
+            !found.contains_key("tailback/modules/program"),
+            "only a shared root takes modules"
+        );
         let order = Order { modules: vec!["program".into()], root: Some("tag".into()), ..order };
         let found = entries(&build(&program, &kernel, &order).unwrap());
         assert_eq!(found["tailback/modules/program"].0, FILE);

@@ -214,7 +214,10 @@ fn a_flood_on_the_console_delays_no_limit() {
     let limits = Limits { boot: Duration::from_secs(1), ..patient() };
     let mut guest = stage.begin("yes flood >&\"$console\"", limits);
     let outcome = guest.next(&|| false).unwrap();
-    assert!(matches!(outcome, Event::End(Outcome::Failed { ending: Ending::BootFailure { .. }, .. })));
+    assert!(matches!(
+        outcome,
+        Event::End(Outcome::Failed { ending: Ending::BootFailure { .. }, .. })
+    ));
     assert!(guest.console(1000).len() <= 201);
 }
 

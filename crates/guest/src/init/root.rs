@@ -48,9 +48,11 @@ pub(super) fn enter(tag: &str) -> Result<(), String> {
     let failed = |what: &str, error: std::io::Error| format!("--root: {what}: {error}");
     std::fs::create_dir_all(root).map_err(|error| failed("a folder", error))?;
     mount(tag, root, "virtiofs", MountFlags::RDONLY, None).map_err(|error| match error {
-        Errno::NODEV => "--root: this kernel has no virtiofs; take one that has it, as debian:6.12, \
+        Errno::NODEV => {
+            "--root: this kernel has no virtiofs; take one that has it, as debian:6.12, \
                          or name it as a Debian package, with its modules"
-            .to_owned(),
+                .to_owned()
+        }
         other => failed("virtiofs in the guest", other.into()),
     })?;
     for (kind, place) in MOUNTS {

@@ -35,7 +35,8 @@ pub(super) fn among(folder: &Path) -> Vec<PathBuf> {
 
 /// Those of the modules of one release, as `/lib/modules/RELEASE` has them.
 pub(super) fn of_release(modules: &Path) -> Vec<PathBuf> {
-    let places: Vec<PathBuf> = PLACES.iter().map(|place| modules.join("kernel").join(place)).collect();
+    let places: Vec<PathBuf> =
+        PLACES.iter().map(|place| modules.join("kernel").join(place)).collect();
     let in_order = NAMES.iter().flat_map(|name| places.iter().map(move |place| (name, place)));
     in_order.flat_map(|(name, place)| named(name, place)).filter(|path| path.is_file()).collect()
 }
