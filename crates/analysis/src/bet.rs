@@ -135,6 +135,15 @@ impl AbsenceBet {
         }
     }
 
+    /// After how many blocks without a difference the wealth has reached this.
+    ///
+    /// It is the fewest after which absence can be said: a block in which the arm was better counts
+    /// more, but none can be reckoned with.
+    pub fn blocks_to(wealth: f64) -> u32 {
+        let alike = 1.0 + STAKE * STALL_RATE;
+        (wealth.max(1.0).ln() / alike.ln()).ceil() as u32
+    }
+
     /// The wealth now; never negative, never above 1e300.
     pub fn wealth(&self) -> f64 {
         let ln = |score: f64| (1.0 + STAKE * (STALL_RATE - score)).ln();
@@ -180,6 +189,17 @@ mod tests {
             assert!((0.0..=MOST_WEALTH).contains(&bet.wealth()));
         }
         assert_eq!(EffectBet::among(0).wealth(), 1.0);
+    }
+
+    #[test]
+    fn absence_takes_the_blocks_that_it_is_said_to_take() {
+        for threshold in [2.0, 20.0, 40.0, 60.0, 1e12] {
+            let alike = |blocks: u32| AbsenceBet { alike: blocks.into(), ..AbsenceBet::default() };
+            let blocks = AbsenceBet::blocks_to(threshold);
+            assert!(alike(blocks).wealth() >= threshold, "{threshold}: {blocks}");
+            assert!(alike(blocks - 1).wealth() < threshold, "{threshold}: {blocks}");
+        }
+        assert_eq!(AbsenceBet::blocks_to(0.0), 0);
     }
 
     #[test]

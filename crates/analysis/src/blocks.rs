@@ -1,5 +1,6 @@
 //! From trials to whole blocks, the only ones that enter the test.
 
+use crate::bet::AbsenceBet;
 use crate::evidence::Evidence;
 use crate::reading::Reading;
 use model::record::Plan;
@@ -82,6 +83,14 @@ impl<'a> Study<'a> {
 pub fn threshold(plan: &Plan) -> f64 {
     // A record is refused with a rate outside 0 to 1; the limit keeps the figure finite anyway.
     1.0 / plan.judging.error_rate.max(1e-12)
+}
+
+/// The blocks that `not-affected` takes where the arms never differ: those of the figure with the
+/// lowest error rate.
+pub fn blocks_to_clear(plan: &Plan) -> u32 {
+    let all = std::iter::once(&plan.judging).chain(&plan.also);
+    let lowest = all.map(|judging| judging.error_rate).fold(1.0, f64::min);
+    AbsenceBet::blocks_to(1.0 / lowest.max(1e-12))
 }
 
 /// Hung trials and all trials of an arm.

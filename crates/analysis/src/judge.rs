@@ -61,7 +61,7 @@ pub fn decide(
     let mut limits = limits(plan, trials, arms, &study, &evidence, state);
     match state {
         // Doubts about some arms do not touch what the others bear out.
-        State::Affected => limits.extend(doubts.sentences()),
+        State::Affected | State::NotAffected => limits.extend(doubts.sentences()),
         _ => because.extend(doubts.sentences()),
     }
     if ground.emulated {

@@ -30,6 +30,7 @@ pub mod trust;
 mod words;
 
 pub use arms::estimate_arms;
+pub use blocks::blocks_to_clear;
 pub use change::{Pair, change};
 pub use effects::effects;
 pub use explain::explain;

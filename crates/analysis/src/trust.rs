@@ -65,13 +65,14 @@ impl Doubts {
     }
 
     /// Whether this state cannot be said: the machine was disturbed, or no arm that bears the
-    /// state out is free of doubt.
+    /// state out is free of doubt. An arm that tries a fix bears none out: a doubt about it is a doubt
+    /// about that fix.
     pub fn forbid(&self, state: State, arms: &[ArmResult]) -> bool {
         let doubted = |arm: &ArmResult| self.arms.iter().any(|(id, _)| *id == arm.id);
         let mut cases = arms.iter().filter(|arm| arm.role == Role::Case);
         let borne_out = state == State::Affected
             && cases.any(|arm| arm.state == Some(State::Affected) && !doubted(arm));
-        let quiet = self.arms.is_empty() || borne_out;
+        let quiet = !arms.iter().any(|arm| arm.role != Role::Fix && doubted(arm)) || borne_out;
         !self.machine.is_empty() || !quiet
     }
 }

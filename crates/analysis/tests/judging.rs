@@ -272,6 +272,29 @@ fn a_doubt_about_one_arm_leaves_what_another_bears_out() {
 }
 
 #[test]
+fn a_doubt_about_a_fix_alone_does_not_touch_a_clean_study() {
+    let plan = three_arms();
+    let late = TimerLateness {
+        cpu: 0,
+        wakeups: 50,
+        p50_ms: 0.1,
+        p99_ms: 1.0,
+        max_ms: 90.0,
+        lost_ms_per_s: 500.0,
+    };
+    for (doubted, state) in [("mended", State::NotAffected), ("busy", State::Untrustworthy)] {
+        let mut trials = blocks(14, 0.0, 0.0, 0.0);
+        for trial in trials.iter_mut().filter(|trial| trial.arm == doubted) {
+            trial.surroundings.timer = Some(late.clone());
+        }
+        let (_, outcome) = judge(&plan, &trials);
+        assert_eq!(outcome.state, state, "{doubted}");
+        let said = outcome.because.iter().chain(&outcome.limits);
+        assert!(said.filter(|line| line.contains("a timer")).count() == 1, "{outcome:?}");
+    }
+}
+
+#[test]
 fn figures_that_are_no_numbers_or_of_another_unit_are_left_out() {
     let plan = three_arms();
     let mut trials = blocks(6, 0.0, 700.0, 0.0);

@@ -125,9 +125,7 @@ fn run_scenario(meta: &'static Meta) -> Command {
                 .long("time")
                 .value_name("TIME")
                 .value_parser(|text: &str| units::parse_duration(text))
-                .default_value("60s")
-                .hide_default_value(true)
-                .help("Begin no further block after so long, once a verdict is possible [default: 60s]"),
+                .help("Begin no further block after so long, once a verdict is possible [default: 60s, more where the blocks of a verdict take longer]"),
         )
         .arg(seed())
         .arg(quick())

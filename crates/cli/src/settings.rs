@@ -1,8 +1,9 @@
 //! From the words on the command line to a plan.
 
 use clap::ArgMatches;
+use model::machine::Guest;
 use model::record::Plan;
-use model::{Meta, Settings, Value};
+use model::{Machine, Meta, Settings, Value};
 use runner::ProbeWhen;
 use scenarios::{Arms, Scenario};
 use std::time::Duration;
@@ -13,8 +14,14 @@ const MIN_BLOCKS: u32 = 6;
 /// Blocks at most.
 const MAX_BLOCKS: u32 = 24;
 
-/// Time for a study of `check`.
-const CHECK_TIME: Duration = Duration::from_secs(60);
+/// Time for a study that nobody gave another.
+const USUAL_TIME: Duration = Duration::from_secs(60);
+
+/// What trials may take beyond what is expected of them.
+const SLACK: f64 = 1.25;
+
+/// The same in an emulated guest, where setting a trial up takes several times as long.
+const EMULATED_SLACK: f64 = 4.0;
 
 /// The same for advice, which holds more arms against each other.
 const ADVICE_TIME: Duration = Duration::from_secs(240);
@@ -26,8 +33,8 @@ pub struct Wish {
     pub settings: Settings,
     /// Exactly so many blocks.
     pub samples: Option<u32>,
-    /// No further block after so long.
-    pub time: Duration,
+    /// No further block after so long; none for as long as a verdict may take.
+    pub time: Option<Duration>,
     /// Seed of every random choice.
     pub seed: u64,
     /// When it is looked once more, with probes.
@@ -46,7 +53,7 @@ impl Wish {
         Wish {
             settings,
             samples: matches.get_one("samples").copied(),
-            time: matches.get_one("time").copied().unwrap_or(CHECK_TIME),
+            time: matches.get_one("time").copied(),
             seed: seed(matches),
             probe: probe(matches),
         }
@@ -58,7 +65,7 @@ impl Wish {
         Wish {
             settings,
             samples: None,
-            time: ADVICE_TIME,
+            time: Some(ADVICE_TIME),
             seed: seed(matches),
             probe: ProbeWhen::Never,
         }
@@ -68,7 +75,21 @@ impl Wish {
     pub fn of_check(meta: &'static Meta, matches: &ArgMatches, several: bool) -> Self {
         let settings = Settings::defaults(meta.knobs, several || matches.get_flag("quick"));
         let probe = probe(matches);
-        Wish { settings, samples: None, time: CHECK_TIME, seed: seed(matches), probe }
+        Wish { settings, samples: None, time: None, seed: seed(matches), probe }
+    }
+
+    /// After how long a study of this plan begins no further block.
+    ///
+    /// Trials can be so long that a minute has no room for the blocks that `not-affected` takes, as
+    /// with quotas on 64 CPUs; then that verdict could never come, and so the study may go on.
+    pub fn time(&self, scenario: &dyn Scenario, plan: &Plan, machine: &Machine) -> Duration {
+        let emulated = machine.guest.as_ref().is_some_and(Guest::emulated);
+        let slack = if emulated { EMULATED_SLACK } else { SLACK };
+        let block: Duration = plan.arms.iter().map(|arm| scenario.expected(arm)).sum();
+        let blocks = analysis::blocks_to_clear(plan).min(plan.max_blocks);
+        let verdict = block.saturating_mul(blocks).as_secs_f64() * slack;
+        let verdict = Duration::try_from_secs_f64(verdict).unwrap_or(Duration::MAX);
+        self.time.unwrap_or(USUAL_TIME.max(verdict))
     }
 
     /// The plan for these arms.
@@ -106,4 +127,42 @@ fn seed(matches: &ArgMatches) -> u64 {
 pub fn draw_seed() -> u64 {
     // A seed that JSON readers of every language keep whole is below 2^53.
     rand::random::<u64>() >> 11
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Arm, Role};
+
+    fn wish(time: Option<Duration>) -> Wish {
+        let settings = Settings::default();
+        Wish { settings, samples: None, time, seed: 1, probe: ProbeWhen::Never }
+    }
+
+    /// The time for three arms of `cpu-quota` with trials of that many seconds.
+    fn time(wish: &Wish, seconds: u32, machine: &Machine) -> u64 {
+        let scenario = scenarios::find("cpu-quota").unwrap();
+        let mut settings = Settings::default();
+        settings.set("duration", Value::Text(format!("{seconds}s")));
+        let arm = |id: &str| Arm {
+            id: id.to_owned(),
+            role: Role::Case,
+            settings: settings.clone(),
+            change: None,
+        };
+        let arms = Arms { arms: ["a", "b", "c"].map(arm).to_vec(), ..Arms::default() };
+        wish.time(scenario, &wish.plan(scenario, arms), machine).as_secs()
+    }
+
+    #[test]
+    fn a_study_of_long_trials_has_time_for_either_verdict() {
+        let here = Machine::default();
+        let guest = Guest { accelerator: "tcg".to_owned(), ..Guest::default() };
+        let emulated = Machine { guest: Some(guest), ..Machine::default() };
+        assert_eq!(time(&wish(None), 1, &here), 60);
+        // 15 blocks of three trials that take 60 ms more each.
+        assert_eq!(time(&wish(None), 3, &here), 172);
+        assert_eq!(time(&wish(None), 3, &emulated), 550);
+        assert_eq!(time(&wish(Some(Duration::from_secs(5))), 3, &emulated), 5);
+    }
 }

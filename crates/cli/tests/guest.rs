@@ -15,8 +15,12 @@ use guest::{
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 const KERNEL: &str = "debian:6.1";
+
+/// Far longer than a study takes in an emulated guest, however busy the machine.
+const PATIENCE: Duration = Duration::from_secs(540);
 
 /// The cache that all tests share, which is the user's own: a kernel is fetched once.
 fn cache() -> PathBuf {
@@ -30,6 +34,11 @@ fn vm(place: &Place, args: &[&str]) -> Command {
     let mut command = place.tailback(args);
     command.env("XDG_CACHE_HOME", cache());
     command
+}
+
+/// Runs a command that boots a guest to its end.
+fn booted(place: &Place, args: &[&str]) -> Ran {
+    place.start(vm(place, args)).end_within(PATIENCE)
 }
 
 /// Whether there are QEMU and a kernel; says that the test is skipped where there are not.
@@ -142,8 +151,7 @@ fn a_verdict_comes_back_with_the_guest_as_its_host() {
     }
     let place = Place::new();
     let words = ["vm", "--kernel", KERNEL, "--cpus", "4", "--accel", "tcg", "--"];
-    let ran =
-        place.run(vm(&place, &[&words[..], &["run", "mmap-lock", "--quick", "--json"]].concat()));
+    let ran = booted(&place, &[&words[..], &["run", "mmap-lock", "--quick", "--json"]].concat());
     ran.assert_no_panic();
     let record = ran.json();
     assert!(record["host"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
@@ -172,7 +180,7 @@ fn quotas_of_cgroup_v2_are_set_and_counted_in_a_guest() {
     let place = Place::new();
     let words = ["vm", "--kernel", KERNEL, "--cpus", "2", "--accel", "tcg", "--"];
     let command = ["run", "cpu-quota", "--samples", "2", "--json"];
-    let record = place.run(vm(&place, &[&words[..], &command].concat())).json();
+    let record = booted(&place, &[&words[..], &command].concat()).json();
     assert_eq!(record["host"]["cgroup"]["version"], "v2");
     let trials = record["trials"].as_array().unwrap();
     assert!(trials.len() >= 4, "{record}");
@@ -207,6 +215,62 @@ fn a_guest_dies_with_the_tool_however_that_dies() {
 }
 
 #[test]
+fn an_interrupted_guest_brings_back_what_it_measured() {
+    let _turn = common::turn::take();
+    if !kernel_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let words = ["vm", "--kernel", KERNEL, "--accel", "tcg", "--", "run", "cpu-quota", "--json"];
+    let mut running = place.start(vm(&place, &words));
+    let deadline = Instant::now() + PATIENCE;
+    while !running.err().contains(": block 1: ") {
+        assert!(!running.has_ended() && Instant::now() < deadline, "{}", running.err());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    running.signal(Signal::INT);
+    let ran = running.end_within(PATIENCE);
+    assert_eq!(ran.code(), 130, "{ran:?}");
+    let record = ran.json();
+    assert_eq!(record["progress"], "interrupted");
+    assert_eq!(record["host"]["guest"]["kernel_name"], KERNEL);
+    assert!(record["trials"].as_array().unwrap().len() >= 3, "a whole block: {record}");
+    assert_eq!(place.records().len(), 1, "{ran:?}");
+}
+
+#[test]
+fn an_erlang_scenario_runs_in_a_guest_that_shares_the_hosts_root() {
+    let _turn = common::turn::take();
+    if !kernel_or_skip() || !common::erlang_or_skip() || !common::root_or_skip() {
+        return;
+    }
+    if !["/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd"].iter().any(|p| Path::new(p).exists())
+    {
+        eprintln!("skipped: needs virtiofsd");
+        return;
+    }
+    let place = Place::new();
+    let words = ["vm", "--kernel", KERNEL, "--cpus", "2", "--accel", "tcg", "--root", "host", "--"];
+    let command = ["run", "blocking-nif", "--quick", "--samples", "1", "--json"];
+    let ran = booted(&place, &[&words[..], &command].concat());
+    ran.assert_no_panic();
+    if ran.code() == 3 && ran.err.contains("fetching") {
+        // Cached by a version that kept no modules, and no network to fetch them now.
+        eprintln!("skipped: the modules of {KERNEL} are not to be had: {}", ran.err);
+        return;
+    }
+    let record = ran.json();
+    assert!(record["host"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
+    let trials = record["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), record["plan"]["arms"].as_array().unwrap().len(), "{ran:?}");
+    for trial in trials {
+        let vm = &trial["observation"]["vm"];
+        assert!(vm["otp"].is_string() || vm["schedulers"].is_number(), "{trial}");
+    }
+    assert!(!Path::new("/root-of-host").exists(), "that folder is the guest's alone");
+}
+
+#[test]
 fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
     let _turn = common::turn::take();
     if !kernel_or_skip() {
@@ -220,12 +284,14 @@ fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
     std::fs::write(&broken, bytes).unwrap();
     let kernel = broken.to_str().unwrap();
     let words = ["vm", "--kernel", kernel, "--accel", "tcg", "--limit", "40s", "--"];
-    let ran = place.run(vm(&place, &[&words[..], &["run", "mmap-lock", "--json"]].concat()));
+    let ran = booted(&place, &[&words[..], &["run", "mmap-lock", "--json"]].concat());
     assert_eq!(ran.code(), 4, "{ran:?}");
     assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
     let result = ran.json();
     assert_eq!(result["schema"], "tailback/guest/1");
     assert_eq!(result["result"], "boot-failure", "{ran:?}");
+    assert_eq!(result["record"], serde_json::Value::Null);
+    assert!(ran.err.contains("nothing of its study came back"), "{ran:?}");
 }
 
 #[test]
@@ -243,11 +309,12 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
         memory: 512 << 20,
         clock: Clock::Host,
         initramfs: &initramfs,
-        limits: Limits::new(1, Clock::Host, common::PATIENCE),
+        limits: Limits::new(1, Clock::Host, Some(common::PATIENCE)),
         root: None,
     };
     let mut guest = Guest::begin(&setup, Accel::Tcg).unwrap();
-    let Event::End(Outcome::Failed(Ending::Panic { line, up })) = guest.next(&|| false).unwrap()
+    let Event::End(Outcome::Failed { ending: Ending::Panic { line, up }, .. }) =
+        guest.next(&|| false).unwrap()
     else {
         panic!("{:?}", guest.console(50));
     };

@@ -17,6 +17,10 @@ pub const MOST_PAYLOAD: usize = 32 << 20;
 /// The most that a packed payload is unpacked to, in bytes.
 pub const MOST_UNPACKED: u64 = 256 << 20;
 
+/// What the host says to a guest, over the same port: a byte, and only this one. The guest ends its
+/// command as SIGINT would, and tells what there is.
+pub const END: u8 = b'E';
+
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

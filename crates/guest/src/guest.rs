@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::deadline::RunClock;
 use crate::ending::Ending;
 use crate::error::GuestError;
-use crate::frame::Decoder;
+use crate::frame::{Decoder, END};
 use crate::kernel::Kernel;
 use crate::order::Hello;
 use crate::qemu::Qemu;
@@ -17,6 +17,7 @@ use crate::tool::Running;
 pub use begin::ROOT_TAG;
 use control::Control;
 use std::collections::VecDeque;
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -57,17 +58,22 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for so many CPUs, with this one in all. Emulated CPUs come up one after the other,
-    /// and much slower where they take turns.
-    pub fn new(cpus: u32, clock: Clock, total: Duration) -> Self {
+    /// What a command may take in a guest that nobody gave a limit.
+    pub const WORK: Duration = Duration::from_secs(900);
+
+    /// Limits for so many CPUs, with this one in all; without one, [`Limits::WORK`] and what it may
+    /// take to come up. Emulated CPUs come up one after the other, and much slower where they take
+    /// turns.
+    pub fn new(cpus: u32, clock: Clock, total: Option<Duration>) -> Self {
         let for_each = match clock {
             Clock::Host => 3,
             Clock::Instructions => 12,
         };
+        let boot = Duration::from_secs(90 + for_each * u64::from(cpus));
         Limits {
-            boot: Duration::from_secs(90 + for_each * u64::from(cpus)),
+            boot,
             silence: Duration::from_secs(60 + u64::from(cpus)),
-            total,
+            total: total.unwrap_or(boot + Self::WORK),
         }
     }
 }
@@ -98,7 +104,18 @@ pub enum Outcome {
         record: Option<String>,
     },
     /// It ended in another way.
-    Failed(Ending),
+    Failed {
+        /// In which.
+        ending: Ending,
+        /// The record of what was measured before, as JSON, where it could still tell.
+        record: Option<String>,
+    },
+}
+
+impl From<Ending> for Outcome {
+    fn from(ending: Ending) -> Self {
+        Outcome::Failed { ending, record: None }
+    }
 }
 
 /// A guest that runs; it is killed when this is dropped, and when this process dies.
@@ -114,6 +131,8 @@ pub struct Guest {
     limits: Limits,
     heard: Heard,
     panicked: Option<Instant>,
+    asked: bool,
+    overtime: Option<Duration>,
     events: VecDeque<Event>,
     begun: Instant,
     boot: Option<Duration>,
@@ -177,6 +196,21 @@ impl Guest {
         Ok(())
     }
 
+    /// Has its command end as if somebody had pressed Ctrl-C there; what it has measured comes back
+    /// with the outcome. Says whether it can be hoped for: the guest has to be up, and to let go on.
+    pub fn ask_to_end(&mut self) -> bool {
+        if self.heard.up && !self.asked {
+            // A byte finds room in an empty socket; where QEMU is gone its end is noticed next.
+            self.asked = self.data_port.write_all(&[END]).is_ok();
+        }
+        self.asked
+    }
+
+    /// How long a guest that was asked to end may take for it.
+    pub fn grace(&self) -> Duration {
+        self.limits.silence
+    }
+
     /// The last lines of its console, oldest first.
     pub fn console(&self, lines: usize) -> Vec<String> {
         self.console.tail(lines)
@@ -199,17 +233,21 @@ impl Guest {
         let ended =
             ended.map_err(|source| GuestError::System { what: "waiting for qemu", source })?;
         if let Err(why) = self.hear(ended.is_some())? {
-            return Ok(Some(Outcome::Failed(Ending::Garbled { why })));
+            return Ok(Some(Ending::Garbled { why }.into()));
         }
         if let Some(code) = self.heard.code.take() {
             let output = std::mem::take(&mut self.heard.output);
-            return Ok(Some(Outcome::Done { code, output, record: self.heard.record.take() }));
+            let record = self.heard.record.take();
+            return Ok(Some(match self.overtime {
+                Some(_) => Outcome::Failed { ending: self.time_out(), record },
+                None => Outcome::Done { code, output, record },
+            }));
         }
         if let Some(line) = self.console.panic() {
             let since = *self.panicked.get_or_insert_with(Instant::now);
             if ended.is_some() || since.elapsed() > PANIC_GRACE {
                 let ending = Ending::Panic { line: line.to_owned(), up: self.heard.up };
-                return Ok(Some(Outcome::Failed(ending)));
+                return Ok(Some(ending.into()));
             }
             return Ok(None);
         }
@@ -217,7 +255,7 @@ impl Guest {
             Some(status) => Some(self.early_end(&status.to_string())),
             None => self.overdue(),
         };
-        Ok(ending.map(Outcome::Failed))
+        Ok(ending.map(Outcome::from))
     }
 
     fn early_end(&self, status: &str) -> Ending {
@@ -230,7 +268,11 @@ impl Guest {
         }
     }
 
-    fn overdue(&self) -> Option<Ending> {
+    fn time_out(&self) -> Ending {
+        Ending::TimeOut { limit: self.limits.total }
+    }
+
+    fn overdue(&mut self) -> Option<Ending> {
         let (limits, elapsed) = (self.limits, self.clock.elapsed());
         if !self.heard.up && elapsed > limits.boot.min(limits.total) {
             let limit = limits.boot.min(limits.total).as_secs();
@@ -241,7 +283,11 @@ impl Guest {
             return Some(Ending::BootFailure { why: format!("not within {limit} s ({said})") });
         }
         if elapsed > limits.total {
-            return Some(Ending::TimeOut { limit: limits.total });
+            // It may tell what it has; only the first look past the limit begins that time.
+            let since = *self.overtime.get_or_insert(elapsed);
+            if !self.ask_to_end() || elapsed.saturating_sub(since) > self.grace() {
+                return Some(self.time_out());
+            }
         }
         let silence = self.clock.silence();
         (self.heard.up && silence > limits.silence).then_some(Ending::Hang { silence })

@@ -3,7 +3,7 @@
 use crate::error::GuestError;
 use crate::kernel::Kernel;
 use crate::libraries;
-use crate::order::{Order, PLACE};
+use crate::order::{MODULES, Order, PLACE};
 use cpio::newc::{Builder, trailer};
 use std::io::Write;
 use std::path::Path;
@@ -38,6 +38,11 @@ pub fn build(program: &Path, kernel: &Kernel, order: &Order) -> Result<Vec<u8>, 
     archive.entry("etc/passwd", FILE, b"root:x:0:0:root:/root:/bin/sh\n")?;
     if let Some(config) = &kernel.config {
         archive.entry(&format!("boot/config-{}", kernel.release), FILE, &read(config)?)?;
+    }
+    for module in kernel.modules.iter().filter(|_| order.root.is_some()) {
+        let name = module.file_name().unwrap_or_default().to_string_lossy();
+        let place = Path::new(MODULES).join(name.as_ref());
+        archive.file_with_folders(&place, FILE, &read(module)?)?;
     }
     let order = serde_json::to_vec(order).unwrap_or_default();
     archive.entry(PLACE.trim_start_matches('/'), FILE, &order)?;
@@ -137,6 +142,7 @@ mod tests {
             release: "6.1.0-x".into(),
             sha256: String::new(),
             config: Some(config),
+            modules: vec![folder.path().join("program")],
         };
         let order = Order { args: vec!["run".into(), "mmap-lock".into()], ..Order::default() };
         let found = entries(&build(&program, &kernel, &order).unwrap());
@@ -146,6 +152,13 @@ mod tests {
         assert_eq!(found["proc"].0, FOLDER);
         let told: Order = serde_json::from_slice(&found["tailback/order.json"].1).unwrap();
         assert_eq!(told, order);
+        assert!(
+            !found.contains_key("tailback/modules/program"),
+            "only a shared root takes modules"
+        );
+        let order = Order { modules: vec!["program".into()], root: Some("tag".into()), ..order };
+        let found = entries(&build(&program, &kernel, &order).unwrap());
+        assert_eq!(found["tailback/modules/program"].0, FILE);
     }
 
     #[test]

@@ -2,9 +2,13 @@
 
 use model::machine::Guest;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Where the order stands in the guest's file system.
 pub const PLACE: &str = "/tailback/order.json";
+
+/// Where the modules stand that it is to load.
+pub(crate) const MODULES: &str = "/tailback/modules";
 
 /// The variable by which a command learns that it runs in a guest of tailback, and in which.
 pub(crate) const FACTS: &str = "TAILBACK_GUEST";
@@ -22,6 +26,13 @@ pub struct Order {
     /// The tag of a shared folder that becomes the root file system; none for the initramfs alone.
     #[serde(default)]
     pub root: Option<String>,
+    /// The modules that are loaded before that folder is mounted.
+    #[serde(default)]
+    pub modules: Vec<String>,
+    /// A folder below that root with compiled applications, copied so that they need not be made
+    /// again where everything is slow; none where there is none.
+    #[serde(default)]
+    pub applications: Option<PathBuf>,
     /// What the host knows of the guest; its record says it.
     pub guest: Guest,
 }

@@ -62,6 +62,7 @@ impl Stage {
             release: "6.1.0".into(),
             sha256: String::new(),
             config: None,
+            modules: Vec::new(),
         };
         let setup = Setup {
             qemu: &qemu,
@@ -97,8 +98,8 @@ fn patient() -> Limits {
 
 fn ending(outcome: Outcome) -> Ending {
     match outcome {
-        Outcome::Failed(ending) => ending,
-        Outcome::Done { .. } => panic!("{outcome:?}"),
+        Outcome::Failed { ending, record: None } => ending,
+        _ => panic!("{outcome:?}"),
     }
 }
 
@@ -161,11 +162,50 @@ fn limits_end_what_does_not_end_by_itself() {
     let (_, outcome) = stage.play(&format!("say {hello}; sleep 1000"), silent);
     assert!(matches!(ending(outcome), Ending::Hang { silence } if silence >= short));
 
-    let total = Limits { total: Duration::from_secs(2), ..patient() };
+    let total = Limits { total: Duration::from_secs(2), silence: short * 8, ..patient() };
     let beat = stage.frames("beat", &[(Kind::Beat, b"")]);
     let script = format!("say {hello}; while say {beat}; do sleep 0.05; done");
     let (_, outcome) = stage.play(&script, total);
     assert_eq!(ending(outcome), Ending::TimeOut { limit: total.total });
+}
+
+/// Waits for the word of the host, and then tells as a command does that was interrupted.
+fn tells_when_asked(stage: &Stage) -> String {
+    let told = stage.frames("told", &[(Kind::Record, &pack(b"{}")), (Kind::Exit, &[130])]);
+    format!(
+        "say {}; read -r -N1 -u \"$data\" word; [ \"$word\" = E ] && say {told}; sleep 1000",
+        stage.hello()
+    )
+}
+
+#[test]
+fn a_guest_that_takes_too_long_is_asked_for_what_it_has() {
+    let stage = Stage::new();
+    let limits = Limits { total: Duration::from_millis(500), boot: PATIENCE, ..patient() };
+    // The limit counts from the start of a stand-in that may itself be slow to come up.
+    let (_, outcome) = stage.play(&tells_when_asked(&stage), limits);
+    let Outcome::Failed { ending, record } = outcome else { panic!("{outcome:?}") };
+    match ending {
+        Ending::TimeOut { limit } => {
+            assert_eq!((limit, record), (limits.total, Some("{}".to_owned())));
+        }
+        Ending::BootFailure { .. } => assert_eq!(record, None, "it was slow to come up"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_guest_that_is_not_wanted_any_more_tells_what_it_has() {
+    let stage = Stage::new();
+    let mut guest = stage.begin(&tells_when_asked(&stage), patient());
+    assert!(!guest.ask_to_end(), "it is not up");
+    let began = Instant::now();
+    let mut next = || guest.next(&|| began.elapsed() > PATIENCE).unwrap();
+    assert!(matches!(next(), Event::Hello(_)));
+    assert!(guest.ask_to_end() && guest.ask_to_end());
+    let outcome = guest.next(&|| began.elapsed() > PATIENCE).unwrap();
+    let record = Some("{}".to_owned());
+    assert_eq!(outcome, Event::End(Outcome::Done { code: 130, output: String::new(), record }));
 }
 
 #[test]
@@ -174,7 +214,10 @@ fn a_flood_on_the_console_delays_no_limit() {
     let limits = Limits { boot: Duration::from_secs(1), ..patient() };
     let mut guest = stage.begin("yes flood >&\"$console\"", limits);
     let outcome = guest.next(&|| false).unwrap();
-    assert!(matches!(outcome, Event::End(Outcome::Failed(Ending::BootFailure { .. }))));
+    assert!(matches!(
+        outcome,
+        Event::End(Outcome::Failed { ending: Ending::BootFailure { .. }, .. })
+    ));
     assert!(guest.console(1000).len() <= 201);
 }
 

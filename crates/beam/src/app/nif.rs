@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// How long a compiler may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// The compilers that are tried, in this order.
 const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];

@@ -41,7 +41,7 @@ impl Default for NodeOptions {
             dir: None,
             nice: None,
             dumps: None,
-            hello_within: Duration::from_secs(30),
+            hello_within: Duration::from_secs(120),
         }
     }
 }

@@ -60,8 +60,9 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
         let left = can_run.len() - ran;
         let mut wish = Wish::of_check(scenario.meta(), matches, can_run.len() > 1);
         // What a study that settled early leaves over is for those after it.
-        wish.time = TIME.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
-        let later = wish.time * u32::try_from(left.saturating_sub(1)).unwrap_or(0);
+        let time = TIME.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
+        wish.time = Some(time);
+        let later = time * u32::try_from(left.saturating_sub(1)).unwrap_or(0);
         let round = Round { place: ran + 1, of: can_run.len(), later };
         let one = study(scenario, &wish, &machine, None, &interruption, runs.then_some(round))?;
         ran += usize::from(runs);

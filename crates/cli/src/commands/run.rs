@@ -128,10 +128,11 @@ pub fn study(
     };
     let path = keep::path(asked, meta.id)?;
     let interrupted = || interruption.noticed();
+    let plan = wish.plan(scenario, arms);
     let study = Study {
         scenario,
-        plan: wish.plan(scenario, arms),
-        time: wish.time,
+        time: wish.time(scenario, &plan, machine),
+        plan,
         site,
         launcher: Launcher::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),

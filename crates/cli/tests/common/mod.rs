@@ -137,8 +137,13 @@ impl Running<'_> {
     }
 
     /// Waits for its end.
-    pub fn end(mut self) -> Ran {
-        let deadline = Instant::now() + PATIENCE;
+    pub fn end(self) -> Ran {
+        self.end_within(PATIENCE)
+    }
+
+    /// Waits for its end, with so much patience.
+    pub fn end_within(mut self, patience: Duration) -> Ran {
+        let deadline = Instant::now() + patience;
         while !self.has_ended() {
             assert!(Instant::now() < deadline, "it did not end; it said: {}", self.err());
             std::thread::sleep(Duration::from_millis(2));

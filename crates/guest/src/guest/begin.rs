@@ -71,6 +71,8 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
         limits: setup.limits,
         heard: Heard::default(),
         panicked: None,
+        asked: false,
+        overtime: None,
         events: VecDeque::new(),
         begun: Instant::now(),
         boot: None,
@@ -120,7 +122,7 @@ fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> {
     tool.arg(format!("--fd={}", theirs.as_raw_fd()));
     let mut source = std::ffi::OsString::from("source=");
     source.push(folder);
-    tool.arg("-o").arg(source).arg("-o").arg("cache=auto,sandbox=chroot");
+    tool.arg("-o").arg(source).arg("-o").arg("cache=always,sandbox=chroot");
     tool.stdout(Stdio::null()).stderr(Stdio::null());
     inherit(&mut tool, vec![theirs.as_raw_fd()]);
     Ok((tool.spawn()?, ours))

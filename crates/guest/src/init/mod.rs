@@ -1,11 +1,14 @@
 //! Process 1 of a guest: sets the machine up, runs one command, tells, and ends the machine.
 
+mod command;
 mod mounts;
 mod port;
 mod reap;
+mod root;
 
-use crate::frame::{Kind, pack};
+use crate::frame::{END, Kind, pack};
 use crate::order::{FACTS, Hello, Order, PLACE};
+use command::Running;
 use port::Port;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -24,6 +27,9 @@ const MOST_OUTPUT: u64 = 128 << 20;
 
 /// Where the command keeps its state, and so its record.
 const STATE: &str = "/run/state";
+
+/// Where it keeps what it makes once.
+const CACHE: &str = "/run/cache";
 
 /// Whether this process is the init of a guest that tailback made.
 ///
@@ -57,7 +63,17 @@ fn serve(port: &Port, troubles: &[String]) {
             beating.say(Kind::Beat, b"");
         }
     });
-    let code = match order().and_then(|order| run_order(port, &order)) {
+    let running = Running::default();
+    let unwanted = running.clone();
+    let heard = port.listen(move |byte| {
+        if byte == END {
+            unwanted.end();
+        }
+    });
+    if let Err(error) = heard {
+        port.say(Kind::Trouble, format!("the guest cannot hear the host: {error}").as_bytes());
+    }
+    let code = match order().and_then(|order| run_order(port, &order, &running)) {
         Ok(code) => code,
         Err(why) => {
             port.say(Kind::Trouble, why.as_bytes());
@@ -73,15 +89,21 @@ fn order() -> Result<Order, String> {
     serde_json::from_slice(&text).map_err(|error| format!("{PLACE}: {error}"))
 }
 
-fn run_order(port: &Port, order: &Order) -> Result<u8, String> {
+fn run_order(port: &Port, order: &Order, running: &Running) -> Result<u8, String> {
     if let Some(tag) = &order.root {
-        mounts::enter_root(tag)?;
+        for trouble in root::load_modules(&order.modules) {
+            port.say(Kind::Trouble, trouble.as_bytes());
+        }
+        root::enter(tag)?;
+        root::copy_applications(order, Path::new(CACHE));
     }
     let mut child = start(order).map_err(|error| format!("tailback in the guest: {error}"))?;
+    running.started(&child);
     let output = child.stdout.take().map(read_output);
     let lines = child.stderr.take().map(|stderr| pass_lines(stderr, port.clone()));
     // Waits for every process, so that orphans of a trial do not stay behind in /proc.
     let code = reap::until_gone(child.id());
+    running.gone();
     let output = output.and_then(|reader| reader.join().ok()).unwrap_or_default();
     if let Some(lines) = lines {
         let _ = lines.join();
@@ -101,6 +123,7 @@ fn start(order: &Order) -> std::io::Result<Child> {
         .env("HOME", "/root")
         .env("TMPDIR", "/tmp")
         .env("XDG_STATE_HOME", STATE)
+        .env("XDG_CACHE_HOME", CACHE)
         .env(FACTS, serde_json::to_string(&order.guest).unwrap_or_default())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

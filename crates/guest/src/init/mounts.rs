@@ -4,7 +4,7 @@ use rustix::mount::{MountFlags, mount};
 use std::path::Path;
 
 /// What is mounted where: type, place.
-const MOUNTS: &[(&str, &str)] = &[
+pub(super) const MOUNTS: &[(&str, &str)] = &[
     ("proc", "/proc"),
     ("sysfs", "/sys"),
     ("devtmpfs", "/dev"),
@@ -56,21 +56,4 @@ fn hold_a_quota() {
     if std::fs::create_dir(group).is_ok() {
         let _ = std::fs::write(group.join("cpu.max"), "100000 100000");
     }
-}
-
-/// Makes a folder that the host shares the root file system, read-only, with the guest's own file
-/// systems in their places.
-pub(super) fn enter_root(tag: &str) -> Result<(), String> {
-    let root = Path::new("/root-of-host");
-    let failed = |what: &str, error: std::io::Error| format!("--root: {what}: {error}");
-    std::fs::create_dir_all(root).map_err(|error| failed("a folder", error))?;
-    mount(tag, root, "virtiofs", MountFlags::RDONLY, None)
-        .map_err(|error| failed("virtiofs in the guest", error.into()))?;
-    for (kind, place) in MOUNTS {
-        let place = root.join(place.trim_start_matches('/'));
-        let mounted = mount(*kind, &place, *kind, MountFlags::empty(), None);
-        mounted.map_err(|error| failed(kind, error.into()))?;
-    }
-    std::os::unix::fs::chroot(root).map_err(|error| failed("chroot", error))?;
-    std::env::set_current_dir("/").map_err(|error| failed("chdir", error))
 }

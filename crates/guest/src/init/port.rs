@@ -3,7 +3,7 @@
 use crate::frame::{Kind, encode};
 use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const DEVICE: &str = "/dev/ttyS1";
@@ -27,6 +27,22 @@ impl Port {
     pub fn say(&self, kind: Kind, payload: &[u8]) {
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = file.write_all(&encode(kind, payload));
+    }
+
+    /// Hears what the host says, on a thread of its own, to the end of the machine.
+    ///
+    /// # Errors
+    /// If the port cannot be opened once more.
+    pub fn listen(&self, hear: impl Fn(u8) + Send + 'static) -> std::io::Result<()> {
+        // A descriptor of its own: whoever reads must not keep anybody from speaking.
+        let mut port = File::open(DEVICE)?;
+        std::thread::spawn(move || {
+            let mut byte = [0];
+            while let Ok(1) = port.read(&mut byte) {
+                hear(byte[0]);
+            }
+        });
+        Ok(())
     }
 
     /// Waits until all of it has left the machine.

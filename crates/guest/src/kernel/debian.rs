@@ -16,6 +16,9 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// How long apt may take for one of its steps.
 const LIMIT: Duration = Duration::from_secs(300);
 
+/// What is said of a disk that the cache finds full.
+const FULL: &str = "no space left on the disk of the cache";
+
 /// The package that a series was fetched as.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Fetched {
@@ -80,6 +83,14 @@ fn cached(index: &Path, cache: &Cache) -> Option<PathBuf> {
 
 fn explain(error: GuestError, series: &str) -> GuestError {
     match error {
+        GuestError::Tool { program, why } if why.contains("No space left on device") => {
+            GuestError::Fetch {
+                series: series.to_owned(),
+                why: format!(
+                    "{program}: {FULL}; free some room or set XDG_CACHE_HOME to another folder"
+                ),
+            }
+        }
         GuestError::Tool { program, why } => GuestError::Fetch {
             series: series.to_owned(),
             why: format!(

@@ -3,6 +3,7 @@
 pub mod cache;
 mod debian;
 pub mod image;
+mod modules;
 mod package;
 
 use crate::error::GuestError;
@@ -25,6 +26,8 @@ pub struct Kernel {
     pub sha256: String,
     /// The configuration that it was built with, where that lies beside it.
     pub config: Option<PathBuf>,
+    /// Its modules for a shared root file system.
+    pub modules: Vec<PathBuf>,
 }
 
 /// The kernel of that name: `debian:6.12`, `built:slices-expire`, a bzImage, a Debian package or a
@@ -41,7 +44,7 @@ pub fn find(
     note: &mut dyn FnMut(&str),
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Kernel, GuestError> {
-    let (image, config) = match name.split_once(':') {
+    let Found { image, config, modules } = match name.split_once(':') {
         Some(("debian", series)) => {
             let folder = debian::fetch(series, cache, refresh, note, interrupted)?;
             of_folder(&folder)?
@@ -51,10 +54,20 @@ pub fn find(
     };
     let release = image::check(&image)?;
     let sha256 = cache::sha256(&image)?;
-    Ok(Kernel { name: name.to_owned(), image, release, sha256, config })
+    // Those of a kernel that is installed here lie apart from it.
+    let modules = match modules.is_empty() {
+        true => modules::of_release(&Path::new("/lib/modules").join(&release)),
+        false => modules,
+    };
+    Ok(Kernel { name: name.to_owned(), image, release, sha256, config, modules })
 }
 
-type Found = (PathBuf, Option<PathBuf>);
+/// What a kernel's name led to.
+struct Found {
+    image: PathBuf,
+    config: Option<PathBuf>,
+    modules: Vec<PathBuf>,
+}
 
 fn built(name: &str, which: &str, cache: &Cache) -> Result<Found, GuestError> {
     let plain = !which.is_empty() && which.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
@@ -73,8 +86,10 @@ fn of_path(
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Found, GuestError> {
-    let file = |source| GuestError::File { path: path.to_owned(), source };
-    let metadata = std::fs::metadata(path).map_err(file)?;
+    let metadata = std::fs::metadata(path).map_err(|error| GuestError::Unknown {
+        spec: path.display().to_string(),
+        why: format!("{error}; name a bzImage, a Debian package, a folder of one, or debian:6.12"),
+    })?;
     if metadata.is_dir() {
         return of_folder(path);
     }
@@ -85,15 +100,19 @@ fn of_path(
         let folder = package::unpack(path, cache, interrupted)?;
         return of_folder(&folder);
     }
-    Ok((path.to_owned(), None))
+    Ok(Found { image: path.to_owned(), config: None, modules: Vec::new() })
 }
 
 /// The image and the configuration in a folder: its own, or those in its `boot` or its modules.
 fn of_folder(folder: &Path) -> Result<Found, GuestError> {
     let mut places = vec![folder.to_owned(), folder.join("boot")];
+    let mut found_modules = modules::among(&folder.join(modules::FOLDER));
     for modules in ["lib/modules", "usr/lib/modules"] {
         let entries = std::fs::read_dir(folder.join(modules)).into_iter().flatten().flatten();
-        places.extend(entries.map(|entry| entry.path()));
+        for release in entries.map(|entry| entry.path()) {
+            found_modules.extend(modules::of_release(&release));
+            places.push(release);
+        }
     }
     let file = |starts: &[&str]| {
         let entries = places.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten();
@@ -110,7 +129,9 @@ fn of_folder(folder: &Path) -> Result<Found, GuestError> {
     };
     let mut images = file(&["vmlinuz", "bzImage"]);
     match (images.pop(), images.is_empty()) {
-        (Some(image), true) => Ok((image, file(&["config"]).pop())),
+        (Some(image), true) => {
+            Ok(Found { image, config: file(&["config"]).pop(), modules: found_modules })
+        }
         (Some(_), false) => Err(GuestError::NotKernel {
             path: folder.to_owned(),
             why: "a folder with several kernels: name one of the files".to_owned(),
@@ -164,7 +185,9 @@ mod tests {
     #[test]
     fn what_is_not_there_is_said_to_be_not_there() {
         let cache = Cache::at("/nonexistent/cache".into());
-        assert!(matches!(find_in(&cache, "/nonexistent/k"), Err(GuestError::File { .. })));
+        for name in ["/nonexistent/k", ""] {
+            assert!(matches!(find_in(&cache, name), Err(GuestError::Unknown { .. })), "{name}");
+        }
         assert!(matches!(find_in(&cache, "/dev/null"), Err(GuestError::NotKernel { .. })));
         assert!(matches!(find_in(&cache, "debian:2.4"), Err(GuestError::Unknown { .. })));
     }

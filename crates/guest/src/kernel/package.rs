@@ -1,6 +1,7 @@
 //! Taking a kernel out of a Debian package.
 
 use super::cache::{Cache, failed, sha256};
+use super::modules;
 use crate::error::GuestError;
 use crate::tool::Tool;
 use std::fs::File;
@@ -23,19 +24,20 @@ pub(super) fn is_package(path: &Path) -> Result<bool, GuestError> {
     Ok(start == MAGIC)
 }
 
-/// Takes the kernel and its configuration out of a package, once for each checksum; their folder.
+/// Takes the kernel, its configuration and the modules for a shared root out of a package, once for
+/// each checksum; their folder.
 pub(super) fn unpack(
     path: &Path,
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, GuestError> {
     let folder = cache.unpacked(&sha256(path)?);
-    if folder.is_dir() {
+    if folder.join(modules::FOLDER).is_dir() {
         return Ok(folder);
     }
     let beside = folder.with_extension(format!("{}.tmp", std::process::id()));
     let _ = std::fs::remove_dir_all(&beside);
-    cache.make(&beside)?;
+    cache.make(&beside.join(modules::FOLDER))?;
     let done = take_out(path, &beside, interrupted).and_then(|count| match count {
         0 => Err(GuestError::NotKernel {
             path: path.to_owned(),
@@ -43,15 +45,24 @@ pub(super) fn unpack(
         }),
         _ => Ok(()),
     });
-    // Somebody else may have unpacked the same one meanwhile; theirs is as good.
-    let done = done.and_then(|()| match std::fs::rename(&beside, &folder) {
-        Err(source) if !folder.is_dir() => Err(failed(&folder, source)),
-        _ => Ok(()),
-    });
+    let done = done.and_then(|()| put(&beside, &folder));
     if done.is_err() || beside.is_dir() {
         let _ = std::fs::remove_dir_all(&beside);
     }
     done.map(|()| folder)
+}
+
+/// Puts what was taken out in its place. Somebody else may have unpacked the same one meanwhile,
+/// theirs is as good; one that was unpacked before modules were kept gets them.
+fn put(beside: &Path, folder: &Path) -> Result<(), GuestError> {
+    let put_one = |from: &Path, to: &Path| match std::fs::rename(from, to) {
+        Err(source) if !to.is_dir() => Err(failed(to, source)),
+        _ => Ok(()),
+    };
+    match folder.is_dir() {
+        true => put_one(&beside.join(modules::FOLDER), &folder.join(modules::FOLDER)),
+        false => put_one(beside, folder),
+    }
 }
 
 /// Writes kernel and configuration to a folder; how many kernels there were.
@@ -104,6 +115,9 @@ fn wanted(member: &Path) -> Option<String> {
         (_, Some(release)) if name == "vmlinuz" || name == "config" => {
             Some(format!("{name}-{release}"))
         }
+        _ if modules.is_some_and(|place| place.contains("/kernel/")) && modules::wanted(name) => {
+            Some(format!("{}/{name}", modules::FOLDER))
+        }
         _ => None,
     }
 }
@@ -119,9 +133,32 @@ mod tests {
         assert_eq!(wanted("./boot/config-6.1.0"), Some("config-6.1.0".into()));
         assert_eq!(wanted("./usr/lib/modules/7.2/vmlinuz"), Some("vmlinuz-7.2".into()));
         assert_eq!(wanted("lib/modules/7.2/config"), Some("config-7.2".into()));
+        assert_eq!(
+            wanted("./lib/modules/6.1/kernel/fs/fuse/virtiofs.ko"),
+            Some("modules/virtiofs.ko".into())
+        );
+        for other in ["./lib/modules/6.1/kernel/fs/ext4/ext4.ko", "./fuse.ko"] {
+            assert_eq!(wanted(other), None, "{other}");
+        }
         for other in ["./boot/System.map-6", "./boot/a/vmlinuz-6", "../boot/vmlinuz-1", "vmlinuz"] {
             assert_eq!(wanted(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_folder_of_an_older_version_gets_its_modules() {
+        let place = tempfile::tempdir().unwrap();
+        let (beside, folder) = (place.path().join("new"), place.path().join("old"));
+        std::fs::create_dir_all(beside.join(modules::FOLDER)).unwrap();
+        std::fs::write(beside.join("modules/fuse.ko"), "f").unwrap();
+        std::fs::write(beside.join("vmlinuz-6"), "new").unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("vmlinuz-6"), "in use").unwrap();
+        put(&beside, &folder).unwrap();
+        assert!(folder.join("modules/fuse.ko").is_file());
+        assert_eq!(std::fs::read_to_string(folder.join("vmlinuz-6")).unwrap(), "in use");
+        put(&beside, &place.path().join("third")).unwrap();
+        assert!(place.path().join("third/vmlinuz-6").is_file());
     }
 
     #[test]

@@ -4,9 +4,9 @@ pub mod flags;
 mod row;
 
 use super::vm::inner::Inner;
-use super::vm::session::{Host, Machine, Session};
-use super::vm::{console, taken_over};
-use crate::exit::Failure;
+use super::vm::session::{Host, Machine, Pause, Session};
+use super::vm::{console, keep_partial, taken_over, tell_kept};
+use crate::exit::{self, Failure};
 use crate::progress::ends_block;
 use crate::signals::Interruption;
 use crate::{keep, output};
@@ -14,7 +14,7 @@ use clap::ArgMatches;
 use guest::Outcome;
 use row::{Result as Came, Row};
 use scenarios::Scenario;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs one scenario in several kernels; the exit code of the worst verdict, or of `--expect`.
 pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
@@ -55,6 +55,9 @@ fn kernels(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
         matches.get_many::<String>("kernels").into_iter().flatten().cloned().collect();
     let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
     match twice {
+        _ if names.iter().any(String::is_empty) => {
+            Err(Failure::usage("--kernels: a name is empty; separate names by single commas"))
+        }
         Some((_, name)) => Err(Failure::usage(format!("--kernels: {name} stands twice"))),
         None => Ok(names),
     }
@@ -67,6 +70,8 @@ struct Member<'a> {
     args: Vec<String>,
     record: PathBuf,
     session: Option<Session>,
+    /// Whether a record was kept that is not whole.
+    kept: bool,
 }
 
 /// Finds every kernel before the first is booted.
@@ -81,7 +86,7 @@ fn prepare<'a>(
         let kernel = host.kernel(name, interrupted)?;
         let plain = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
         let record = keep::path(None, &format!("{}-{plain}", scenario.meta().id))?;
-        Ok(Member { host, kernel, args: inner.args.clone(), record, session: None })
+        Ok(Member { host, kernel, args: inner.args.clone(), record, session: None, kept: false })
     };
     names.iter().map(member).collect()
 }
@@ -94,12 +99,28 @@ fn run_all(
     let mut rows: Vec<Option<Row>> = guests.iter().map(|_| None).collect();
     while rows.iter().any(Option::is_none) {
         for (guest, row) in guests.iter_mut().zip(&mut rows) {
+            if interrupted() {
+                break;
+            }
             if row.is_none() {
                 *row = guest.turn(interrupted)?;
             }
         }
+        if interrupted() {
+            return Err(left(&mut guests));
+        }
     }
     Ok(rows.into_iter().flatten().collect())
+}
+
+/// Has every guest tell what it has, since somebody interrupted; the line that ends the program.
+fn left(guests: &mut [Member<'_>]) -> Failure {
+    let kept = guests.iter_mut().filter_map(Member::leave).count();
+    let line = match kept {
+        0 => "interrupted; nothing of the studies came back".to_owned(),
+        _ => format!("interrupted; {kept} records of what was measured until then were kept"),
+    };
+    Failure { line, code: exit::INTERRUPTED }
 }
 
 impl Member<'_> {
@@ -117,14 +138,41 @@ impl Member<'_> {
             }
         };
         match session.run_until(&ends_block, interrupted)? {
-            None => session.pause().map(|()| None),
-            Some(outcome) => {
-                let came = came(session, outcome)?;
+            Pause::Line => session.pause().map(|()| None),
+            Pause::End(outcome) => {
+                let came = came(session, outcome, &self.record)?;
                 self.session = None;
                 self.save(&came);
                 Ok(Some(Row::new(&self.kernel, came)))
             }
+            Pause::Interrupted(told) => {
+                self.keep(told);
+                Ok(None)
+            }
         }
+    }
+
+    /// Has it tell what it has, where it has begun and not ended; the record, if one was kept.
+    fn leave(&mut self) -> Option<&Path> {
+        // It stands still; one that cannot go on has nothing to tell either.
+        let told = self.session.as_mut().and_then(|session| {
+            session.resume().ok()?;
+            session.last_word()
+        });
+        self.keep(told);
+        self.kept.then_some(self.record.as_path())
+    }
+
+    /// Keeps what an interrupted guest told, and lets the guest go.
+    fn keep(&mut self, told: Option<Outcome>) {
+        let Some(session) = self.session.take() else { return };
+        let record = match told {
+            Some(Outcome::Done { record, .. } | Outcome::Failed { record, .. }) => record,
+            None => None,
+        };
+        let kept = record.and_then(|text| keep_partial(&session, &text, &self.record));
+        self.kept = kept.is_some();
+        tell_kept(&session, kept.as_deref());
     }
 
     fn save(&self, came: &Came) {
@@ -137,7 +185,7 @@ impl Member<'_> {
 }
 
 /// What came of a guest.
-fn came(session: &Session, outcome: Outcome) -> Result<Came, Failure> {
+fn came(session: &Session, outcome: Outcome, path: &Path) -> Result<Came, Failure> {
     Ok(match outcome {
         Outcome::Done { record: Some(text), .. } => {
             Came::Record(Box::new(taken_over(session, &text)?))
@@ -145,8 +193,10 @@ fn came(session: &Session, outcome: Outcome) -> Result<Came, Failure> {
         Outcome::Done { code, .. } => {
             Came::Nothing(format!("it ended with exit code {code} and without a record"))
         }
-        Outcome::Failed(ending) => {
+        Outcome::Failed { ending, record } => {
             console(session, &ending);
+            let kept = record.and_then(|text| keep_partial(session, &text, path));
+            tell_kept(session, kept.as_deref());
             Came::Ending(ending)
         }
     })
@@ -195,5 +245,6 @@ mod tests {
         assert_eq!(kernels(&parse("matrix mmap-lock --kernels a,b")).unwrap(), ["a", "b"]);
         let error = kernels(&parse("matrix mmap-lock --kernels a,b --kernels a")).unwrap_err();
         assert_eq!(error.code, crate::exit::USAGE);
+        assert!(kernels(&parse("matrix mmap-lock --kernels a,")).is_err(), "an empty name");
     }
 }

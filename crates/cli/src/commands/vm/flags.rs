@@ -21,12 +21,6 @@ pub fn command() -> Command {
                 .help("The kernel: a file, a folder, debian:6.12, built:slices-expire"),
         )
         .arg(
-            Arg::new("root")
-                .long("root")
-                .value_name("DIR")
-                .help("Give the guest this folder as its root, `host` for this one; mounted read-only, but a kernel that you do not trust could write. Needs virtiofs built in, as debian:6.12 has"),
-        )
-        .arg(
             Arg::new("command")
                 .value_name("COMMAND")
                 .required(true)
@@ -80,9 +74,13 @@ pub fn machine(command: Command) -> Command {
                 .long("limit")
                 .value_name("TIME")
                 .value_parser(|text: &str| units::parse_duration(text))
-                .default_value("15min")
-                .hide_default_value(true)
-                .help("End a guest that takes longer [default: 15min]"),
+                .help("End a guest that takes longer; what it has measured until then comes back [default: 15min, and the time that so many CPUs may take to come up]"),
+        )
+        .arg(
+            Arg::new("root")
+                .long("root")
+                .value_name("DIR")
+                .help("Give the guest this folder as its root, `host` for this one; mounted read-only, but a kernel that you do not trust could write. Needs virtiofs built in, as debian:6.12 has, or as a module of a Debian package"),
         )
         .arg(
             Arg::new("refresh")

@@ -12,8 +12,8 @@ use guest::{Ending, Outcome};
 use inner::Inner;
 use model::Record;
 use scenarios::Scenario;
-use session::{Host, Machine, Session};
-use std::path::PathBuf;
+use session::{Host, Machine, Pause, Session};
+use std::path::{Path, PathBuf};
 
 /// Lines of the console that are shown of a guest that failed.
 const TAIL: usize = 20;
@@ -35,11 +35,34 @@ pub fn vm(matches: &ArgMatches) -> Result<u8, Failure> {
     let mut session = host.begin(&kernel, &inner.args, &interrupted)?;
     session.announce();
     match session.run_until(&|_| false, &interrupted)? {
-        Some(Outcome::Done { code, output, record }) => {
+        Pause::End(Outcome::Done { code, output, record }) => {
             told(&session, &inner, path, code, &output, record)
         }
-        Some(Outcome::Failed(ending)) => Ok(failed(&session, &ending, inner.json)),
-        None => Err(Failure::broken("the guest was left before its end")),
+        Pause::End(Outcome::Failed { ending, record }) => {
+            let kept = path.and_then(|path| keep_partial(&session, record.as_deref()?, &path));
+            Ok(failed(&session, &ending, kept.as_deref(), &inner))
+        }
+        Pause::Interrupted(told_last) => match told_last {
+            Some(Outcome::Done { output, record, .. }) => {
+                told(&session, &inner, path, exit::INTERRUPTED, &output, record)
+            }
+            _ => Err(session.left_without_a_word()),
+        },
+        Pause::Line => Err(Failure::broken("the guest was left before its end")),
+    }
+}
+
+/// Keeps what a guest had measured when its time was over; where, if that went well.
+pub fn keep_partial(session: &Session, text: &str, path: &Path) -> Option<PathBuf> {
+    let saved = taken_over(session, text).and_then(|record| {
+        runner::save(&record, path).map_err(|error| Failure::need(format!("record {error}")))
+    });
+    match saved {
+        Ok(()) => Some(path.to_owned()),
+        Err(failure) => {
+            output::complain(&failure.line);
+            None
+        }
     }
 }
 
@@ -88,20 +111,32 @@ fn harmless(text: &str) -> String {
 }
 
 /// A guest that came to another end; the exit code.
-fn failed(session: &Session, ending: &Ending, json: bool) -> u8 {
+fn failed(session: &Session, ending: &Ending, kept: Option<&Path>, inner: &Inner) -> u8 {
     let tail = console(session, ending);
-    if json {
+    if inner.scenario.is_some() {
+        tell_kept(session, kept);
+    }
+    if inner.json {
         let facts = session.facts();
         let result = serde_json::json!({
             "schema": "tailback/guest/1",
             "result": ending.word(),
             "why": ending.sentence(),
             "guest": facts,
+            "record": kept,
             "console": tail,
         });
         output::print(&format!("{result:#}\n"));
     }
     exit::BROKEN
+}
+
+/// Says what there is of the study of a guest that came to another end than its command's.
+pub fn tell_kept(session: &Session, kept: Option<&Path>) {
+    output::note(&match kept {
+        Some(path) => format!("record of what was measured before: {}", path.display()),
+        None => format!("guest {}: nothing of its study came back", session.name()),
+    });
 }
 
 /// Shows the end of a guest's console, and how it ended; the lines.

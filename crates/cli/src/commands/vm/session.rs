@@ -9,7 +9,7 @@ use guest::{
 };
 use model::machine::Guest as Facts;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The machine that guests get.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct Machine {
     memory: u64,
     accel: Choice,
     clock: Option<Clock>,
-    limit: Duration,
+    limit: Option<Duration>,
     refresh: bool,
     root: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl Machine {
                 Some("instructions") => Some(Clock::Instructions),
                 _ => None,
             },
-            limit: matches.get_one("limit").copied().unwrap_or(Duration::from_secs(900)),
+            limit: matches.get_one("limit").copied(),
             refresh: matches.get_flag("refresh"),
             root: root.map(|root| match root.as_str() {
                 "host" => PathBuf::from("/"),
@@ -48,6 +48,16 @@ impl Machine {
             }),
         }
     }
+}
+
+/// Why a guest was left off.
+pub enum Pause {
+    /// It said a line that was waited for.
+    Line,
+    /// It ended.
+    End(Outcome),
+    /// Somebody interrupted; what it told, where it still could.
+    Interrupted(Option<Outcome>),
 }
 
 /// A guest that has been begun, and what is known of it.
@@ -91,8 +101,19 @@ impl Host {
     /// If it is not to be had or none for this host.
     pub fn kernel(&self, name: &str, interrupted: &dyn Fn() -> bool) -> Result<Kernel, Failure> {
         let mut note = |line: &str| output::note(line);
-        guest::find_kernel(name, &self.cache, self.machine.refresh, &mut note, interrupted)
-            .map_err(failure)
+        let mut find = |refresh| {
+            guest::find_kernel(name, &self.cache, refresh, &mut note, interrupted).map_err(failure)
+        };
+        let kernel = find(self.machine.refresh)?;
+        match self.machine.root.is_some() && kernel.lacks_virtiofs() {
+            // One that was cached before its modules were kept gets them.
+            true if name.starts_with("debian:") && !self.machine.refresh => find(true),
+            true => Err(Failure::usage(format!(
+                "--root: {name} has virtiofs as a module, and its modules are not beside it; name \
+                 its Debian package, or take debian:6.12"
+            ))),
+            false => Ok(kernel),
+        }
     }
 
     /// Begins a guest with that kernel that runs these words.
@@ -109,6 +130,8 @@ impl Host {
         let mut order = Order {
             args: args.to_vec(),
             root: self.machine.root.is_some().then(|| guest::ROOT_TAG.to_owned()),
+            modules: names(&kernel.modules),
+            applications: Some(self.cache.folder().with_file_name("erlang")),
             guest: self.guest_facts(kernel),
         };
         let pack = |order: &Order| initramfs::build(Path::new("/proc/self/exe"), kernel, order);
@@ -146,6 +169,12 @@ impl Host {
             host_cpus: u32::try_from(self.facts.allowed_cpus.len()).unwrap_or(u32::MAX),
         }
     }
+}
+
+/// The last part of each path.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    paths.iter().filter_map(name).collect()
 }
 
 impl Session {
@@ -188,33 +217,66 @@ impl Session {
     /// Lets the guest run until a line for which `stop` holds, or its end.
     ///
     /// # Errors
-    /// If somebody interrupts, or the host fails.
+    /// If the host fails.
     pub fn run_until(
         &mut self,
         stop: &dyn Fn(&str) -> bool,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Option<Outcome>, Failure> {
+    ) -> Result<Pause, Failure> {
         loop {
-            match self.guest.next(interrupted).map_err(failure)? {
-                Event::Hello(hello) => output::note(&format!(
-                    "guest {}: up after {:.1} s: Linux {}, {} CPUs",
-                    self.kernel.name,
-                    self.facts().boot_s,
-                    clean(&hello.release),
-                    hello.cpus
-                )),
-                Event::Trouble(line) => {
-                    output::complain(&format!("guest {}: {line}", self.kernel.name));
-                }
-                // Where the guest keeps its record is of no use to anybody.
-                Event::Line(line) if line.starts_with("record: ") => {}
-                Event::Line(line) => {
-                    output::note(&format!("guest {}: {}", self.kernel.name, clean(&line)));
-                    if stop(&line) {
-                        return Ok(None);
+            match self.guest.next(interrupted) {
+                Ok(Event::End(outcome)) => return Ok(Pause::End(outcome)),
+                Ok(event) => {
+                    self.tell(&event);
+                    if matches!(&event, Event::Line(line) if stop(line)) {
+                        return Ok(Pause::Line);
                     }
                 }
-                Event::End(outcome) => return Ok(Some(outcome)),
+                Err(GuestError::Interrupted) => return Ok(Pause::Interrupted(self.last_word())),
+                Err(error) => return Err(failure(error)),
+            }
+        }
+    }
+
+    fn tell(&self, event: &Event) {
+        let name = &self.kernel.name;
+        match event {
+            Event::Hello(hello) => output::note(&format!(
+                "guest {name}: up after {:.1} s: Linux {}, {} CPUs",
+                self.facts().boot_s,
+                clean(&hello.release),
+                hello.cpus
+            )),
+            Event::Trouble(line) => output::complain(&format!("guest {name}: {}", clean(line))),
+            // Where the guest keeps its record is of no use to anybody.
+            Event::Line(line) if line.starts_with("record: ") => {}
+            Event::Line(line) => output::note(&format!("guest {name}: {}", clean(line))),
+            Event::End(_) => {}
+        }
+    }
+
+    /// The line that ends the program where a guest was interrupted and told nothing.
+    pub fn left_without_a_word(&self) -> Failure {
+        let line = format!("guest {}: interrupted; nothing of its study came back", self.name());
+        Failure { line, code: exit::INTERRUPTED }
+    }
+
+    /// Has the guest end its command and tell what it has; none where it cannot, or takes too long.
+    /// A guest that stands still has to be let go on before.
+    pub fn last_word(&mut self) -> Option<Outcome> {
+        if !self.guest.ask_to_end() {
+            return None;
+        }
+        output::note(&format!(
+            "guest {}: asked for what it has measured so far; a second signal ends it at once",
+            self.kernel.name
+        ));
+        let deadline = Instant::now() + self.guest.grace();
+        loop {
+            match self.guest.next(&|| Instant::now() > deadline) {
+                Ok(Event::End(outcome)) => return Some(outcome),
+                Ok(_) => {}
+                Err(_) => return None,
             }
         }
     }

@@ -1,0 +1,79 @@
+//! The command that the guest runs, and ending it before its time.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::Child;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How far the command has got.
+#[derive(Debug, Default)]
+struct State {
+    /// Its process, from its start until process 1 has taken leave of it.
+    pid: Option<Pid>,
+    /// Whether the host wants it to end.
+    unwanted: bool,
+}
+
+/// The command, as far as ending it goes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Running(Arc<Mutex<State>>);
+
+impl Running {
+    /// It has been started; ended at once if it came too late.
+    pub fn started(&self, child: &Child) {
+        self.change(|state| {
+            state.pid = Pid::from_raw(child.id() as i32);
+            if state.unwanted {
+                interrupt(state);
+            }
+        });
+    }
+
+    /// It is gone; its number may soon be another's.
+    pub fn gone(&self) {
+        self.change(|state| state.pid = None);
+    }
+
+    /// Has it end as if somebody had pressed Ctrl-C, once: it keeps what it has.
+    pub fn end(&self) {
+        self.change(|state| {
+            // A second signal would end it before it has kept anything.
+            if !std::mem::replace(&mut state.unwanted, true) {
+                interrupt(state);
+            }
+        });
+    }
+
+    fn change(&self, how: impl FnOnce(&mut State)) {
+        how(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+fn interrupt(state: &State) {
+    if let Some(pid) = state.pid {
+        // One that has just ended by itself has told all that there is.
+        let _ = kill_process(pid, Signal::INT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    #[test]
+    fn a_command_is_interrupted_whether_the_wish_comes_before_or_after_it() {
+        for before in [false, true] {
+            let running = Running::default();
+            if before {
+                running.end();
+            }
+            let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+            running.started(&child);
+            running.end();
+            assert_eq!(child.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
+            running.gone();
+            running.end();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The root file system that a host shares with its guest.
+
+use super::mounts::MOUNTS;
+use crate::order::{MODULES, Order};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Has the kernel unpack a module itself.
+const COMPRESSED: i32 = 4;
+
+/// The most that is copied of the host's compiled applications, in bytes.
+const MOST_COPIED: u64 = 64 << 20;
+
+/// Loads modules; what could not be loaded, a sentence each.
+///
+/// One that needs another fails until that one is there, and which needs which differs from kernel
+/// to kernel; so those that failed are tried again as long as that gets any further.
+pub(super) fn load_modules(names: &[String]) -> Vec<String> {
+    let mut left: Vec<&String> = names.iter().collect();
+    loop {
+        let failed: Vec<(&String, String)> =
+            left.iter().filter_map(|name| Some((*name, load(name).err()?))).collect();
+        if failed.is_empty() || failed.len() == left.len() {
+            return failed.iter().map(|(name, why)| format!("module {name}: {why}")).collect();
+        }
+        left = failed.into_iter().map(|(name, _)| name).collect();
+    }
+}
+
+fn load(name: &str) -> Result<(), String> {
+    let file = File::open(Path::new(MODULES).join(name)).map_err(|error| error.to_string())?;
+    let flags = if name.ends_with(".ko") { 0 } else { COMPRESSED };
+    match rustix::system::finit_module(&file, c"", flags) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Makes the shared folder the root file system, read-only, with the guest's own file systems in
+/// their places.
+///
+/// # Errors
+/// If it cannot be had, in a sentence.
+pub(super) fn enter(tag: &str) -> Result<(), String> {
+    let root = Path::new("/root-of-host");
+    let failed = |what: &str, error: std::io::Error| format!("--root: {what}: {error}");
+    std::fs::create_dir_all(root).map_err(|error| failed("a folder", error))?;
+    mount(tag, root, "virtiofs", MountFlags::RDONLY, None).map_err(|error| match error {
+        Errno::NODEV => {
+            "--root: this kernel has no virtiofs; take one that has it, as debian:6.12, \
+                         or name it as a Debian package, with its modules"
+                .to_owned()
+        }
+        other => failed("virtiofs in the guest", other.into()),
+    })?;
+    for (kind, place) in MOUNTS {
+        let place = root.join(place.trim_start_matches('/'));
+        let mounted = mount(*kind, &place, *kind, MountFlags::empty(), None);
+        mounted.map_err(|error| failed(&format!("{kind} on {}", place.display()), error.into()))?;
+    }
+    std::os::unix::fs::chroot(root).map_err(|error| failed("chroot", error))?;
+    std::env::set_current_dir("/").map_err(|error| failed("chdir", error))
+}
+
+/// Copies the host's compiled applications to where the command looks for them; what cannot be
+/// copied is compiled anew.
+pub(super) fn copy_applications(order: &Order, cache: &Path) {
+    let Some(from) = &order.applications else { return };
+    let to = cache.join("tailback/erlang");
+    let mut left = MOST_COPIED;
+    if copy(from, &to, &mut left).is_err() {
+        // Half an application would be taken for a whole one.
+        let _ = std::fs::remove_dir_all(&to);
+    }
+}
+
+fn copy(from: &Path, to: &Path, left: &mut u64) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, to): (_, PathBuf) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy(&entry.path(), &to, left)?;
+        } else if kind.is_file() {
+            let length = entry.metadata()?.len();
+            *left = left.checked_sub(length).ok_or(std::io::ErrorKind::FileTooLarge)?;
+            std::fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(folder: &Path) -> Order {
+        Order { applications: Some(folder.to_owned()), ..Order::default() }
+    }
+
+    #[test]
+    fn compiled_applications_are_copied_or_left_out_as_a_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let (from, cache) = (place.path().join("erlang"), place.path().join("cache"));
+        copy_applications(&order(&from), &cache);
+        assert!(!cache.join("tailback/erlang").exists(), "nothing to copy");
+        std::fs::create_dir_all(from.join("a-otp25/tailback/ebin")).unwrap();
+        std::fs::write(from.join("a-otp25/tailback/ebin/wait.beam"), "code").unwrap();
+        copy_applications(&order(&from), &cache);
+        let copied = cache.join("tailback/erlang/a-otp25/tailback/ebin/wait.beam");
+        assert_eq!(std::fs::read_to_string(copied).unwrap(), "code");
+        let big = File::create(from.join("big")).unwrap();
+        big.set_len(MOST_COPIED + 1).unwrap();
+        copy_applications(&order(&from), &cache);
+        assert!(!cache.join("tailback/erlang").exists(), "half of them is none");
+    }
+}

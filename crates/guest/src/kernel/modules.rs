@@ -1,0 +1,116 @@
+//! The modules that a kernel needs to see a shared root file system, where they are not built in.
+
+use super::Kernel;
+use std::path::{Path, PathBuf};
+
+/// The folder of an unpacked package that its modules are kept in.
+pub(super) const FOLDER: &str = "modules";
+
+/// Modules that virtiofs takes; a kernel has those of its time.
+const NAMES: &[&str] = &[
+    "virtio",
+    "virtio_ring",
+    "virtio_pci_legacy_dev",
+    "virtio_pci_modern_dev",
+    "virtio_pci",
+    "fuse",
+    "virtiofs",
+];
+
+/// Where the kernel's source has them, below the `kernel` of its modules.
+const PLACES: &[&str] = &["drivers/virtio", "fs/fuse"];
+
+/// How a module ends, as it is and packed as kernels unpack it themselves.
+const ENDS: &[&str] = &["ko", "ko.xz", "ko.zst", "ko.gz"];
+
+/// Whether a file is one of them.
+pub(super) fn wanted(name: &str) -> bool {
+    files(Path::new("")).any(|path| path == Path::new(name))
+}
+
+/// Those that a folder holds.
+pub(super) fn among(folder: &Path) -> Vec<PathBuf> {
+    files(folder).filter(|path| path.is_file()).collect()
+}
+
+/// Those of the modules of one release, as `/lib/modules/RELEASE` has them.
+pub(super) fn of_release(modules: &Path) -> Vec<PathBuf> {
+    let places: Vec<PathBuf> =
+        PLACES.iter().map(|place| modules.join("kernel").join(place)).collect();
+    let in_order = NAMES.iter().flat_map(|name| places.iter().map(move |place| (name, place)));
+    in_order.flat_map(|(name, place)| named(name, place)).filter(|path| path.is_file()).collect()
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    NAMES.iter().flat_map(move |name| named(name, folder))
+}
+
+fn named(name: &str, folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let (name, folder) = (name.to_owned(), folder.to_owned());
+    ENDS.iter().map(move |end| folder.join(format!("{name}.{end}")))
+}
+
+impl Kernel {
+    /// Whether it has virtiofs as a module only, and that module is not at hand.
+    ///
+    /// A kernel without a configuration beside it is taken to have it built in.
+    pub fn lacks_virtiofs(&self) -> bool {
+        let config = self.config.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
+        let as_module = config.is_some_and(|text| text.lines().any(|l| l == "CONFIG_VIRTIO_FS=m"));
+        let is_virtiofs = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("virtiofs."))
+        };
+        as_module && !self.modules.iter().any(is_virtiofs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_a_kernel_has_are_found_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let fuse = folder.path().join("kernel/fs/fuse");
+        let virtio = folder.path().join("kernel/drivers/virtio");
+        for (place, names) in [
+            (&fuse, &["virtiofs.ko", "fuse.ko", "cuse.ko"][..]),
+            (&virtio, &["virtio_pci.ko.xz", "virtio_ring.ko", "virtio.ko", "virtio_mem.ko"]),
+        ] {
+            std::fs::create_dir_all(place).unwrap();
+            for name in names {
+                std::fs::write(place.join(name), "").unwrap();
+            }
+        }
+        let names = |paths: Vec<PathBuf>| -> Vec<String> {
+            let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+            paths.iter().map(name).collect()
+        };
+        assert_eq!(
+            names(of_release(folder.path())),
+            ["virtio.ko", "virtio_ring.ko", "virtio_pci.ko.xz", "fuse.ko", "virtiofs.ko"]
+        );
+        assert_eq!(names(among(&fuse)), ["fuse.ko", "virtiofs.ko"]);
+        assert!(wanted("fuse.ko.xz") && !wanted("ext4.ko") && !wanted("fuse"));
+    }
+
+    #[test]
+    fn a_kernel_lacks_virtiofs_where_it_is_a_module_that_is_not_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("config");
+        let kernel = |modules: &[&str]| Kernel {
+            name: "k".into(),
+            image: "/k".into(),
+            release: "6.1.0".into(),
+            sha256: String::new(),
+            config: Some(config.clone()),
+            modules: modules.iter().map(PathBuf::from).collect(),
+        };
+        for (text, lacks) in [("CONFIG_VIRTIO_FS=y\n", false), ("CONFIG_VIRTIO_FS=m\n", true)] {
+            std::fs::write(&config, text).unwrap();
+            assert_eq!(kernel(&["/m/fuse.ko"]).lacks_virtiofs(), lacks);
+            assert!(!kernel(&["/m/fuse.ko", "/m/virtiofs.ko"]).lacks_virtiofs());
+        }
+        assert!(!Kernel { config: None, ..kernel(&[]) }.lacks_virtiofs());
+    }
+}
