@@ -172,6 +172,33 @@ fn a_verdict_comes_back_with_the_guest_as_its_host() {
 }
 
 #[test]
+fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
+    let _turn = common::turn::take();
+    if !kernel_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let file = place.path("kernels.toml");
+    let text = format!(
+        "scenario = \"mmap-lock\"\ncontrol = {{ kernel = \"{KERNEL}\", busy = 0 }}\nblocks = 1\n\
+         guest = {{ cpus = 2, memory = \"512MiB\" }}\nfixed.duration = \"200ms\"\n\
+         factors.kernel = [\"{KERNEL}\"]\nfactors.busy = [0, 2]\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let ran = place.run(vm(&place, &["study", file.to_str().unwrap(), "--json"]));
+    ran.assert_no_panic();
+    // One block settles nothing.
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    let record = ran.json();
+    let arms: Vec<&str> =
+        record["arms"].as_array().unwrap().iter().map(|a| a["id"].as_str().unwrap()).collect();
+    assert_eq!(arms, ["kernel=debian:6.1,busy=0", "kernel=debian:6.1,busy=2"]);
+    assert_eq!(record["factorial"]["factors"][0]["name"], "kernel");
+    assert!(record["host"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
+    assert_eq!(record["host"]["guest"]["kernel_name"], KERNEL);
+}
+
+#[test]
 fn quotas_of_cgroup_v2_are_set_and_counted_in_a_guest() {
     let _turn = common::turn::take();
     if !kernel_or_skip() {

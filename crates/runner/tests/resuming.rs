@@ -6,43 +6,10 @@ mod player;
 
 use model::record::Progress;
 use model::{Machine, Record};
-use player::{FILE, Player, layout, read};
+use player::{FILE, Player, layout, read, run};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use tailback_runner::studies::{Design, Standing, StudyError, sit, standing};
-use tailback_runner::{End, Event, Study};
-
-/// Runs a study; its events may ask for its end.
-fn run(
-    design: &Design,
-    old: Option<Record>,
-    keep: &Path,
-    hear: impl Fn(&Event) -> bool,
-) -> (Record, End) {
-    let (roots, machine) = (host::Roots::at("/nonexistent"), Machine::default());
-    let stop = std::cell::Cell::new(false);
-    let layout = layout(design);
-    let study = Study {
-        scenario: &Player,
-        plan: layout.plan(design, &Player, design.seed.unwrap()),
-        time: Duration::from_secs(3600),
-        site: scenarios::Site { roots: &roots, machine: &machine },
-        launcher: scenarios::Launcher::default(),
-        argv: Vec::new(),
-        keep: Some(keep),
-        interrupted: &|| stop.get(),
-        probe: tailback_runner::ProbeWhen::Never,
-    };
-    let factorial = Some(layout.factorial.clone());
-    let mut record = old.unwrap_or_else(|| Record { factorial, ..study.empty_record() });
-    let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-    sit(&mut record, first);
-    study.go_on(record, &mut |event: Event<'_>| {
-        if hear(&event) {
-            stop.set(true);
-        }
-    })
-}
+use tailback_runner::studies::{Design, Standing, StudyError, standing};
+use tailback_runner::{End, Event};
 
 /// How far a study has come in this record.
 fn stands(design: &Design, old: Record, machine: &Machine) -> Result<Standing, StudyError> {

@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 /// Keys of a study file.
 const KEYS: &[&str] = &[
     "name", "about", "scenario", "control", "against", "blocks", "time", "seed", "fixed",
-    "factors", "output", "quick",
+    "factors", "guest", "output", "quick",
 ];
 
 /// Keys of its table for quick runs.
@@ -59,6 +59,8 @@ pub struct Design {
     pub time: Option<Duration>,
     /// Seed of every random choice; drawn where absent.
     pub seed: Option<u64>,
+    /// The machine of its guests, where kernels are a factor.
+    pub guest: GuestSize,
     /// Where its results go.
     pub output: Output,
 }
@@ -82,6 +84,17 @@ pub struct Blocks {
     pub most: u32,
     /// Whether a settled verdict ends the study between the two.
     pub until_settled: bool,
+}
+
+/// The machine that each guest gets; what the file leaves out is as `tailback vm` has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GuestSize {
+    /// Virtual CPUs.
+    pub cpus: Option<u32>,
+    /// Memory, in bytes.
+    pub memory: Option<u64>,
+    /// A folder that becomes its root file system: `host` for this one.
+    pub root: Option<String>,
 }
 
 /// Where results go; relative paths are taken from the working folder.
@@ -153,6 +166,7 @@ impl<'a> Form<'a> {
                 .get("seed")
                 .map(|v| reader.whole(v, "seed", 0..=i64::MAX as u64))
                 .transpose()?,
+            guest: self.guest()?,
             output: self.output()?,
             factors,
         })
@@ -312,6 +326,22 @@ impl<'a> Form<'a> {
         let text = self.reader.string(value, "time")?;
         let time = units::parse_duration(text);
         time.map(Some).map_err(|why| self.reader.bad(value.span(), format!("time: {why}")))
+    }
+
+    fn guest(&self) -> Result<GuestSize> {
+        let Some(value) = self.root.get("guest") else { return Ok(GuestSize::default()) };
+        let table = self.reader.table(value, "guest")?;
+        self.reader.known(table, &["cpus", "memory", "root"], "guest")?;
+        let cpus = table.get("cpus").map(|value| self.reader.whole(value, "cpus", 1..=4096));
+        let memory = table.get("memory").map(|value| {
+            let text = self.reader.string(value, "memory")?;
+            let size = units::parse_size(text);
+            size.map_err(|why| self.reader.bad(value.span(), format!("memory: {why}")))
+        });
+        let cpus = cpus.transpose()?.and_then(|cpus| u32::try_from(cpus).ok());
+        let root = table.get("root").map(|value| self.reader.string(value, "root"));
+        let root = root.transpose()?.map(str::to_owned);
+        Ok(GuestSize { cpus, memory: memory.transpose()?, root })
     }
 
     fn output(&self) -> Result<Output> {

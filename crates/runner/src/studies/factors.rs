@@ -8,6 +8,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// The factor whose levels are kernels, each in a guest of its own.
+pub(super) const KERNEL: &str = "kernel";
+
 /// Longest name of a factor or of a level, in characters.
 const LONGEST_NAME: usize = 200;
 
@@ -58,6 +61,10 @@ pub(super) fn factors(
     for entry in reader.entries(table) {
         check_name(reader, &entry, "a factor")?;
         let levels = match entry.value.get_ref() {
+            DeValue::Array(array) if entry.key == KERNEL && meta.knob(KERNEL).is_none() => {
+                let values: Vec<&Spanned<DeValue>> = array.iter().collect();
+                kernels_of(reader, &values)?
+            }
             DeValue::Array(array) => {
                 let knob = knob(reader, &entry, meta, place)?;
                 let values: Vec<&Spanned<DeValue>> = array.iter().collect();
@@ -99,6 +106,19 @@ fn values_of(reader: Reader, knob: &Knob, values: &[&Spanned<DeValue>]) -> Resul
             return Err(reader.bad(place.span(), why));
         }
         levels.push(Level { name, knobs: [(knob.name.to_owned(), value)].into() });
+    }
+    Ok(levels)
+}
+
+/// The levels of the factor whose levels are kernels: none of them sets a knob.
+fn kernels_of(reader: Reader, values: &[&Spanned<DeValue>]) -> Result<Vec<Level>> {
+    let mut levels: Vec<Level> = Vec::new();
+    for place in values {
+        let name = reader.string(place, "a kernel")?;
+        if levels.iter().any(|level| level.name == name) {
+            return Err(reader.bad(place.span(), format!("kernel `{name}` stands twice")));
+        }
+        levels.push(Level { name: name.to_owned(), knobs: BTreeMap::new() });
     }
     Ok(levels)
 }

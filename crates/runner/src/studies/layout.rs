@@ -8,7 +8,7 @@ use scenarios::{Arms, Cell, Scenario, ScenarioError, Site};
 use std::collections::BTreeSet;
 
 /// Name of the control where it is no combination of the study's own.
-const CONTROL: &str = "control";
+pub(super) const CONTROL: &str = "control";
 
 /// The arms of a study.
 #[derive(Debug, Clone, PartialEq)]

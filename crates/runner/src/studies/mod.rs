@@ -9,13 +9,15 @@ mod combinations;
 mod design;
 mod error;
 mod factors;
+mod kernels;
 mod layout;
 mod read;
 mod resume;
 
 pub use combinations::MOST_ARMS;
-pub use design::{Against, Blocks, Design, Output};
+pub use design::{Against, Blocks, Design, GuestSize, Output};
 pub use error::StudyError;
 pub use factors::{Factor, Level};
+pub use kernels::together;
 pub use layout::{Layout, lay_out};
 pub use resume::{Standing, sit, standing};

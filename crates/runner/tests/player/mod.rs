@@ -4,14 +4,15 @@
 
 use analysis::Outcome;
 use model::{
-    Arm, ArmResult, Machine, Measure, Meta, Observation, Plan, Role, Settings, Surroundings, Unit,
-    Value,
+    Arm, ArmResult, Machine, Measure, Meta, Observation, Plan, Record, Role, Settings,
+    Surroundings, Unit, Value,
 };
 use scenarios::mmap_lock::META;
 use scenarios::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use std::path::Path;
 use std::time::Duration;
-use tailback_runner::studies::{Design, Layout, StudyError, lay_out};
+use tailback_runner::studies::{Design, Layout, StudyError, lay_out, sit};
+use tailback_runner::{End, Event, Study};
 
 /// Where the file is said to stand.
 pub const PATH: &str = "rows.toml";
@@ -51,6 +52,38 @@ pub fn layout(design: &Design) -> Layout {
     let roots = host::Roots::at("/nonexistent");
     let site = scenarios::Site { roots: &roots, machine: &machine };
     lay_out(design, &Player, &site, design.combinations(Path::new(PATH)).unwrap()).unwrap()
+}
+
+/// Runs a study; its events may ask for its end.
+pub fn run(
+    design: &Design,
+    old: Option<Record>,
+    keep: &Path,
+    hear: impl Fn(&Event) -> bool,
+) -> (Record, End) {
+    let (roots, machine) = (host::Roots::at("/nonexistent"), Machine::default());
+    let stop = std::cell::Cell::new(false);
+    let layout = layout(design);
+    let study = Study {
+        scenario: &Player,
+        plan: layout.plan(design, &Player, design.seed.unwrap()),
+        time: Duration::from_secs(3600),
+        site: scenarios::Site { roots: &roots, machine: &machine },
+        launcher: scenarios::Launcher::default(),
+        argv: Vec::new(),
+        keep: Some(keep),
+        interrupted: &|| stop.get(),
+        probe: tailback_runner::ProbeWhen::Never,
+    };
+    let factorial = Some(layout.factorial.clone());
+    let mut record = old.unwrap_or_else(|| Record { factorial, ..study.empty_record() });
+    let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+    sit(&mut record, first);
+    study.go_on(record, &mut |event: Event<'_>| {
+        if hear(&event) {
+            stop.set(true);
+        }
+    })
 }
 
 /// The scenario.

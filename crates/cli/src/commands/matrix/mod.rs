@@ -12,7 +12,8 @@ use crate::signals::Interruption;
 use crate::{keep, output};
 use clap::ArgMatches;
 use guest::Outcome;
-use row::{Result as Came, Row};
+use row::Result as Came;
+pub use row::Row;
 use scenarios::Scenario;
 use std::path::{Path, PathBuf};
 
@@ -64,7 +65,7 @@ fn kernels(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
 }
 
 /// A guest of the matrix: begun when its turn comes first.
-struct Member<'a> {
+pub struct Member<'a> {
     host: &'a Host,
     kernel: guest::Kernel,
     args: Vec<String>,
@@ -84,15 +85,16 @@ fn prepare<'a>(
 ) -> Result<Vec<Member<'a>>, Failure> {
     let member = |name: &String| {
         let kernel = host.kernel(name, interrupted)?;
-        let plain = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
-        let record = keep::path(None, &format!("{}-{plain}", scenario.meta().id))?;
-        Ok(Member { host, kernel, args: inner.args.clone(), record, session: None, kept: false })
+        Member::new(host, kernel, inner.args.clone(), scenario.meta().id)
     };
     names.iter().map(member).collect()
 }
 
 /// Lets the guests take turns, a block each, until all have ended; their rows in the order asked.
-fn run_all(
+///
+/// # Errors
+/// If the host fails, or somebody interrupts; what was measured until then is kept.
+pub fn run_all(
     mut guests: Vec<Member<'_>>,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<Row>, Failure> {
@@ -123,7 +125,22 @@ fn left(guests: &mut [Member<'_>]) -> Failure {
     Failure { line, code: exit::INTERRUPTED }
 }
 
-impl Member<'_> {
+impl<'a> Member<'a> {
+    /// A guest that will run these words, and keep its record in the state folder.
+    ///
+    /// # Errors
+    /// If there is no state folder.
+    pub fn new(
+        host: &'a Host,
+        kernel: guest::Kernel,
+        args: Vec<String>,
+        scenario: &str,
+    ) -> Result<Self, Failure> {
+        let plain = kernel.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
+        let record = keep::path(None, &format!("{scenario}-{plain}"))?;
+        Ok(Member { host, kernel, args, record, session: None, kept: false })
+    }
+
     /// Runs until the end of a block; the row, if that was the last.
     fn turn(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Option<Row>, Failure> {
         let session = match &mut self.session {

@@ -39,6 +39,16 @@ impl Row {
         self
     }
 
+    /// The record; else one line on what came instead.
+    pub fn into_record(self) -> std::result::Result<Record, String> {
+        let kernel = self.kernel;
+        match self.came {
+            Result::Record(record) => Ok(*record),
+            Result::Ending(ending) => Err(format!("guest {kernel}: {}", ending.sentence())),
+            Result::Nothing(why) => Err(format!("guest {kernel}: {why}")),
+        }
+    }
+
     /// Whether the verdict is the expected one; none where nothing was expected, or where there is
     /// no verdict.
     pub fn met(&self) -> Option<bool> {

@@ -31,6 +31,9 @@ pub fn command() -> Command {
                      study and its content, in the state folder]",
                 ),
         )
+        // One kernel's part of a study, as a guest runs it: the file is the host's.
+        .arg(Arg::new("text").long("text").value_name("TOML").hide(true))
+        .arg(Arg::new("in-kernel").long("in-kernel").value_name("K").hide(true))
         .arg(switch("fresh", "Begin anew, whatever has been run"))
         .arg(switch("dry-run", "Show the arms and the time they need, and run nothing"))
         .arg(switch("yes", "Do not ask before a study of many arms or of more than an hour"))

@@ -2,6 +2,7 @@
 
 mod consent;
 pub mod flags;
+mod kernels;
 mod record;
 mod time;
 
@@ -30,8 +31,18 @@ const MOST_TOLD: usize = 5;
 /// Runs a study, or goes on with it; the exit code of its verdict.
 pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
     let file = matches.get_one::<PathBuf>("file").ok_or_else(|| Failure::usage("no study file"))?;
+    let text = text(file, matches)?;
+    let mut design = Design::read(&text, file, matches.get_flag("quick"))?;
+    if let Some(samples) = matches.get_one::<u32>("samples") {
+        design.exactly(*samples);
+    }
+    if let Some(kernel) = matches.get_one::<String>("in-kernel") {
+        design.keep_kernel(kernel);
+    } else if design.kernels().is_some() && !matches.get_flag("dry-run") {
+        return kernels::study(&design, &text, file, matches);
+    }
     let machine = crate::machine::here();
-    let wanted = Wanted::read(file, matches, &machine)?;
+    let wanted = Wanted::of(design, file, &machine)?;
     if matches.get_flag("dry-run") {
         output::print(&time::plan(&wanted));
         return Ok(0);
@@ -49,6 +60,15 @@ pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
     done.code()
 }
 
+/// What the study file says: a guest is given it on its command line.
+fn text(file: &Path, matches: &ArgMatches) -> Result<String, Failure> {
+    if let Some(text) = matches.get_one::<String>("text") {
+        return Ok(text.clone());
+    }
+    input::read_text(file, MOST)
+        .map_err(|error| Failure::usage(format!("{}: {error}; name a study file", file.display())))
+}
+
 /// A study with its arms on this machine.
 struct Wanted<'a> {
     design: Design,
@@ -58,14 +78,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn read(file: &Path, matches: &ArgMatches, machine: &'a Machine) -> Result<Self, Failure> {
-        let text = input::read_text(file, MOST).map_err(|error| {
-            Failure::usage(format!("{}: {error}; name a study file", file.display()))
-        })?;
-        let mut design = Design::read(&text, file, matches.get_flag("quick"))?;
-        if let Some(samples) = matches.get_one::<u32>("samples") {
-            design.exactly(*samples);
-        }
+    fn of(design: Design, file: &Path, machine: &'a Machine) -> Result<Self, Failure> {
         let combinations = design.combinations(file)?;
         let scenario = design
             .scenario()

@@ -8,8 +8,15 @@ use guest::{
     Outcome, Qemu, Setup, initramfs,
 };
 use model::machine::Guest as Facts;
+use runner::studies::GuestSize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// CPUs of a guest where nobody says how many.
+const CPUS: u32 = 2;
+
+/// Memory of a guest where nobody says how much, in bytes.
+const MEMORY: u64 = 1 << 30;
 
 /// The machine that guests get.
 #[derive(Debug, Clone)]
@@ -26,10 +33,10 @@ pub struct Machine {
 impl Machine {
     /// As the flags say.
     pub fn of(matches: &ArgMatches) -> Self {
-        let root = matches.try_get_one::<String>("root").ok().flatten();
+        let named = matches.try_get_one::<String>("root").ok().flatten();
         Machine {
-            cpus: matches.get_one("cpus").copied().unwrap_or(2),
-            memory: matches.get_one("memory").copied().unwrap_or(1 << 30),
+            cpus: matches.get_one("cpus").copied().unwrap_or(CPUS),
+            memory: matches.get_one("memory").copied().unwrap_or(MEMORY),
             accel: match matches.get_one::<String>("accel").map(String::as_str) {
                 Some("kvm") => Choice::Only(Accel::Kvm),
                 Some("tcg") => Choice::Only(Accel::Tcg),
@@ -42,10 +49,27 @@ impl Machine {
             },
             limit: matches.get_one("limit").copied(),
             refresh: matches.get_flag("refresh"),
-            root: root.map(|root| match root.as_str() {
-                "host" => PathBuf::from("/"),
-                other => PathBuf::from(other),
-            }),
+            root: named.map(|name| root(name)),
+        }
+    }
+}
+
+/// The folder that a word names: `host` is the root of this machine.
+fn root(word: &str) -> PathBuf {
+    PathBuf::from(if word == "host" { "/" } else { word })
+}
+
+impl Machine {
+    /// Of a size that a study file gives; the rest as the flags of `tailback vm` have it.
+    pub fn sized(size: &GuestSize) -> Self {
+        Machine {
+            cpus: size.cpus.unwrap_or(CPUS),
+            memory: size.memory.unwrap_or(MEMORY),
+            accel: Choice::Auto,
+            clock: None,
+            limit: None,
+            refresh: false,
+            root: size.root.as_deref().map(root),
         }
     }
 }

@@ -1,0 +1,99 @@
+//! A study one of whose factors is the kernel.
+
+use crate::commands::matrix::{Member, Row, run_all};
+use crate::commands::vm::session::{Host, Machine};
+use crate::exit::{self, Failure};
+use crate::signals::Interruption;
+use crate::{keep, output};
+use clap::ArgMatches;
+use model::Record;
+use model::record::Progress;
+use runner::studies::{Design, together};
+use std::path::Path;
+
+/// Runs each kernel's part in a guest, block by block in turns, and makes one record of them.
+///
+/// Every part has as many blocks, whether or not its own verdict is settled before.
+pub fn study(
+    design: &Design,
+    text: &str,
+    file: &Path,
+    matches: &ArgMatches,
+) -> Result<u8, Failure> {
+    let Some((names, control)) = design.kernels() else {
+        return Err(Failure::usage("no factor `kernel`"));
+    };
+    let seed = matches.get_one("seed").copied().or(design.seed);
+    let seed: u64 = seed.unwrap_or_else(crate::settings::draw_seed);
+    let interruption = Interruption::watch();
+    let interrupted = || interruption.noticed();
+    possible(design, file, control)?;
+    let host = Host::look(Machine::sized(&design.guest), names.len())?;
+    let path = keep::path(matches.get_one("record"), design.scenario)?;
+    // The control's kernel gives the record its plan.
+    let (first, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| **name == control);
+    let guests = first.into_iter().chain(others).map(|name| {
+        let args = words(design, text, file, name, seed);
+        Member::new(&host, host.kernel(name, &interrupted)?, args, design.scenario)
+    });
+    let guests = guests.collect::<Result<Vec<_>, Failure>>()?;
+    output::note(&format!(
+        "study {}: {} kernels, block by block, {} blocks each; seed {seed}",
+        design.name,
+        names.len(),
+        design.blocks.least
+    ));
+    let record = whole(run_all(guests, &interrupted)?)?;
+    tell(&record, matches.get_flag("json"));
+    runner::save(&record, &path).map_err(|error| Failure::need(format!("record {error}")))?;
+    output::note(&format!("record: {}", path.display()));
+    Ok(match record.progress {
+        Progress::Complete => record.verdict.state.exit_code(),
+        _ => exit::BROKEN,
+    })
+}
+
+/// Fails where the settings cannot be, before anything is booted. What this machine lacks says nothing
+/// of the guests.
+fn possible(design: &Design, file: &Path, control: &str) -> Result<(), Failure> {
+    let mut part = design.clone();
+    part.keep_kernel(control);
+    let machine = crate::machine::here();
+    match super::Wanted::of(part, file, &machine) {
+        Err(failure) if failure.code == exit::USAGE => Err(failure),
+        _ => Ok(()),
+    }
+}
+
+/// What a guest runs.
+fn words(design: &Design, text: &str, file: &Path, kernel: &str, seed: u64) -> Vec<String> {
+    let blocks = design.blocks.least.to_string();
+    let (file, seed) = (file.display().to_string(), seed.to_string());
+    let mut words = vec!["study", &file, "--text", text, "--in-kernel", kernel, "--yes"];
+    words.extend(["--samples", &blocks, "--seed", &seed]);
+    if design.quick {
+        words.push("--quick");
+    }
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// One record of all guests', judged; fails where one of them came to another end.
+fn whole(rows: Vec<Row>) -> Result<Record, Failure> {
+    let mut parts = Vec::new();
+    for row in rows {
+        parts.push(row.into_record().map_err(Failure::broken)?);
+    }
+    let mut whole = together(parts)
+        .ok_or_else(|| Failure::broken("the guests' records are no parts of one study"))?;
+    scenarios::judge(&mut whole);
+    scenarios::weigh_factors(&mut whole);
+    Ok(whole)
+}
+
+fn tell(record: &Record, json: bool) {
+    let meta = scenarios::find(&record.scenario).map(scenarios::Scenario::meta);
+    match json {
+        true => output::print(&record.to_json()),
+        false => output::print(&report::record(record, meta, output::look())),
+    }
+}

@@ -1,0 +1,69 @@
+//! A study one of whose factors is the kernel: each kernel's part runs in a guest of its own, and the
+//! parts make one record.
+
+use super::design::Design;
+use super::factors::{Factor, KERNEL};
+use super::layout::CONTROL;
+use model::record::Progress;
+use model::{Record, Role};
+
+impl Design {
+    /// The kernels, where they are a factor, and which of them is the control's.
+    pub fn kernels(&self) -> Option<(Vec<&str>, &str)> {
+        let place = self.kernel_factor()?;
+        let levels = &self.factors[place].levels;
+        let control = levels.get(*self.control.get(place)?)?;
+        Some((levels.iter().map(|level| level.name.as_str()).collect(), &control.name))
+    }
+
+    /// Keeps one kernel's part of the study; false where the study has no such kernel.
+    pub fn keep_kernel(&mut self, name: &str) -> bool {
+        let Some(place) = self.kernel_factor() else { return false };
+        self.factors[place].levels.retain(|level| level.name == name);
+        self.control[place] = 0;
+        !self.factors[place].levels.is_empty()
+    }
+
+    fn kernel_factor(&self) -> Option<usize> {
+        let is_kernel = |factor: &Factor| {
+            factor.name == KERNEL && factor.levels.iter().all(|level| level.knobs.is_empty())
+        };
+        self.factors.iter().position(is_kernel)
+    }
+}
+
+/// One record of the parts that the kernels' guests ran block by block in turns: the control's kernel
+/// first. Every arm is called by its kernel, so none stands twice; the controls of the other kernels
+/// are combinations like any other, or, where the scenario made them beside the combinations, left
+/// out. None without any part, or where one is no part of a study.
+///
+/// The verdict and the effects are those of the first part; judge the record anew.
+pub fn together(parts: Vec<Record>) -> Option<Record> {
+    let mut parts = parts.into_iter();
+    let mut whole = parts.next()?;
+    for mut part in parts {
+        let of_part = part.factorial.take()?;
+        let factorial = whole.factorial.as_mut()?;
+        let place = factorial.factors.iter().position(|factor| factor.name == KERNEL)?;
+        let levels = of_part.factors.into_iter().nth(place)?.levels;
+        factorial.factors[place].levels.extend(levels);
+        factorial.cells.extend(of_part.cells);
+        part.plan.arms.retain(|arm| arm.id != CONTROL);
+        part.plan.arms.iter_mut().for_each(|arm| {
+            if arm.role == Role::Control {
+                arm.role = Role::Case;
+            }
+        });
+        part.trials.retain(|trial| trial.arm != CONTROL);
+        whole.plan.arms.extend(part.plan.arms);
+        whole.plan.left_out.extend(part.plan.left_out);
+        whole.trials.extend(part.trials);
+        whole.elapsed_s += part.elapsed_s;
+        if part.progress != Progress::Complete {
+            whole.progress = part.progress;
+        }
+    }
+    whole.trials.sort_by_key(|trial| trial.block);
+    whole.probed.clear();
+    Some(whole)
+}
