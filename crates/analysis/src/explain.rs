@@ -2,6 +2,7 @@
 
 mod costs;
 mod sentences;
+mod vm;
 
 use model::evidence::{Evidence, Split};
 use model::explanation::{Explanation, Share};

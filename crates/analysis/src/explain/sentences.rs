@@ -1,5 +1,6 @@
 //! Sentences of evidence.
 
+use super::vm;
 use model::Record;
 use model::evidence::{Behind, Evidence, Holder, QuotaEvidence, Task, ThreadEvidence, Wait};
 
@@ -11,6 +12,9 @@ const NAMES: usize = 3;
 
 /// The cause: the worst wait, or what the quota did, or who waited longest for a CPU.
 pub(super) fn cause(evidence: &Evidence) -> Option<String> {
+    if let Some(cause) = vm::cause(evidence) {
+        return Some(cause);
+    }
     if let Some(quota) = &evidence.quota {
         return caught(quota);
     }
@@ -80,7 +84,7 @@ fn caught(quota: &QuotaEvidence) -> Option<String> {
 
 /// Sentences beside the cause.
 pub(super) fn evidence(evidence: &Evidence) -> Vec<String> {
-    let mut sentences = Vec::new();
+    let mut sentences: Vec<String> = evidence.vm.iter().flat_map(vm::evidence).collect();
     if evidence.waits_seen > 1 {
         sentences.push(format!(
             "{} waits of a millisecond or more were seen, {} together",
@@ -125,10 +129,11 @@ fn ran(behind: &[Behind]) -> String {
 
 /// `10 spinners`, `2 threads of 2_scheduler`, `nobody`.
 fn crowd(behind: &Behind) -> String {
-    const PARTS: [&str; 4] = ["mapper", "scanner", "spinner", "thread"];
+    const PARTS: [&str; 5] = ["mapper", "scanner", "spinner", "thread", "port program"];
     match (behind.name.as_str(), behind.threads) {
         ("idle", _) => "nobody".to_owned(),
         ("thread", _) => "threads of the group".to_owned(),
+        ("node", _) => "threads of the node".to_owned(),
         (name, 0 | 1) => name.to_owned(),
         (name, threads) if PARTS.contains(&name) => format!("{threads} {name}s"),
         (name, threads) => format!("{threads} threads of {name}"),
@@ -136,8 +141,10 @@ fn crowd(behind: &Behind) -> String {
 }
 
 /// A thread by its part or its name, with what tells it apart.
-fn call(task: &Task) -> String {
-    let name = task.part.as_ref().unwrap_or(&task.name);
+pub(super) fn call(task: &Task) -> String {
+    // The threads of a VM have names that tell more than their part.
+    let of_vm = |part: &&String| *part == "node" || part.ends_with("scheduler");
+    let name = task.part.as_ref().filter(|part| !of_vm(part)).unwrap_or(&task.name);
     let detail = match task.nice {
         Some(nice) if nice != 0 => format!(" (nice {nice})"),
         _ => String::new(),

@@ -85,6 +85,7 @@ fn a_quota_names_who_used_it_and_who_was_caught() {
         throttles: 50,
         throttled_ns: None,
         threads: vec![share(1, 90, 400), share(2, 10, 900)],
+        timeline: Vec::new(),
     };
     let evidence = Evidence { quota: Some(quota), ..Evidence::default() };
     assert_eq!(
@@ -101,14 +102,8 @@ fn without_waits_the_longest_delay_is_the_cause() {
         running_ns: 10 * MS,
         runnable_ns: 40 * MS,
         longest_runnable_ns: 20 * MS,
-        blocked_ns: None,
-        migrations: None,
-        preemptions: None,
-        throttled_ns: None,
-        throttles: None,
-        futex_calls: None,
-        futex_ns: None,
         behind: vec![behind("idle", 0, 30)],
+        ..ThreadEvidence::default()
     };
     let evidence = Evidence { threads: vec![thread], ..Evidence::default() };
     assert_eq!(
