@@ -1,8 +1,8 @@
 //! Sentences of evidence.
 
-use super::vm;
+use super::{quota, vm};
 use model::Record;
-use model::evidence::{Behind, Evidence, Holder, QuotaEvidence, Task, ThreadEvidence, Wait};
+use model::evidence::{Behind, Evidence, Holder, Task, ThreadEvidence, Wait};
 
 /// Threads whose delay is told.
 const DELAYED: usize = 3;
@@ -16,7 +16,7 @@ pub(super) fn cause(evidence: &Evidence) -> Option<String> {
         return Some(cause);
     }
     if let Some(quota) = &evidence.quota {
-        return caught(quota);
+        return quota::cause(quota);
     }
     if let Some(wait) = evidence.waits.first() {
         return Some(waited(wait));
@@ -66,25 +66,10 @@ fn held(holder: &Holder) -> String {
     text
 }
 
-fn caught(quota: &QuotaEvidence) -> Option<String> {
-    let user = quota.threads.iter().max_by_key(|thread| thread.used_ns)?;
-    let caught = quota.threads.iter().max_by_key(|thread| thread.caught_ns)?;
-    let used: u64 = quota.threads.iter().map(|thread| thread.used_ns).sum();
-    let share = 100.0 * user.used_ns as f64 / used.max(1) as f64;
-    Some(format!(
-        "{} used {} of CPU, {share:.0}% of what the group used; the quota throttled the group in {} \
-         periods, and {} was caught by it for {}",
-        call(&user.task),
-        ms(user.used_ns),
-        quota.throttles,
-        call(&caught.task),
-        ms(caught.caught_ns)
-    ))
-}
-
 /// Sentences beside the cause.
 pub(super) fn evidence(evidence: &Evidence) -> Vec<String> {
     let mut sentences: Vec<String> = evidence.vm.iter().flat_map(vm::evidence).collect();
+    sentences.extend(evidence.quota.as_ref().and_then(quota::stretches));
     if evidence.waits_seen > 1 {
         sentences.push(format!(
             "{} waits of a millisecond or more were seen, {} together",
