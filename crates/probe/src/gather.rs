@@ -151,6 +151,9 @@ fn resource(wait: &Event, owner: Option<u32>, stack: &[String]) -> String {
         return format!("mmap lock of pid {owner}");
     }
     let pid = wait.pid;
+    if suspects::is_mmap_lock(stack) {
+        return format!("mmap lock of pid {pid}");
+    }
     match stack.iter().find_map(|name| suspects::place(name)) {
         Some(what) => format!("{what} of pid {pid}"),
         None => "a sleep in the kernel".to_owned(),

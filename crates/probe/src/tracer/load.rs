@@ -123,6 +123,11 @@ fn load_from<'a>(
     };
     if unthrottle {
         loaded.attach_unthrottle()?;
+    } else if wish.quota {
+        loaded.missing.push(format!(
+            "when quota was there again: this kernel lets no program look at {UNTHROTTLE} (fentry), so \
+             a throttle is told to end when a thread of the group runs there again"
+        ));
     }
     for sees in [Sees::Scheduler, Sees::Lock, Sees::Futex] {
         if can(sees) {
