@@ -176,8 +176,9 @@ pub struct QuotaShare {
     /// CPU time that it used, in nanoseconds.
     pub used_ns: u64,
     /// Runnable from the moment that its group had no quota left on its CPU until it ran again, in
-    /// nanoseconds.
-    pub caught_ns: u64,
+    /// nanoseconds; absent where no program in the kernel looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caught_ns: Option<u64>,
 }
 
 /// A thread.

@@ -13,20 +13,20 @@ const SHARES: usize = 64;
 
 /// Who used the quota and who was caught; how often the group was throttled is for the one to say who
 /// reads the counters of the group.
-pub fn shares(threads: &[ThreadEvidence]) -> QuotaEvidence {
+pub fn shares(threads: &[ThreadEvidence], source: &str) -> QuotaEvidence {
     let mut shares: Vec<QuotaShare> = threads
         .iter()
         .map(|thread| QuotaShare {
             task: thread.task.clone(),
             used_ns: thread.running_ns,
-            caught_ns: thread.throttled_ns.unwrap_or(0),
+            caught_ns: thread.throttled_ns,
         })
-        .filter(|share| share.used_ns > 0 || share.caught_ns > 0)
+        .filter(|share| share.used_ns > 0 || share.caught_ns > Some(0))
         .collect();
-    shares.sort_by_key(|share| std::cmp::Reverse(share.used_ns.max(share.caught_ns)));
+    shares.sort_by_key(|share| std::cmp::Reverse(share.caught_ns.max(Some(share.used_ns))));
     shares.truncate(SHARES);
     QuotaEvidence {
-        source: "tracepoints of the scheduler, and the state of the group's run queues".to_owned(),
+        source: source.to_owned(),
         throttles: 0,
         throttled_ns: None,
         threads: shares,
@@ -81,8 +81,8 @@ mod tests {
             throttled_ns: Some(throttled_ns),
             ..ThreadEvidence::default()
         };
-        let quota = shares(&[thread(0, 0), thread(5, 0), thread(1, 9)]);
+        let quota = shares(&[thread(0, 0), thread(5, 0), thread(1, 9)], "probe");
         let all: Vec<_> = quota.threads.iter().map(|one| (one.used_ns, one.caught_ns)).collect();
-        assert_eq!(all, [(1, 9), (5, 0)]);
+        assert_eq!(all, [(1, Some(9)), (5, Some(0))]);
     }
 }

@@ -9,14 +9,17 @@ use model::Evidence;
 /// A thread is caught while it is runnable on a CPU off which the quota holds its group. Where the
 /// kernel lets nobody look at the end of that, it ends when a thread of the group runs there again.
 pub(crate) fn lay_over(evidence: &mut Evidence, gained: &Usage) {
-    let Some(quota) = &mut evidence.quota else {
+    if evidence.quota.is_none() {
         evidence.missing.push(
             "who was caught by the throttle: only programs in the kernel see which run queue is \
              throttled; build with the feature `bpf` and run as root"
                 .to_owned(),
         );
-        return;
-    };
+    }
+    let Evidence { quota, threads, .. } = evidence;
+    let quota = quota.get_or_insert_with(|| {
+        probe::quota::shares(threads, "/proc/PID/task/TID/schedstat for what threads used")
+    });
     quota.source = format!("cpu.stat for how often the group was throttled; {}", quota.source);
     quota.throttles = gained.nr_throttled.unwrap_or(0);
     quota.throttled_ns = gained.throttled_ns;
@@ -30,7 +33,7 @@ mod tests {
     #[test]
     fn the_counters_of_the_group_stand_beside_its_threads() {
         let quota = QuotaEvidence {
-            source: "tracepoints".to_owned(),
+            source: "probe".to_owned(),
             throttles: 0,
             throttled_ns: None,
             threads: Vec::new(),
@@ -41,9 +44,10 @@ mod tests {
         lay_over(&mut seen, &gained);
         let quota = seen.quota.unwrap();
         assert_eq!(quota.throttles, 7);
-        assert!(quota.source.contains("cpu.stat") && quota.source.contains("tracepoints"));
+        assert!(quota.source.contains("cpu.stat") && quota.source.contains("probe"));
         let mut unseen = Evidence::default();
         lay_over(&mut unseen, &gained);
-        assert!(unseen.quota.is_none() && unseen.missing[0].contains("caught"));
+        assert_eq!(unseen.quota.unwrap().throttles, 7);
+        assert!(unseen.missing[0].contains("caught"));
     }
 }

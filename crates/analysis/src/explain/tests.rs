@@ -88,19 +88,19 @@ fn a_quota_names_who_used_it_and_who_was_caught() {
     let share = |tid, used, caught| QuotaShare {
         task: task(tid, "thread", 0),
         used_ns: used * MS,
-        caught_ns: caught * MS,
+        caught_ns: Some(caught * MS),
     };
     let quota = QuotaEvidence {
         source: "cpu.stat".to_owned(),
         throttles: 50,
-        throttled_ns: None,
+        throttled_ns: Some(50 * MS),
         threads: vec![share(1, 90, 400), share(2, 10, 900)],
         timeline: vec![stretch(5.0, 2), stretch(40.0, 2), stretch(9.0, 1)],
     };
     assert_eq!(
         quota::stretches(&quota).unwrap(),
-        "the quota held the group off a CPU 3 times, at most 40 ms at a time; in 2 of them thread 2 \
-         ran when it was used up"
+        "the quota held the group off a CPU 3 times, for 54 ms in all (cpu.stat says 50 ms), at most 40 \
+         ms at a time; in 2 of them thread 2 ran when it was used up"
     );
     let evidence = Evidence { quota: Some(quota), ..Evidence::default() };
     assert_eq!(

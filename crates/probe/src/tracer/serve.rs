@@ -154,7 +154,8 @@ impl Watch<'_> {
         let now = now_ns();
         let under_way = self.tables.under_way(now);
         into.threads = self.tables.of_threads(&self.parts, self.zero, now);
-        into.quota = self.wish.quota.then(|| quota::shares(&into.threads));
+        const SOURCE: &str = "probe: sched_switch, and the state of the group's run queues";
+        into.quota = self.wish.quota.then(|| quota::shares(&into.threads, SOURCE));
         let idle = Idle::read(&self.wish.roots);
         into.cpus = self.tables.of_cpus(self.zero, now, &|cpu| idle.since(&self.idle, cpu));
         self.links.clear();
