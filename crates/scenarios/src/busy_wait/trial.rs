@@ -3,7 +3,7 @@
 use super::meter::Meter;
 use super::observe::{Outside, Served, observe};
 use super::plan::Script;
-use crate::erlang::evidence::{Active, Watched};
+use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Seen, Tick, erlang, quota};
 use beam::term::{self, as_bytes, as_f64, as_u64, each, field};
 use beam::{Node, NodeOptions, Term};
@@ -46,9 +46,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
 /// What was seen of the node's threads, and of the quota where there is one.
 fn evidence(watched: Watched, served: &Served, outside: &Outside) -> Option<Evidence> {
     let gained = outside.group.as_ref().map(|(gained, _)| gained);
-    let throttled = gained.is_some_and(|gained| gained.nr_throttled != Some(0));
-    let active = Active { time: served.active, throttled };
-    let mut evidence = watched.evidence(Some(active))?;
+    let mut evidence = watched.evidence(Some(served.active))?;
     if let Some(gained) = gained {
         quota::lay_over(&mut evidence, gained);
     }

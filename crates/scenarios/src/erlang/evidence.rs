@@ -47,27 +47,17 @@ impl Watched {
         self.probing.end();
     }
 
-    /// What was seen; `active` is how long the VM itself says that its schedulers were active, and
-    /// whether that holds time in which they were kept from running.
-    pub(crate) fn evidence(self, active: Option<Active>) -> Option<Evidence> {
+    /// What was seen; `active` is how long the VM itself says that its schedulers were active, all
+    /// together.
+    pub(crate) fn evidence(self, active: Option<Duration>) -> Option<Evidence> {
         let mut evidence = self.probing.evidence()?;
         put_together(&mut evidence, self.lasted, active);
         Some(evidence)
     }
 }
 
-/// Active time of all schedulers as the VM counts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Active {
-    /// How long.
-    pub time: Duration,
-    /// Whether a quota may have held schedulers off their CPUs meanwhile: what they spun is then only
-    /// known to be no less.
-    pub throttled: bool,
-}
-
 /// Tells scheduler threads apart, and adds up what they did.
-fn put_together(evidence: &mut Evidence, lasted: Duration, active: Option<Active>) {
+fn put_together(evidence: &mut Evidence, lasted: Duration, active: Option<Duration>) {
     let quota = evidence.quota.iter_mut();
     let of_quota = quota.flat_map(|quota| {
         let shares = quota.threads.iter_mut().map(|share| &mut share.task);
@@ -113,7 +103,7 @@ fn is_traced(evidence: &Evidence) -> bool {
     evidence.sources.iter().any(|source| source.starts_with("eBPF"))
 }
 
-fn figures(schedulers: &[&ThreadEvidence], active: Option<Active>) -> Vec<Figure> {
+fn figures(schedulers: &[&ThreadEvidence], active: Option<Duration>) -> Vec<Figure> {
     const FUTEX: &str = "probe: sys_enter and sys_exit";
     let traced = schedulers.iter().any(|thread| thread.blocked_ns.is_some());
     let source = match traced {
@@ -152,13 +142,12 @@ fn figures(schedulers: &[&ThreadEvidence], active: Option<Active>) -> Vec<Figure
     figures
 }
 
-/// CPU time without work. A scheduler that is held off its CPU in the middle of work is active all the
-/// while without any CPU time, so then the difference of the two is the least that was spun.
-fn spun(ran_ns: u64, active: Active, source: &str) -> Figure {
-    let ms = (ran_ns as f64 / 1e6 - active.time.as_secs_f64() * 1e3).max(0.0);
-    let measure = if active.throttled { Measure::at_least } else { Measure::exact };
+/// CPU time without work. A scheduler that is taken off its CPU in the middle of work is active all the
+/// while without any CPU time, so the difference of the two is the least that was spun.
+fn spun(ran_ns: u64, active: Duration, source: &str) -> Figure {
+    let ms = (ran_ns as f64 / 1e6 - active.as_secs_f64() * 1e3).max(0.0);
     let source = format!("{source}, less the active time of scheduler_wall_time");
-    named(figure::SPUN, measure(ms, Unit::Milliseconds), &source)
+    named(figure::SPUN, Measure::at_least(ms, Unit::Milliseconds), &source)
 }
 
 fn named(name: &str, measure: Measure, source: &str) -> Figure {
@@ -188,7 +177,7 @@ mod tests {
         }
     }
 
-    fn seen(traced: bool, throttled: bool) -> Evidence {
+    fn seen(traced: bool) -> Evidence {
         let source = if traced { "eBPF on tracepoints" } else { "/proc" };
         let mut evidence = Evidence {
             sources: vec![source.to_owned()],
@@ -199,14 +188,14 @@ mod tests {
             ],
             ..Evidence::default()
         };
-        let active = Active { time: Duration::from_millis(50), throttled };
-        put_together(&mut evidence, Duration::from_secs(1), Some(active));
+        let active = Some(Duration::from_millis(50));
+        put_together(&mut evidence, Duration::from_secs(1), active);
         evidence
     }
 
     #[test]
     fn schedulers_are_added_up_and_other_threads_are_not() {
-        let evidence = seen(true, true);
+        let evidence = seen(true);
         let parts: Vec<_> = evidence.threads.iter().map(|one| one.task.part.as_deref()).collect();
         assert_eq!(parts, [Some("scheduler"), Some("dirty CPU scheduler"), Some("node")]);
         let vm = evidence.vm.unwrap();
@@ -222,11 +211,11 @@ mod tests {
 
     #[test]
     fn without_probes_it_is_said_which_figures_are_absent() {
-        let evidence = seen(false, false);
+        let evidence = seen(false);
         let vm = evidence.vm.unwrap();
         assert_eq!(vm.figure("futex_calls"), None);
         assert_eq!(vm.figure("longest_delay"), None);
-        assert_eq!(vm.figure("spun"), Some(&Measure::exact(70.0, Unit::Milliseconds)));
+        assert_eq!(vm.figure("spun"), Some(&Measure::at_least(70.0, Unit::Milliseconds)));
         assert!(vm.figures.iter().all(|figure| figure.source.starts_with("/proc")));
         assert!(evidence.missing[0].contains("futex"));
     }
