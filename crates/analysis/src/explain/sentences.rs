@@ -85,7 +85,9 @@ pub(super) fn evidence(evidence: &Evidence) -> Vec<String> {
     let mut threads: Vec<&ThreadEvidence> = evidence.threads.iter().collect();
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.runnable_ns));
     let worth_telling = |thread: &&&ThreadEvidence| thread.runnable_ns >= 1_000_000;
-    sentences.extend(threads.iter().filter(worth_telling).take(DELAYED).map(|t| delayed(t)));
+    // Of a VM the sums are told already, so the worst of its threads is enough.
+    let told = if evidence.vm.is_some() { 1 } else { DELAYED };
+    sentences.extend(threads.iter().filter(worth_telling).take(told).map(|t| delayed(t)));
     sentences
 }
 

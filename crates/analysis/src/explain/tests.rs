@@ -206,10 +206,17 @@ fn of_a_collapse_it_is_said_who_slept_in_native_code_and_who_idly() {
 #[test]
 fn of_a_node_that_was_not_held_up_it_is_said() {
     let figures = [(figure::RAN, exact(1900.0)), (figure::DELAYED, exact(3.0))];
-    let seen = Evidence { vm: Some(vm(&figures)), ..Evidence::default() };
+    let thread = ThreadEvidence {
+        task: Task { name: "1_scheduler".to_owned(), ..task(1, "scheduler", 0) },
+        running_ns: 1890 * MS,
+        runnable_ns: 2 * MS,
+        ..ThreadEvidence::default()
+    };
+    let seen = Evidence { vm: Some(vm(&figures)), threads: vec![thread], ..Evidence::default() };
     assert_eq!(
         sentences::cause(&seen).unwrap(),
-        "in 2000 ms 8 schedulers ran 1900 ms in all, and waited 3 ms for a CPU; the machine did not \
-         keep them waiting: the time is CPU work in the VM"
+        "in 2000 ms 8 schedulers ran 1900 ms in all, and waited 3 ms for a CPU; 1_scheduler 1 ran \
+         most, 1890 ms, and waited 2 ms: the machine hardly kept it waiting, so its time is CPU work \
+         in the VM"
     );
 }

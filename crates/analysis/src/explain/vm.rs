@@ -20,12 +20,7 @@ pub(super) fn cause(evidence: &Evidence) -> Option<String> {
     if elsewhere > ran + delayed {
         return uneven(&evidence.threads, vm);
     }
-    let what = if delayed > ran / 2.0 {
-        "much of the time they stood runnable without a CPU"
-    } else {
-        "the machine did not keep them waiting: the time is CPU work in the VM"
-    };
-    Some(format!("{}; {what}", worked(vm)))
+    Some(format!("{}{}", worked(vm), busiest(&evidence.threads)))
 }
 
 /// `in 2,000 ms 8 schedulers ran 900 ms in all and waited 12 ms for a CPU`.
@@ -53,6 +48,28 @@ fn throttled(vm: &VmEvidence, quota: &QuotaEvidence) -> String {
         ms(vm.watched_ns),
         crowd(vm),
         quota.throttles
+    )
+}
+
+/// The scheduler that ran most, and whether that was its work or a wait for the machine.
+fn busiest(threads: &[ThreadEvidence]) -> String {
+    let of_scheduler = |thread: &&ThreadEvidence| {
+        thread.task.part.as_deref().is_some_and(|part| part.ends_with("scheduler"))
+    };
+    let Some(most) = threads.iter().filter(of_scheduler).max_by_key(|thread| thread.running_ns)
+    else {
+        return String::new();
+    };
+    let what = if most.runnable_ns > most.running_ns / 2 {
+        "much of its time it stood runnable without a CPU"
+    } else {
+        "the machine hardly kept it waiting, so its time is CPU work in the VM"
+    };
+    format!(
+        "; {} ran most, {}, and waited {}: {what}",
+        call(&most.task),
+        ms(most.running_ns),
+        ms(most.runnable_ns)
     )
 }
 
