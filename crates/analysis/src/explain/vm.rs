@@ -60,8 +60,10 @@ fn busiest(threads: &[ThreadEvidence]) -> String {
     else {
         return String::new();
     };
-    let what = if most.runnable_ns > most.running_ns / 2 {
-        "much of its time it stood runnable without a CPU"
+    let what = if most.runnable_ns > most.running_ns {
+        "it stood runnable without a CPU for longer than it ran"
+    } else if most.runnable_ns > most.running_ns / 10 {
+        "more of it was CPU work in the VM than waiting for the machine"
     } else {
         "the machine hardly kept it waiting, so its time is CPU work in the VM"
     };
