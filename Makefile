@@ -46,6 +46,7 @@ test: needs erlang-needs
 lint: lint-needs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked -p tailback --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(MAKE) -C erlang dialyzer xref
 	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif

@@ -1,7 +1,9 @@
 //! From a record's evidence to an explanation; nothing but the record is asked.
 
 mod costs;
+mod quota;
 mod sentences;
+mod vm;
 
 use model::evidence::{Evidence, Split};
 use model::explanation::{Explanation, Share};

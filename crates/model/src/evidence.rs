@@ -1,5 +1,6 @@
 //! Who waited, for what, how long, who held it, and what the holder was doing meanwhile.
 
+use crate::measure::Measure;
 use serde::{Deserialize, Serialize};
 
 /// What was seen of the waits of one trial, and what could not be.
@@ -32,6 +33,71 @@ pub struct Evidence {
     /// What the quota of a group did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaEvidence>,
+    /// What the schedulers of an Erlang VM did together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm: Option<VmEvidence>,
+}
+
+/// What the schedulers of an Erlang VM did, all of them together; each stands in
+/// [`Evidence::threads`] by the name of its thread.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VmEvidence {
+    /// How long they were watched, in nanoseconds of wall time.
+    pub watched_ns: u64,
+    /// Scheduler threads that did anything, dirty ones among them.
+    pub schedulers: u32,
+    /// The figures that could be had; what could not stands in [`Evidence::missing`].
+    pub figures: Vec<Figure>,
+}
+
+impl ThreadEvidence {
+    /// Asleep, but neither in futex nor in a call that waits for input; none where one of them is not
+    /// known.
+    pub fn slept_elsewhere_ns(&self) -> Option<u64> {
+        let idle = self.futex_slept_ns?.saturating_add(self.poll_slept_ns?);
+        Some(self.blocked_ns?.saturating_sub(idle))
+    }
+}
+
+impl VmEvidence {
+    /// A figure by its name.
+    pub fn figure(&self, name: &str) -> Option<&Measure> {
+        self.figures.iter().find(|figure| figure.name == name).map(|figure| &figure.measure)
+    }
+}
+
+/// A figure, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Figure {
+    /// What it is; the names of this tool's own are in [`figure`].
+    pub name: String,
+    /// The figure.
+    pub measure: Measure,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Names of figures of a VM: sums over its scheduler threads.
+pub mod figure {
+    /// CPU time, in milliseconds.
+    pub const RAN: &str = "ran";
+    /// CPU time while the VM had no work for the scheduler, in milliseconds.
+    pub const SPUN: &str = "spun";
+    /// Time runnable and not on a CPU, in milliseconds.
+    pub const DELAYED: &str = "delayed";
+    /// The longest of these times of any scheduler, in milliseconds.
+    pub const LONGEST_DELAY: &str = "longest_delay";
+    /// Of the time runnable: while the quota held the group off that CPU, in milliseconds.
+    pub const CAUGHT: &str = "caught";
+    /// Calls of futex.
+    pub const FUTEX_CALLS: &str = "futex_calls";
+    /// Time in futex, asleep there or not, in milliseconds.
+    pub const FUTEX_TIME: &str = "futex_time";
+    /// Asleep where a scheduler without work does not sleep, in milliseconds: neither in futex nor
+    /// waiting for input, so in a native function or in a file.
+    pub const SLEPT_ELSEWHERE: &str = "slept_elsewhere";
 }
 
 /// How waits went by; each moment counts once, so the times add up to no more than the waits.
@@ -69,7 +135,7 @@ pub struct CpuEvidence {
 }
 
 /// What the quota of a group did to its threads; times in nanoseconds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuotaEvidence {
     /// Where the figures come from.
@@ -81,6 +147,24 @@ pub struct QuotaEvidence {
     pub throttled_ns: Option<u64>,
     /// Each thread: what it used, and how long it was caught.
     pub threads: Vec<QuotaShare>,
+    /// When the group was held off a CPU, as far as it was seen; ascending, a bounded number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<Throttle>,
+}
+
+/// A stretch in which its quota held a group off a CPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Throttle {
+    /// The CPU.
+    pub cpu: u32,
+    /// When it began, in milliseconds after the trial's load was released.
+    pub from_ms: f64,
+    /// When it ended: when quota was there again, or when a thread of the group ran again.
+    pub until_ms: f64,
+    /// Who ran there when the quota was used up, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Task>,
 }
 
 /// A thread's part in a quota.
@@ -92,8 +176,9 @@ pub struct QuotaShare {
     /// CPU time that it used, in nanoseconds.
     pub used_ns: u64,
     /// Runnable from the moment that its group had no quota left on its CPU until it ran again, in
-    /// nanoseconds.
-    pub caught_ns: u64,
+    /// nanoseconds; absent where no program in the kernel looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caught_ns: Option<u64>,
 }
 
 /// A thread.
@@ -198,7 +283,7 @@ pub struct Span {
 }
 
 /// What the scheduler did to a thread in a trial; times in nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadEvidence {
     /// Who.
@@ -230,6 +315,12 @@ pub struct ThreadEvidence {
     /// Time in futex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub futex_ns: Option<u64>,
+    /// Of that: asleep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub futex_slept_ns: Option<u64>,
+    /// Asleep in calls that wait for input: epoll_wait, poll, select and their kin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poll_slept_ns: Option<u64>,
     /// Who ran while it was runnable, longest first; a bounded number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Behind>,

@@ -14,6 +14,8 @@ pub enum Kind {
     Ran,
     /// A sleep that no signal ends, outside the locks that are watched.
     Slept,
+    /// A group without quota on a CPU; the thread is who ran when it was used up.
+    Throttled,
 }
 
 /// Something that ended; times by the monotonic clock, in nanoseconds.
@@ -87,6 +89,7 @@ fn kind(number: u32) -> Option<Kind> {
         2 => Some(Kind::Held),
         3 => Some(Kind::Ran),
         4 => Some(Kind::Slept),
+        5 => Some(Kind::Throttled),
         _ => None,
     }
 }

@@ -90,6 +90,8 @@ impl Files {
             throttles: None,
             futex_calls: None,
             futex_ns: None,
+            futex_slept_ns: None,
+            poll_slept_ns: None,
             behind: Vec::new(),
         }
     }

@@ -4,6 +4,7 @@ use crate::event::{Event, Kind};
 use crate::history::History;
 use crate::join::{Joined, Split, join};
 use crate::parts::Parts;
+use crate::quota;
 use crate::suspects::{self, Stacks};
 use crate::words;
 use model::evidence::{Evidence, Wait};
@@ -24,6 +25,7 @@ const REMEMBERED: usize = 100_000;
 pub struct Gatherer {
     history: History,
     waits: Vec<Event>,
+    throttled: Vec<Event>,
     /// Whose address space it is, by its address.
     spaces: HashMap<u64, u32>,
     seen: u64,
@@ -63,6 +65,11 @@ impl Gatherer {
         match event.kind {
             Kind::Held | Kind::Ran => self.history.add(event),
             Kind::Waited | Kind::Slept => self.take_wait(event),
+            Kind::Throttled if self.zero > 0 && event.to > self.zero => {
+                let from = event.from.max(self.zero);
+                quota::remember(&mut self.throttled, Event { from, ..event });
+            }
+            Kind::Throttled => {}
         }
     }
 
@@ -95,6 +102,10 @@ impl Gatherer {
                 }
                 evidence.waits.push(kept);
             }
+        }
+        if let Some(of_group) = &mut evidence.quota {
+            of_group.timeline =
+                quota::timeline(std::mem::take(&mut self.throttled), parts, self.zero);
         }
         evidence.lost_events += self.history.forgotten;
         evidence.waits_seen = self.seen;
@@ -140,6 +151,9 @@ fn resource(wait: &Event, owner: Option<u32>, stack: &[String]) -> String {
         return format!("mmap lock of pid {owner}");
     }
     let pid = wait.pid;
+    if suspects::is_mmap_lock(stack) {
+        return format!("mmap lock of pid {pid}");
+    }
     match stack.iter().find_map(|name| suspects::place(name)) {
         Some(what) => format!("{what} of pid {pid}"),
         None => "a sleep in the kernel".to_owned(),

@@ -51,7 +51,7 @@ impl History {
                 self.on_cpu.entry(event.cpu).or_default().push_back(event.clone());
             }
             Kind::Held => self.held.entry(event.space).or_default().push_back(event.clone()),
-            Kind::Waited | Kind::Slept => return,
+            Kind::Waited | Kind::Slept | Kind::Throttled => return,
         }
         self.order.push_back(event);
         if self.order.len() > MOST {

@@ -19,6 +19,7 @@ pub mod idle;
 pub mod join;
 pub mod parts;
 pub mod privilege;
+pub mod quota;
 mod session;
 pub mod span;
 pub mod suspects;

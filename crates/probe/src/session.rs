@@ -15,6 +15,8 @@ pub struct Wish {
     pub roots: Roots,
     /// Shorter waits are not told of.
     pub threshold: Duration,
+    /// Whether waits for the mmap lock and its holders are followed.
+    pub lock: bool,
     /// Whether calls of futex are counted; each system call of the machine costs a little then.
     pub futex: bool,
     /// Whether it is noted which threads a quota catches.
@@ -27,6 +29,7 @@ impl Wish {
         Wish {
             roots: roots.clone(),
             threshold: Duration::from_millis(1),
+            lock: true,
             futex: false,
             quota: false,
         }

@@ -27,6 +27,26 @@ pub fn place(function: &str) -> Option<&'static str> {
     PLACES.into_iter().find_map(known)
 }
 
+/// Whether a stack, innermost first, waits for the mmap lock: a semaphore that is taken by a function
+/// which takes no other. Kernels before 5.11 have no tracepoint for it.
+pub fn is_mmap_lock(stack: &[String]) -> bool {
+    const TAKERS: [&str; 7] = [
+        "vm_mmap_pgoff",
+        "vm_munmap",
+        "do_mprotect_pkey",
+        "do_madvise",
+        "do_sys_brk",
+        "do_sys_mremap",
+        "do_user_addr_fault",
+    ];
+    let takes = |names: &[String]| {
+        let inner = names[0].starts_with("down_write") || names[0].starts_with("down_read");
+        let outer = names[1].trim_start_matches('_');
+        inner && TAKERS.iter().any(|taker| outer.contains(taker))
+    };
+    stack.windows(2).any(takes)
+}
+
 /// Whether a function on a stack says that its thread was reading a map of mappings, and so may
 /// hold the lock of one.
 fn reads_mappings(function: &str) -> bool {
@@ -84,6 +104,18 @@ mod tests {
         let [holder] = &joined.holders[..] else { panic!("{:?}", joined.holders) };
         assert_eq!((holder.who.tid, holder.spent(Doing::Runnable)), (7, 65));
         assert_eq!(holder.behind["t100"].1, 60);
+    }
+
+    #[test]
+    fn the_mmap_lock_is_told_by_who_takes_it() {
+        let stack = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let of_5_10 =
+            ["schedule", "rwsem_down_write_slowpath", "down_write_killable", "vm_mmap_pgoff"];
+        assert!(is_mmap_lock(&stack(&of_5_10)));
+        assert!(is_mmap_lock(&stack(&["down_write_killable", "__vm_munmap"])));
+        assert!(!is_mmap_lock(&stack(&["down_write", "anon_vma_clone", "vm_mmap_pgoff"])));
+        assert!(!is_mmap_lock(&stack(&["down_write"])));
+        assert!(!is_mmap_lock(&[]));
     }
 
     #[test]

@@ -39,13 +39,36 @@ impl Watched {
         }
         pids.into_iter().map(|pid| Watched::new(pid, part, role)).collect()
     }
+
+    /// All that descends from a process and lives, all of one part; not the process itself.
+    pub fn descendants(roots: &Roots, pid: u32, part: &str, role: Role) -> Vec<Self> {
+        let parents: Vec<(u32, u32)> = pids(roots)
+            .into_iter()
+            .filter_map(|child| Some((child, parent(roots, child)?)))
+            .collect();
+        let mut found = vec![pid];
+        let mut next = 0;
+        while let Some(&of) = found.get(next) {
+            let children = parents.iter().filter(|(_, parent)| *parent == of).map(|(pid, _)| *pid);
+            let new: Vec<u32> = children.filter(|child| !found.contains(child)).collect();
+            found.extend(new);
+            next += 1;
+        }
+        found.into_iter().skip(1).map(|pid| Watched::new(pid, part, role)).collect()
+    }
 }
 
 /// The children of a process; none where /proc cannot be read.
 fn children(roots: &Roots, pid: u32) -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir(&roots.proc) else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|child| parent(roots, *child) == Some(pid)).collect()
+    let mut pids = pids(roots);
+    pids.retain(|child| parent(roots, *child) == Some(pid));
+    pids
+}
+
+/// All processes; none where /proc cannot be read.
+fn pids(roots: &Roots) -> Vec<u32> {
+    let entries = std::fs::read_dir(&roots.proc).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The parent of a process; none where it is gone.
@@ -75,5 +98,12 @@ mod tests {
         };
         assert_eq!(pids(10), [11]);
         assert_eq!(pids(12), [12], "one without children plays itself");
+        let mut all: Vec<u32> = Watched::descendants(&roots, 9, "port", Role::Bystander)
+            .into_iter()
+            .map(|watched| watched.pid)
+            .collect();
+        all.sort_unstable();
+        assert_eq!(all, [12]);
+        assert_eq!(Watched::descendants(&roots, 1, "port", Role::Bystander).len(), 2);
     }
 }

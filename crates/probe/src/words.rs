@@ -123,6 +123,6 @@ fn state(doing: Doing) -> &'static str {
 }
 
 /// Milliseconds from one moment to another; negative where it came before.
-fn ms_after(zero: u64, at: u64) -> f64 {
+pub(crate) fn ms_after(zero: u64, at: u64) -> f64 {
     (at as f64 - zero as f64) / 1e6
 }

@@ -15,6 +15,7 @@ pub mod mailbox_flood;
 pub mod mmap_lock;
 mod pinned;
 mod probing;
+mod quota;
 mod wait;
 mod watch;
 

@@ -41,6 +41,15 @@ impl Probing {
         }
     }
 
+    /// Watches a process alone, and all that it started as another part.
+    pub fn watch_tree(&mut self, player: &Player, offspring: &str) {
+        if let Some(session) = &mut self.session {
+            let Player { pid, part, role } = *player;
+            session.watch(vec![Watched::new(pid, part, role)]);
+            session.watch(Watched::descendants(&self.roots, pid, offspring, role));
+        }
+    }
+
     /// Says that the load is released.
     pub fn release(&mut self) {
         if let Some(session) = &mut self.session {

@@ -24,10 +24,12 @@ pub(super) fn costs(record: &Record) -> Vec<String> {
     sentences
 }
 
-/// The figures that tell how fast the work went: rates that are there without probes too.
+/// The figures that tell how fast the work went: rates that are there without probes too, but for
+/// those of switches, which are no work.
 fn rates(probed: &Probed) -> impl Iterator<Item = &ProbeCost> {
     let is_rate = |cost: &&ProbeCost| cost.unit == model::Unit::PerSecond && cost.without > 0.0;
-    probed.cost.iter().filter(is_rate)
+    let is_work = |cost: &&ProbeCost| !cost.measure.starts_with("switches");
+    probed.cost.iter().filter(is_rate).filter(is_work)
 }
 
 fn sentence(arm: &str, cost: &ProbeCost) -> String {

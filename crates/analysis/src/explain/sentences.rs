@@ -1,7 +1,8 @@
 //! Sentences of evidence.
 
+use super::{quota, vm};
 use model::Record;
-use model::evidence::{Behind, Evidence, Holder, QuotaEvidence, Task, ThreadEvidence, Wait};
+use model::evidence::{Behind, Evidence, Holder, Task, ThreadEvidence, Wait};
 
 /// Threads whose delay is told.
 const DELAYED: usize = 3;
@@ -11,8 +12,11 @@ const NAMES: usize = 3;
 
 /// The cause: the worst wait, or what the quota did, or who waited longest for a CPU.
 pub(super) fn cause(evidence: &Evidence) -> Option<String> {
+    if let Some(cause) = vm::cause(evidence) {
+        return Some(cause);
+    }
     if let Some(quota) = &evidence.quota {
-        return caught(quota);
+        return quota::cause(quota);
     }
     if let Some(wait) = evidence.waits.first() {
         return Some(waited(wait));
@@ -62,25 +66,10 @@ fn held(holder: &Holder) -> String {
     text
 }
 
-fn caught(quota: &QuotaEvidence) -> Option<String> {
-    let user = quota.threads.iter().max_by_key(|thread| thread.used_ns)?;
-    let caught = quota.threads.iter().max_by_key(|thread| thread.caught_ns)?;
-    let used: u64 = quota.threads.iter().map(|thread| thread.used_ns).sum();
-    let share = 100.0 * user.used_ns as f64 / used.max(1) as f64;
-    Some(format!(
-        "{} used {} of CPU, {share:.0}% of what the group used; the quota throttled the group in {} \
-         periods, and {} was caught by it for {}",
-        call(&user.task),
-        ms(user.used_ns),
-        quota.throttles,
-        call(&caught.task),
-        ms(caught.caught_ns)
-    ))
-}
-
 /// Sentences beside the cause.
 pub(super) fn evidence(evidence: &Evidence) -> Vec<String> {
-    let mut sentences = Vec::new();
+    let mut sentences: Vec<String> = evidence.vm.iter().flat_map(vm::evidence).collect();
+    sentences.extend(evidence.quota.as_ref().and_then(quota::stretches));
     if evidence.waits_seen > 1 {
         sentences.push(format!(
             "{} waits of a millisecond or more were seen, {} together",
@@ -96,7 +85,9 @@ pub(super) fn evidence(evidence: &Evidence) -> Vec<String> {
     let mut threads: Vec<&ThreadEvidence> = evidence.threads.iter().collect();
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.runnable_ns));
     let worth_telling = |thread: &&&ThreadEvidence| thread.runnable_ns >= 1_000_000;
-    sentences.extend(threads.iter().filter(worth_telling).take(DELAYED).map(|t| delayed(t)));
+    // Of a VM the sums are told already, so the worst of its threads is enough.
+    let told = if evidence.vm.is_some() { 1 } else { DELAYED };
+    sentences.extend(threads.iter().filter(worth_telling).take(told).map(|t| delayed(t)));
     sentences
 }
 
@@ -125,10 +116,11 @@ fn ran(behind: &[Behind]) -> String {
 
 /// `10 spinners`, `2 threads of 2_scheduler`, `nobody`.
 fn crowd(behind: &Behind) -> String {
-    const PARTS: [&str; 4] = ["mapper", "scanner", "spinner", "thread"];
+    const PARTS: [&str; 5] = ["mapper", "scanner", "spinner", "thread", "port program"];
     match (behind.name.as_str(), behind.threads) {
         ("idle", _) => "nobody".to_owned(),
         ("thread", _) => "threads of the group".to_owned(),
+        ("node", _) => "threads of the node".to_owned(),
         (name, 0 | 1) => name.to_owned(),
         (name, threads) if PARTS.contains(&name) => format!("{threads} {name}s"),
         (name, threads) => format!("{threads} threads of {name}"),
@@ -136,8 +128,10 @@ fn crowd(behind: &Behind) -> String {
 }
 
 /// A thread by its part or its name, with what tells it apart.
-fn call(task: &Task) -> String {
-    let name = task.part.as_ref().unwrap_or(&task.name);
+pub(super) fn call(task: &Task) -> String {
+    // The threads of a VM have names that tell more than their part.
+    let of_vm = |part: &&String| *part == "node" || part.ends_with("scheduler");
+    let name = task.part.as_ref().filter(|part| !of_vm(part)).unwrap_or(&task.name);
     let detail = match task.nice {
         Some(nice) if nice != 0 => format!(" (nice {nice})"),
         _ => String::new(),

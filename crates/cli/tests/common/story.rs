@@ -141,20 +141,11 @@ fn evidence() -> Evidence {
             running_ns: 2_000_000,
             runnable_ns: 468_000_000,
             longest_runnable_ns: 468_000_000,
-            blocked_ns: None,
-            migrations: None,
-            preemptions: None,
-            futex_calls: None,
-            futex_ns: None,
-            throttled_ns: None,
-            throttles: None,
-            behind: Vec::new(),
+            ..ThreadEvidence::default()
         }],
         waits_seen: 3,
         waits_ns: 490_000_000,
-        split: None,
-        cpus: Vec::new(),
-        quota: None,
+        ..Evidence::default()
     }
 }
 

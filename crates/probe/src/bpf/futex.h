@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* Calls of futex, and the time in them. */
+/* Calls of futex and the time in them, and sleep in calls that wait for input. */
 #ifndef TAILBACK_FUTEX_H
 #define TAILBACK_FUTEX_H
 
@@ -14,16 +14,30 @@ static __always_inline struct thread *current_thread(void)
 	return thread->tid == tid && thread->tgid == tgid ? thread : 0;
 }
 
+static __always_inline bool waits_for_input(u32 number)
+{
+	bool found = false;
+
+#pragma unroll
+	for (int i = 0; i < POLLS; i++)
+		found |= number == poll_numbers[i];
+	return found;
+}
+
 SEC("raw_tp/sys_enter")
 int on_syscall(u64 *ctx)
 {
+	u32 number = ctx[1];
+	bool polling = waits_for_input(number);
 	struct thread *thread;
 
-	if (ctx[1] != futex_number)
+	if (number != futex_number && !polling)
 		return 0;
 	thread = current_thread();
-	if (thread)
-		thread->futex_from = bpf_ktime_get_ns();
+	if (!thread)
+		return 0;
+	thread->polling = polling;
+	thread->call_from = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -32,11 +46,13 @@ int on_syscall_end(u64 *ctx)
 {
 	struct thread *thread = current_thread();
 
-	if (!thread || !thread->futex_from)
+	if (!thread || !thread->call_from)
 		return 0;
-	thread->futex_calls++;
-	thread->futex_ns += bpf_ktime_get_ns() - thread->futex_from;
-	thread->futex_from = 0;
+	if (!thread->polling) {
+		thread->futex_calls++;
+		thread->futex_ns += bpf_ktime_get_ns() - thread->call_from;
+	}
+	thread->call_from = 0;
 	return 0;
 }
 

@@ -41,8 +41,13 @@ typedef __s32 s32;
 struct mm_struct {
 } READ_FIELDS;
 
+struct rq {
+	int cpu;
+} READ_FIELDS;
+
 struct cfs_rq {
 	int throttled;
+	struct rq *rq;
 } READ_FIELDS;
 
 struct sched_entity {
@@ -89,6 +94,14 @@ static __always_inline bool is_throttled(struct task_struct *task)
 	if (!bpf_core_field_exists(queue->throttled) || !bpf_core_field_exists(task->se.cfs_rq))
 		return false;
 	return BPF_CORE_READ(task, se.cfs_rq, throttled) != 0;
+}
+
+/* The run queue of its group on its CPU, as a number. */
+static __always_inline u64 queue_of(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	return (u64)BPF_CORE_READ(task, se.cfs_rq);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef TAILBACK_SCHED_H
 #define TAILBACK_SCHED_H
 
+#include "quota.h"
 #include "tables.h"
 
 static __always_inline void becomes_runnable(struct thread *thread, struct task_struct *task,
@@ -21,7 +22,8 @@ static __always_inline void becomes_runnable(struct thread *thread, struct task_
 	thread->state = RUNNABLE;
 	thread->since = now;
 	thread->runnable_since = now;
-	thread->throttled = quota && is_throttled(task);
+	look_at_quota(task, cpu, thread->cpu, now);
+	thread->throttled_mark = throttled_until(cpu, now);
 #pragma unroll
 	for (int i = 0; i < PARTS; i++)
 		thread->mark[i] = cpu->ran[i];
@@ -41,10 +43,7 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 	thread->runnable_ns += waited;
 	if (waited > thread->longest_ns)
 		thread->longest_ns = waited;
-	if (thread->throttled) {
-		thread->throttles++;
-		thread->throttled_ns += waited;
-	}
+	caught(thread, there, there != here, waited, now);
 	if (there->runnable)
 		__sync_fetch_and_add(&there->runnable, -1);
 	if (thread->counted)
@@ -154,16 +153,30 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 	thread->since = now;
 }
 
-static __always_inline void enters(struct thread *thread, struct cpu *cpu, u32 number, u64 now)
+static __always_inline void slept(struct thread *thread, u64 ns)
+{
+	thread->blocked_ns += ns;
+	if (!thread->call_from)
+		return;
+	if (thread->polling)
+		thread->poll_slept_ns += ns;
+	else
+		thread->futex_slept_ns += ns;
+}
+
+static __always_inline void enters(struct thread *thread, struct task_struct *task, struct cpu *cpu,
+				   u32 number, u64 now)
 {
 	u64 since = thread->since;
+
+	look_at_quota(task, cpu, number, now);
 
 	if (thread->state == RUNNABLE) {
 		no_longer_runnable(thread, cpu, now);
 	} else {
 		/* Its waking was not seen; it is taken to have slept until now. */
 		if (thread->state == BLOCKED)
-			thread->blocked_ns += now - since;
+			slept(thread, now - since);
 		thread->runnable_since = now;
 	}
 	if (thread->asleep)
@@ -216,7 +229,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	else if (is_wanted(0, cpu, preempted))
 		tell_unknown(prev, since, now, preempted);
 	if (to)
-		enters(to, cpu, number, now);
+		enters(to, next, cpu, number, now);
 	return 0;
 }
 
@@ -235,7 +248,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 		thread->granted = now;
 	if (thread->state != BLOCKED)
 		return 0;
-	thread->blocked_ns += now - thread->since;
+	slept(thread, now - thread->since);
 	becomes_runnable(thread, task, &cpus[thread->cpu & (CPUS - 1)], now);
 	return 0;
 }

@@ -34,6 +34,8 @@ const volatile u64 threshold_ns = 1000000;
 /* Whether it is noted that a group has used its quota up. */
 const volatile bool quota = false;
 const volatile u32 futex_number = 202;
+/* Calls that wait for input; a number that there is not stands where there are fewer. */
+const volatile u32 poll_numbers[POLLS] = { 232, 281, 7, 271, 23, 270 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

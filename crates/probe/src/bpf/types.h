@@ -11,6 +11,7 @@
 #define PARTS 8
 #define STACK_DEPTH 24
 #define STACKS 2048
+#define POLLS 6
 
 /* Parts: 0 is everybody who has none. */
 #define PART_OTHER 0
@@ -23,7 +24,7 @@
 
 enum state { UNKNOWN, RUNNING, RUNNABLE, BLOCKED };
 
-enum kind { WAITED = 1, HELD = 2, RAN = 3, SLEPT = 4 };
+enum kind { WAITED = 1, HELD = 2, RAN = 3, SLEPT = 4, THROTTLED = 5 };
 
 /* What is sent when something ended that may matter; times by CLOCK_MONOTONIC, in nanoseconds. */
 struct event {
@@ -60,8 +61,8 @@ struct thread {
 	u8 asleep;
 	/* Whether its CPU counts it among its holders. */
 	u8 counted;
-	/* Whether its group had no quota left when it became runnable. */
-	u8 throttled;
+	/* Whether the call is one that waits for input. */
+	u8 polling;
 	u16 cpu;
 	u16 pad2;
 	s32 stack;
@@ -83,9 +84,16 @@ struct thread {
 	u64 hold_from;
 	u64 throttles;
 	u64 throttled_ns;
-	u64 futex_from;
+	/* How long its CPU had been throttled when it became runnable. */
+	u64 throttled_mark;
+	/* Since when it is in futex, or in a call that waits for input. */
+	u64 call_from;
 	u64 futex_calls;
 	u64 futex_ns;
+	/* Of that: asleep. */
+	u64 futex_slept_ns;
+	/* Asleep in a call that waits for input. */
+	u64 poll_slept_ns;
 	/* How long threads of each part had run on its CPU when it became runnable, and how long they
 	 * ran while it was. */
 	u64 mark[PARTS];
@@ -108,6 +116,14 @@ struct cpu {
 	u64 idle_while_waiting_ns;
 	/* How long threads of each part ran. */
 	u64 ran[PARTS];
+	/* The run queue of the group whose quota held it off this CPU last, since when it does now, and
+	 * for how long it did before. */
+	u64 queue;
+	u64 throttled_since;
+	u64 throttled_ns;
+	/* Who ran when the quota was used up. */
+	u32 throttled_tid;
+	u32 pad1;
 	u32 runnable;
 	/* Of those: what may hold something. */
 	u32 holders;

@@ -4,7 +4,7 @@ use super::object::types::rodata;
 use super::object::{EvidenceSkel, EvidenceSkelBuilder, OpenEvidenceSkel};
 use super::refused;
 use crate::{ProbeError, Wish};
-use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
+use libbpf_rs::btf::types::{Func, FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, ProgramMut};
@@ -21,6 +21,8 @@ pub struct Loaded<'a> {
     pub links: Vec<Link>,
     /// Whether the tracepoints of the lock name the memory group too.
     grouped: bool,
+    /// What was wished, and can be had.
+    pub wish: Wish,
     /// What is seen by them.
     pub sources: Vec<String>,
     /// What cannot be seen, and why.
@@ -55,7 +57,7 @@ impl Sees {
         match self {
             Sees::Scheduler => "what the scheduler did to each thread",
             Sees::Lock => "who waited for and who held the mmap lock",
-            Sees::Futex => "calls of futex",
+            Sees::Futex => "calls of futex, and sleep in calls that wait for input",
         }
     }
 
@@ -67,27 +69,66 @@ impl Sees {
     }
 }
 
+/// The kernel's function that gives a group its quota back.
+const UNTHROTTLE: &str = "unthrottle_cfs_rq";
+
 /// Loads and attaches what this kernel has.
 ///
 /// # Errors
 /// If the scheduler's tracepoints cannot be had, without which nothing can be said.
-pub fn load<'a>(wish: &Wish, room: &'a mut Room) -> Result<Loaded<'a>, ProbeError> {
+pub fn load<'a>(wish: &Wish, rooms: &'a mut [Room; 2]) -> Result<Loaded<'a>, ProbeError> {
     libbpf_rs::set_print(None);
     let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
+    let [first, second] = rooms;
+    // A kernel may name a function and yet refuse programs on it, as some do for all functions.
+    if wish.quota
+        && btf.type_by_name::<Func>(UNTHROTTLE).is_some()
+        && let Ok(loaded) = load_from(wish, &btf, true, first)
+    {
+        return Ok(loaded);
+    }
+    load_from(wish, &btf, false, second)
+}
+
+fn load_from<'a>(
+    wish: &Wish,
+    btf: &Btf,
+    unthrottle: bool,
+    room: &'a mut Room,
+) -> Result<Loaded<'a>, ProbeError> {
     let builder = EvidenceSkelBuilder::default();
     let mut open = builder.open(room).map_err(|error| refused("the programs", &error))?;
     if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
         set(rodata, wish);
     }
-    let has = |point: &Point| arguments(&btf, point.name).is_some();
-    let wanted = |sees: Sees| wish.futex || sees != Sees::Futex;
+    let has = |point: &Point| arguments(btf, point.name).is_some();
+    let wanted = |sees: Sees| match sees {
+        Sees::Scheduler => true,
+        Sees::Lock => wish.lock,
+        Sees::Futex => wish.futex,
+    };
     let can = |sees: Sees| wanted(sees) && POINTS.iter().filter(|p| p.sees == sees).all(has);
     // Context, address space, group, write; without the group it is three.
-    let grouped = arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4);
+    let grouped = arguments(btf, "mmap_lock_released").is_some_and(|count| count >= 4);
     choose(&mut open, &can, grouped);
+    open.progs.on_unthrottle.set_autoload(unthrottle);
     let skel = open.load().map_err(|error| refused("the programs", &error))?;
-    let mut loaded =
-        Loaded { skel, grouped, links: Vec::new(), sources: Vec::new(), missing: Vec::new() };
+    let mut loaded = Loaded {
+        skel,
+        grouped,
+        links: Vec::new(),
+        wish: Wish { futex: false, ..wish.clone() },
+        sources: Vec::new(),
+        missing: Vec::new(),
+    };
+    if unthrottle {
+        loaded.attach_unthrottle()?;
+    } else if wish.quota {
+        loaded.missing.push(format!(
+            "when quota was there again: this kernel lets no program look at {UNTHROTTLE} (fentry), so \
+             a throttle is told to end when a thread of the group runs there again"
+        ));
+    }
     for sees in [Sees::Scheduler, Sees::Lock, Sees::Futex] {
         if can(sees) {
             loaded.attach(sees)?;
@@ -106,7 +147,23 @@ fn set(rodata: &mut rodata, wish: &Wish) {
     rodata.threshold_ns = u64::try_from(wish.threshold.as_nanos()).unwrap_or(u64::MAX);
     rodata.quota = wish.quota;
     rodata.futex_number = u32::try_from(libc::SYS_futex).unwrap_or(u32::MAX);
+    for (place, number) in rodata.poll_numbers.iter_mut().zip(POLLS) {
+        *place = u32::try_from(number).unwrap_or(u32::MAX);
+    }
 }
+
+/// System calls that wait for input; -1 where an architecture has no such call.
+#[cfg(target_arch = "x86_64")]
+const POLLS: [i64; 6] = [
+    libc::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_select,
+    libc::SYS_pselect6,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const POLLS: [i64; 6] = [libc::SYS_epoll_pwait, libc::SYS_ppoll, libc::SYS_pselect6, -1, -1, -1];
 
 /// How many arguments a tracepoint hands over, its context among them; none where the kernel lacks
 /// it.
@@ -132,6 +189,13 @@ fn choose(open: &mut OpenEvidenceSkel, can: &dyn Fn(Sees) -> bool, grouped: bool
 }
 
 impl Loaded<'_> {
+    fn attach_unthrottle(&mut self) -> Result<(), ProbeError> {
+        let attached = self.skel.progs.on_unthrottle.attach();
+        self.links.push(attached.map_err(|error| refused(UNTHROTTLE, &error))?);
+        self.sources.push(format!("eBPF on {UNTHROTTLE}: when quota was there again"));
+        Ok(())
+    }
+
     /// Attaches the programs for one thing; where it cannot be, only that is missing.
     fn attach(&mut self, sees: Sees) -> Result<(), ProbeError> {
         let progs = &mut self.skel.progs;
@@ -156,6 +220,7 @@ impl Loaded<'_> {
         match links {
             Ok(links) => {
                 self.links.extend(links);
+                self.wish.futex |= sees == Sees::Futex;
                 self.sources.push(format!("eBPF on tracepoints: {}", sees.words()));
                 Ok(())
             }

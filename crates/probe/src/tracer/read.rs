@@ -12,7 +12,7 @@ use model::evidence::{Behind, CpuEvidence, Task, ThreadEvidence};
 use std::ptr::addr_of_mut;
 
 /// Threads that are listed in evidence.
-const THREADS: usize = 64;
+const THREADS: usize = 128;
 
 /// States of a thread, as in types.h.
 const RUNNING: u8 = 1;
@@ -74,8 +74,8 @@ impl Tables {
         }
     }
 
-    /// Begins all counters anew. A count that is made at this very moment may be lost.
-    pub fn reset(&self) {
+    /// Begins all counters anew, at a moment. A count that is made just then may be lost.
+    pub fn reset(&self, now: u64) {
         // SAFETY: within the tables.
         unsafe {
             for thread in self.threads() {
@@ -90,10 +90,17 @@ impl Tables {
                     addr_of_mut!((*thread).throttled_ns),
                     addr_of_mut!((*thread).futex_calls),
                     addr_of_mut!((*thread).futex_ns),
+                    addr_of_mut!((*thread).futex_slept_ns),
+                    addr_of_mut!((*thread).poll_slept_ns),
                 ] {
                     field.write_volatile(0);
                 }
                 addr_of_mut!((*thread).behind).write_volatile([0; 8]);
+                // A call under way counts from here on.
+                let from = addr_of_mut!((*thread).call_from);
+                if from.read_volatile() != 0 {
+                    from.write_volatile(now);
+                }
             }
             for cpu in self.cpus() {
                 addr_of_mut!((*cpu).idle_while_waiting_ns).write_volatile(0);
@@ -127,7 +134,11 @@ impl Tables {
         let mut all: Vec<(bool, ThreadEvidence)> = threads
             .filter(|thread| thread.tid != 0 && parts.of(thread.tgid).is_some())
             .map(|thread| {
-                (thread.flags & VICTIM == 0, evidence_of(&thread, parts, zero, now, &self.wish))
+                let caught = self
+                    .cpu(u32::from(thread.cpu))
+                    .map_or(0, |cpu| caught_now(&thread, &cpu, zero, now));
+                let seen = evidence_of(&thread, caught, parts, (zero, now), &self.wish);
+                (thread.flags & VICTIM == 0, seen)
             })
             .collect();
         all.sort_by_key(|(ordinary, thread)| (*ordinary, std::cmp::Reverse(thread.runnable_ns)));
@@ -145,7 +156,7 @@ impl Tables {
             .flat_map(|thread| under_way(&thread, now))
             .collect();
         events.sort_by_key(|event| match event.kind {
-            Kind::Ran => 0,
+            Kind::Ran | Kind::Throttled => 0,
             Kind::Held => 1,
             Kind::Waited | Kind::Slept => 2,
         });
@@ -176,6 +187,11 @@ impl Tables {
         let first = table.cast::<thread>();
         // SAFETY: the indices are those of the table.
         (0..unsafe { (*table).len() }).map(move |index| unsafe { first.add(index) })
+    }
+
+    fn cpu(&self, number: u32) -> Option<cpu> {
+        // SAFETY: within the tables.
+        self.cpus().nth(number as usize).map(|cpu| unsafe { cpu.read_volatile() })
     }
 
     fn cpus(&self) -> impl Iterator<Item = *mut cpu> {
@@ -231,13 +247,34 @@ fn under_way(thread: &thread, now: u64) -> Vec<Event> {
     events
 }
 
-fn evidence_of(thread: &thread, parts: &Parts, zero: u64, now: u64, wish: &Wish) -> ThreadEvidence {
+/// How long the quota has kept a thread off its CPU that is runnable now.
+fn caught_now(thread: &thread, cpu: &cpu, zero: u64, now: u64) -> u64 {
+    if thread.state != RUNNABLE {
+        return 0;
+    }
+    let open = match cpu.throttled_since {
+        0 => 0,
+        since => now.saturating_sub(since),
+    };
+    let caught = (cpu.throttled_ns + open).saturating_sub(thread.throttled_mark);
+    caught.min(now.saturating_sub(thread.since.max(zero)))
+}
+
+fn evidence_of(
+    thread: &thread,
+    caught_now: u64,
+    parts: &Parts,
+    (zero, now): (u64, u64),
+    wish: &Wish,
+) -> ThreadEvidence {
     // What is under way has not been added up yet.
     let under_way = now.saturating_sub(thread.since.max(zero));
     let open = |state: u8| if thread.state == state { under_way } else { 0 };
     let span = now.saturating_sub(zero);
-    let caught_now = thread.state == RUNNABLE && thread.throttled != 0;
-    let throttled_ns = thread.throttled_ns + if caught_now { under_way } else { 0 };
+    let (polls, calls) = (thread.polling != 0, thread.call_from != 0);
+    let in_futex = (calls && !polls).then(|| now.saturating_sub(thread.call_from.max(zero)));
+    let slept_in_futex = if calls && !polls { open(BLOCKED) } else { 0 };
+    let slept_in_poll = if calls && polls { open(BLOCKED) } else { 0 };
     let bytes: Vec<u8> = thread.comm.iter().map(|c| c.cast_unsigned()).collect();
     ThreadEvidence {
         task: Task {
@@ -253,10 +290,12 @@ fn evidence_of(thread: &thread, parts: &Parts, zero: u64, now: u64, wish: &Wish)
         blocked_ns: Some((thread.blocked_ns + open(BLOCKED)).min(span)),
         migrations: Some(thread.migrations),
         preemptions: Some(thread.preemptions),
-        throttled_ns: wish.quota.then_some(throttled_ns.min(span)),
-        throttles: wish.quota.then_some(thread.throttles + u64::from(caught_now)),
-        futex_calls: wish.futex.then_some(thread.futex_calls),
-        futex_ns: wish.futex.then_some(thread.futex_ns),
+        throttled_ns: wish.quota.then_some((thread.throttled_ns + caught_now).min(span)),
+        throttles: wish.quota.then_some(thread.throttles + u64::from(caught_now > 0)),
+        futex_calls: wish.futex.then_some(thread.futex_calls + u64::from(in_futex.is_some())),
+        futex_ns: wish.futex.then_some((thread.futex_ns + in_futex.unwrap_or(0)).min(span)),
+        futex_slept_ns: wish.futex.then_some((thread.futex_slept_ns + slept_in_futex).min(span)),
+        poll_slept_ns: wish.futex.then_some((thread.poll_slept_ns + slept_in_poll).min(span)),
         behind: behind(thread, parts),
     }
 }

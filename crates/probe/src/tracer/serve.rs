@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::gather::Gatherer;
 use crate::idle::Idle;
 use crate::parts::Parts;
+use crate::quota;
 use crate::suspects::Stacks;
 use crate::symbols::Symbols;
 use crate::watched::{Role, Watched};
@@ -23,11 +24,12 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Loads, listens, and puts into evidence what was heard.
 pub fn serve(wish: &Wish, say: &Sender<Result<(), ProbeError>>, commands: &Commands) -> Evidence {
-    let mut room = Room::uninit();
-    match load(wish, &mut room) {
+    let mut rooms = [Room::uninit(), Room::uninit()];
+    match load(wish, &mut rooms) {
         Ok(loaded) => {
             let _ = say.send(Ok(()));
-            listen(wish, loaded, commands)
+            let can = loaded.wish.clone();
+            listen(&can, loaded, commands)
         }
         Err(error) => {
             let _ = say.send(Err(error));
@@ -143,7 +145,7 @@ impl Watch<'_> {
     fn release(&mut self) -> u64 {
         self.zero = now_ns();
         self.idle = Idle::read(&self.wish.roots);
-        self.tables.reset();
+        self.tables.reset(self.zero);
         self.zero
     }
 
@@ -152,6 +154,8 @@ impl Watch<'_> {
         let now = now_ns();
         let under_way = self.tables.under_way(now);
         into.threads = self.tables.of_threads(&self.parts, self.zero, now);
+        const SOURCE: &str = "probe: sched_switch, and the state of the group's run queues";
+        into.quota = self.wish.quota.then(|| quota::shares(&into.threads, SOURCE));
         let idle = Idle::read(&self.wish.roots);
         into.cpus = self.tables.of_cpus(self.zero, now, &|cpu| idle.since(&self.idle, cpu));
         self.links.clear();

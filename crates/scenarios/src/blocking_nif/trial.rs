@@ -9,6 +9,7 @@ use super::meta::measure;
 use super::observe::{Measured, Outside, observe};
 use super::plan::Script;
 use super::ticks::Ticks;
+use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Seen, Tick, Watch, erlang};
 use beam::term::{self, as_f64, as_list, as_text, as_tuple, as_u64, each, field};
 use beam::{CallError, Node, NodeOptions, Term, ThreadSampler};
@@ -34,13 +35,14 @@ const SETTLE_MS: u64 = 50;
 /// Runs a trial and makes its observation.
 pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
     let options = NodeOptions { flags: script.flags.clone(), ..NodeOptions::default() };
+    let roots = context.site.roots;
+    let mut watched = Watched::prepare(context.probe, roots, false);
     let mut node = erlang::start(&script.vm, options, context.interrupted)?;
     let facts = erlang::facts(&script.vm, &node, &script.flags);
-    let roots = context.site.roots;
     let measured_cpu = context.site.machine.allowed_cpus.last().copied().unwrap_or(0);
     let watch = Watch::start(roots, measured_cpu);
     let began = Instant::now();
-    let observation = both_runs(script, &mut node, context, began);
+    let observation = both_runs(script, &mut node, context, began, &mut watched);
     let surroundings = watch.finish(roots);
     let mut observation = match observation {
         Ok(observation) => observation,
@@ -48,6 +50,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
         Err(Ended::Broken(error)) => return Err(error),
     };
     observation.vm = Some(facts);
+    observation.evidence = watched.evidence(None);
     Ok(Seen { observation, surroundings })
 }
 
@@ -77,12 +80,15 @@ fn both_runs(
     node: &mut Node,
     context: &mut Context,
     began: Instant,
+    watched: &mut Watched,
 ) -> Result<Observation, Ended> {
     let proc = context.site.roots.resolve(std::path::Path::new("/proc"));
     let sampler =
         ThreadSampler::start(&proc, node.pid(), THREADS_EVERY).map_err(erlang::refused)?;
     let args = vec![options(script, HARDLY_MS)];
+    watched.release(node.pid());
     let answer = call(node, "wait", "measure", args, script, context, began, &mut |_, _| {});
+    watched.end();
     let threads = sampler.finish();
     let alone = erlang::read(measured(erlang::answer(&answer?)?))?;
     let mut ticks = Ticks::default();
@@ -94,11 +100,11 @@ fn both_runs(
     let args = vec![options(script, SAMPLE_MS), term::uint(TICK_MS), term::atom("$tell")];
     let answer =
         call(node, "tailback_trial", "blocking_nif", args, script, context, began, &mut hear)?;
-    let watched = erlang::read(measured(erlang::answer(&answer)?))?;
+    let with_ticks = erlang::read(measured(erlang::answer(&answer)?))?;
     let outside = Outside {
         ticks: ticks.lateness(Duration::from_millis(TICK_MS)),
-        run_queues: watched.run_queues,
-        unbalanced: watched.unbalanced,
+        run_queues: with_ticks.run_queues,
+        unbalanced: with_ticks.unbalanced,
         cpu_ms_per_s: erlang::threads::scheduler_cpu_rate(&threads),
         threads: erlang::threads::at_work(&threads),
     };

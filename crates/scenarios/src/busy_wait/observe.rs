@@ -70,16 +70,11 @@ pub(super) fn observe(served: &Served, outside: &Outside) -> Observation {
     if let Some((usage, runs)) = &outside.group {
         group(&mut seen, usage, runs);
     }
-    seen.measures.insert(measure::SPUN.to_owned(), spun(per_second(spun_time), outside));
+    // A scheduler that is throttled or preempted in the middle of work is active all the while without
+    // any CPU time, so the difference of the two is the least that was spun.
+    let spun = Measure::at_least(per_second(spun_time), Unit::MillisecondsPerSecond);
+    seen.measures.insert(measure::SPUN.to_owned(), spun);
     seen
-}
-
-/// A scheduler that is throttled in the middle of work is active all the while without any CPU time,
-/// so then the difference of the two is the least that was spun.
-fn spun(ms_per_s: f64, outside: &Outside) -> Measure {
-    let throttled = outside.group.as_ref().is_some_and(|(usage, _)| usage.nr_throttled != Some(0));
-    let measure = if throttled { Measure::at_least } else { Measure::exact };
-    measure(ms_per_s, Unit::MillisecondsPerSecond)
 }
 
 fn put(seen: &mut Observation, name: &str, value: f64, unit: Unit) {

@@ -1,14 +1,16 @@
 //! One trial: a node serves requests, in a group with a quota or free.
 
 use super::meter::Meter;
-use super::observe::{Served, observe};
+use super::observe::{Outside, Served, observe};
 use super::plan::Script;
-use crate::{Context, ScenarioError, Seen, Tick, erlang};
+use crate::erlang::evidence::Watched;
+use crate::{Context, ScenarioError, Seen, Tick, erlang, quota};
 use beam::term::{self, as_bytes, as_f64, as_u64, each, field};
 use beam::{Node, NodeOptions, Term};
 use host::cgroup::{Bandwidth, BandwidthGroup, Home};
 use host::governor::Governor;
 use host::roots::Roots;
+use model::Evidence;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -24,9 +26,11 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let procs = |group: &std::path::Path| group.join("cgroup.procs");
     let join = group.iter().flat_map(BandwidthGroup::join_paths).map(procs).collect();
     let options = NodeOptions { flags: script.flags.clone(), join, ..NodeOptions::default() };
+    let mut watched = Watched::prepare(context.probe, roots, group.is_some());
     let mut node = erlang::start(&script.vm, options, context.interrupted)?;
     let facts = erlang::facts(&script.vm, &node, &script.flags);
-    let (answer, meter) = serve(script, &mut node, context, roots, group.as_ref())?;
+    let (answer, meter) = serve(script, &mut node, context, roots, group.as_ref(), &mut watched)?;
+    watched.end();
     let (outside, surroundings) = meter.finish();
     let served = erlang::read(served(erlang::answer(&answer)?))?;
     drop(node);
@@ -35,7 +39,18 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     }
     let mut observation = observe(&served, &outside);
     observation.vm = Some(facts);
+    observation.evidence = evidence(watched, &served, &outside);
     Ok(Seen { observation, surroundings })
+}
+
+/// What was seen of the node's threads, and of the quota where there is one.
+fn evidence(watched: Watched, served: &Served, outside: &Outside) -> Option<Evidence> {
+    let gained = outside.group.as_ref().map(|(gained, _)| gained);
+    let mut evidence = watched.evidence(Some(served.active))?;
+    if let Some(gained) = gained {
+        quota::lay_over(&mut evidence, gained);
+    }
+    Some(evidence)
 }
 
 fn throttled(bandwidth: &Bandwidth, roots: &Roots) -> Result<BandwidthGroup, ScenarioError> {
@@ -57,13 +72,17 @@ fn serve<'a>(
     context: &mut Context,
     roots: &'a Roots,
     group: Option<&'a BandwidthGroup>,
+    watched: &mut Watched,
 ) -> Result<(Term, Meter<'a>), ScenarioError> {
     let measured_cpu = context.site.machine.allowed_cpus.first().copied().unwrap_or(0);
     let pid = node.pid();
     let meter: RefCell<Option<Result<Meter, ScenarioError>>> = RefCell::new(None);
     let mut ready = |_: Instant, _: Term| {
         let mut meter = meter.borrow_mut();
-        meter.get_or_insert_with(|| Meter::start(roots, measured_cpu, pid, group, script.strace));
+        if meter.is_none() {
+            watched.release(pid);
+            *meter = Some(Meter::start(roots, measured_cpu, pid, group, script.strace));
+        }
     };
     let interrupted = context.interrupted;
     let options = options(script, context.seed);

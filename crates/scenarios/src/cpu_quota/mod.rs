@@ -1,6 +1,5 @@
 //! `cpu-quota`: a group that gets less, or more, CPU than its quota.
 
-mod blame;
 mod meta;
 mod plan;
 mod review;

@@ -1,9 +1,9 @@
 //! One trial: threads in a group with a quota.
 
-use super::blame;
 use super::meta::measure;
 use super::plan::{self, refused};
 use crate::probing::{Player, Probing};
+use crate::quota;
 use crate::{Context, ScenarioError, Seen, Tick, Watch, wait};
 use host::cgroup::{Bandwidth, BandwidthGroup, Home, ThrottledRuns, Usage};
 use host::governor::Governor;
@@ -61,7 +61,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let mut began = Instant::now();
     let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
-    let wish = Wish { quota: true, ..Wish::new(roots) };
+    let wish = Wish { quota: true, lock: false, ..Wish::new(roots) };
     let mut probing = Probing::start_with(context.probe, &wish);
     let played = play(script, roots, launcher, interrupted, &mut |event| match event {
         Event::Ready(pid) => {
@@ -80,7 +80,10 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     })?;
     let emulated = context.site.machine.guest.as_ref().is_some_and(|guest| guest.emulated());
     let mut observation = observe(script, &played, emulated)?;
-    observation.evidence = probing.evidence().map(|evidence| blame::blame(evidence, &played));
+    observation.evidence = probing.evidence();
+    if let Some(evidence) = &mut observation.evidence {
+        quota::lay_over(evidence, &played.usage);
+    }
     Ok(Seen { observation, surroundings })
 }
 

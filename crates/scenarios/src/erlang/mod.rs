@@ -1,6 +1,7 @@
 //! What the scenarios that run an Erlang VM have in common: finding an OTP, its compiled
 //! application, starting a node, and what the VM says of itself.
 
+pub(crate) mod evidence;
 pub(crate) mod strace;
 pub(crate) mod threads;
 

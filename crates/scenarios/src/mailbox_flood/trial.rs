@@ -4,6 +4,7 @@ use super::observe::{Cost, Flood, Measured, observe};
 use super::plan::Script;
 use super::read;
 use super::sink::Sink;
+use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Seen, Tick, Watch, erlang};
 use beam::term::{self, Read, atom, list, uint};
 use beam::{Node, NodeOptions, Term};
@@ -38,16 +39,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) fn run(script: &Script, context: &mut Context) -> Result<crate::Seen, ScenarioError> {
     let sink = Sink::prepare(&script.sink, &script.folder)?;
     let options = NodeOptions { flags: script.flags.clone(), ..NodeOptions::default() };
+    let roots = context.site.roots;
+    let mut watched = Watched::prepare(context.probe, roots, false);
     let mut node = erlang::start(&script.vm, options, context.interrupted)?;
     let facts = erlang::facts(&script.vm, &node, &script.flags);
-    let roots = context.site.roots;
     let measured_cpu = context.site.machine.allowed_cpus.last().copied().unwrap_or(0);
     let watch = Watch::start(roots, measured_cpu);
-    let measured = measured(script, &sink, &mut node, context).map_err(|e| sink.in_words(e));
+    let measured = measured(script, &sink, &mut node, context, &mut watched)
+        .map_err(|error| sink.in_words(error));
     let surroundings = watch.finish(roots);
     let measured = measured?;
     let mut observation = observe(&measured);
     observation.vm = Some(facts);
+    observation.evidence = watched.evidence(None);
     observation.notes = notes(&measured.flood);
     Ok(Seen { observation, surroundings })
 }
@@ -57,11 +61,15 @@ fn measured(
     sink: &Sink,
     node: &mut Node,
     context: &mut Context,
+    watched: &mut Watched,
 ) -> Result<Measured, ScenarioError> {
     let empty_rate = ask(node, "rate", rate_options(script, sink), script, context, read::rate)?;
     let cpu = || erlang::threads::process_cpu(context.site.roots, node.pid());
+    watched.release(node.pid());
     let (before, began) = (cpu(), Instant::now());
-    let flood = ask(node, "measure", flood_options(script, sink), script, context, read::flood)?;
+    let flood = ask(node, "measure", flood_options(script, sink), script, context, read::flood);
+    watched.end();
+    let flood = flood?;
     let after = erlang::threads::process_cpu(context.site.roots, node.pid());
     let seconds = began.elapsed().as_secs_f64().max(1e-3);
     if flood.failed > 0.0 {

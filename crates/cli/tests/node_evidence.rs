@@ -1,0 +1,124 @@
+//! Evidence of real Erlang nodes: what the record says of their schedulers, and what it cannot say.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, erlang_or_skip, root_or_skip, turn};
+use serde_json::Value;
+
+/// Runs one block of a scenario and a trial with probes of each arm; the record.
+fn probed(place: &Place, prefix: &[&str], args: &[&str]) -> Value {
+    let record = place.path("record.json");
+    let more = ["--samples", "1", "--probe", "--record", record.to_str().unwrap()];
+    let args = [&["run"], args, &more[..]].concat();
+    let command = match prefix {
+        [] => place.tailback(&args),
+        [program, rest @ ..] => {
+            let mut command = place.program(program);
+            command.args([rest, &[common::BINARY], &args[..]].concat());
+            command
+        }
+    };
+    let ran = place.run(command);
+    assert!(record.exists(), "{ran:?}");
+    common::json(&record)
+}
+
+/// The evidence of an arm's trial with probes.
+fn evidence<'a>(record: &'a Value, arm: &str) -> &'a Value {
+    let trials = record["probed"].as_array().unwrap().iter().map(|one| &one["trial"]);
+    let trial = trials.clone().find(|trial| trial["arm"] == arm);
+    &trial.unwrap_or_else(|| panic!("no {arm} among {:?}", trials))["observation"]["evidence"]
+}
+
+/// A figure of the VM's schedulers, and where it comes from.
+fn figure(evidence: &Value, name: &str) -> Option<(f64, String)> {
+    let figures = evidence["vm"]["figures"].as_array().unwrap();
+    let figure = figures.iter().find(|figure| figure["name"] == name)?;
+    let source = figure["source"].as_str().unwrap().to_owned();
+    Some((figure["measure"]["value"].as_f64().unwrap(), source))
+}
+
+/// Whether programs were there; where not, it is said that calls of futex are not known.
+fn is_traced(evidence: &Value) -> bool {
+    let traced = evidence["sources"].to_string().contains("eBPF");
+    if !traced {
+        assert!(evidence["missing"].to_string().contains("calls of futex"), "{evidence}");
+        assert_eq!(figure(evidence, "futex_calls"), None);
+        assert!(figure(evidence, "ran").unwrap().1.starts_with("/proc"));
+        eprintln!("skipped in part: {}", evidence["missing"][0]);
+    }
+    traced
+}
+
+#[test]
+fn under_a_quota_the_record_says_what_schedulers_spun_called_and_waited() {
+    if !erlang_or_skip() || !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let record = probed(&place, &[], &["busy-wait", "--quick", "--schedulers", "8"]);
+    let seen = evidence(&record, "defaults-quota");
+    assert!(figure(seen, "spun").is_some(), "{seen}");
+    if !is_traced(seen) {
+        return;
+    }
+    let (calls, source) = figure(seen, "futex_calls").unwrap();
+    assert!(calls > 0.0 && source.starts_with("probe"), "{calls} from {source}");
+    let (delayed, caught) = (figure(seen, "delayed").unwrap().0, figure(seen, "caught").unwrap().0);
+    assert!(caught <= delayed, "{caught} of {delayed}");
+    let (ran, _) = figure(seen, "ran").unwrap();
+    let schedulers = seen["threads"].as_array().unwrap().iter().filter(|thread| {
+        thread["task"]["part"].as_str().is_some_and(|part| part.ends_with("scheduler"))
+    });
+    let sum: f64 = schedulers.map(|thread| thread["running_ns"].as_f64().unwrap()).sum();
+    assert!((sum / 1e6 - ran).abs() < 1e-3, "{sum} ns beside {ran} ms");
+    assert!(seen["quota"]["source"].as_str().unwrap().contains("cpu.stat"));
+    for stretch in seen["quota"]["timeline"].as_array().into_iter().flatten() {
+        assert!(stretch["until_ms"].as_f64() > stretch["from_ms"].as_f64(), "{stretch}");
+    }
+    let ran = place.say(&["explain", place.path("record.json").to_str().unwrap()]);
+    assert!(ran.out.contains("schedulers") && ran.out.contains("calls of futex"), "{ran:?}");
+}
+
+#[test]
+fn what_native_functions_sleep_is_told_from_the_sleep_of_idle_schedulers() {
+    if !erlang_or_skip() || !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let (processes, calls, sleep_us) = (20.0, 2.0, 10_000.0);
+    let args = ["blocking-nif", "--mode", "nif_sleep", "--processes", "20", "--calls", "2"];
+    let record = probed(&Place::new(), &[], &[&args[..], &["--work", "10000"]].concat());
+    let seen = evidence(&record, "nif_sleep");
+    if !is_traced(seen) {
+        return;
+    }
+    // A sleep is never shorter than was asked for, and none of it is in futex or in a poll.
+    let (slept, _) = figure(seen, "slept_elsewhere").unwrap();
+    let asked = processes * calls * sleep_us / 1e3;
+    assert!(slept >= 0.99 * asked, "{slept} of {asked} ms");
+}
+
+#[test]
+fn a_flood_has_evidence_of_its_schedulers_without_privilege_too() {
+    if !erlang_or_skip() || !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let place = Place::new();
+    // Code is taken from there, so it has to be theirs alone.
+    let own = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(own.path(), Some(65534), Some(65534)).unwrap();
+    let cache = format!("XDG_CACHE_HOME={}", own.path().display());
+    let prefix = [&nobody[..], &["env", &cache]].concat();
+    let record = probed(&place, &prefix, &["mailbox-flood", "--quick"]);
+    let seen = evidence(&record, "direct");
+    assert!(!is_traced(seen), "{seen}");
+    assert!(figure(seen, "ran").unwrap().0 > 0.0, "{seen}");
+    let missing = seen["missing"].to_string();
+    assert!(missing.contains("CAP_BPF") || missing.contains("built without"), "{missing}");
+}

@@ -1,0 +1,88 @@
+//! What the quota of a group did to its threads.
+
+use crate::event::Event;
+use crate::parts::Parts;
+use crate::words::ms_after;
+use model::evidence::{QuotaEvidence, QuotaShare, ThreadEvidence, Throttle};
+
+/// Stretches without quota that are listed.
+const STRETCHES: usize = 400;
+
+/// Threads that are listed: those that were caught longest, and those that used most.
+const SHARES: usize = 64;
+
+/// Who used the quota and who was caught; how often the group was throttled is for the one to say who
+/// reads the counters of the group.
+pub fn shares(threads: &[ThreadEvidence], source: &str) -> QuotaEvidence {
+    let mut shares: Vec<QuotaShare> = threads
+        .iter()
+        .map(|thread| QuotaShare {
+            task: thread.task.clone(),
+            used_ns: thread.running_ns,
+            caught_ns: thread.throttled_ns,
+        })
+        .filter(|share| share.used_ns > 0 || share.caught_ns > Some(0))
+        .collect();
+    shares.sort_by_key(|share| std::cmp::Reverse(share.caught_ns.max(Some(share.used_ns))));
+    shares.truncate(SHARES);
+    QuotaEvidence {
+        source: source.to_owned(),
+        throttles: 0,
+        throttled_ns: None,
+        threads: shares,
+        timeline: Vec::new(),
+    }
+}
+
+/// Remembers a stretch without quota, unless there are many already.
+pub fn remember(stretches: &mut Vec<Event>, event: Event) {
+    if stretches.len() < STRETCHES {
+        stretches.push(event);
+    }
+}
+
+/// When the group was held off each CPU.
+pub fn timeline(stretches: Vec<Event>, parts: &Parts, zero: u64) -> Vec<Throttle> {
+    let mut timeline: Vec<Throttle> = stretches
+        .into_iter()
+        .map(|event| Throttle {
+            cpu: event.cpu,
+            from_ms: ms_after(zero, event.from),
+            until_ms: ms_after(zero, event.to),
+            by: (event.tid != 0).then(|| parts.task(&event)),
+        })
+        .collect();
+    timeline.sort_by(|a, b| a.from_ms.total_cmp(&b.from_ms));
+    timeline
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Kind;
+    use crate::history::tests::ran;
+
+    #[test]
+    fn a_stretch_says_where_and_who_used_the_quota_up() {
+        let event = Event { kind: Kind::Throttled, ..ran(7, 1, 0, 3_000_000, 9_000_000) };
+        let mut stretches = Vec::new();
+        (0..STRETCHES + 5).for_each(|_| remember(&mut stretches, event.clone()));
+        let timeline = timeline(stretches, &Parts::default(), 1_000_000);
+        assert_eq!(timeline.len(), STRETCHES);
+        let Throttle { cpu, from_ms, until_ms, by } = &timeline[0];
+        assert_eq!((*cpu, *from_ms, *until_ms), (1, 2.0, 8.0));
+        assert_eq!(by.as_ref().map(|task| task.tid), Some(7));
+    }
+
+    #[test]
+    fn threads_that_neither_used_nor_wanted_quota_are_left_out() {
+        let thread = |running_ns, throttled_ns| ThreadEvidence {
+            running_ns,
+            throttled_ns: Some(throttled_ns),
+            ..ThreadEvidence::default()
+        };
+        let quota = shares(&[thread(0, 0), thread(5, 0), thread(1, 9)], "probe");
+        let all: Vec<_> = quota.threads.iter().map(|one| (one.used_ns, one.caught_ns)).collect();
+        assert_eq!(all, [(1, Some(9)), (5, Some(0))]);
+    }
+}

@@ -1,0 +1,222 @@
+//! Evidence of a node: what its scheduler threads did, one by one and together.
+
+use crate::probing::{Player, Probing};
+use beam::ThreadKind;
+use host::roots::Roots;
+use model::evidence::{Figure, ThreadEvidence, VmEvidence, figure};
+use model::{Evidence, Measure, Unit};
+use probe::{Role, Wish};
+use std::time::{Duration, Instant};
+
+/// The part of a thread of a node that is no scheduler, and of all until the end.
+const NODE: &str = "node";
+
+/// The part of what a node started.
+const PORT: &str = "port program";
+
+/// What is wanted of the probes around a node.
+pub(crate) fn wish(roots: &Roots, quota: bool) -> Wish {
+    Wish { futex: true, lock: false, quota, ..Wish::new(roots) }
+}
+
+/// A node that is watched, from the moment that its load is released.
+pub(crate) struct Watched {
+    probing: Probing,
+    released: Option<Instant>,
+    lasted: Duration,
+}
+
+impl Watched {
+    /// Loads the probes, where they are wanted, before the node is there.
+    pub(crate) fn prepare(wanted: bool, roots: &Roots, quota: bool) -> Self {
+        let probing = Probing::start_with(wanted, &wish(roots, quota));
+        Watched { probing, released: None, lasted: Duration::ZERO }
+    }
+
+    /// Begins to count what the node does, and what it started.
+    pub(crate) fn release(&mut self, pid: u32) {
+        let node = Player { pid, part: NODE, role: Role::Bystander };
+        self.probing.watch_tree(&node, PORT);
+        self.probing.release();
+        self.released = Some(Instant::now());
+    }
+
+    /// Ends the count, while the node still lives.
+    pub(crate) fn end(&mut self) {
+        self.lasted = self.released.map(|at| at.elapsed()).unwrap_or_default();
+        self.probing.end();
+    }
+
+    /// What was seen; `active` is how long the VM itself says that its schedulers were active, all
+    /// together.
+    pub(crate) fn evidence(self, active: Option<Duration>) -> Option<Evidence> {
+        let mut evidence = self.probing.evidence()?;
+        put_together(&mut evidence, self.lasted, active);
+        Some(evidence)
+    }
+}
+
+/// Tells scheduler threads apart, and adds up what they did.
+fn put_together(evidence: &mut Evidence, lasted: Duration, active: Option<Duration>) {
+    let quota = evidence.quota.iter_mut();
+    let of_quota = quota.flat_map(|quota| {
+        let shares = quota.threads.iter_mut().map(|share| &mut share.task);
+        shares.chain(quota.timeline.iter_mut().filter_map(|stretch| stretch.by.as_mut()))
+    });
+    let tasks = evidence.threads.iter_mut().map(|thread| &mut thread.task).chain(of_quota);
+    for task in tasks.filter(|task| task.part.as_deref() == Some(NODE)) {
+        task.part = Some(part(&task.name).to_owned());
+    }
+    let is_scheduler = |thread: &&ThreadEvidence| {
+        ThreadKind::of(&thread.task.name).is_scheduler()
+            && thread.task.part.as_deref() != Some(PORT)
+    };
+    let schedulers: Vec<&ThreadEvidence> = evidence.threads.iter().filter(is_scheduler).collect();
+    let figures = figures(&schedulers, active);
+    let vm = VmEvidence {
+        watched_ns: u64::try_from(lasted.as_nanos()).unwrap_or(u64::MAX),
+        schedulers: u32::try_from(schedulers.len()).unwrap_or(u32::MAX),
+        figures,
+    };
+    if !is_traced(evidence) {
+        evidence.missing.push(
+            "calls of futex and the time in them, the longest wait for a CPU and time asleep of each \
+             scheduler: only programs in the kernel see them"
+                .to_owned(),
+        );
+    }
+    evidence.vm = Some(vm);
+}
+
+/// What a thread of a node is for.
+fn part(name: &str) -> &'static str {
+    match ThreadKind::of(name) {
+        ThreadKind::Scheduler(_) => "scheduler",
+        ThreadKind::DirtyCpu(_) => "dirty CPU scheduler",
+        ThreadKind::DirtyIo(_) => "dirty I/O scheduler",
+        _ => NODE,
+    }
+}
+
+/// Whether programs in the kernel saw the threads: /proc does not tell how long they slept.
+fn is_traced(evidence: &Evidence) -> bool {
+    evidence.sources.iter().any(|source| source.starts_with("eBPF"))
+}
+
+fn figures(schedulers: &[&ThreadEvidence], active: Option<Duration>) -> Vec<Figure> {
+    const FUTEX: &str = "probe: sys_enter and sys_exit";
+    let traced = schedulers.iter().any(|thread| thread.blocked_ns.is_some());
+    let source = match traced {
+        true => "probe: sched_switch and sched_waking",
+        false => "/proc/PID/task/TID/schedstat",
+    };
+    let sum = |of: &dyn Fn(&ThreadEvidence) -> Option<u64>| {
+        schedulers.iter().filter_map(|thread| of(thread)).reduce(|sum, one| sum + one)
+    };
+    let ran = sum(&|thread| Some(thread.running_ns));
+    let longest = schedulers.iter().map(|thread| thread.longest_runnable_ns).max();
+    let milliseconds = [
+        (figure::RAN, ran, source),
+        (figure::DELAYED, sum(&|thread| Some(thread.runnable_ns)), source),
+        (figure::LONGEST_DELAY, longest.filter(|_| traced), source),
+        (figure::CAUGHT, sum(&|thread| thread.throttled_ns), "probe: run queues of the group"),
+        (figure::FUTEX_TIME, sum(&|thread| thread.futex_ns), FUTEX),
+        (
+            figure::SLEPT_ELSEWHERE,
+            sum(&ThreadEvidence::slept_elsewhere_ns),
+            "probe: sched_switch, sys_enter and sys_exit",
+        ),
+    ];
+    let mut figures: Vec<Figure> = milliseconds
+        .into_iter()
+        .filter_map(|(name, ns, source)| {
+            let measure = Measure::exact(ns? as f64 / 1e6, Unit::Milliseconds);
+            Some(named(name, measure, source))
+        })
+        .collect();
+    if let Some(calls) = sum(&|thread| thread.futex_calls) {
+        let measure = Measure::exact(calls as f64, Unit::Count);
+        figures.push(named(figure::FUTEX_CALLS, measure, FUTEX));
+    }
+    figures.extend(ran.zip(active).map(|(ran, active)| spun(ran, active, source)));
+    figures
+}
+
+/// CPU time without work. A scheduler that is taken off its CPU in the middle of work is active all the
+/// while without any CPU time, so the difference of the two is the least that was spun.
+fn spun(ran_ns: u64, active: Duration, source: &str) -> Figure {
+    let ms = (ran_ns as f64 / 1e6 - active.as_secs_f64() * 1e3).max(0.0);
+    let source = format!("{source}, less the active time of scheduler_wall_time");
+    named(figure::SPUN, Measure::at_least(ms, Unit::Milliseconds), &source)
+}
+
+fn named(name: &str, measure: Measure, source: &str) -> Figure {
+    Figure { name: name.to_owned(), measure, source: source.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::evidence::Task;
+
+    const MS: u64 = 1_000_000;
+
+    fn thread(name: &str, running_ms: u64, traced: bool) -> ThreadEvidence {
+        let ns = |ms: u64| traced.then_some(ms * MS);
+        ThreadEvidence {
+            task: Task { name: name.to_owned(), part: Some(NODE.to_owned()), ..Task::default() },
+            running_ns: running_ms * MS,
+            runnable_ns: 5 * MS,
+            longest_runnable_ns: 2 * MS,
+            blocked_ns: ns(90),
+            futex_calls: traced.then_some(10),
+            futex_ns: ns(40),
+            futex_slept_ns: ns(30),
+            poll_slept_ns: ns(20),
+            ..ThreadEvidence::default()
+        }
+    }
+
+    fn seen(traced: bool) -> Evidence {
+        let source = if traced { "eBPF on tracepoints" } else { "/proc" };
+        let mut evidence = Evidence {
+            sources: vec![source.to_owned()],
+            threads: vec![
+                thread("1_scheduler", 100, traced),
+                thread("erts_dcpus_1", 20, traced),
+                thread("1_aux", 500, traced),
+            ],
+            ..Evidence::default()
+        };
+        let active = Some(Duration::from_millis(50));
+        put_together(&mut evidence, Duration::from_secs(1), active);
+        evidence
+    }
+
+    #[test]
+    fn schedulers_are_added_up_and_other_threads_are_not() {
+        let evidence = seen(true);
+        let parts: Vec<_> = evidence.threads.iter().map(|one| one.task.part.as_deref()).collect();
+        assert_eq!(parts, [Some("scheduler"), Some("dirty CPU scheduler"), Some("node")]);
+        let vm = evidence.vm.unwrap();
+        let value = |name: &str| vm.figure(name).unwrap().value;
+        assert_eq!((vm.schedulers, vm.watched_ns), (2, 1000 * MS));
+        assert_eq!((value("ran"), value("delayed"), value("longest_delay")), (120.0, 10.0, 2.0));
+        assert_eq!((value("futex_calls"), value("futex_time")), (20.0, 80.0));
+        assert_eq!(value("slept_elsewhere"), 80.0);
+        assert_eq!(vm.figure("spun"), Some(&Measure::at_least(70.0, Unit::Milliseconds)));
+        assert!(vm.figures.iter().all(|figure| figure.source.contains("probe")));
+        assert!(evidence.missing.is_empty());
+    }
+
+    #[test]
+    fn without_probes_it_is_said_which_figures_are_absent() {
+        let evidence = seen(false);
+        let vm = evidence.vm.unwrap();
+        assert_eq!(vm.figure("futex_calls"), None);
+        assert_eq!(vm.figure("longest_delay"), None);
+        assert_eq!(vm.figure("spun"), Some(&Measure::at_least(70.0, Unit::Milliseconds)));
+        assert!(vm.figures.iter().all(|figure| figure.source.starts_with("/proc")));
+        assert!(evidence.missing[0].contains("futex"));
+    }
+}
