@@ -12,7 +12,9 @@ every_kind_serves_what_is_due_test_() ->
     [{timeout, 300, fun() -> serves(Kind) end} || Kind <- tailback_request:kinds()].
 
 serves(Kind) ->
-    {ok, Result} = tailback_requests:play((options())#{kind => Kind, dir => "/tmp"}),
+    {ok, Result} = tailback_requests:play((options())#{
+        kind => Kind, dir => "/tmp", duration_ms => 2000
+    }),
     #{due := Due, latencies := Done, unfinished := Left, failed := 0} = Result,
     ?assert(Due > 0),
     ?assertEqual(Due, length(latencies(Done)) + length(latencies(Left))),

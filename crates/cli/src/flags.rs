@@ -287,7 +287,7 @@ fn advise() -> Command {
         .arg(text("cpus", "N", "Schedulers that the node would have: the CPUs of its host [default: one a CPU here, and 8 at least]"))
         .arg(text("erl", "PATH", "The erl of the OTP [default: the one on the PATH]"))
         .arg(text("load", "WORD", "What a request is: port, file, tcp or timer [default: port]"))
-        .arg(text("rate", "N", "Requests a second [default: 3000]"))
+        .arg(text("rate", "N", "Requests a second [default: 5000]"))
         .arg(json("Print the record alone on standard output"))
         .arg(
             Arg::new("record")

@@ -23,7 +23,7 @@ const SLACK: f64 = 1.25;
 /// The same in an emulated guest, where setting a trial up takes several times as long.
 const EMULATED_SLACK: f64 = 4.0;
 
-/// The same for advice, which holds more arms against each other.
+/// Time for advice, which holds more arms against each other.
 const ADVICE_TIME: Duration = Duration::from_secs(240);
 
 /// How a study is run.

@@ -22,6 +22,9 @@ pub struct Factorial {
     pub control: Vec<String>,
     /// The combinations that were run.
     pub cells: Vec<Cell>,
+    /// What was found of some levels before, in the words of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<Found>,
     /// When somebody started or went on with the study.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sittings: Vec<Sitting>,
@@ -51,6 +54,18 @@ pub struct Cell {
     pub arm: String,
     /// Its levels, one a factor.
     pub levels: Vec<String>,
+}
+
+/// What was found of a level before, by others or on another machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Found {
+    /// The factor.
+    pub factor: String,
+    /// Its level.
+    pub level: String,
+    /// What was found.
+    pub words: String,
 }
 
 /// One start of a study.

@@ -12,6 +12,7 @@ mod error;
 pub mod evidence;
 mod explain;
 pub mod export;
+mod found;
 pub mod heat;
 pub mod history;
 pub mod html;

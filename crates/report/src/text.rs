@@ -58,6 +58,7 @@ pub fn record(record: &Record, meta: Option<&Meta>, look: Look) -> String {
         figures(&mut text, record, meta, look);
     }
     text.push_str(&crate::effects::table(record, meta, look));
+    text.push_str(&crate::found::table(record, meta, look));
     heat(&mut text, record, look);
     grounds(&mut text, look, &record.verdict);
     if let (Some(meta), State::Affected) = (meta, record.verdict.state) {

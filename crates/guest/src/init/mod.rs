@@ -1,6 +1,7 @@
 //! Process 1 of a guest: sets the machine up, runs one command, tells, and ends the machine.
 
 mod command;
+mod loopback;
 mod mounts;
 mod port;
 mod reap;
@@ -90,6 +91,10 @@ fn order() -> Result<Order, String> {
 }
 
 fn run_order(port: &Port, order: &Order, running: &Running) -> Result<u8, String> {
+    // Few loads need it; those say so where it is missing.
+    if let Err(error) = loopback::set_up() {
+        port.say(Kind::Trouble, format!("the loopback device stays down: {error}").as_bytes());
+    }
     if let Some(tag) = &order.root {
         for trouble in root::load_modules(&order.modules) {
             port.say(Kind::Trouble, trouble.as_bytes());

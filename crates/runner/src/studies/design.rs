@@ -2,7 +2,9 @@
 
 use super::error::StudyError;
 use super::factors::{self, Factor, Fixed, Placed};
+use super::found;
 use super::read::{Reader, suggestion};
+use model::factorial::Found;
 use model::{Meta, Settings, units};
 use scenarios::Scenario;
 use sha2::{Digest, Sha256};
@@ -14,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 /// Keys of a study file.
 const KEYS: &[&str] = &[
     "name", "about", "scenario", "control", "against", "blocks", "time", "seed", "fixed",
-    "factors", "guest", "output", "quick",
+    "factors", "found", "guest", "output", "quick",
 ];
 
 /// Keys of its table for quick runs.
@@ -59,6 +61,8 @@ pub struct Design {
     pub time: Option<Duration>,
     /// Seed of every random choice; drawn where absent.
     pub seed: Option<u64>,
+    /// What was found of its levels before.
+    pub found: Vec<Found>,
     /// The machine of its guests, where kernels are a factor.
     pub guest: GuestSize,
     /// Where its results go.
@@ -166,6 +170,7 @@ impl<'a> Form<'a> {
                 .get("seed")
                 .map(|v| reader.whole(v, "seed", 0..=i64::MAX as u64))
                 .transpose()?,
+            found: self.found(meta, &factors)?,
             guest: self.guest()?,
             output: self.output()?,
             factors,
@@ -326,6 +331,13 @@ impl<'a> Form<'a> {
         let text = self.reader.string(value, "time")?;
         let time = units::parse_duration(text);
         time.map(Some).map_err(|why| self.reader.bad(value.span(), format!("time: {why}")))
+    }
+
+    fn found(&self, meta: &Meta, factors: &[Factor]) -> Result<Vec<Found>> {
+        let Some(value) = self.root.get("found") else { return Ok(Vec::new()) };
+        let all = Form { quick: false, ..*self }.factors(meta)?;
+        let all: Vec<Factor> = all.into_iter().map(|(factor, _)| factor).collect();
+        found::found(self.reader, value, factors, &all)
     }
 
     fn guest(&self) -> Result<GuestSize> {

@@ -145,6 +145,7 @@ fn factorial(design: &Design) -> Factorial {
         quick: design.quick,
         factors: factors.collect(),
         control: design.names(&design.control),
+        found: design.found.clone(),
         ..Factorial::default()
     }
 }

@@ -9,6 +9,7 @@ mod combinations;
 mod design;
 mod error;
 mod factors;
+mod found;
 mod kernels;
 mod layout;
 mod read;

@@ -97,7 +97,7 @@ pub const META: Meta = Meta {
         Knob {
             name: "rate",
             kind: Kind::Number { min: 1, max: 10_000_000 },
-            default: "3000",
+            default: "5000",
             quick: None,
             help: "Requests a second of all workers together; they arrive whether or not the ones before are done",
         },

@@ -1,0 +1,52 @@
+//! What was found of a study's levels before, beside what is found today.
+
+use crate::text::{Look, align_right, bare, heading, plain};
+use model::factorial::{Factorial, Found};
+use model::{ArmResult, Meta, Record};
+use std::fmt::Write as _;
+
+/// A row for each level of which the file says what was found; nothing where it says nothing.
+pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String {
+    let Some(factorial) = &record.factorial else { return String::new() };
+    if factorial.found.is_empty() {
+        return String::new();
+    }
+    let name = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+    let measure = meta.and_then(|meta| meta.measures.iter().find(|m| m.name == name));
+    let mut table = bare();
+    let title = measure.map_or_else(|| name.to_owned(), heading);
+    table.set_header(["factor", "level", "found before", "today", &title]);
+    for found in &factorial.found {
+        let arm = arm_of(factorial, found, &record.arms);
+        let state = arm.and_then(|arm| arm.state).map_or("-", |state| state.word());
+        let figure = arm.and_then(|arm| arm.measures.get(name));
+        let figure = figure.map(|e| format!("{} {}", e.figure(), e.interval()));
+        table.add_row([
+            plain(&found.factor),
+            plain(&found.level),
+            plain(&found.words),
+            state.to_owned(),
+            figure.unwrap_or_else(|| "-".to_owned()),
+        ]);
+    }
+    align_right(&mut table, 4..5);
+    let lines: Vec<String> = table.lines().map(|line| format!("  {}", line.trim_end())).collect();
+    let note = "Today is the verdict and the figure of the combination with that level and the \
+                control's levels of every other factor.";
+    let mut text = "\n  What was found before, beside today:\n".to_owned();
+    let _ = write!(text, "\n{}\n{}\n", lines.join("\n"), look.wrap(note, "  ", "  "));
+    text
+}
+
+/// The arm with this level and the control's levels otherwise.
+fn arm_of<'a>(
+    factorial: &Factorial,
+    found: &Found,
+    arms: &'a [ArmResult],
+) -> Option<&'a ArmResult> {
+    let place = factorial.factors.iter().position(|factor| factor.name == found.factor)?;
+    let mut levels = factorial.control.clone();
+    levels.get_mut(place)?.clone_from(&found.level);
+    let cell = factorial.cells.iter().find(|cell| cell.levels == levels)?;
+    arms.iter().find(|arm| arm.id == cell.arm)
+}
