@@ -50,3 +50,41 @@ fn arm_of<'a>(
     let cell = factorial.cells.iter().find(|cell| cell.levels == levels)?;
     arms.iter().find(|arm| arm.id == cell.arm)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::record;
+    use model::factorial::{Cell, Factor};
+
+    /// The record of the tests as a study: its case is the sink that is affected.
+    fn study() -> Record {
+        let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let factor = |name: &str, levels| Factor { name: name.to_owned(), levels: names(levels) };
+        let cell = |arm: &str, sink| Cell { arm: arm.to_owned(), levels: names(&[sink, "1"]) };
+        let found = |level: &str, words: &str| Found {
+            factor: "sink".to_owned(),
+            level: level.to_owned(),
+            words: words.to_owned(),
+        };
+        let factorial = Factorial {
+            factors: vec![factor("sink", &["port", "file", "tag"]), factor("x", &["1", "2"])],
+            control: names(&["file", "1"]),
+            cells: vec![cell("case", "port"), cell("control", "file")],
+            found: vec![found("port", "collapse\u{1b}[2J"), found("tag", "not tried")],
+            ..Factorial::default()
+        };
+        Record { factorial: Some(factorial), ..record() }
+    }
+
+    #[test]
+    fn each_finding_stands_beside_its_own_arm_and_what_was_not_run_has_none() {
+        let text = table(&study(), None, Look::default());
+        let row = |word: &str| text.lines().find(|line| line.contains(word)).unwrap().to_owned();
+        assert!(row(" port ").contains("affected"), "{text}");
+        assert!(row(" port ").ends_with("900 [899, 901]"), "{text}");
+        assert!(row(" tag ").ends_with('-'), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert_eq!(table(&record(), None, Look::default()), "");
+    }
+}

@@ -249,3 +249,23 @@ proptest! {
         prop_assert!(all.iter().all(|levels| levels.iter().zip(&sizes).all(|(l, s)| l < s)));
     }
 }
+
+#[test]
+fn what_was_found_before_is_kept_for_the_levels_that_are_run() {
+    let text = format!("{FILE}\n[found.busy]\n1 = \"slow\"\n10 = \"dead\"\n");
+    let found = |quick| {
+        let design = Design::read(&text, Path::new(PATH), quick).unwrap();
+        design.found.iter().map(|f| format!("{} {}: {}", f.factor, f.level, f.words)).collect()
+    };
+    let (all, quick): (Vec<String>, Vec<String>) = (found(false), found(true));
+    assert_eq!(all, ["busy 1: slow", "busy 10: dead"]);
+    assert_eq!(quick, ["busy 10: dead"]);
+    for (wrong, words) in [
+        ("[found.bussy]\n1 = \"slow\"", "did you mean `busy`"),
+        ("[found.busy]\n2 = \"slow\"", "no level `2`"),
+        ("[found.busy]\n1 = 3", "found.busy"),
+    ] {
+        let error = read(&format!("{FILE}\n{wrong}\n")).unwrap_err().to_string();
+        assert!(error.contains(words), "{wrong}: {error}");
+    }
+}
