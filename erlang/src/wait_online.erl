@@ -3,6 +3,10 @@
 
 -export([restoring/1, set/1]).
 
+%% How often, and how long between: ten seconds are more than any VM was seen to take.
+-define(TRIES, 2000).
+-define(PAUSE_MS, 5).
+
 %% Both processes answer by ending.
 -dialyzer({no_return, [restoring/1, guard/2]}).
 
@@ -53,9 +57,20 @@ guard(Caller, Function) ->
 answer(Function) ->
     exit({answer, Function()}).
 
-%% The normal ones first: the VM changes the dirty CPU ones with them.
+%% The normal ones first: the VM changes the dirty CPU ones with them, some time after it has said
+%% that it is done, and may forget meanwhile what it is told of those. So they are set until it holds.
 -spec restore({pos_integer(), pos_integer()}) -> ok.
 restore({Normal, DirtyCpu}) ->
     ok = set(Normal),
-    _ = erlang:system_flag(dirty_cpu_schedulers_online, DirtyCpu),
-    ok.
+    set_dirty_cpu(DirtyCpu, ?TRIES).
+
+-spec set_dirty_cpu(pos_integer(), non_neg_integer()) -> ok.
+set_dirty_cpu(_, 0) ->
+    ok;
+set_dirty_cpu(Count, Left) ->
+    _ = erlang:system_flag(dirty_cpu_schedulers_online, Count),
+    ok = timer:sleep(?PAUSE_MS),
+    case erlang:system_info(dirty_cpu_schedulers_online) of
+        Count -> ok;
+        _ -> set_dirty_cpu(Count, Left - 1)
+    end.
