@@ -58,9 +58,9 @@ fn the_examples_of_the_manual_are_studies() {
     let manual = include_str!("../../../docs/studies.md");
     let examples: Vec<&str> =
         manual.split("```toml\n").skip(1).filter_map(|text| text.split("```").next()).collect();
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 3);
     for example in examples {
-        // The second one leaves out what all have.
+        // One leaves out what all have.
         let scenario = "scenario = \"mmap-lock\"\n";
         let text = match example.contains("scenario =") {
             true => example.to_owned(),
