@@ -58,8 +58,22 @@ fn interrupt(state: &State) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::process::ExitStatusExt;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::process::Command;
+
+    /// A program that a SIGINT ends, also where a shell had this one ignore it.
+    fn sleeper() -> Command {
+        let mut command = Command::new("sleep");
+        command.arg("100");
+        // SAFETY: signal is one of the calls that may be made between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            });
+        }
+        command
+    }
 
     #[test]
     fn a_command_is_interrupted_whether_the_wish_comes_before_or_after_it() {
@@ -68,7 +82,7 @@ mod tests {
             if before {
                 running.end();
             }
-            let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+            let mut child = sleeper().spawn().unwrap();
             running.started(&child);
             running.end();
             assert_eq!(child.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
