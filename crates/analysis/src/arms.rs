@@ -83,7 +83,7 @@ fn estimate(
     let of_arm = readings(trials, &arm.id);
     let of_control = control.map(|control| readings(trials, &control.id)).unwrap_or_default();
     let (hung, all) = hangs(trials, &arm.id);
-    let judged = arm.role != Role::Control;
+    let judged = !matches!(arm.role, Role::Control | Role::Baseline);
     ArmResult {
         id: arm.id.clone(),
         role: arm.role,

@@ -78,7 +78,7 @@ fn mend(record: &Record) -> Option<String> {
     if record.verdict.state != State::Affected {
         return record.verdict.next.first().cloned();
     }
-    let mended = record.verdict.fixes.iter().find(|fix| fix.outcome == FixOutcome::Mended);
+    let mended = record.verdict.fixes.iter().find(|fix| fix.outcome == FixOutcome::Fixed);
     match mended {
         Some(fix) => Some(format!("{}; it mended the stall in this very run", fix.change)),
         None => record.verdict.next.first().cloned(),

@@ -44,7 +44,7 @@ fn fix(
     let result = arms.iter().find(|result| result.id == arm.id)?;
     let better = is_better(plan, trials, &arm.id, &case.id);
     let outcome = match better {
-        true if is_gone(plan, result, case) => FixOutcome::Mended,
+        true if is_gone(plan, result, case) => FixOutcome::Fixed,
         true => FixOutcome::Helped,
         false => FixOutcome::NotShown,
     };
@@ -103,6 +103,7 @@ mod tests {
         let arm = |id: &str, role| Arm {
             id: id.to_owned(),
             role,
+            against: None,
             settings: Settings::default(),
             change: (role == Role::Fix).then(|| format!("+{id}")),
         };

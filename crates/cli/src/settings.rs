@@ -147,6 +147,7 @@ mod tests {
         let arm = |id: &str| Arm {
             id: id.to_owned(),
             role: Role::Case,
+            against: None,
             settings: settings.clone(),
             change: None,
         };

@@ -60,6 +60,7 @@ pub fn machine_named(roots: &Roots, kernel: KernelName) -> Machine {
         cgroup: cgroup_facts::cgroup_facts(roots),
         virtualised: virtualised(roots, &cpuinfo),
         distribution: distribution(roots),
+        tainted: crate::surroundings::tainted(roots),
         guest: None,
         kernel: kernel.release,
         kernel_build: kernel.build,

@@ -7,7 +7,7 @@
 //!
 //! - [`facts::machine`]: kernel, CPUs, memory, control groups, for the record.
 //! - [`affinity`] and [`placement`]: which CPUs may be used, and which one for what.
-//! - [`surroundings`] and [`witness`]: what the machine did to a trial from outside.
+//! - [`surroundings`]: what the machine did to a trial from outside.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
 pub mod affinity;
@@ -19,7 +19,6 @@ mod error;
 pub mod facts;
 pub mod governor;
 mod kernel_config;
-pub mod lateness;
 pub mod limits;
 pub mod placement;
 mod preemption;
@@ -27,11 +26,9 @@ pub mod roots;
 pub mod surroundings;
 mod text;
 mod topology;
-pub mod witness;
 
 pub use error::HostError;
 pub use facts::machine;
 pub use placement::Placement;
 pub use roots::Roots;
 pub use surroundings::Snapshot;
-pub use witness::TimerWitness;

@@ -11,12 +11,14 @@ use std::time::Duration;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// The same work without the cause; every other arm is held against it.
+    /// The same load without the cause: it differs from its case by the cause alone.
     Control,
-    /// The work with the cause.
+    /// The load with the cause.
     Case,
-    /// The work with the cause and with something that should mend it.
+    /// The load with the cause and with something that should fix the stall.
     Fix,
+    /// Something to compare with by eye, as the work alone; shown, and never judged against.
+    Baseline,
 }
 
 /// One setting of all knobs of a scenario.
@@ -27,9 +29,13 @@ pub struct Arm {
     pub id: String,
     /// What it is for.
     pub role: Role,
+    /// The id of the control that this arm is held against; absent where it is the only control
+    /// of its plan, and of controls and baselines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
     /// The value of every knob.
     pub settings: Settings,
-    /// What sets an arm apart that should mend the stall, ready to be used: a flag, a setting.
+    /// What sets an arm apart that should fix the stall, ready to be used: a flag, a setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
 }

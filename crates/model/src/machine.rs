@@ -40,6 +40,10 @@ pub struct Machine {
     /// Name of the distribution (PRETTY_NAME of os-release).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,
+    /// Flags by which the kernel says that it is tainted (/proc/sys/kernel/tainted), before the
+    /// first trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tainted: Option<u64>,
     /// The guest that tailback made of it; absent on a machine that it found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
@@ -114,9 +118,26 @@ pub struct CgroupFacts {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Surroundings {
+    /// How long these figures were gathered, in milliseconds; older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_ms: Option<f64>,
     /// Time that the hypervisor took from all CPUs together, in milliseconds (/proc/stat, 10 ms steps).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_ms: Option<f64>,
+    /// The same for each CPU of which it took any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steal_by_cpu: Vec<CpuSteal>,
+    /// Time in which the measured thread was ready to run and had no CPU, in milliseconds
+    /// (/proc/PID/schedstat), over the measured window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_delay_ms: Option<f64>,
+    /// Time in which a CPU quota around tailback itself held its threads off the CPU, in
+    /// milliseconds (cpu.stat of its own group and of those above).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enclosing_throttled_ms: Option<f64>,
+    /// Flags by which the kernel says that it is tainted (/proc/sys/kernel/tainted), at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tainted: Option<u64>,
     /// Time in which some task waited for a CPU, in milliseconds (/proc/pressure/cpu).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_pressure_ms: Option<f64>,
@@ -129,6 +150,16 @@ pub struct Surroundings {
     /// Lateness of a timer on the CPU that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer: Option<TimerLateness>,
+}
+
+/// Time that the hypervisor took from one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuSteal {
+    /// The CPU.
+    pub cpu: u32,
+    /// In milliseconds.
+    pub ms: f64,
 }
 
 /// How late a periodic timer woke its thread on the CPU that was measured.

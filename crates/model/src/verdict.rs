@@ -107,8 +107,9 @@ pub struct Fix {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FixOutcome {
-    /// It is clearly less than without the change, and no longer shows against the control.
-    Mended,
+    /// By tests of its own it is less than without the change, and gone.
+    #[serde(alias = "mended")]
+    Fixed,
     /// It is clearly less than without the change, but still there or not settled.
     Helped,
     /// No clear change was seen.
@@ -116,10 +117,10 @@ pub enum FixOutcome {
 }
 
 impl FixOutcome {
-    /// In words, as `mended` or `not shown to help`.
+    /// In words, as `fixed` or `not shown to help`.
     pub fn word(self) -> &'static str {
         match self {
-            FixOutcome::Mended => "mended",
+            FixOutcome::Fixed => "fixed",
             FixOutcome::Helped => "helped",
             FixOutcome::NotShown => "not shown to help",
         }

@@ -63,7 +63,7 @@ pub fn first<'a>(
 
 fn sure(outcome: FixOutcome) -> Option<Sure> {
     match outcome {
-        FixOutcome::Mended => Some(Sure::Mended),
+        FixOutcome::Fixed => Some(Sure::Mended),
         FixOutcome::Helped => Some(Sure::Helped),
         FixOutcome::NotShown => None,
     }

@@ -11,6 +11,7 @@ pub fn record() -> Record {
     let arms = ["control", "case"].map(|id| Arm {
         id: id.to_owned(),
         role: if id == "control" { Role::Control } else { Role::Case },
+        against: None,
         settings: Settings::default(),
         change: None,
     });

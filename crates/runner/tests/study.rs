@@ -69,6 +69,7 @@ fn arms() -> Vec<Arm> {
     let arm = |id: &str, role| Arm {
         id: id.to_owned(),
         role,
+        against: None,
         settings: Settings::default(),
         change: None,
     };

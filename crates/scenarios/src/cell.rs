@@ -46,7 +46,7 @@ mod tests {
     use model::{LeftOut, Settings};
 
     fn arm(id: &str, role: Role) -> Arm {
-        Arm { id: id.to_owned(), role, settings: Settings::default(), change: None }
+        Arm { id: id.to_owned(), role, settings: Settings::default(), against: None, change: None }
     }
 
     fn of(arms: Vec<Arm>, left_out: &[&str]) -> Result<Cell, ScenarioError> {

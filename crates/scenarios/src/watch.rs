@@ -1,28 +1,33 @@
 //! Watching what the machine does to a trial from outside.
 
 use host::roots::Roots;
-use host::surroundings::Snapshot;
-use host::witness::TimerWitness;
+use host::surroundings::{Snapshot, run_delay_ns};
 use model::Surroundings;
 
-/// A watch over steal time, pressure and the lateness of a timer.
+/// A watch over steal time, pressure, enclosing quotas, and what the measured thread itself
+/// suffered.
+///
+/// Nothing runs on the measured CPU for it: a thread of ours there would be late because the work
+/// that is measured runs.
 pub struct Watch {
     before: Snapshot,
-    witness: Option<TimerWitness>,
+    thread: Option<(u32, u64)>,
 }
 
 impl Watch {
-    /// Begins to watch, with a timer on the CPU that is measured.
-    pub fn start(roots: &Roots, measured_cpu: u32) -> Self {
-        // A timer that cannot be had is absent from the record; the trial goes on.
-        let witness = TimerWitness::start(measured_cpu).ok();
-        Watch { before: Snapshot::take(roots), witness }
+    /// Begins to watch; with a process, how long its first thread stands ready without a CPU.
+    pub fn start(roots: &Roots, measured: Option<u32>) -> Self {
+        let thread = measured.and_then(|pid| Some((pid, run_delay_ns(roots, pid)?)));
+        Watch { before: Snapshot::take(roots), thread }
     }
 
-    /// Ends the watch.
+    /// Ends the watch. The measured process has to be there still, else its delay is absent.
     pub fn finish(self, roots: &Roots) -> Surroundings {
         let mut surroundings = self.before.until(&Snapshot::take(roots));
-        surroundings.timer = self.witness.map(TimerWitness::finish);
+        surroundings.run_delay_ms = self.thread.and_then(|(pid, before)| {
+            let grown = run_delay_ns(roots, pid)?.checked_sub(before)?;
+            Some(grown as f64 / 1e6)
+        });
         surroundings
     }
 }

@@ -40,6 +40,7 @@ fn record(case: &[f64], settings: &[(&str, &str)]) -> Record {
     let arms = ["control", "case"].map(|id| Arm {
         id: id.to_owned(),
         role: if id == "control" { Role::Control } else { Role::Case },
+        against: None,
         settings: Settings(
             settings.iter().map(|(k, v)| ((*k).to_owned(), Value::Text((*v).to_owned()))).collect(),
         ),

@@ -13,6 +13,7 @@ pub fn plan(arms: &[(&str, Role)]) -> Plan {
     let arm = |(id, role): &(&str, Role)| Arm {
         id: (*id).to_owned(),
         role: *role,
+        against: None,
         settings: Settings::default(),
         change: None,
     };

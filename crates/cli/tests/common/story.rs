@@ -34,6 +34,7 @@ fn add_fix(record: &mut Record) {
     record.plan.arms.push(Arm {
         id: "nice-0".into(),
         role: Role::Fix,
+        against: None,
         settings,
         change: Some("readers with nice 0".into()),
     });

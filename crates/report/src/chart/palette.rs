@@ -45,7 +45,7 @@ pub fn of_arm(arms: &[Arm], id: &str) -> Color {
     let Some(arm) = arms.iter().find(|arm| arm.id == id) else { return CONTROL };
     let place = arms.iter().filter(|other| other.role == arm.role).position(|a| a.id == id);
     let (first, many) = match arm.role {
-        Role::Control => return CONTROL,
+        Role::Control | Role::Baseline => return CONTROL,
         Role::Case => CASES,
         Role::Fix => FIXES,
     };

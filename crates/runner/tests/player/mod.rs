@@ -107,7 +107,7 @@ impl Scenario for Player {
         let arm = |id: &str, role, busy| {
             let mut settings = settings.clone();
             settings.set("busy", Value::Number(busy));
-            Arm { id: id.to_owned(), role, settings, change: None }
+            Arm { id: id.to_owned(), role, settings, against: None, change: None }
         };
         Ok(vec![arm("control", Role::Control, 0), arm("busy", Role::Case, busy)].into())
     }

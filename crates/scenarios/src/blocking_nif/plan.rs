@@ -138,7 +138,7 @@ fn arm(settings: &Settings, vm: &Vm, id: &str, role: Role, mode: &str, flags: &s
     settings.set("mode", Value::Text(mode.to_owned()));
     settings.set("flags", Value::Text(flags.to_owned()));
     settings.set("erl", Value::Text(vm.otp.erl.display().to_string()));
-    Arm { id: id.to_owned(), role, settings, change: None }
+    Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
 /// What is played where nobody says otherwise: enough processes that each scheduler has several,

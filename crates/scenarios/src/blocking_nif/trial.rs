@@ -39,8 +39,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let mut watched = Watched::prepare(context.probe, roots, false);
     let mut node = erlang::start(&script.vm, options, context.interrupted)?;
     let facts = erlang::facts(&script.vm, &node, &script.flags);
-    let measured_cpu = context.site.machine.allowed_cpus.last().copied().unwrap_or(0);
-    let watch = Watch::start(roots, measured_cpu);
+    let watch = Watch::start(roots, None);
     let began = Instant::now();
     let observation = both_runs(script, &mut node, context, began, &mut watched);
     let surroundings = watch.finish(roots);

@@ -28,7 +28,6 @@ impl<'a> Meter<'a> {
     /// Reads every counter once.
     pub(super) fn start(
         roots: &'a Roots,
-        measured_cpu: u32,
         pid: u32,
         group: Option<&'a BandwidthGroup>,
         strace: bool,
@@ -38,7 +37,7 @@ impl<'a> Meter<'a> {
             roots,
             pid,
             strace: strace.then(|| Strace::start(pid)).transpose()?,
-            watch: Watch::start(roots, measured_cpu),
+            watch: Watch::start(roots, None),
             threads: ThreadSampler::start(&proc, pid, THREADS_EVERY).map_err(erlang::refused)?,
             group: group.map(|group| (group, group.usage(), ThrottledRuns::new())),
             cpu: erlang::threads::process_cpu(roots, pid),

@@ -140,7 +140,7 @@ fn left_out(id: &str, why: &str) -> LeftOut {
 fn arm(vm: &Vm, id: &str, role: Role, settings: &Settings) -> Arm {
     let mut settings = settings.clone();
     settings.set("erl", Value::Text(vm.otp.erl.display().to_string()));
-    Arm { id: id.to_owned(), role, settings, change: None }
+    Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
 /// Whether there is a quota and a place for groups; why there is no place.

@@ -74,14 +74,13 @@ fn serve<'a>(
     group: Option<&'a BandwidthGroup>,
     watched: &mut Watched,
 ) -> Result<(Term, Meter<'a>), ScenarioError> {
-    let measured_cpu = context.site.machine.allowed_cpus.first().copied().unwrap_or(0);
     let pid = node.pid();
     let meter: RefCell<Option<Result<Meter, ScenarioError>>> = RefCell::new(None);
     let mut ready = |_: Instant, _: Term| {
         let mut meter = meter.borrow_mut();
         if meter.is_none() {
             watched.release(pid);
-            *meter = Some(Meter::start(roots, measured_cpu, pid, group, script.strace));
+            *meter = Some(Meter::start(roots, pid, group, script.strace));
         }
     };
     let interrupted = context.interrupted;

@@ -102,7 +102,7 @@ fn arm(settings: &Settings, id: &str, role: Role, threads: i64, fast: i64, burst
     if !burst {
         settings.set("burst", Value::Text("0s".to_owned()));
     }
-    Arm { id: id.to_owned(), role, settings, change }
+    Arm { id: id.to_owned(), role, against: None, settings, change }
 }
 
 fn threads(settings: &Settings, site: &Site) -> i64 {

@@ -69,7 +69,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
         }
         Event::Released => {
             probing.release();
-            watch = Some(Watch::start(roots, script.measured));
+            watch = Some(Watch::start(roots, None));
             began = Instant::now();
         }
         Event::Tick => (context.tick)(Tick { elapsed: began.elapsed(), ..Tick::default() }),

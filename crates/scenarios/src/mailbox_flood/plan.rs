@@ -170,7 +170,7 @@ fn with_fix(settings: &Settings, fix: &str) -> Settings {
 fn arm(vm: &Vm, id: &str, role: Role, settings: &Settings) -> Arm {
     let mut settings = settings.clone();
     settings.set("erl", Value::Text(vm.otp.erl.display().to_string()));
-    Arm { id: id.to_owned(), role, settings, change: None }
+    Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
 fn text<'a>(settings: &'a Settings, knob: &str) -> &'a str {

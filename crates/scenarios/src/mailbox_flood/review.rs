@@ -126,7 +126,7 @@ mod tests {
     fn arm(id: &str, role: Role, messages: i64) -> Arm {
         let mut settings = Settings::defaults(META.knobs, false);
         settings.set("messages", model::Value::Number(messages));
-        Arm { id: id.to_owned(), role, settings, change: None }
+        Arm { id: id.to_owned(), role, settings, against: None, change: None }
     }
 
     fn plan(messages: i64) -> Plan {

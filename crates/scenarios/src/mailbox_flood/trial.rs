@@ -43,8 +43,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<crate::Seen,
     let mut watched = Watched::prepare(context.probe, roots, false);
     let mut node = erlang::start(&script.vm, options, context.interrupted)?;
     let facts = erlang::facts(&script.vm, &node, &script.flags);
-    let measured_cpu = context.site.machine.allowed_cpus.last().copied().unwrap_or(0);
-    let watch = Watch::start(roots, measured_cpu);
+    let watch = Watch::start(roots, None);
     let measured = measured(script, &sink, &mut node, context, &mut watched)
         .map_err(|error| sink.in_words(error));
     let surroundings = watch.finish(roots);

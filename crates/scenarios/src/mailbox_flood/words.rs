@@ -156,6 +156,7 @@ mod tests {
         let mut case = Arm {
             id: "direct".to_owned(),
             role: Role::Case,
+            against: None,
             settings: Settings::defaults(META.knobs, false),
             change: None,
         };

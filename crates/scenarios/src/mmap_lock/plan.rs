@@ -65,7 +65,7 @@ fn arms_for(settings: &Settings) -> Vec<Arm> {
 fn arm(settings: &Settings, busy: i64, id: &str, role: Role) -> Arm {
     let mut settings = settings.clone();
     settings.set("busy", Value::Number(busy));
-    Arm { id: id.to_owned(), role, settings, change: None }
+    Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
 fn check_procfile(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {

@@ -73,7 +73,13 @@ mod tests {
         let mut settings = Settings::defaults(META.knobs, false);
         settings.set("busy", Value::Number(busy));
         Plan {
-            arms: vec![Arm { id: "busy".to_owned(), role: Role::Case, settings, change: None }],
+            arms: vec![Arm {
+                id: "busy".to_owned(),
+                role: Role::Case,
+                settings,
+                against: None,
+                change: None,
+            }],
             seed: 0,
             min_blocks: 1,
             max_blocks: 1,

@@ -107,14 +107,19 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
         .map_err(|e| ScenarioError::Unusable(format!("tool on CPU {}: {e}", script.cpu_tool)))?;
     let roots = context.site.roots;
     let mut watch = None;
+    let mut mapper = None;
     let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
     let mut probing = Probing::start(context.probe, roots);
     let played = play(script, launcher, interrupted, &mut |event| match event {
-        Event::Ready(players) => players.iter().for_each(|player| probing.watch(player)),
+        Event::Ready(players) => {
+            // The first of them is the mapper.
+            mapper = players.first().map(|player| player.pid);
+            players.iter().for_each(|player| probing.watch(player));
+        }
         Event::Released => {
             probing.release();
-            watch = Some(Watch::start(roots, script.cpu_mapper));
+            watch = Some(Watch::start(roots, mapper));
         }
         Event::Tick(tick) => (context.tick)(tick),
         // What comes after is the end of the children, which is nobody's disturbance.

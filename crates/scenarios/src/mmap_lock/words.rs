@@ -117,7 +117,7 @@ mod tests {
         let arm = |id: &str, role, busy| {
             let mut settings = settings.clone();
             settings.set("busy", Value::Number(busy));
-            Arm { id: id.to_owned(), role, settings, change: None }
+            Arm { id: id.to_owned(), role, settings, against: None, change: None }
         };
         let arms = vec![arm("control", Role::Control, 0), arm("busy-10", Role::Case, 10)];
         let plan = Plan {
