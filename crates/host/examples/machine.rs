@@ -1,7 +1,7 @@
 //! Prints what is found of this machine, and watches it for a second.
 
 use std::time::Duration;
-use tailback_host::{self as host, Roots, Snapshot, TimerWitness, affinity, limits, placement};
+use tailback_host::{self as host, Roots, Snapshot, affinity, limits, placement};
 
 fn main() -> Result<(), host::HostError> {
     let roots = Roots::real();
@@ -15,12 +15,9 @@ fn main() -> Result<(), host::HostError> {
     let allowed = affinity::allowed_cpus()?;
     let placement = placement::choose(&machine.cpus, &allowed);
     println!("{placement:?}");
-    let cpu = placement.map(|placement| placement.measured).or(allowed.first().copied());
     let before = Snapshot::take(&roots);
-    let witness = TimerWitness::start(cpu.unwrap_or(0))?;
     std::thread::sleep(Duration::from_secs(1));
-    let mut surroundings = before.until(&Snapshot::take(&roots));
-    surroundings.timer = Some(witness.finish());
+    let surroundings = before.until(&Snapshot::take(&roots));
     println!("{surroundings:#?}");
     Ok(())
 }
