@@ -36,5 +36,5 @@ pub use measure::{Measure, Unit};
 pub use record::{Observation, Plan, Record, Trial};
 pub use scenario::{Judging, Meta, Needs};
 pub use series::Series;
-pub use verdict::{Fix, FixOutcome, State, Test, Verdict};
+pub use verdict::{Fix, FixOutcome, Missed, State, Test, Verdict};
 pub use vm::Vm;

@@ -83,6 +83,8 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
         min_blocks: 6,
         max_blocks,
         stop_when_settled,
+        error_rate: None,
+        settle_fixes: false,
         judging: META.judging,
         also: Vec::new(),
         left_out: Vec::new(),

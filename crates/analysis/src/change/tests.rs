@@ -64,6 +64,8 @@ fn record(case: &[f64], settings: &[(&str, &str)]) -> Record {
             min_blocks: 1,
             max_blocks: 1,
             stop_when_settled: true,
+            error_rate: None,
+            settle_fixes: false,
             judging: META.judging.clone(),
             also: Vec::new(),
             left_out: Vec::new(),
