@@ -41,6 +41,8 @@ pub struct Wish {
     pub probe: ProbeWhen,
     /// Studies that share one error rate, this one among them.
     pub studies: u32,
+    /// Whether a study of the same settings that was left undecided is gone on with.
+    pub go_on: bool,
 }
 
 impl Wish {
@@ -59,6 +61,7 @@ impl Wish {
             seed: seed(matches),
             probe: probe(matches),
             studies: 1,
+            go_on: !matches.get_flag("fresh") && !matches.contains_id("seed"),
         }
     }
 
@@ -72,6 +75,7 @@ impl Wish {
             seed: seed(matches),
             probe: ProbeWhen::Never,
             studies: 1,
+            go_on: false,
         }
     }
 
@@ -80,7 +84,8 @@ impl Wish {
     pub fn of_check(meta: &'static Meta, matches: &ArgMatches, studies: u32) -> Self {
         let settings = Settings::defaults(meta.knobs, studies > 1 || matches.get_flag("quick"));
         let (seed, probe) = (seed(matches), probe(matches));
-        Wish { settings, samples: None, time: None, seed, probe, studies: studies.max(1) }
+        let studies = studies.max(1);
+        Wish { settings, samples: None, time: None, seed, probe, studies, go_on: false }
     }
 
     /// After how long a study of this plan begins no further block.
@@ -145,7 +150,15 @@ mod tests {
 
     fn wish(time: Option<Duration>) -> Wish {
         let settings = Settings::default();
-        Wish { settings, samples: None, time, seed: 1, probe: ProbeWhen::Never, studies: 1 }
+        Wish {
+            settings,
+            samples: None,
+            time,
+            seed: 1,
+            probe: ProbeWhen::Never,
+            studies: 1,
+            go_on: false,
+        }
     }
 
     /// The time for three arms of `cpu-quota` with trials of that many seconds.
