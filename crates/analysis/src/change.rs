@@ -17,13 +17,16 @@ use model::change::SCHEMA;
 use model::record::Progress;
 use model::{Basis, Change, ChangeState, Judging, Meta, Record, Role, Side, State};
 
+/// A record, and what the user calls it.
+pub type Named<'a> = (&'a Record, &'a str);
+
 /// What is compared.
 #[derive(Debug, Clone, Copy)]
 pub struct Sides<'a> {
-    /// The records of what was, and what the user calls each; one at least.
-    pub before: &'a [(&'a Record, &'a str)],
+    /// The records of what was; one at least.
+    pub before: &'a [Named<'a>],
     /// The records of what is; one at least.
-    pub after: &'a [(&'a Record, &'a str)],
+    pub after: &'a [Named<'a>],
     /// What the scenario says of itself, where this version knows it.
     pub meta: Option<&'a Meta>,
     /// What may differ, since it is what is compared: knobs, and the words of [`ACROSS`].
@@ -36,12 +39,12 @@ pub use same::ACROSS;
 type Obstacle = (String, Option<String>);
 
 impl<'a> Sides<'a> {
-    fn all(&self) -> impl Iterator<Item = (&'a Record, &'a str)> {
+    fn all(&self) -> impl Iterator<Item = Named<'a>> {
         self.before.iter().chain(self.after).copied()
     }
 
     /// The first record of each side, which speaks for the others where they have to be alike.
-    fn first(&self) -> Option<((&'a Record, &'a str), (&'a Record, &'a str))> {
+    fn first(&self) -> Option<(Named<'a>, Named<'a>)> {
         Some((*self.before.first()?, *self.after.first()?))
     }
 
@@ -83,8 +86,7 @@ impl<'a> Sides<'a> {
 /// one figure, the Hodges-Lehmann estimate of its blocks, and an interval wholly beyond the margin is
 /// called worse or better. Otherwise the blocks count, and it is called different at most.
 pub fn change(sides: &Sides) -> Change {
-    let named =
-        |side: &[(&Record, &str)]| side.iter().map(|(r, name)| self::side(r, name)).collect();
+    let named = |side: &[Named]| side.iter().map(|(r, name)| self::side(r, name)).collect();
     let mut change = Change {
         schema: SCHEMA.to_owned(),
         scenario: sides.first().map_or_else(String::new, |((first, _), _)| first.scenario.clone()),
@@ -153,7 +155,7 @@ fn obstacles(sides: &Sides) -> Vec<Obstacle> {
     obstacles
 }
 
-fn unusable((record, name): (&Record, &str)) -> Option<Obstacle> {
+fn unusable((record, name): Named) -> Option<Obstacle> {
     let again = Some(format!("Make another record in the place of {name}."));
     if record.verdict.state == State::Untrustworthy {
         return Some((
@@ -183,7 +185,7 @@ fn twice(sides: &Sides) -> Option<Obstacle> {
     if sides.before.len() + sides.after.len() <= 2 {
         return None;
     }
-    let all: Vec<(&Record, &str)> = sides.all().collect();
+    let all: Vec<Named> = sides.all().collect();
     let same = |a: &Record, b: &Record| a.started == b.started && a.trials == b.trials;
     let ((_, name), (_, other)) = all.iter().enumerate().find_map(|(place, one)| {
         all[place + 1..].iter().find(|other| same(one.0, other.0)).map(|other| (*one, *other))

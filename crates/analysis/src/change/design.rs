@@ -1,6 +1,6 @@
 //! What the records allow to be said, by their number and their order.
 
-use super::{Basis, Sides};
+use super::{Basis, Named, Sides};
 use crate::rank_sum::differences_to_leave_out;
 use crate::words::{percent, plural};
 
@@ -50,7 +50,7 @@ fn needed(tail: f64) -> usize {
 /// either side. So before, after, before, after is in turns, and so is before, after, after, before;
 /// drift of the machine then meets both sides alike.
 fn not_in_turns(sides: &Sides) -> Option<String> {
-    let of = |side: &[(&model::Record, &str)], name: &'static str| -> Vec<(String, &'static str)> {
+    let of = |side: &[Named], name: &'static str| -> Vec<(String, &'static str)> {
         side.iter().map(|(record, _)| (record.started.clone(), name)).collect()
     };
     let mut order = [of(sides.before, "before"), of(sides.after, "after")].concat();

@@ -1,7 +1,7 @@
 //! Every figure of every arm on both sides.
 
 use super::bounded::{Bounded, compare, median};
-use super::{Sides, control_of, judgings};
+use super::{Named, Sides, control_of, judgings};
 use crate::blocks::measured;
 use crate::reading::Reading;
 use model::{ArmChange, Basis, ChangeState, Comparison, Difference, Judging, Record, Role, Trial};
@@ -91,14 +91,14 @@ impl Figure<'_> {
     }
 
     /// The highest figure that any trial read. A trial that hung ranks above every other, so it
-    /// counts as at least that, however little it had read when it was ended.
+    /// counts as that, however little it had read when it was ended.
     fn most(&self) -> f64 {
         let all = self.sides.all().flat_map(|(record, _)| &record.trials);
         all.filter_map(|trial| measured(trial, self.name)).map(|m| m.value).fold(f64::MIN, f64::max)
     }
 
     /// What a side has: a figure a block, or a figure a record.
-    fn side(&self, records: &[(&Record, &str)], unit: Unit, most: f64) -> Vec<Bounded> {
+    fn side(&self, records: &[Named], unit: Unit, most: f64) -> Vec<Bounded> {
         let each = match self.basis {
             Basis::Records => MOST_BLOCKS,
             Basis::Blocks => (MOST_BLOCKS / records.len().max(1)).max(1),
@@ -145,10 +145,8 @@ impl Figure<'_> {
     }
 
     fn reading(&self, trial: &Trial, measure: &Measure, most: f64) -> Reading {
-        match trial.observation.hang && self.judging.is_some() {
-            true => Reading::at_least(most),
-            false => Reading::from(measure),
-        }
+        let hung = trial.observation.hang && self.judging.is_some();
+        Reading { value: if hung { most } else { measure.value }, at_least: measure.at_least }
     }
 }
 

@@ -39,8 +39,8 @@ fn headline(change: &Change, state: ChangeState) -> String {
     let words = words.unwrap_or_else(|| "no judged figure is in all records".to_owned());
     let records = format!("{} records before, {} after", change.before.len(), change.after.len());
     match state {
-        ChangeState::Worse => format!("It is worse after the change: {words} ({records})."),
-        ChangeState::Better => format!("It is better after the change: {words} ({records})."),
+        ChangeState::Worse => format!("It is worse after the change: {words}; {records}."),
+        ChangeState::Better => format!("It is better after the change: {words}; {records}."),
         ChangeState::Differs => format!(
             "These runs differ: {words}. Whether the change did that, or something else that was not \
              the same in these runs, cannot be told."
@@ -152,9 +152,9 @@ fn next(change: &Change, sides: &Sides, state: ChangeState, design: &Design) -> 
             "None shown is not the same as none. More records narrow the interval: {}",
             turns(2 * many)
         )),
-        (ChangeState::Worse, _) => {
-            Some("tailback explain on a record after shows who held up whom.".to_owned())
-        }
+        (ChangeState::Worse, _) => Some(
+            "To see who held up whom, run tailback explain on one of the records after.".to_owned(),
+        ),
         (ChangeState::Better | ChangeState::NotComparable, _) => None,
     }
 }

@@ -1,6 +1,6 @@
 //! What records do not have in common.
 
-use super::{Obstacle, Sides};
+use super::{Named, Obstacle, Sides};
 use model::change::Setting;
 use model::machine::Guest;
 use model::{Kind, Machine, Meta, Record, Role, Value, Vm};
@@ -53,7 +53,7 @@ pub(super) fn in_the_way(sides: &Sides) -> Vec<Obstacle> {
 }
 
 /// A record that is not made as the first of its side.
-fn unlike(side: &[(&Record, &str)], meta: Option<&Meta>) -> Option<Obstacle> {
+fn unlike(side: &[Named], meta: Option<&Meta>) -> Option<Obstacle> {
     let ((first, first_name), others) = side.split_first()?;
     others.iter().find_map(|(other, name)| {
         let found = between(first, other, meta).into_iter().find(|f| f.part != Part::Told)?;
@@ -74,7 +74,9 @@ fn apart(sides: &Sides) -> Option<Obstacle> {
         things.filter(|thing| !sides.across.iter().any(|name| name == thing)).collect()
     };
     let (mut in_the_way, used) = (things(Part::Ground), things(Part::What));
-    if used.len() > 1 || !used.is_empty() && !(sides.across.is_empty() && in_the_way.is_empty()) {
+    // One of them alone is what is compared, unless something else was named.
+    let alone = used.len() == 1 && sides.across.is_empty() && in_the_way.is_empty();
+    if !alone {
         in_the_way.extend(used);
     }
     if in_the_way.is_empty() {

@@ -276,7 +276,7 @@ fn a_trial_that_hung_ranks_above_all() {
     }
     let hung: Vec<Record> =
         std::iter::repeat_n([record(&LITTLE, &[]), hung], 4).flatten().collect();
-    // None reads more than 11, so no more than the way from 10 to that is sure.
+    // None reads more than 11, so what hung counts as 11: no more than the margin above 10.
     assert_eq!(in_turns(&hung).state, ChangeState::NoDifferenceShown);
     let lower = LITTLE.map(|lost| lost - 8.0);
     let mut hung = hung;
