@@ -32,7 +32,7 @@ mod words;
 
 pub use arms::estimate_arms;
 pub use blocks::blocks_to_clear;
-pub use change::{Pair, change};
+pub use change::{Sides, change};
 pub use effects::effects;
 pub use explain::explain;
 pub use fixes::{fixes, is_open};

@@ -24,7 +24,7 @@ pub mod vm;
 
 pub use arm::{Arm, LeftOut, Role, Settings};
 pub use at_work::AtWork;
-pub use change::{ArmChange, Change, ChangeState, Difference, Side};
+pub use change::{ArmChange, Basis, Change, ChangeState, Difference, Side};
 pub use estimate::{ArmResult, Comparison, Estimate, Proportion};
 pub use evidence::Evidence;
 pub use explanation::Explanation;
