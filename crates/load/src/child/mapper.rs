@@ -47,6 +47,9 @@ pub struct MapperArgs {
     /// Seed of the choice of pages
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// Calls made without a pause before it is ready; they split the region as its work does
+    #[arg(long, default_value_t = 0)]
+    pub calls_before: u64,
     /// Descriptor of the live page; none if absent
     #[arg(long)]
     pub live_fd: Option<i32>,
@@ -66,6 +69,7 @@ impl MapperArgs {
             pause_us: u64::try_from(pause.as_micros()).unwrap_or(u64::MAX),
             cpu: None,
             seed: 0,
+            calls_before: 0,
             live_fd: None,
             parent: None,
         }
@@ -81,6 +85,7 @@ impl MapperArgs {
         line.put("pause-us", Some(self.pause_us));
         line.put("cpu", self.cpu);
         line.put("seed", Some(self.seed));
+        line.put("calls-before", Some(self.calls_before));
         line.put("live-fd", self.live_fd);
         line.put("parent", self.parent);
         line.words()
@@ -123,6 +128,7 @@ pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
     let live = open_live(args.live_fd)?;
     let mut mapper = Mapper::set_up(args)?;
     mapper.warm_up()?;
+    mapper.split(args.calls_before)?;
     let ready = Ready { pid: std::process::id(), workers: 1, region: mapper.region() };
     if control::say(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
         return Ok(());
@@ -181,6 +187,18 @@ impl Mapper {
             sleep(Duration::from_nanos(1));
         }
         self.work.clear();
+        Ok(())
+    }
+
+    /// Makes so many calls at once, so that the region is split as after as many calls of its work.
+    ///
+    /// # Errors
+    /// If the kernel refuses a call.
+    pub fn split(&mut self, calls: u64) -> Result<(), Failure> {
+        for _ in 0..calls {
+            let (page, map) = self.choose();
+            self.call(page, map).map_err(|e| refused(map, e))?;
+        }
         Ok(())
     }
 
