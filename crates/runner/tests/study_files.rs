@@ -88,8 +88,7 @@ fn a_control_with_the_cause_has_the_scenarios_control_beside_it_unless_it_is_to_
 /// The arms of the scenario itself, and not of the player.
 fn real_layout(text: &str) -> Layout {
     let cpus = [0, 1].map(|id| model::machine::Cpu { id, core: None, package: None, node: None });
-    let machine =
-        Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
+    let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
     let folder = tempfile::tempdir().unwrap();
     let roots = host::Roots::at(folder.path());
     std::fs::create_dir_all(roots.proc.join("self")).unwrap();

@@ -31,9 +31,9 @@ impl Cell {
         }
         let case = cases.first().map(|case| (*case).clone());
         let own = case.as_ref().and_then(|case| case.against.clone());
-        let control = arms.into_iter().find(|arm| {
-            arm.role == Role::Control && own.as_ref().is_none_or(|own| *own == arm.id)
-        });
+        let control = arms
+            .into_iter()
+            .find(|arm| arm.role == Role::Control && own.as_ref().is_none_or(|own| *own == arm.id));
         match (control, case, left_out.first()) {
             (Some(control), Some(case), _) => Ok(Cell { control, case }),
             (Some(control), None, None) => Ok(Cell { case: control.clone(), control }),

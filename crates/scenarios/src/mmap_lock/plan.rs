@@ -30,7 +30,13 @@ const USUAL_CALL: Duration = Duration::from_micros(20);
 const CALLS_A_PAGE: u64 = 3;
 
 /// What setting a trial up costs beside its duration, roughly, for the progress bar.
-const SET_UP: Duration = Duration::from_millis(60);
+const SET_UP: Duration = Duration::from_millis(80);
+
+/// What its twin and its load cost beside, but for a little each.
+const SET_UP_LOAD: Duration = Duration::from_millis(35);
+
+/// So many readers of the mapper hang it as a rule.
+const USUALLY_HANGS: u32 = 10;
 
 pub(super) fn missing(machine: &Machine) -> Option<Missing> {
     let allowed = machine.allowed_cpus.len();
@@ -121,7 +127,8 @@ fn check_size(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
         return Ok(());
     };
     let twin = settings.numbers("busy").unwrap_or(&[]).iter().any(|busy| *busy > 0);
-    let (regions, twice) = if twin { (2.0, "twice that, for the mapper and its twin, is ") } else { (1.0, "") };
+    let (regions, twice) =
+        if twin { (2.0, "twice that, for the mapper and its twin, is ") } else { (1.0, "") };
     if size as f64 * regions <= available as f64 * MEMORY_SHARE {
         return Ok(());
     }
@@ -292,9 +299,10 @@ fn calls_of_twin(settings: &Settings) -> u64 {
 pub(super) fn expected(settings: &Settings) -> Duration {
     let duration = |knob: &str| settings.duration(knob).unwrap_or_default();
     let busy = settings.number("busy").and_then(|busy| u32::try_from(busy).ok()).unwrap_or(0);
-    let hang = if busy >= 10 { duration("hang-after") } else { Duration::ZERO };
-    let lead = if busy > 0 { duration("lead") } else { Duration::ZERO };
-    SET_UP + lead + duration("duration") + hang + Duration::from_millis(2) * busy
+    let hangs = busy >= USUALLY_HANGS && settings.text("target") != Some(TWIN);
+    let hang = if hangs { duration("hang-after") } else { Duration::ZERO };
+    let load = if busy > 0 { SET_UP_LOAD + duration("lead") } else { Duration::ZERO };
+    SET_UP + load + duration("duration") + hang + Duration::from_millis(1) * busy
 }
 
 #[cfg(test)]

@@ -165,6 +165,11 @@ pub enum Event<'a> {
 
 /// Plays a script to its end.
 ///
+/// Nothing of it is left when it returns: a crew reaps all its workers before it reports, the others
+/// are reaped here, and a process that can be reaped has given back its memory. Every process is new
+/// and pinned, so no state of a load balancer goes from one trial to the next; and setting the next
+/// one up takes longer than a rest would that lets the kernel free what it frees later.
+///
 /// # Errors
 /// If a child cannot be set up, dies, or if somebody interrupts.
 pub fn play(
@@ -246,7 +251,7 @@ fn start_twin(script: &Script, launcher: &Launcher) -> Result<Option<Child>, Sce
     let mut args = MapperArgs::new(script.region_bytes, script.duration, script.pause);
     args.cpu = Some(twin.cpu);
     args.seed = script.seed;
-    args.calls_before = twin.calls;
+    args.twin = Some(twin.calls);
     Ok(Some(launcher.start("twin", &args.to_args(), None)?))
 }
 

@@ -72,8 +72,7 @@ impl Shown<'_> {
 
     /// The arm that lost the most time: among those that are affected, if any is.
     fn worst_case(&self) -> Option<&ArmResult> {
-        let stall =
-            |arm: &ArmResult| arm.measures.get(measure::STALL).map_or(0.0, |s| s.median);
+        let stall = |arm: &ArmResult| arm.measures.get(measure::STALL).map_or(0.0, |s| s.median);
         let cases = || self.arms.iter().filter(|arm| arm.role == Role::Case);
         let affected = cases().filter(|arm| arm.state == Some(State::Affected));
         affected
@@ -87,7 +86,8 @@ fn stall(arm: &ArmResult) -> Option<String> {
 }
 
 fn load_of(settings: &Settings) -> String {
-    let whose = if settings.text("target") == Some("twin") { " of an idle twin process" } else { "" };
+    let whose =
+        if settings.text("target") == Some("twin") { " of an idle twin process" } else { "" };
     match settings.number("busy") {
         None | Some(0) => "no readers".to_owned(),
         Some(1) => format!("1 reader{whose} and 1 spinner on another CPU"),
