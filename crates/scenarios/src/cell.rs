@@ -29,7 +29,8 @@ impl Cell {
                 ids.join(", ")
             )));
         }
-        let case = cases.first().map(|case| (*case).clone());
+        // In a study all arms are held against the one control, whatever it is called there.
+        let case = cases.first().map(|case| Arm { against: None, ..(*case).clone() });
         let control = arms.into_iter().find(|arm| arm.role == Role::Control);
         match (control, case, left_out.first()) {
             (Some(control), Some(case), _) => Ok(Cell { control, case }),
@@ -58,7 +59,8 @@ mod tests {
     fn a_combination_is_its_case_and_fixes_are_left() {
         let control = || arm("control", Role::Control);
         let case = || arm("spread", Role::Case);
-        let cell = of(vec![control(), case(), arm("burst", Role::Fix)], &[]).unwrap();
+        let against = Arm { against: Some("control".to_owned()), ..case() };
+        let cell = of(vec![control(), against, arm("burst", Role::Fix)], &[]).unwrap();
         assert_eq!((cell.control, cell.case), (control(), case()));
         let alone = of(vec![control()], &[]).unwrap();
         assert_eq!(alone.case, control());

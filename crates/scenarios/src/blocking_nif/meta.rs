@@ -77,7 +77,7 @@ pub const META: Meta = Meta {
             in slices of a millisecond that yield: they charge reductions and give the scheduler \
             back, and take out all three. A call of the same length that charges its reductions \
             and does not yield (--fixes charge) takes out the collapse alone: it shows that the \
-            collapse comes of not charging, and late timers of not yielding. Judged are the part \
+            collapse comes from not charging, and late timers from not yielding. Judged are the part \
             of the time in which online schedulers slept while work was queued, the longest run time of \
             a process over the shortest, and the time that a timer process was overdue, seen from \
             outside the VM.",

@@ -243,7 +243,9 @@ mod tests {
     fn a_hang_has_every_judged_figure() {
         let seen = hang(Duration::from_secs(1), Duration::from_secs(1));
         assert!(seen.hang);
-        for judging in [super::super::meta::ASLEEP, super::super::meta::UNFAIRNESS, super::super::meta::LATE] {
+        for judging in
+            [super::super::meta::ASLEEP, super::super::meta::UNFAIRNESS, super::super::meta::LATE]
+        {
             assert!(seen.measures[judging.measure.as_ref()].at_least);
         }
     }

@@ -153,7 +153,8 @@ fn fit(costs: &[Cost]) -> Option<f64> {
 }
 
 fn queues(samples: &[(f64, [f64; 3])]) -> Option<Series> {
-    let columns = ["server's mailbox", "dam's or decoy's mailbox", "held by the dam"].map(str::to_owned);
+    let columns =
+        ["server's mailbox", "dam's or decoy's mailbox", "held by the dam"].map(str::to_owned);
     let mut series = Series::new(Unit::Count, "messages that wait", columns.to_vec());
     for (at_us, lengths) in samples {
         series.push(at_us / 1e3, lengths.iter().copied().map(Some).collect());

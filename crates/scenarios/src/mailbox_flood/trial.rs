@@ -215,7 +215,7 @@ fn flood_options(script: &Script, sink: &Sink) -> Term {
 
 fn cost_options(script: &Script, sink: &Sink, seed: u64) -> Term {
     let longest = script.offered().min(LONGEST);
-    let lengths = [0, longest / 8, longest / 4, longest / 2, longest].map(uint);
+    let lengths = [0, longest / 4, longest / 2, longest].map(uint);
     term::map([
         ("sink", sink.term.clone()),
         ("message", message(script)),
