@@ -61,8 +61,10 @@ mod tests {
     fn a_combination_is_its_case_and_fixes_are_left() {
         let control = || arm("control", Role::Control);
         let case = || arm("spread", Role::Case);
-        let cell = of(vec![control(), case(), arm("burst", Role::Fix)], &[]).unwrap();
-        assert_eq!((cell.control, cell.case), (control(), case()));
+        let against = Arm { against: Some("control".to_owned()), ..case() };
+        let arms = vec![control(), against.clone(), arm("burst", Role::Fix)];
+        let cell = of(arms, &[]).unwrap();
+        assert_eq!((cell.control, cell.case), (control(), against));
         let alone = of(vec![control()], &[]).unwrap();
         assert_eq!(alone.case, control());
     }
