@@ -71,28 +71,22 @@ impl Page<'_> {
     }
 
     fn head(&self, tallies: &[(&Row, Tally)], text: &mut String) {
-        let runs: usize = tallies.iter().map(|(_, tally)| tally.runs).sum();
-        let wrong = tallies.iter().filter(|(_, tally)| !tally.wrong.is_empty()).count();
-        let asked = tallies.iter().filter(|(_, tally)| tally.undecided.is_some());
-        let asked_runs: usize = asked.clone().map(|(_, tally)| tally.runs).sum();
-        let undecided: usize = asked.filter_map(|(_, tally)| tally.undecided).sum();
-        let done = tallies.iter().filter(|(row, tally)| tally.runs >= row.runs as usize).count();
         let host = self.machine;
-        let cpus = host.cpus.len();
+        let model = host.cpu_model.as_ref().map_or(String::new(), |model| format!(" ({model})"));
         let system = host.distribution.as_deref().unwrap_or("an unknown distribution");
-        let _ = write!(
-            text,
-            "\n{}, {}: kernel {}, {cpus} CPUs{}, {system}.\n\n\
-             {runs} runs; {done} of {} rows have all of theirs. **Rows with a wrong answer: {wrong}.** Where \
-             an answer is wanted, {undecided} of {asked_runs} runs were undecided{}.\n{}\n",
-            self.day,
-            self.version,
-            host.kernel,
-            host.cpu_model.as_ref().map_or(String::new(), |model| format!(" ({model})")),
-            tallies.len(),
-            share(undecided, asked_runs),
-            self.versions(),
-        );
+        let (cpus, kernel) = (host.cpus.len(), &host.kernel);
+        let (day, version) = (self.day, self.version);
+        let _ =
+            write!(text, "\n{day}, {version}: kernel {kernel}, {cpus} CPUs{model}, {system}.\n\n");
+        let of = |simulated: bool| -> Vec<&(&Row, Tally)> {
+            tallies.iter().filter(|(row, _)| row.simulate.is_some() == simulated).collect()
+        };
+        for (name, tallies) in [("On this machine", of(false)), ("Simulated", of(true))] {
+            if !tallies.is_empty() {
+                let _ = writeln!(text, "- {name}: {}", summary(&tallies));
+            }
+        }
+        text.push_str(&self.versions());
     }
 
     /// Versions that some of the runs are of, where they are not this one.
@@ -133,6 +127,27 @@ impl Page<'_> {
             let _ = writeln!(text, "\n{} more were left out.", wrong.len() - MOST_WRONG);
         }
     }
+}
+
+/// What some rows say together.
+fn summary(tallies: &[&(&Row, Tally)]) -> String {
+    let runs: usize = tallies.iter().map(|(_, tally)| tally.runs).sum();
+    let done = tallies.iter().filter(|(row, tally)| tally.runs >= row.runs as usize).count();
+    let wrong = tallies.iter().filter(|(_, tally)| !tally.wrong.is_empty()).count();
+    let forbidden: usize = tallies
+        .iter()
+        .flat_map(|(row, tally)| row.forbidden.iter().filter_map(|a| tally.answers.get(a)))
+        .sum();
+    let asked = || tallies.iter().filter(|(_, tally)| tally.undecided.is_some());
+    let asked_runs: usize = asked().map(|(_, tally)| tally.runs).sum();
+    let undecided: usize = asked().filter_map(|(_, tally)| tally.undecided).sum();
+    let rows = tallies.len();
+    format!(
+        "{runs} runs; {done} of {rows} rows have all of theirs. {forbidden} forbidden answers, **rows that \
+         are wrong by them: {wrong}**. Where an answer is wanted, {undecided} of {asked_runs} runs were \
+         undecided{}.",
+        share(undecided, asked_runs)
+    )
 }
 
 fn share(part: usize, of: usize) -> String {
@@ -217,9 +232,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let rows = parse(&(ROW.to_owned() + &ROW.replace("status-idle", "other"))).unwrap();
         let mut results = Results::open(folder.path()).unwrap();
-        results.add(line(&rows[0], 0, Answer::NotAffected)).unwrap();
+        results.add(line(&rows[0], 0, Answer::NotAffected), true).unwrap();
         let record = Some(PathBuf::from("records/x.json.gz"));
-        results.add(Line { record, ..line(&rows[0], 1, Answer::Affected) }).unwrap();
+        results.add(Line { record, ..line(&rows[0], 1, Answer::Affected) }, true).unwrap();
         let machine = Machine { kernel: "6.12.1".to_owned(), ..Machine::default() };
         let page = Page {
             rows: &rows,
@@ -235,7 +250,7 @@ mod tests {
         assert!(text.contains("| other | idle host | 0 of 10 | not run yet |"), "{text}");
         assert!(text.contains("2 runs; 0 of 2 rows"), "{text}");
         assert!(text.contains("0 of 2 runs were undecided (0.0%)"), "{text}");
-        assert!(text.contains("Rows with a wrong answer: 1."), "{text}");
+        assert!(text.contains("1 forbidden answers, **rows that are wrong by them: 1**"), "{text}");
         assert!(text.contains("other versions: v."), "{text}");
         assert!(text.contains("records/x.json.gz"), "{text}");
     }

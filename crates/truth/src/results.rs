@@ -38,6 +38,7 @@ pub struct Line {
 pub struct Results {
     folder: PathBuf,
     lines: Vec<Line>,
+    file: File,
     _lock: File,
 }
 
@@ -54,8 +55,10 @@ impl Results {
         let lock = File::create(&path).map_err(|e| TruthError::file(&path, e))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| TruthError::Busy(folder.to_owned()))?;
-        let lines = read(&folder.join(FILE))?;
-        Ok(Results { folder: folder.to_owned(), lines, _lock: lock })
+        let path = folder.join(FILE);
+        let lines = read(&path)?;
+        let file = open_to_append(&path).map_err(|e| TruthError::file(&path, e))?;
+        Ok(Results { folder: folder.to_owned(), lines, file, _lock: lock })
     }
 
     /// All lines, in the order in which they were written.
@@ -82,13 +85,16 @@ impl Results {
         found
     }
 
-    /// Adds a line.
+    /// Adds a line; `lasting` where it took so long that it has to survive a crash of the machine.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn add(&mut self, line: Line) -> Result<(), TruthError> {
-        let path = self.folder.join(FILE);
-        append(&path, &line).map_err(|e| TruthError::file(&path, e))?;
+    pub fn add(&mut self, line: Line, lasting: bool) -> Result<(), TruthError> {
+        let write = || {
+            (&self.file).write_all(text(&line)?.as_bytes())?;
+            if lasting { self.file.sync_data() } else { Ok(()) }
+        };
+        write().map_err(|e| TruthError::file(&self.folder.join(FILE), e))?;
         self.lines.push(line);
         Ok(())
     }
@@ -125,15 +131,18 @@ fn read(path: &Path) -> Result<Vec<Line>, TruthError> {
     }
 }
 
-fn append(path: &Path, line: &Line) -> std::io::Result<()> {
-    // Behind a torn line a new one begins, else both were lost.
+fn text(line: &Line) -> std::io::Result<String> {
+    Ok(serde_json::to_string(line)? + "\n")
+}
+
+/// Behind a torn line a new one begins, else both were lost.
+fn open_to_append(path: &Path) -> std::io::Result<File> {
     let torn = std::fs::read(path).is_ok_and(|old| old.last().is_some_and(|end| *end != b'\n'));
-    let mut text = if torn { "\n".to_owned() } else { String::new() };
-    text.push_str(&serde_json::to_string(line)?);
-    text.push('\n');
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_data()
+    if torn {
+        file.write_all(b"\n")?;
+    }
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -160,7 +169,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let row = parse(ROW).unwrap().remove(0);
         let mut results = Results::open(folder.path()).unwrap();
-        results.add(line(&row, 0, Answer::NotAffected)).unwrap();
+        results.add(line(&row, 0, Answer::NotAffected), true).unwrap();
         assert!(matches!(Results::open(folder.path()), Err(TruthError::Busy(_))));
         drop(results);
         let path = folder.path().join(FILE);
@@ -168,7 +177,7 @@ pub(crate) mod tests {
         text.push_str("{\"row\": \"status-i");
         std::fs::write(&path, text).unwrap();
         let mut results = Results::open(folder.path()).unwrap();
-        results.add(line(&row, 1, Answer::Inconclusive)).unwrap();
+        results.add(line(&row, 1, Answer::Inconclusive), true).unwrap();
         drop(results);
         let results = Results::open(folder.path()).unwrap();
         let answers: Vec<Answer> = results.of(&row, None).iter().map(|l| l.answer).collect();
@@ -181,10 +190,10 @@ pub(crate) mod tests {
         let row = parse(ROW).unwrap().remove(0);
         let mut results = Results::open(folder.path()).unwrap();
         for answer in [Answer::Affected, Answer::NotAffected] {
-            results.add(line(&row, 0, answer)).unwrap();
+            results.add(line(&row, 0, answer), true).unwrap();
         }
         let other = Line { build: "c".to_owned(), ..line(&row, 1, Answer::Affected) };
-        results.add(other).unwrap();
+        results.add(other, true).unwrap();
         assert_eq!(results.of(&row, Some("b")).len(), 1);
         assert_eq!(results.of(&row, Some("b"))[0].answer, Answer::NotAffected);
         assert_eq!(results.of(&row, None).len(), 2);

@@ -6,6 +6,9 @@ use crate::tally::Tally;
 use crate::{Answer, Row, TruthError, simulate};
 use std::time::Instant;
 
+/// Records of wrong answers that are kept of a simulated row.
+const MOST_SIMULATED: usize = 3;
+
 /// How rows are run.
 pub struct Session<'a> {
     /// The rows.
@@ -114,6 +117,15 @@ impl Session<'_> {
         Ok(end)
     }
 
+    /// A line a simulated row, since a line a study would be thousands.
+    fn tell_simulated(&self, ran: &[Missing], results: &Results, builds: &Builds) {
+        let some = |row: &&Row| ran.iter().any(|missing| missing.row.id == row.id);
+        for row in self.rows.iter().filter(|row| row.simulate.is_some()).filter(some) {
+            let tally = Tally::of(row, &self.counted(row, results, builds.of_row(row)));
+            (self.say)(&format!("{}: {}", row.id, tally.words()));
+        }
+    }
+
     fn missing(&self, results: &Results, builds: &Builds) -> Vec<Missing<'_>> {
         let mut missing = Vec::new();
         for row in self.rows {
@@ -145,9 +157,11 @@ impl Session<'_> {
             Some(simulation) => {
                 let done =
                     simulate::simulate(simulation, seed(row, run)).map_err(NoAnswer::Failed)?;
-                // Its seed makes it again, so only what is wrong is kept, for whoever looks into it.
+                // Its seed makes it again, so only some of what is wrong is kept, for whoever looks into it.
                 let wrong = row.forbidden.contains(&done.answer);
-                (done.answer, wrong.then(|| done.record.to_json()))
+                let kept = results.lines().iter().filter(|l| l.row == row.id && l.record.is_some());
+                let keep = wrong && kept.count() < MOST_SIMULATED;
+                (done.answer, keep.then(|| done.record.to_json()))
             }
             None => {
                 let ran = real::run(row, self.programs, self.stop)?;
@@ -187,10 +201,10 @@ impl Session<'_> {
         let mark = if forbidden { "FORBIDDEN: " } else { "" };
         let at = record.as_ref().map(|record| results.folder().join(record).display().to_string());
         let behind = at.filter(|_| forbidden).map_or(String::new(), |at| format!("; record: {at}"));
-        if row.simulate.is_none() || forbidden {
+        if row.simulate.is_none() {
             (self.say)(&format!("{place}: {mark}{}, {:.1} s{behind}", line.answer, line.seconds));
         }
-        results.add(Line { record, ..line })
+        results.add(Line { record, ..line }, row.simulate.is_none())
     }
 
     /// What is wrong with a row, with its records.

@@ -25,9 +25,11 @@ impl Tally {
         let mut answers = BTreeMap::new();
         lines.iter().for_each(|line| *answers.entry(line.answer).or_insert(0) += 1);
         let runs = lines.len();
+        // A share is one of all runs that the row has, else the first of them could exceed it.
+        let all = runs.max(row.runs as usize) as f64;
         let too_often = |(answer, count): (&Answer, &usize)| {
             // Rounding must not forbid one in twenty of 5%.
-            (*count as f64 > row.most(*answer) * runs as f64 + 1e-9).then_some(*answer)
+            (*count as f64 > row.most(*answer) * all + 1e-9).then_some(*answer)
         };
         let wrong = answers.iter().filter_map(too_often).collect();
         let undecided = row.wanted.map(|wanted| {
@@ -70,7 +72,12 @@ mod tests {
         let one_of_twenty = [[NotAffected; 19].as_slice(), &[Affected]].concat();
         row.at_most.insert(Affected, 0.05);
         assert_eq!(tally(&row, &one_of_twenty).wrong, []);
-        assert_eq!(tally(&row, &one_of_twenty[1..]).wrong, [Affected]);
+        assert_eq!(
+            tally(&row, &[one_of_twenty.as_slice(), &[Affected]].concat()).wrong,
+            [Affected]
+        );
+        row.runs = 20;
+        assert_eq!(tally(&row, &one_of_twenty[18..]).wrong, []);
         assert_eq!(tally(&row, &one_of_twenty).undecided, Some(0));
         assert_eq!(tally(&row, &[]).words(), "not run yet");
     }
