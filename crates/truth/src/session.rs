@@ -109,11 +109,9 @@ impl Session<'_> {
                 break;
             }
         }
-        end.wrong = self
-            .rows
-            .iter()
-            .filter_map(|row| self.wrong(row, results, builds.of_row(row)))
-            .collect();
+        self.tell_simulated(&missing, results, &builds);
+        let wrong = self.rows.iter().filter_map(|row| self.wrong(row, results, builds.of_row(row)));
+        end.wrong = wrong.collect();
         Ok(end)
     }
 
