@@ -1,6 +1,6 @@
 //! What the trials of each arm say.
 
-use crate::blocks::{Study, hangs, hung_more_often, measured, threshold};
+use crate::blocks::{Figure, Study, hangs, hung_more_often, measured, thresholds};
 use crate::compare::compare;
 use crate::proportion::proportion;
 use crate::quantile::{count, median};
@@ -11,21 +11,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Estimates of every arm, control first, then in the order of the plan.
 ///
-/// Every figure that the trials carry has its median; figures of the other arms are held against
-/// the control. `worse`, `state` and `evidence` rest on whole blocks only. An arm that should mend
-/// the stall is judged by itself, at the same threshold, and has no part in the study's verdict.
+/// Every figure that the trials carry has its median; figures of cases and fixes are held against
+/// their own control. `worse`, `state` and `evidence` rest on whole blocks only. An arm that should
+/// fix the stall is judged by itself, at the same threshold, and has no part in the study's verdict.
+/// A baseline is estimated and nothing else.
 pub fn estimate_arms(plan: &Plan, trials: &[Trial]) -> Vec<ArmResult> {
     let study = Study::of(plan, trials);
     let findings = study.as_ref().map(|study| find(plan, trials, study)).unwrap_or_default();
-    let control = study.as_ref().map(|study| study.control);
-    let is_control = |arm: &Arm| control.is_some_and(|control| control.id == arm.id);
+    let first = study.as_ref().map(|study| study.controls[0].id.as_str());
     let mut arms: Vec<&Arm> = plan.arms.iter().collect();
-    arms.sort_by_key(|arm| !is_control(arm));
+    arms.sort_by_key(|arm| Some(arm.id.as_str()) != first);
     arms.into_iter()
         .map(|arm| {
-            let against = control.filter(|control| control.id != arm.id);
+            let judged = matches!(arm.role, Role::Case | Role::Fix);
+            let own = study.as_ref().map(|study| study.control_of(arm));
             let finding = findings.get(arm.id.as_str());
-            estimate(plan, trials, arm, against, finding)
+            estimate(plan, trials, arm, own.filter(|_| judged), finding)
         })
         .collect()
 }
@@ -38,17 +39,18 @@ struct Finding {
 }
 
 fn find<'a>(plan: &Plan, trials: &[Trial], study: &Study<'a>) -> BTreeMap<&'a str, Finding> {
-    let threshold = threshold(plan);
-    let together = study.evidence();
-    let (named, absent) = (together.named(threshold), together.absent(threshold));
+    let thresholds = thresholds(plan);
+    let together = study.evidence(Figure::Plain);
+    let (named, absent) = (together.named(thresholds.affected), together.absent(thresholds));
     let cases = study.cases.iter().enumerate().map(|(i, arm)| {
         let state = state(named[i], absent[i], hung(trials, arm, study));
         (arm.id.as_str(), finding(plan, study, arm, state, together.effect_of(i)))
     });
     let fixes = study.fixes.iter().map(|arm| {
-        let alone = study.evidence_on(&[arm.id.as_str()]);
+        let alone = study.evidence_on(&[*arm], Figure::Plain);
         let is = |flags: Vec<bool>| flags.first() == Some(&true);
-        let (affected, absent) = (is(alone.named(threshold)), is(alone.absent(threshold)));
+        let affected = is(alone.named(thresholds.affected));
+        let absent = is(alone.absent(thresholds));
         let state = state(affected, absent, hung(trials, arm, study));
         (arm.id.as_str(), finding(plan, study, arm, state, alone.effect()))
     });
@@ -56,7 +58,7 @@ fn find<'a>(plan: &Plan, trials: &[Trial], study: &Study<'a>) -> BTreeMap<&'a st
 }
 
 fn hung(trials: &[Trial], arm: &Arm, study: &Study) -> bool {
-    hung_more_often(trials, &arm.id, &study.control.id)
+    hung_more_often(trials, &arm.id, &study.control_of(arm).id)
 }
 
 fn state(affected: bool, absent: bool, hung: bool) -> State {
@@ -68,7 +70,7 @@ fn state(affected: bool, absent: bool, hung: bool) -> State {
 }
 
 fn finding(plan: &Plan, study: &Study, arm: &Arm, state: State, evidence: f64) -> Finding {
-    let (worse, of) = (count(study.worse(&arm.id)), count(study.blocks.len()));
+    let (worse, of) = (count(study.worse(arm)), count(study.blocks.len()));
     Finding { state, evidence, worse: proportion(worse, of, plan.judging.confidence) }
 }
 
@@ -83,7 +85,7 @@ fn estimate(
     let of_arm = readings(trials, &arm.id);
     let of_control = control.map(|control| readings(trials, &control.id)).unwrap_or_default();
     let (hung, all) = hangs(trials, &arm.id);
-    let judged = !matches!(arm.role, Role::Control | Role::Baseline);
+    let judged = matches!(arm.role, Role::Case | Role::Fix);
     ArmResult {
         id: arm.id.clone(),
         role: arm.role,

@@ -1,8 +1,8 @@
 //! From trials to whole blocks, the only ones that enter the test.
 
 use crate::bet::AbsenceBet;
-use crate::evidence::Evidence;
-use crate::reading::Reading;
+use crate::evidence::{Evidence, Thresholds};
+use crate::trust;
 use model::record::Plan;
 use model::{Arm, Measure, Role, Trial};
 use std::collections::BTreeMap;
@@ -10,87 +10,146 @@ use std::collections::BTreeMap;
 /// The trials of a study put in order.
 #[derive(Debug, Clone)]
 pub struct Study<'a> {
-    /// The arm that the others are held against.
-    pub control: &'a Arm,
+    /// The controls, in the order of the plan; never empty.
+    pub controls: Vec<&'a Arm>,
     /// The arms with the cause, in the order of the plan.
     pub cases: Vec<&'a Arm>,
-    /// The arms with something that should mend it.
+    /// The arms with something that should fix the stall.
     pub fixes: Vec<&'a Arm>,
-    /// The blocks in which every planned arm ran once and yielded the judged figure.
+    /// The blocks in which every planned arm but baselines ran once and yielded the judged figure.
     pub blocks: Vec<Block<'a>>,
-    /// Trials of other blocks, which the test leaves out.
+    /// Trials of other blocks, which the test leaves out; those of baselines are not counted.
     pub left_out: usize,
     margin: f64,
 }
 
-/// The judged figures of a whole block, by the names of the arms.
-pub type Block<'a> = BTreeMap<&'a str, Reading>;
+/// A whole block, by the names of the arms.
+pub type Block<'a> = BTreeMap<&'a str, Entry>;
+
+/// What the test knows of a trial. A trial that hung ranks above all others: it is infinite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Entry {
+    /// The judged figure.
+    pub value: f64,
+    /// The judged figure less the time in which the measured thread had no CPU.
+    pub net: f64,
+}
+
+/// Which of the figures of an [`Entry`] is tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// As it was measured.
+    Plain,
+    /// Less what the absence of a CPU explains.
+    Net,
+}
+
+impl Entry {
+    fn figure(&self, figure: Figure) -> f64 {
+        match figure {
+            Figure::Plain => self.value,
+            Figure::Net => self.net,
+        }
+    }
+}
 
 impl<'a> Study<'a> {
     /// Puts trials in order; `None` for a plan without a control.
     pub fn of(plan: &'a Plan, trials: &'a [Trial]) -> Option<Self> {
-        let control = plan.arms.iter().find(|arm| arm.role == Role::Control)?;
+        let of_role = |role| plan.arms.iter().filter(move |arm| arm.role == role).collect();
+        let controls: Vec<&Arm> = of_role(Role::Control);
+        controls.first()?;
+        let is_baseline =
+            |id: &str| plan.arms.iter().any(|arm| arm.role == Role::Baseline && arm.id == id);
         let mut by_block: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
-        for trial in trials {
+        for trial in trials.iter().filter(|trial| !is_baseline(&trial.arm)) {
             by_block.entry(trial.block).or_default().push(trial);
         }
+        let all: usize = by_block.values().map(Vec::len).sum();
         let blocks: Vec<Block> =
             by_block.values().filter_map(|trials| whole_block(plan, trials)).collect();
-        let left_out = trials.len().saturating_sub(blocks.iter().map(BTreeMap::len).sum());
+        let left_out = all.saturating_sub(blocks.iter().map(BTreeMap::len).sum());
         Some(Study {
-            control,
-            cases: plan.arms.iter().filter(|arm| arm.role == Role::Case).collect(),
-            fixes: plan.arms.iter().filter(|arm| arm.role == Role::Fix).collect(),
+            controls,
+            cases: of_role(Role::Case),
+            fixes: of_role(Role::Fix),
             blocks,
             left_out,
             margin: plan.judging.margin,
         })
     }
 
-    /// The judged figures of the control and of another arm, a pair a block.
-    pub fn pairs(&self, arm: &str) -> impl Iterator<Item = (Reading, Reading)> {
-        self.blocks.iter().filter_map(move |block| {
-            Some((*block.get(self.control.id.as_str())?, *block.get(arm)?))
-        })
+    /// The control that an arm is held against: its own, else the first.
+    pub fn control_of(&self, arm: &Arm) -> &'a Arm {
+        let own = arm.against.as_deref();
+        let named = self.controls.iter().find(|control| Some(control.id.as_str()) == own);
+        named.copied().unwrap_or(self.controls[0])
     }
 
-    /// In how many blocks an arm was worse than the control by more than the margin.
-    pub fn worse(&self, arm: &str) -> usize {
-        self.pairs(arm).filter(|(control, arm)| arm.value - control.value > self.margin).count()
+    /// The figures of two arms, a pair a block.
+    pub fn pairs(&self, first: &str, second: &str) -> impl Iterator<Item = (f64, f64)> {
+        self.blocks
+            .iter()
+            .filter_map(move |block| Some((block.get(first)?.value, block.get(second)?.value)))
     }
 
-    /// The evidence on the arms with the cause; those that should mend it have no part in it.
-    pub fn evidence(&self) -> Evidence {
-        let names: Vec<&str> = self.cases.iter().map(|arm| arm.id.as_str()).collect();
-        self.evidence_on(&names)
+    /// In how many blocks an arm was worse than its control by more than the margin.
+    pub fn worse(&self, arm: &Arm) -> usize {
+        let pairs = self.pairs(&self.control_of(arm).id, &arm.id);
+        pairs.filter(|(control, arm)| arm - control > self.margin).count()
     }
 
-    /// The evidence on some arms.
-    pub fn evidence_on(&self, arms: &[&str]) -> Evidence {
-        let mut evidence = Evidence::new(arms.len(), self.margin);
+    /// The evidence on the arms with the cause; those that should fix it have no part in it.
+    pub fn evidence(&self, figure: Figure) -> Evidence {
+        self.evidence_on(&self.cases, figure)
+    }
+
+    /// The evidence on some arms, each held against its own control.
+    pub fn evidence_on(&self, arms: &[&Arm], figure: Figure) -> Evidence {
+        let controls: Vec<&str> = self.controls.iter().map(|arm| arm.id.as_str()).collect();
+        let place = |arm: &Arm| {
+            let own = &self.control_of(arm).id;
+            controls.iter().position(|control| control == own).unwrap_or(0)
+        };
+        let groups: Vec<usize> = arms.iter().map(|arm| place(arm)).collect();
+        let mut evidence = Evidence::with_controls(&groups, self.margin);
         for block in &self.blocks {
-            let value = |name: &str| block.get(name).map(|reading| reading.value);
-            let values: Option<Vec<f64>> = arms.iter().map(|arm| value(arm)).collect();
-            if let (Some(control), Some(values)) = (value(&self.control.id), values) {
-                evidence.record(control, &values);
+            let figures = |names: &[&str]| -> Option<Vec<f64>> {
+                names.iter().map(|name| Some(block.get(name)?.figure(figure))).collect()
+            };
+            let names: Vec<&str> = arms.iter().map(|arm| arm.id.as_str()).collect();
+            if let (Some(controls), Some(arms)) = (figures(&controls), figures(&names)) {
+                evidence.record(&controls, &arms);
             }
         }
         evidence
     }
 }
 
-/// The wealth that decides.
-pub fn threshold(plan: &Plan) -> f64 {
-    // A record is refused with a rate outside 0 to 1; the limit keeps the figure finite anyway.
-    1.0 / plan.judging.error_rate.max(1e-12)
+/// The wealth that decides a figure of a study.
+///
+/// `affected` may be said for the sake of any one figure, so its error rate is split over them.
+/// `not-affected` takes every figure and every arm: where one of them stalls, it is said wrongly
+/// only if the bet on that very one goes wrong, so nothing has to be split.
+pub fn thresholds(plan: &Plan) -> Thresholds {
+    // A record is refused with a rate outside 0 to 1; the limit keeps the figures finite anyway.
+    let wealth = |rate: f64| 1.0 / rate.max(1e-12);
+    Thresholds {
+        affected: wealth(plan.judging.error_rate),
+        not_affected: wealth(study_error_rate(plan)),
+    }
 }
 
-/// The blocks that `not-affected` takes where the arms never differ: those of the figure with the
-/// lowest error rate.
+/// The error rate of a study as a whole. Older records do not say it: there each figure's counts.
+pub fn study_error_rate(plan: &Plan) -> f64 {
+    plan.error_rate.unwrap_or(plan.judging.error_rate)
+}
+
+/// The blocks that `not-affected` takes where the arms never differ.
 pub fn blocks_to_clear(plan: &Plan) -> u32 {
     let all = std::iter::once(&plan.judging).chain(&plan.also);
     let lowest = all.map(|judging| judging.error_rate).fold(1.0, f64::min);
-    AbsenceBet::blocks_to(1.0 / lowest.max(1e-12))
+    AbsenceBet::blocks_to(1.0 / plan.error_rate.unwrap_or(lowest).max(1e-12))
 }
 
 /// Hung trials and all trials of an arm.
@@ -112,15 +171,26 @@ pub fn measured<'a>(trial: &'a Trial, measure: &str) -> Option<&'a Measure> {
 }
 
 fn whole_block<'a>(plan: &'a Plan, trials: &[&Trial]) -> Option<Block<'a>> {
-    let reading = |arm: &'a Arm| {
+    let entry = |arm: &'a Arm| {
         let mut of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
         match (of_arm.next(), of_arm.next()) {
-            (Some(trial), None) => {
-                let measure = measured(trial, &plan.judging.measure)?;
-                Some((arm.id.as_str(), Reading::from(measure)))
-            }
+            (Some(trial), None) => Some((arm.id.as_str(), entry(plan, trial)?)),
             _ => None,
         }
     };
-    plan.arms.iter().map(reading).collect()
+    plan.arms.iter().filter(|arm| arm.role != Role::Baseline).map(entry).collect()
+}
+
+/// What a trial says; one that hung says enough even where its figure was lost.
+fn entry(plan: &Plan, trial: &Trial) -> Option<Entry> {
+    let measure = measured(trial, &plan.judging.measure);
+    let absent = trust::cpu_absent_ms_per_s(plan, trial);
+    if trial.observation.hang {
+        // A thread that had no CPU for half of the time need not have been blocked.
+        let starved = absent > trust::MOST_ABSENT_IN_HANG_MS_PER_S;
+        let net = if starved { 0.0 } else { f64::INFINITY };
+        return Some(Entry { value: f64::INFINITY, net });
+    }
+    let value = measure?.value;
+    Some(Entry { value, net: if absent > 0.0 { (value - absent).max(0.0) } else { value } })
 }

@@ -1,72 +1,118 @@
-//! Two records of one scenario held against each other.
+//! Records made before something changed held against records made after.
 //!
-//! Within a record the lot decides which arm runs when, so that drift cancels. Between two records
-//! nothing does: whatever changed on the machine between them is part of the difference. So only
-//! what is beyond the margin at a corrected confidence is called worse or better.
+//! Within a record the order is random, so that drift of the machine cancels between the arms.
+//! Between two records nothing cancels by itself. So each figure that is judged is first taken
+//! relative to its control, block by block: what slows all arms of a run alike is no change of the
+//! code. What is left can still be another in each run. Only several records a side, made in turns,
+//! show how much that is, so only they can say that something is worse or better.
 
+mod bounded;
+mod design;
+mod figures;
 mod judged;
 mod same;
 
-use crate::compare::compare;
-use crate::quantile::median;
-use crate::reading::Reading;
-use crate::words::shift;
-use judged::judge;
-use model::change::{SCHEMA, Setting};
+use design::Design;
+use model::change::SCHEMA;
 use model::record::Progress;
-use model::{
-    ArmChange, Change, ChangeState, Difference, Judging, Meta, Record, Role, Side, State, Trial,
-    Unit,
-};
-use std::collections::{BTreeMap, BTreeSet};
+use model::{Basis, Change, ChangeState, Judging, Meta, Record, Role, Side, State};
 
-/// Trials of an arm that are compared at most: all pairs of them are, so memory grows with the square.
-pub(crate) const MOST_TRIALS: usize = 1_000;
+/// A record, and what the user calls it.
+pub type Named<'a> = (&'a Record, &'a str);
 
 /// What is compared.
 #[derive(Debug, Clone, Copy)]
-pub struct Pair<'a> {
-    /// What was, and what the user calls it.
-    pub before: (&'a Record, &'a str),
-    /// What is.
-    pub after: (&'a Record, &'a str),
+pub struct Sides<'a> {
+    /// The records of what was; one at least.
+    pub before: &'a [Named<'a>],
+    /// The records of what is; one at least.
+    pub after: &'a [Named<'a>],
     /// What the scenario says of itself, where this version knows it.
     pub meta: Option<&'a Meta>,
-    /// Knobs that may differ, since they are what is compared.
+    /// What may differ, since it is what is compared: knobs, and the words of [`ACROSS`].
     pub across: &'a [String],
 }
 
-/// Holds the second record against the first.
+pub use same::ACROSS;
+
+/// Why something cannot be compared, and what to do.
+type Obstacle = (String, Option<String>);
+
+impl<'a> Sides<'a> {
+    fn all(&self) -> impl Iterator<Item = Named<'a>> {
+        self.before.iter().chain(self.after).copied()
+    }
+
+    /// The first record of each side, which speaks for the others where they have to be alike.
+    fn first(&self) -> Option<(Named<'a>, Named<'a>)> {
+        Some((*self.before.first()?, *self.after.first()?))
+    }
+
+    /// The arms of that role that all plans have, in the order of the first.
+    fn common(&self, role: Role) -> Vec<&'a str> {
+        let Some(((first, _), _)) = self.first() else { return Vec::new() };
+        let in_all = |id: &str| {
+            self.all()
+                .all(|(record, _)| record.plan.arms.iter().any(|a| a.id == id && a.role == role))
+        };
+        let arms = first.plan.arms.iter().filter(|arm| arm.role == role && in_all(&arm.id));
+        arms.map(|arm| arm.id.as_str()).collect()
+    }
+
+    /// How many figures are judged; each is one chance to be wrong.
+    fn judged(&self) -> usize {
+        let judgings = self.first().map_or(0, |((first, _), _)| judgings(first).len());
+        (self.common(Role::Case).len() * judgings).max(1)
+    }
+
+    /// The confidence of all that is said together.
+    fn confidence(&self) -> f64 {
+        self.first().map_or(0.95, |((first, _), _)| first.plan.judging.confidence)
+    }
+
+    /// The confidence of each judged figure, so that all of them together keep the one asked for
+    /// (Dunn 1961, "Multiple comparisons among means", Journal of the American Statistical
+    /// Association 56, 52-64).
+    fn confidence_of_each(&self) -> f64 {
+        1.0 - (1.0 - self.confidence()) / self.judged() as f64
+    }
+}
+
+/// Holds the records after against the records before.
 ///
-/// Each judged figure of each arm with the cause has a Hodges-Lehmann shift with Moses' exact
-/// interval and the chance of Brunner and Munzel, as in [`crate::compare::compare`]. The confidence
-/// is Bonferroni's over all of them (Dunn 1961, "Multiple comparisons among means", Journal of the
-/// American Statistical Association 56, 52-64). Worse is an interval wholly above the margin, better
-/// one wholly below it.
-pub fn change(pair: &Pair) -> Change {
-    let ((before, before_name), (after, after_name)) = (pair.before, pair.after);
+/// Each judged figure of each arm with the cause is taken relative to the control of its block. The
+/// shift is that of Hodges and Lehmann with Moses' exact interval, at a confidence corrected for the
+/// number of judged figures. With several records a side that were made in turns a record counts as
+/// one figure, the Hodges-Lehmann estimate of its blocks, and an interval wholly beyond the margin is
+/// called worse or better. Otherwise the blocks count, and it is called different at most.
+pub fn change(sides: &Sides) -> Change {
+    let named = |side: &[Named]| side.iter().map(|(r, name)| self::side(r, name)).collect();
     let mut change = Change {
         schema: SCHEMA.to_owned(),
-        scenario: before.scenario.clone(),
-        before: side(before, before_name),
-        after: side(after, after_name),
+        scenario: sides.first().map_or_else(String::new, |((first, _), _)| first.scenario.clone()),
+        before: named(sides.before),
+        after: named(sides.after),
+        basis: Basis::Blocks,
         state: ChangeState::NotComparable,
         headline: String::new(),
         because: Vec::new(),
         next: Vec::new(),
-        differs: same::differences(pair),
+        differs: same::differences(sides),
         arms: Vec::new(),
     };
-    let obstacles = obstacles(pair);
+    let obstacles = obstacles(sides);
     if obstacles.is_empty() {
-        change.arms = arms(before, after);
-        judge(&mut change, before, after);
+        let design = Design::of(sides);
+        change.basis = design.basis;
+        change.arms = figures::arms(sides, design.basis);
+        judged::judge(&mut change, sides, design);
     } else {
         change.headline =
-            "These records say nothing about each other, so neither is called better.".to_owned();
+            "These records say nothing about each other, so neither side is called better."
+                .to_owned();
         for (why, next) in obstacles {
             change.because.push(why);
-            change.next.extend(next);
+            change.next.extend(next.filter(|next| !change.next.contains(next)));
         }
     }
     change
@@ -82,30 +128,34 @@ fn side(record: &Record, name: &str) -> Side {
 }
 
 /// Why the records cannot be compared, each with what to do.
-fn obstacles(pair: &Pair) -> Vec<(String, Option<String>)> {
-    let (before, after) = (pair.before.0, pair.after.0);
-    if before.scenario != after.scenario {
+fn obstacles(sides: &Sides) -> Vec<Obstacle> {
+    let Some(((first, first_name), _)) = sides.first() else {
+        return vec![("There is no record on one of the sides.".to_owned(), None)];
+    };
+    if let Some((other, name)) = sides.all().find(|(r, _)| r.scenario != first.scenario) {
         let why = format!(
-            "The first is a record of {}, the second of {}.",
-            before.scenario, after.scenario
+            "{first_name} is a record of {}, {name} of {}.",
+            first.scenario, other.scenario
         );
-        return vec![(why, Some("Name two records of one scenario.".to_owned()))];
+        return vec![(why, Some("Name records of one scenario.".to_owned()))];
     }
-    let mut obstacles: Vec<(String, Option<String>)> =
-        [pair.before, pair.after].into_iter().filter_map(unusable).collect();
-    if judgings(before) != judgings(after) {
+    let mut obstacles: Vec<Obstacle> = sides.all().filter_map(unusable).collect();
+    if sides.all().any(|(record, _)| judgings(record) != judgings(first)) {
         let why = "They are judged by different figures or margins.".to_owned();
-        obstacles.push((why, Some("Run both with the same version of tailback.".to_owned())));
+        obstacles.push((why, Some("Run all with the same version of tailback.".to_owned())));
     }
-    if obstacles.is_empty() && common(before, after, Role::Case).is_empty() {
+    let cases = sides.common(Role::Case);
+    if obstacles.is_empty() && cases.is_empty() {
         let why = "They have no arm with the cause in common.".to_owned();
-        obstacles.push((why, Some("Run both with the same knobs.".to_owned())));
+        obstacles.push((why, Some("Run all with the same knobs.".to_owned())));
     }
-    obstacles.extend(same::knobs_in_the_way(pair));
+    obstacles.extend(cases.iter().find_map(|case| other_control(sides, case)));
+    obstacles.extend(twice(sides));
+    obstacles.extend(same::in_the_way(sides));
     obstacles
 }
 
-fn unusable((record, name): (&Record, &str)) -> Option<(String, Option<String>)> {
+fn unusable((record, name): Named) -> Option<Obstacle> {
     let again = Some(format!("Make another record in the place of {name}."));
     if record.verdict.state == State::Untrustworthy {
         return Some((
@@ -117,89 +167,44 @@ fn unusable((record, name): (&Record, &str)) -> Option<(String, Option<String>)>
     nothing.then(|| (format!("{name} has no trials."), again))
 }
 
+/// An arm that is not held against the same control everywhere.
+fn other_control(sides: &Sides, arm: &str) -> Option<Obstacle> {
+    let ((first, first_name), _) = sides.first()?;
+    let of = |record| control_of(record, arm).unwrap_or("no control");
+    let (other, name) = sides.all().find(|(record, _)| of(record) != of(first))?;
+    let why = format!(
+        "{arm} is held against {} in {first_name}, against {} in {name}.",
+        of(first),
+        of(other)
+    );
+    Some((why, Some("Run all with the same version of tailback.".to_owned())))
+}
+
+/// A record that was named twice, among several: it would count as two runs.
+fn twice(sides: &Sides) -> Option<Obstacle> {
+    if sides.before.len() + sides.after.len() <= 2 {
+        return None;
+    }
+    let all: Vec<Named> = sides.all().collect();
+    let same = |a: &Record, b: &Record| a.started == b.started && a.trials == b.trials;
+    let ((_, name), (_, other)) = all.iter().enumerate().find_map(|(place, one)| {
+        all[place + 1..].iter().find(|other| same(one.0, other.0)).map(|other| (*one, *other))
+    })?;
+    let why = format!("{name} and {other} are the same record.");
+    Some((why, Some("Name each record once: each has to be a run of its own.".to_owned())))
+}
+
 fn judgings(record: &Record) -> Vec<&Judging> {
     std::iter::once(&record.plan.judging).chain(&record.plan.also).collect()
 }
 
-/// The arms of that role that both plans have, in the order of the first.
-fn common<'a>(before: &'a Record, after: &Record, role: Role) -> Vec<&'a str> {
-    let there = |id: &str| after.plan.arms.iter().any(|arm| arm.id == id && arm.role == role);
-    let arms = before.plan.arms.iter().filter(|arm| arm.role == role && there(&arm.id));
-    arms.map(|arm| arm.id.as_str()).collect()
+/// The control that an arm is held against: its own, or the first of the plan.
+fn control_of<'a>(record: &'a Record, arm: &str) -> Option<&'a str> {
+    let arm = record.plan.arms.iter().find(|other| other.id == arm)?;
+    arm.against.as_deref().or_else(|| record.control().map(|control| control.id.as_str()))
 }
 
-fn arms(before: &Record, after: &Record) -> Vec<ArmChange> {
-    let judged: BTreeMap<&str, &Judging> =
-        judgings(before).into_iter().map(|judging| (judging.measure.as_ref(), judging)).collect();
-    let cases = common(before, after, Role::Case).len();
-    let many = (cases * judged.len()).max(1) as f64;
-    let roles = [Role::Control, Role::Case, Role::Fix];
-    let ids = roles
-        .into_iter()
-        .flat_map(|role| common(before, after, role).into_iter().map(move |id| (id, role)));
-    let arm = |(id, role): (&str, Role)| {
-        let measures = measures(before, after, id, |name| {
-            let judging = judged.get(name).copied().filter(|_| role == Role::Case);
-            let confidence = before.plan.judging.confidence;
-            (judging, if judging.is_some() { 1.0 - (1.0 - confidence) / many } else { confidence })
-        });
-        let state = (role == Role::Case).then(|| together(measures.values()));
-        ArmChange { id: id.to_owned(), role, state, measures }
-    };
-    ids.map(arm).collect()
-}
-
-/// What several judged figures of an arm say together: worse in one is worse.
-fn together<'a>(measures: impl Iterator<Item = &'a Difference>) -> ChangeState {
-    let states: Vec<ChangeState> = measures.filter_map(|difference| difference.state).collect();
-    let order = [ChangeState::Worse, ChangeState::Better];
-    let found = order.into_iter().find(|state| states.contains(state));
-    found.unwrap_or(ChangeState::NoDifferenceShown)
-}
-
-fn measures<'a>(
-    before: &Record,
-    after: &Record,
-    arm: &str,
-    judged: impl Fn(&str) -> (Option<&'a Judging>, f64),
-) -> BTreeMap<String, Difference> {
-    let names: BTreeSet<&String> =
-        of_arm(before, arm).flat_map(|t| t.observation.measures.keys()).collect();
-    let difference = |name: &&String| {
-        let (judging, confidence) = judged(name);
-        let (unit, was) = readings(before, arm, name)?;
-        let (other, is) = readings(after, arm, name)?;
-        if unit != other {
-            return None;
-        }
-        let comparison = compare(&was, &is, unit, confidence)?;
-        let state = judging.map(|judging| state(&comparison, judging.margin));
-        let plain = before.plan.judging.confidence;
-        let (was, is) = (median(&was, unit, plain)?, median(&is, unit, plain)?);
-        Some(Difference { before: was, after: is, comparison, state })
-    };
-    names.iter().filter_map(|name| Some(((*name).clone(), difference(name)?))).collect()
-}
-
-fn state(comparison: &model::Comparison, margin: f64) -> ChangeState {
-    match (comparison.low, comparison.high) {
-        (Some(low), _) if low > margin => ChangeState::Worse,
-        (_, Some(high)) if high < -margin => ChangeState::Better,
-        _ => ChangeState::NoDifferenceShown,
-    }
-}
-
-fn of_arm<'a>(record: &'a Record, arm: &str) -> impl Iterator<Item = &'a Trial> {
-    record.trials.iter().filter(move |trial| trial.arm == arm)
-}
-
-/// All readings of a figure in an arm, in the unit of the first.
-fn readings(record: &Record, arm: &str, name: &str) -> Option<(Unit, Vec<Reading>)> {
-    let measured = || of_arm(record, arm).filter_map(|trial| crate::blocks::measured(trial, name));
-    let unit = measured().next()?.unit;
-    let of_unit = measured().filter(|measure| measure.unit == unit);
-    Some((unit, of_unit.take(MOST_TRIALS).map(Reading::from).collect()))
-}
-
+#[cfg(test)]
+mod simulated;
 #[cfg(test)]
 mod tests;

@@ -1,60 +1,89 @@
 //! The anytime-valid test of a study.
 //!
-//! In each block every arm runs once, in an order drawn by lot. If no arm had an effect, each
-//! reading of the block could as well have come from any arm, however the machine drifted and
-//! whatever its noise looks like. So the lot alone says how often the control is the best trial,
-//! and no model of the noise is needed.
+//! In each block every arm runs once, in random order. If no arm had an effect, each reading of a
+//! control and its cases could as well have come from any of them, however the machine drifted and
+//! whatever its noise looks like. So the random order alone says how often the control is the best
+//! trial, and no model of the noise is needed. Several controls, each with cases of its own, are
+//! permuted independently of one another.
 
-use crate::bet::{AbsenceBet, EffectBet};
+use crate::bet::{AbsenceBet, EffectBet, MOST_WEALTH};
 use model::State;
 
-/// The evidence of all whole blocks so far, for some arms held against the control.
+/// The wealth at which a claim is made: one over its error rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// For "affected".
+    pub affected: f64,
+    /// For "not affected".
+    pub not_affected: f64,
+}
+
+impl Thresholds {
+    /// The same for both.
+    pub fn both(wealth: f64) -> Self {
+        Thresholds { affected: wealth, not_affected: wealth }
+    }
+}
+
+/// The evidence of all whole blocks so far, for some arms held against their controls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     margin: f64,
     blocks: u32,
-    together: EffectBet,
+    /// The control of each arm, by its place among the controls.
+    control_of: Vec<usize>,
+    /// For each control the bet on all of its arms together.
+    together: Vec<EffectBet>,
     effects: Vec<EffectBet>,
     absences: Vec<AbsenceBet>,
 }
 
 impl Evidence {
-    /// No blocks yet, for so many arms; differences up to `margin` do not matter.
+    /// No blocks yet, for so many arms with one control; differences up to `margin` do not matter.
     pub fn new(arms: usize, margin: f64) -> Self {
+        Self::with_controls(&vec![0; arms], margin)
+    }
+
+    /// No blocks yet; for each arm the place of its control among the controls.
+    pub fn with_controls(control_of: &[usize], margin: f64) -> Self {
+        let controls = control_of.iter().map(|control| control + 1).max().unwrap_or(0);
+        let arms_of = |control: usize| control_of.iter().filter(|c| **c == control).count();
         Evidence {
             margin,
             blocks: 0,
-            together: EffectBet::among(arms),
-            effects: vec![EffectBet::among(1); arms],
-            absences: vec![AbsenceBet::default(); arms],
+            control_of: control_of.to_vec(),
+            together: (0..controls).map(|control| EffectBet::among(arms_of(control))).collect(),
+            effects: vec![EffectBet::among(1); control_of.len()],
+            absences: vec![AbsenceBet::default(); control_of.len()],
         }
     }
 
-    /// Takes in a block: the control's reading and one of each arm, lower being better.
+    /// Takes in a block: the readings of the controls and one of each arm, lower being better.
     ///
-    /// A reading that was cut off counts as what is known of it.
-    pub fn record(&mut self, control: f64, arms: &[f64]) {
+    /// A reading that was cut off counts as what is known of it, and one that hung is infinite. An
+    /// arm whose control is not there is left out.
+    pub fn record(&mut self, controls: &[f64], arms: &[f64]) {
         self.blocks = self.blocks.saturating_add(1);
-        if let Some(best) = control_is_best(control, arms, self.margin) {
-            self.together.record(best);
+        for (place, (bet, control)) in self.together.iter_mut().zip(controls).enumerate() {
+            let own = self.control_of.iter().zip(arms).filter(|(control, _)| **control == place);
+            let own: Vec<f64> = own.map(|(_, arm)| *arm).collect();
+            if let Some(best) = control_is_best(*control, &own, self.margin) {
+                bet.record(best);
+            }
         }
-        let bets = self.effects.iter_mut().zip(&mut self.absences);
-        for ((effect, absence), arm) in bets.zip(arms) {
-            if let Some(best) = control_is_best(control, &[*arm], self.margin) {
+        let bets = self.effects.iter_mut().zip(&mut self.absences).zip(&self.control_of);
+        for (((effect, absence), control), arm) in bets.zip(arms) {
+            let Some(control) = controls.get(*control) else { continue };
+            if let Some(best) = control_is_best(*control, &[*arm], self.margin) {
                 effect.record(best);
             }
-            absence.record(control, *arm, self.margin);
+            absence.record(*control, *arm, self.margin);
         }
     }
 
     /// Blocks taken in.
     pub fn blocks(&self) -> u32 {
         self.blocks
-    }
-
-    /// The bet on all arms of a block together.
-    pub fn together(&self) -> &EffectBet {
-        &self.together
     }
 
     /// The bet against absence of each arm.
@@ -66,14 +95,17 @@ impl Evidence {
     ///
     /// Half is the bet on all arms of a block together, half the mean of the bets on each arm
     /// alone; a mean of such wealths is one again (Vovk and Wang 2021, "E-values: calibration,
-    /// combination and applications", Annals of Statistics 49, 1736-1754).
+    /// combination and applications", Annals of Statistics 49, 1736-1754). Without any effect the
+    /// orders within the arms of one control are independent of those of another, so the bets on
+    /// them multiply.
     pub fn effect(&self) -> f64 {
         let arms = self.effects.len();
         if arms == 0 {
             return 1.0;
         }
         let alone: f64 = self.effects.iter().map(|bet| bet.wealth() / arms as f64).sum();
-        self.together.wealth() / 2.0 + alone / 2.0
+        let together: f64 = self.together.iter().map(EffectBet::wealth).product();
+        together.min(MOST_WEALTH) / 2.0 + alone / 2.0
     }
 
     /// Evidence against "this arm has no effect", from this arm and the control alone.
@@ -100,16 +132,17 @@ impl Evidence {
 
     /// Whether each arm is without the stall beyond doubt: its absence is shown and its effect
     /// is not.
-    pub fn absent(&self, threshold: f64) -> Vec<bool> {
+    pub fn absent(&self, thresholds: Thresholds) -> Vec<bool> {
+        let Thresholds { affected, not_affected } = thresholds;
         let bets = self.effects.iter().zip(&self.absences);
-        bets.map(|(effect, absence)| absence.wealth() >= threshold && effect.wealth() < threshold)
+        bets.map(|(effect, absence)| absence.wealth() >= not_affected && effect.wealth() < affected)
             .collect()
     }
 
-    /// What follows, where no arm hung more often than the control.
-    pub fn state(&self, threshold: f64) -> State {
-        let absent = self.absent(threshold);
-        if self.effect() >= threshold {
+    /// What follows, where no arm hung more often than its control.
+    pub fn state(&self, thresholds: Thresholds) -> State {
+        let absent = self.absent(thresholds);
+        if self.effect() >= thresholds.affected {
             State::Affected
         } else if !absent.is_empty() && absent.into_iter().all(|absent| absent) {
             State::NotAffected
@@ -120,11 +153,11 @@ impl Evidence {
 
     /// After how many blocks in all the evidence would suffice, if the blocks to come are like
     /// those so far; `None` where that takes more than `most`.
-    pub fn blocks_to_settle(&self, threshold: f64, most: u32) -> Option<u32> {
+    pub fn blocks_to_settle(&self, thresholds: Thresholds, most: u32) -> Option<u32> {
         let seen = self.blocks.max(1);
         (self.blocks + 1..=most).find(|blocks| {
             let more = self.scaled(f64::from(*blocks) / f64::from(seen));
-            more.state(threshold) != State::Inconclusive
+            more.state(thresholds) != State::Inconclusive
         })
     }
 
@@ -132,7 +165,8 @@ impl Evidence {
         Evidence {
             margin: self.margin,
             blocks: self.blocks,
-            together: self.together.scaled(factor),
+            control_of: self.control_of.clone(),
+            together: self.together.iter().map(|bet| bet.scaled(factor)).collect(),
             effects: self.effects.iter().map(|bet| bet.scaled(factor)).collect(),
             absences: self.absences.iter().map(|bet| bet.scaled(factor)).collect(),
         }
@@ -142,7 +176,7 @@ impl Evidence {
 /// Whether the control is the best trial; `None` where no trial is clearly the best.
 ///
 /// Which trial that is depends on the readings alone, not on which arm they are of, so by the
-/// lot it is each arm's with the same chance.
+/// random order it is each arm's with the same chance.
 fn control_is_best(control: f64, arms: &[f64], margin: f64) -> Option<bool> {
     let best_arm = arms.iter().copied().reduce(f64::min)?;
     let others_of_arm = || {
@@ -174,14 +208,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const BOTH: Thresholds = Thresholds { affected: 20.0, not_affected: 20.0 };
+
     /// Blocks until the study is settled, if every block is the same.
     fn blocks_until(control: f64, arms: &[f64]) -> (u32, State) {
         let mut evidence = Evidence::new(arms.len(), 1.0);
-        while evidence.state(20.0) == State::Inconclusive {
-            evidence.record(control, arms);
+        while evidence.state(BOTH) == State::Inconclusive {
+            evidence.record(&[control], arms);
             assert!(evidence.blocks() < 1000);
         }
-        (evidence.blocks(), evidence.state(20.0))
+        (evidence.blocks(), evidence.state(BOTH))
     }
 
     #[test]
@@ -191,38 +227,38 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_study_takes_twelve_blocks_whatever_the_number_of_arms() {
-        assert_eq!(blocks_until(0.0, &[0.0]), (12, State::NotAffected));
-        assert_eq!(blocks_until(0.0, &[0.5, 0.0, 1.0]), (12, State::NotAffected));
+    fn a_clean_study_takes_ten_blocks_whatever_the_number_of_arms() {
+        assert_eq!(blocks_until(0.0, &[0.0]), (10, State::NotAffected));
+        assert_eq!(blocks_until(0.0, &[0.5, 0.0, 1.0]), (10, State::NotAffected));
     }
 
     #[test]
     fn no_arms_settle_nothing() {
         let mut evidence = Evidence::new(0, 1.0);
-        (0..100).for_each(|_| evidence.record(0.0, &[]));
-        assert_eq!(evidence.state(20.0), State::Inconclusive);
+        (0..100).for_each(|_| evidence.record(&[0.0], &[]));
+        assert_eq!(evidence.state(BOTH), State::Inconclusive);
         assert_eq!((evidence.effect(), evidence.absence()), (1.0, 1.0));
-        assert_eq!(evidence.blocks_to_settle(20.0, 1000), None);
+        assert_eq!(evidence.blocks_to_settle(BOTH, 1000), None);
     }
 
     #[test]
     fn the_arm_that_stalls_is_named_and_the_quiet_one_is_not() {
         let mut evidence = Evidence::new(2, 1.0);
-        (0..14).for_each(|_| evidence.record(0.0, &[900.0, 0.0]));
+        (0..14).for_each(|_| evidence.record(&[0.0], &[900.0, 0.0]));
         assert_eq!(evidence.named(20.0), [true, false]);
-        assert_eq!(evidence.absent(20.0), [false, true]);
-        assert_eq!(evidence.state(20.0), State::Affected);
+        assert_eq!(evidence.absent(BOTH), [false, true]);
+        assert_eq!(evidence.state(BOTH), State::Affected);
     }
 
     #[test]
     fn the_need_for_blocks_is_foreseen() {
         let mut evidence = Evidence::new(1, 1.0);
-        (0..3).for_each(|_| evidence.record(0.0, &[500.0]));
-        assert_eq!(evidence.blocks_to_settle(20.0, 1000), Some(5));
+        (0..3).for_each(|_| evidence.record(&[0.0], &[500.0]));
+        assert_eq!(evidence.blocks_to_settle(BOTH, 1000), Some(5));
         let mut evidence = Evidence::new(1, 1.0);
-        (0..7).for_each(|_| evidence.record(0.0, &[0.0]));
-        assert_eq!(evidence.blocks_to_settle(20.0, 1000), Some(12));
-        assert_eq!(evidence.blocks_to_settle(20.0, 11), None);
+        (0..7).for_each(|_| evidence.record(&[0.0], &[0.0]));
+        assert_eq!(evidence.blocks_to_settle(BOTH, 1000), Some(10));
+        assert_eq!(evidence.blocks_to_settle(BOTH, 9), None);
     }
 
     #[test]
@@ -257,7 +293,43 @@ mod tests {
         prop::collection::vec((0u8..6).prop_map(f64::from), 3)
     }
 
+    #[test]
+    fn pairs_with_a_control_each_add_up() {
+        let mut evidence = Evidence::with_controls(&[0, 1], 1.0);
+        (0..3).for_each(|_| evidence.record(&[0.0, 100.0], &[500.0, 600.0]));
+        let one = evidence.effect_of(0);
+        assert!((evidence.effect() - (one * one / 2.0 + one / 2.0)).abs() < 1e-9);
+        // A hang beats every figure, and two hangs are alike.
+        let mut evidence = Evidence::with_controls(&[0], 1.0);
+        (0..6).for_each(|_| evidence.record(&[900.0], &[f64::INFINITY]));
+        assert_eq!(evidence.state(BOTH), State::Affected);
+        let mut evidence = Evidence::with_controls(&[0], 1.0);
+        (0..30).for_each(|_| evidence.record(&[f64::INFINITY], &[f64::INFINITY]));
+        assert_eq!(evidence.state(BOTH), State::NotAffected);
+        // An arm without its control says nothing.
+        let mut evidence = Evidence::with_controls(&[3], 1.0);
+        (0..30).for_each(|_| evidence.record(&[0.0], &[9.0]));
+        assert_eq!(evidence.state(BOTH), State::Inconclusive);
+    }
+
     proptest! {
+        /// The same where two pairs have a control each: each pair is permuted by itself.
+        #[test]
+        fn no_order_within_pairs_is_favoured(
+            past in prop::collection::vec((block(), block()), 0..12), next in (block(), block()),
+        ) {
+            let mut before = Evidence::with_controls(&[0, 1], 1.0);
+            past.iter().for_each(|(a, b)| before.record(&[a[0], b[0]], &[a[1], b[1]]));
+            let (a, b) = next;
+            let mut mean = 0.0;
+            for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let mut after = before.clone();
+                after.record(&[a[first], b[second]], &[a[1 - first], b[1 - second]]);
+                mean += after.effect() / 4.0;
+            }
+            prop_assert!((mean / before.effect() - 1.0).abs() < 1e-9);
+        }
+
         /// The martingale property itself: over all assignments of a block's readings to the arms
         /// the evidence is on average what it was, after any past.
         #[test]
@@ -265,10 +337,10 @@ mod tests {
             past in prop::collection::vec(block(), 0..12), next in block(), margin in 0u8..3,
         ) {
             let mut before = Evidence::new(2, f64::from(margin));
-            past.iter().for_each(|block| before.record(block[0], &block[1..]));
+            past.iter().for_each(|block| before.record(&block[..1], &block[1..]));
             let after: Vec<Evidence> = assignments(&next).iter().map(|block| {
                 let mut after = before.clone();
-                after.record(block[0], &block[1..]);
+                after.record(&block[..1], &block[1..]);
                 after
             }).collect();
             prop_assert_eq!(after.len(), 6);
@@ -287,7 +359,7 @@ mod tests {
             blocks in prop::collection::vec(prop::collection::vec(any::<f64>(), 4), 0..30),
         ) {
             let mut evidence = Evidence::new(3, 1.0);
-            blocks.iter().for_each(|block| evidence.record(block[0], &block[1..]));
+            blocks.iter().for_each(|block| evidence.record(&block[..1], &block[1..]));
             prop_assert!(evidence.effect() >= 0.0 && evidence.absence() >= 0.0);
             prop_assert!(evidence.effect().is_finite() && evidence.absence().is_finite());
         }

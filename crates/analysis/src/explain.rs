@@ -73,14 +73,14 @@ fn shares(evidence: &Evidence) -> Vec<Share> {
     .collect()
 }
 
-/// What mended it in this very study, else what may.
+/// What fixed it in this very study, else what may.
 fn mend(record: &Record) -> Option<String> {
     if record.verdict.state != State::Affected {
         return record.verdict.next.first().cloned();
     }
-    let mended = record.verdict.fixes.iter().find(|fix| fix.outcome == FixOutcome::Fixed);
-    match mended {
-        Some(fix) => Some(format!("{}; it mended the stall in this very run", fix.change)),
+    let fixed = record.verdict.fixes.iter().find(|fix| fix.outcome == FixOutcome::Fixed);
+    match fixed {
+        Some(fix) => Some(format!("{}; it fixed the stall in this very run", fix.change)),
         None => record.verdict.next.first().cloned(),
     }
 }

@@ -1,25 +1,38 @@
-//! What the arms that should mend a stall did to it, in this very study.
+//! What the arms that should fix a stall did to it, in this very study.
 //!
-//! A fix is held against the arm with the stall by the same test that found the stall: in each block
-//! the lot alone says which of the two is the better trial, unless the fix does something. Each fix
-//! is judged by itself at the study's error rate; nothing is corrected for their number.
+//! Two claims, each with a test of its own. *Less*: by the test that found the stall, in each block
+//! random order alone says which of case and fix is the better trial, unless the fix does something.
+//! *Gone*: of the blocks in which the case stalled, the fix left a stall in less than a quarter. Both
+//! have to reach the same threshold, and the error rate is split over the fixes that were tried.
 
-use crate::blocks::{Study, threshold};
+use crate::bet::GoneBet;
+use crate::blocks::{Figure, Study, study_error_rate};
 use crate::compare::compare;
+use crate::proportion::proportion;
 use crate::reading::Reading;
 use model::record::Plan;
 use model::{Arm, ArmResult, Comparison, Fix, FixOutcome, Role, State, Trial};
 
-/// What is left of a stall that counts as mended, as part of what it was.
+/// What is left of a block's stall that counts as gone, as part of what the case had there.
 pub const MOST_LEFT: f64 = 0.1;
+
+/// The fewest blocks after which a fix is given up that has not been called fixed.
+const LEAST_BLOCKS: f64 = 6.0;
 
 /// What each fix of an affected study did; nothing where no arm with the cause is affected.
 ///
 /// `arms` are the estimates for the judged figure of `plan`.
 pub fn fixes(plan: &Plan, trials: &[Trial], arms: &[ArmResult]) -> Vec<Fix> {
     let Some(case) = worst_case(plan, arms) else { return Vec::new() };
-    let fixes = plan.arms.iter().filter(|arm| arm.role == Role::Fix);
-    fixes.filter_map(|arm| fix(plan, trials, arms, arm, case)).collect()
+    let Some(study) = Study::of(plan, trials) else { return Vec::new() };
+    study.fixes.iter().filter_map(|arm| fix(plan, trials, &study, arms, arm, case)).collect()
+}
+
+/// Whether more blocks could still call a fix fixed: it left little of the stall so far.
+pub fn is_open(fix: &Fix) -> bool {
+    let seen = fix.left.as_ref().map_or(0.0, |left| f64::from(left.of));
+    let promising = fix.evidence_gone.is_some_and(|wealth| wealth >= 1.0);
+    fix.outcome != FixOutcome::Fixed && (promising || seen < LEAST_BLOCKS)
 }
 
 /// The affected arm that lost the most.
@@ -37,17 +50,21 @@ fn judged<'a>(plan: &Plan, arm: &'a ArmResult) -> Option<&'a Comparison> {
 fn fix(
     plan: &Plan,
     trials: &[Trial],
+    study: &Study,
     arms: &[ArmResult],
     arm: &Arm,
     case: &ArmResult,
 ) -> Option<Fix> {
     let result = arms.iter().find(|result| result.id == arm.id)?;
-    let better = is_better(plan, trials, &arm.id, &case.id);
-    let outcome = match better {
-        true if is_gone(plan, result, case) => FixOutcome::Fixed,
-        true => FixOutcome::Helped,
-        false => FixOutcome::NotShown,
+    let threshold = study.fixes.len() as f64 / study_error_rate(plan).max(1e-12);
+    let less = evidence_less(plan, trials, &arm.id, &case.id);
+    let gone = gone(plan, study, arm, &case.id);
+    let outcome = match (less >= threshold, gone.wealth() >= threshold) {
+        (true, true) => FixOutcome::Fixed,
+        (true, false) => FixOutcome::Helped,
+        (false, _) => FixOutcome::NotShown,
     };
+    let (spared, left) = gone.counts();
     Some(Fix {
         arm: arm.id.clone(),
         change: arm.change.clone().unwrap_or_else(|| arm.id.clone()),
@@ -56,26 +73,47 @@ fn fix(
         measure: plan.judging.measure.to_string(),
         with: result.measures.clone(),
         without: case.measures.clone(),
+        evidence_less: Some(less),
+        evidence_gone: Some(gone.wealth()),
+        threshold: Some(threshold),
+        left: Some(proportion(left as u32, (spared + left) as u32, plan.judging.confidence)),
         comparison: comparison(plan, trials, &arm.id, &case.id),
     })
 }
 
-/// Whether the arm with the stall is worse than the fix beyond doubt.
-fn is_better(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> bool {
+/// Evidence that the arm with the stall is worse than the fix.
+fn evidence_less(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> f64 {
     let mut pair = plan.clone();
     pair.arms.retain(|arm| arm.id == fix || arm.id == case);
     for arm in &mut pair.arms {
         arm.role = if arm.id == fix { Role::Control } else { Role::Case };
+        arm.against = None;
     }
     let study = Study::of(&pair, trials);
-    study.is_some_and(|study| study.evidence().effect_of(0) >= threshold(plan))
+    study.map_or(1.0, |study| study.evidence(Figure::Plain).effect_of(0))
 }
 
-/// Whether little or nothing is left of the stall.
-fn is_gone(plan: &Plan, fix: &ArmResult, case: &ArmResult) -> bool {
-    let (Some(left), Some(was)) = (judged(plan, fix), judged(plan, case)) else { return false };
-    let most = (was.shift * MOST_LEFT).max(plan.judging.margin);
-    fix.hangs.count == 0 && left.shift <= most
+/// In which blocks with a stall the fix left one: more than the margin, and more than a tenth of what
+/// the case had there. Both are held against the control of the fix in that block.
+fn gone(plan: &Plan, study: &Study, fix: &Arm, case: &str) -> GoneBet {
+    let margin = plan.judging.margin;
+    let control = &study.control_of(fix).id;
+    let mut bet = GoneBet::default();
+    for block in &study.blocks {
+        let value = |id: &str| block.get(id).map(|entry| entry.value);
+        let (Some(control), Some(case), Some(fix)) = (value(control), value(case), value(&fix.id))
+        else {
+            continue;
+        };
+        let stall = case - control;
+        if stall > margin {
+            let left = fix - control;
+            // A hang of the case is infinite; a tenth of it is no measure.
+            let most = if stall.is_finite() { margin.max(MOST_LEFT * stall) } else { margin };
+            bet.record(left > most || left.is_nan());
+        }
+    }
+    bet
 }
 
 fn comparison(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> Option<Comparison> {
@@ -119,6 +157,8 @@ mod tests {
             min_blocks: 6,
             max_blocks: 6,
             stop_when_settled: false,
+            error_rate: Some(0.05),
+            settle_fixes: false,
             judging: Judging {
                 measure: "lost".into(),
                 margin: 1.0,
@@ -148,7 +188,7 @@ mod tests {
 
     fn outcomes(values: [f64; 5]) -> Vec<(String, FixOutcome)> {
         let plan = plan();
-        let trials: Vec<Trial> = (0..8u32)
+        let trials: Vec<Trial> = (0..16u32)
             .flat_map(|block| {
                 let noise = f64::from(block % 3) * 0.1;
                 let arm = |i: usize| trial(block, &plan.arms[i].id, values[i] + noise);
@@ -164,12 +204,12 @@ mod tests {
     fn a_fix_is_held_against_the_stall_and_against_the_control() {
         let outcomes = outcomes([0.0, 600.0, 2.0, 300.0, 600.5]);
         let words: Vec<&str> = outcomes.iter().map(|(_, outcome)| outcome.word()).collect();
-        assert_eq!(words, ["mended", "helped", "not shown to help"]);
+        assert_eq!(words, ["fixed", "helped", "not shown to help"]);
         assert_eq!(outcomes[0].0, "+good");
     }
 
     #[test]
-    fn without_a_stall_nothing_is_mended() {
+    fn without_a_stall_nothing_is_fixed() {
         assert_eq!(outcomes([0.0, 0.0, 0.0, 0.0, 0.0]), []);
     }
 }

@@ -1,8 +1,10 @@
 //! From trials to a verdict.
 
-use crate::blocks::{Study, hangs, hung_more_often, threshold};
+use crate::blocks::{Figure, Study, hangs, hung_more_often, study_error_rate, thresholds};
+use crate::carry_over::carry_over;
 use crate::evidence::Evidence;
 use crate::limits::limits;
+use crate::missed::{missed, too_coarse};
 use crate::trust::{Ground, doubts};
 use crate::words::{number, percent, plural, shift};
 use model::record::Plan;
@@ -38,59 +40,55 @@ pub struct Outcome {
 
 /// Judges a study from its trials and the estimates that [`crate::estimate_arms`] made of them.
 ///
-/// `ground` is the machine; a number alone is that of its CPUs that are online, or 0 where that is
-/// not known; then steal time is not judged. A disturbed machine wins over every other verdict. Nothing in the trials makes this
-/// panic: a block that lacks a trial or the judged figure is left out.
-pub fn decide(
-    plan: &Plan,
-    trials: &[Trial],
-    arms: &[ArmResult],
-    ground: impl Into<Ground>,
-) -> Outcome {
-    let ground = ground.into();
+/// `ground` is what is known of the machine. Nothing in the trials makes this panic: a block that
+/// lacks a trial or the judged figure is left out.
+pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground) -> Outcome {
     let Some(study) = Study::of(plan, trials) else {
         return without_control(plan);
     };
-    let evidence = study.evidence();
-    let doubts = doubts(plan, trials, arms, ground);
-    let state = match state(plan, trials, &study, &evidence) {
+    let evidence = study.evidence(Figure::Plain);
+    let doubts = doubts(plan, trials, &study, ground);
+    let coarse = too_coarse(plan, trials, arms, &study);
+    let state = match evidence.state(thresholds(plan)) {
         state if doubts.forbid(state, arms) => State::Untrustworthy,
+        State::NotAffected if !hung(trials, &study).is_empty() || coarse.is_some() => {
+            State::Inconclusive
+        }
         state => state,
     };
     let mut because = Vec::new();
     let mut limits = limits(plan, trials, arms, &study, &evidence, state);
     match state {
-        // Doubts about some arms do not touch what the others bear out.
+        // Doubts about some arms do not touch what the others support.
         State::Affected | State::NotAffected => limits.extend(doubts.sentences()),
         _ => because.extend(doubts.sentences()),
     }
+    because.extend(coarse.filter(|_| state == State::Inconclusive));
     if ground.emulated {
         limits.push(EMULATED.to_owned());
     }
+    limits.extend(carry_over(plan, trials, &study));
     because.extend(grounds(plan, trials, arms, &study, &evidence, state));
     let measure = plan.judging.measure.to_string();
+    let missed = match state {
+        State::NotAffected => missed(plan, trials, arms, &study),
+        _ => None,
+    };
     Outcome {
         state,
         measure,
         also: Vec::new(),
         open: Vec::new(),
-        test: test(plan, &evidence),
+        test: Test { missed, ..test(plan, &evidence) },
         because,
         limits,
     }
 }
 
-fn state(plan: &Plan, trials: &[Trial], study: &Study, evidence: &Evidence) -> State {
-    match evidence.state(threshold(plan)) {
-        State::NotAffected if !hung(trials, study).is_empty() => State::Inconclusive,
-        state => state,
-    }
-}
-
 /// The arms with the cause that hung more often than the control.
 fn hung<'a>(trials: &[Trial], study: &Study<'a>) -> Vec<&'a str> {
-    let names = study.cases.iter().map(|arm| arm.id.as_str());
-    names.filter(|arm| hung_more_often(trials, arm, &study.control.id)).collect()
+    let more = |arm: &&&model::Arm| hung_more_often(trials, &arm.id, &study.control_of(arm).id);
+    study.cases.iter().filter(more).map(|arm| arm.id.as_str()).collect()
 }
 
 fn test(plan: &Plan, evidence: &Evidence) -> Test {
@@ -99,8 +97,10 @@ fn test(plan: &Plan, evidence: &Evidence) -> Test {
         blocks: evidence.blocks(),
         evidence_affected: evidence.effect(),
         evidence_not_affected: evidence.absence(),
-        threshold: threshold(plan),
+        threshold: thresholds(plan).affected,
+        threshold_not_affected: Some(thresholds(plan).not_affected),
         error_rate: plan.judging.error_rate,
+        missed: None,
     }
 }
 
@@ -134,7 +134,8 @@ fn grounds(
         )];
     }
     let hung = hung(trials, study);
-    let hangs = hung.iter().map(|arm| hang_sentence(trials, arm, &study.control.id));
+    let cases = study.cases.iter().filter(|arm| hung.contains(&arm.id.as_str()));
+    let hangs = cases.map(|arm| hang_sentence(trials, &arm.id, &study.control_of(arm).id));
     let mut grounds = vec![evidence_sentence(plan, study, evidence, state)];
     grounds.extend(arms.iter().filter_map(|arm| arm_sentence(plan, arm)));
     grounds.extend(hangs);
@@ -146,38 +147,54 @@ fn evidence_sentence(plan: &Plan, study: &Study, evidence: &Evidence, state: Sta
     let counts: Vec<String> = cases
         .map(|(place, (arm, bet))| match place {
             0 => format!(
-                "{} was clearly worse than the control in {} and better in {}",
+                "{} was clearly worse than {} in {} and better in {}",
                 arm.id,
+                control_word(study, arm),
                 bet.worse(),
                 bet.better()
             ),
             _ => format!("{} in {} and {}", arm.id, bet.worse(), bet.better()),
         })
         .collect();
-    let effect = format!("no effect is {}", number(evidence.effect()));
-    let absence = format!("a stall in one trial of three is {}", number(evidence.absence()));
-    let against = match state {
+    let thresholds = thresholds(plan);
+    let rate = plan.judging.error_rate;
+    let effect = format!(
+        "the e-value against no effect is {}, and {} is needed for an error rate of {}",
+        number(evidence.effect()),
+        number(thresholds.affected),
+        percent(rate)
+    );
+    let absence = format!(
+        "the e-value against a stall in one trial of three is {}, and {} is needed for an error \
+         rate of {}",
+        number(evidence.absence()),
+        number(thresholds.not_affected),
+        percent(study_error_rate(plan))
+    );
+    let tests = match state {
         State::Affected => effect,
         State::NotAffected => absence,
-        _ => format!("{effect}, against {absence}"),
+        _ => format!("{effect}; {absence}"),
     };
-    format!(
-        "of {} {}; evidence against {against}, and {} is needed for an error rate of {}",
-        plural(evidence.blocks(), "block"),
-        counts.join(", "),
-        number(threshold(plan)),
-        percent(plan.judging.error_rate)
-    )
+    format!("of {} {}; {tests}", plural(evidence.blocks(), "block"), counts.join(", "))
+}
+
+/// The control by its name where there are several.
+fn control_word(study: &Study, arm: &model::Arm) -> String {
+    match study.controls.len() {
+        1 => "the control".to_owned(),
+        _ => study.control_of(arm).id.clone(),
+    }
 }
 
 fn arm_sentence(plan: &Plan, arm: &ArmResult) -> Option<String> {
     let measure = plan.judging.measure.as_ref();
     let affected = arm.role == Role::Case && arm.state == Some(State::Affected);
     let comparison = arm.against_control.get(measure)?;
-    affected.then(|| format!("{}: {measure} beyond the control's {}", arm.id, shift(comparison)))
+    affected.then(|| format!("{}: {measure} {} over its control", arm.id, shift(comparison)))
 }
 
 fn hang_sentence(trials: &[Trial], arm: &str, control: &str) -> String {
     let ((hung, of), (control_hung, control_of)) = (hangs(trials, arm), hangs(trials, control));
-    format!("{arm} hung in {hung} of {of} trials, the control in {control_hung} of {control_of}")
+    format!("{arm} hung in {hung} of {of} trials, {control} in {control_hung} of {control_of}")
 }

@@ -2,13 +2,12 @@
 
 use crate::blocks::Study;
 use crate::evidence::Evidence;
-use crate::proportion::upper_bound;
+use crate::missed;
 use crate::quantile::count;
 use crate::rank_sum::differences_to_leave_out;
-use crate::reading::{ascending, middle};
 use crate::words::{figure, judged_unit, percent, plural};
 use model::record::Plan;
-use model::{ArmResult, Role, State, Trial, Unit};
+use model::{ArmResult, Role, State, Trial};
 
 /// The most blocks that are worth suggesting.
 const MOST_BLOCKS: u32 = 1000;
@@ -77,26 +76,15 @@ fn of_not_affected(
     study: &Study,
 ) -> Vec<String> {
     let judging = &plan.judging;
-    let bound = |arm: &&model::Arm| {
-        let worse = count(study.worse(&arm.id));
-        upper_bound(worse, count(study.blocks.len()), judging.confidence)
-    };
-    let missed = study.cases.iter().map(bound).fold(0.0, f64::max);
-    let window = middle(&ascending(trials.iter().map(|trial| trial.observation.window_ms)));
-    let window =
-        window.map_or(String::new(), |ms| format!(" of {}", figure(ms, Unit::Milliseconds)));
-    vec![
-        format!(
-            "a stall that strikes fewer than {} of the trials{window} could have been missed \
-             (one-sided {} bound)",
-            percent(missed),
-            percent(judging.confidence)
-        ),
-        format!(
+    let missed = missed::missed(plan, trials, arms, study);
+    let missed = missed.as_ref().map(missed::sentence);
+    missed
+        .into_iter()
+        .chain([format!(
             "a difference of up to {} counts as none",
             figure(judging.margin, judged_unit(judging, arms))
-        ),
-    ]
+        )])
+        .collect()
 }
 
 fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> String {
@@ -104,19 +92,19 @@ fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> String 
         return "a study of the control alone cannot tell anything; add an arm with the cause"
             .to_owned();
     }
-    let threshold = crate::blocks::threshold(plan);
+    let thresholds = crate::blocks::thresholds(plan);
     if evidence.blocks() == 0 {
         return format!(
             "a verdict takes whole blocks, usually {} or more: --samples {}",
             plan.min_blocks, plan.max_blocks
         );
     }
-    if evidence.state(threshold) != State::Inconclusive {
-        return "an arm hung more often than the control, which forbids `not-affected`; run more \
-                blocks to see whether it hangs again"
+    if evidence.state(thresholds) != State::Inconclusive {
+        return "the test alone would say not-affected, and what is said above forbids it; run more \
+                blocks on a quieter machine"
             .to_owned();
     }
-    match evidence.blocks_to_settle(threshold, MOST_BLOCKS) {
+    match evidence.blocks_to_settle(thresholds, MOST_BLOCKS) {
         Some(blocks) => format!(
             "if the blocks to come are like those so far, about {} more would settle it: \
              --samples {blocks}",

@@ -18,13 +18,6 @@ pub fn proportion(count: u32, of: u32, confidence: f64) -> Proportion {
     Proportion { count, of, low, high, confidence }
 }
 
-/// The highest rate that is compatible with as few as `count` in `of` trials: a one-sided bound.
-///
-/// For "it happens in fewer than this share of the trials". One without trials.
-pub fn upper_bound(count: u32, of: u32, confidence: f64) -> f64 {
-    upper_limit(count.min(of), of, 1.0 - confidence)
-}
-
 fn lower_limit(count: u32, of: u32, tail: f64) -> f64 {
     1.0 - upper_limit(of - count, of, tail)
 }
@@ -83,14 +76,6 @@ mod tests {
     fn no_trials_tell_nothing() {
         let found = proportion(0, 0, 0.95);
         assert_eq!((found.low, found.high), (0.0, 1.0));
-        assert_eq!(upper_bound(0, 0, 0.95), 1.0);
-    }
-
-    /// The "rule of three" in its exact form: 1 - 0.05^(1/n).
-    #[test]
-    fn nothing_seen_bounds_the_rate() {
-        assert!((upper_bound(0, 14, 0.95) - (1.0 - 0.05f64.powf(1.0 / 14.0))).abs() < 1e-12);
-        assert!(upper_bound(3, 3, 0.95) == 1.0);
     }
 
     proptest! {
@@ -104,7 +89,6 @@ mod tests {
             let outer = proportion(count, of, (1.0 + narrow) / 2.0);
             prop_assert!(inner.low <= rate && rate <= inner.high);
             prop_assert!(outer.low <= inner.low && inner.high <= outer.high);
-            prop_assert!(upper_bound(count, of, narrow) <= inner.high);
         }
     }
 }

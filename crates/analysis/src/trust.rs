@@ -1,172 +1,173 @@
-//! Whether the machine was quiet enough to judge on.
+//! What disturbed a study, and whether it can explain what the study saw.
+//!
+//! Arms run in random order, so a disturbance that comes as it likes strikes case and control alike:
+//! it costs blocks, not truth. Doubt is due where the case in particular was disturbed, and by enough
+//! to explain what is judged.
 
+use crate::blocks::{Figure, Study, thresholds};
 use crate::reading::{ascending, middle};
-use crate::words::{figure, judged_unit, percent};
+use crate::words::{figure, percent};
 use model::record::Plan;
-use model::{ArmResult, Role, State, Trial, Unit};
+use model::{ArmResult, Measure, Role, State, Trial, Unit};
 
-/// The largest share of the machine's CPU time that a hypervisor may take during the trials.
+/// By how much more of a CPU's time the hypervisor may take in the median block from a case than from
+/// its control.
 ///
-/// At 5% a trial of 300 ms loses 15 ms on average, the size of a scheduling slice: more could
-/// pass for a stall.
+/// At 5% a trial of 300 ms loses 15 ms, the size of a scheduling slice: more could pass for a stall.
 pub const MOST_STEAL: f64 = 0.05;
 
-/// The most that a timer on the measured CPU may lose in the median trial of an arm, in
-/// milliseconds a second.
-///
-/// The timer waits for no lock. If it loses 2% of the time, the CPU itself was busy elsewhere, and
-/// work delayed there says nothing about the stall under study.
-pub const MOST_TIMER_LOSS_MS_PER_S: f64 = 20.0;
-
-/// The most that a timer may lose in the median trial of the control, in milliseconds a second,
-/// where time is emulated.
-///
-/// The CPUs of an emulated guest are threads of the host, and each arm loses time to that. The
-/// control shows how much, and the other arms are held against it: only what they lose beyond it
-/// may not be over [`MOST_TIMER_LOSS_MS_PER_S`]. Where even the control loses a quarter of all
-/// time the guest hardly ran.
-pub const MOST_EMULATED_TIMER_LOSS_MS_PER_S: f64 = 250.0;
+/// How long the measured thread of a hung trial may have stood without a CPU, in milliseconds a
+/// second, before that explains the hang.
+pub const MOST_ABSENT_IN_HANG_MS_PER_S: f64 = 500.0;
 
 /// The machine, as far as judging has to know it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ground {
-    /// CPUs that are online; steal time is not judged where it is 0.
-    pub cpus: u32,
+    /// Flags by which the kernel said that it was tainted before the study; absent where not known.
+    pub tainted: Option<u64>,
     /// Whether it is a guest whose time is emulated.
     pub emulated: bool,
 }
-
-impl From<u32> for Ground {
-    fn from(cpus: u32) -> Self {
-        Ground { cpus, emulated: false }
-    }
-}
-
-/// What part of an effect the timer's loss may be where it is over
-/// [`MOST_TIMER_LOSS_MS_PER_S`].
-///
-/// An absent CPU delays timer and work alike. Where the work lost four times what the timer lost,
-/// the CPU is not what it waited for.
-pub const MOST_TIMER_SHARE: f64 = 0.25;
 
 /// Why figures prove nothing, a sentence each with what to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Doubts {
     /// About the machine, and so about every arm.
     pub machine: Vec<String>,
-    /// About single arms: which, and why.
+    /// About what single arms with the cause showed: which, and why.
     pub arms: Vec<(String, String)>,
+    /// Whether the absence of CPUs explains that the study as a whole shows an effect.
+    pub explained: Option<String>,
 }
 
 impl Doubts {
     /// All sentences.
     pub fn sentences(&self) -> Vec<String> {
-        self.machine.iter().chain(self.arms.iter().map(|(_, why)| why)).cloned().collect()
+        let arms = self.arms.iter().map(|(_, why)| why);
+        self.machine.iter().chain(arms).chain(&self.explained).cloned().collect()
     }
 
-    /// Whether this state cannot be said: the machine was disturbed, or no arm that bears the
-    /// state out is free of doubt. An arm that tries a fix bears none out: a doubt about it is a doubt
-    /// about that fix.
+    /// Whether this state cannot be said: the kernel changed, or everything that shows an effect
+    /// was disturbed more than its control. What shows no effect needs no excuse.
     pub fn forbid(&self, state: State, arms: &[ArmResult]) -> bool {
         let doubted = |arm: &ArmResult| self.arms.iter().any(|(id, _)| *id == arm.id);
-        let mut cases = arms.iter().filter(|arm| arm.role == Role::Case);
-        let borne_out = state == State::Affected
-            && cases.any(|arm| arm.state == Some(State::Affected) && !doubted(arm));
-        let quiet = !arms.iter().any(|arm| arm.role != Role::Fix && doubted(arm)) || borne_out;
-        !self.machine.is_empty() || !quiet
-    }
-}
-
-/// What is doubtful of a study; nothing on a quiet machine.
-pub fn doubts(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground) -> Doubts {
-    let control = arms.iter().find(|arm| arm.role == Role::Control);
-    let floor = control.filter(|_| ground.emulated).and_then(|arm| timer_loss(trials, arm));
-    let timer = |arm: &ArmResult| {
-        let most = match (floor, arm.role) {
-            (None, _) => MOST_TIMER_LOSS_MS_PER_S,
-            (Some(_), Role::Control) => MOST_EMULATED_TIMER_LOSS_MS_PER_S,
-            (Some(floor), _) => floor + MOST_TIMER_LOSS_MS_PER_S,
+        let named = || {
+            let cases = arms.iter().filter(|arm| arm.role == Role::Case);
+            cases.filter(|arm| arm.state == Some(State::Affected))
         };
-        Some((arm.id.clone(), timer_doubt(plan, trials, arm, most)?))
-    };
-    let steal = steal_doubt(trials, ground.cpus);
+        let all_named_are_doubted = named().next().is_some() && named().all(doubted);
+        let excused = self.explained.is_some() || all_named_are_doubted;
+        !self.machine.is_empty() || state == State::Affected && excused
+    }
+}
+
+/// What is doubtful of a study; nothing on a quiet machine, and nothing where the disturbance struck
+/// case and control alike.
+pub fn doubts(plan: &Plan, trials: &[Trial], study: &Study, ground: Ground) -> Doubts {
+    let steal = study.cases.iter().filter_map(|case| {
+        let control = &study.control_of(case).id;
+        Some((case.id.clone(), steal_doubt(trials, &case.id, control)?))
+    });
     Doubts {
-        machine: control_doubt(plan, arms, ground).into_iter().chain(steal).collect(),
-        arms: arms.iter().filter_map(timer).collect(),
+        machine: taint_doubt(trials, ground).into_iter().collect(),
+        arms: steal.collect(),
+        explained: explained(plan, trials, study),
     }
 }
 
-/// What a timer lost in the median trial of an arm, in milliseconds a second.
-fn timer_loss(trials: &[Trial], arm: &ArmResult) -> Option<f64> {
-    let of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
-    let lost = ascending(
-        of_arm.filter_map(|trial| Some(trial.surroundings.timer.as_ref()?.lost_ms_per_s)),
-    );
-    middle(&lost)
+/// Time in each second in which the measured thread of a trial had no CPU, as far as that can be
+/// part of the judged figure; 0 where that figure is not time which that thread lost.
+///
+/// It adds up its own wait in the run queue, throttling by a quota around tailback, and what the
+/// hypervisor took from the CPU from which it took most.
+pub fn cpu_absent_ms_per_s(plan: &Plan, trial: &Trial) -> f64 {
+    let judged: Option<&Measure> = trial.observation.measures.get(plan.judging.measure.as_ref());
+    let is_time_lost = judged.is_none_or(|m| m.unit == Unit::MillisecondsPerSecond);
+    if !plan.judging.wants_cpu || !is_time_lost {
+        return 0.0;
+    }
+    let surroundings = &trial.surroundings;
+    let window = trial.observation.window_ms;
+    let rate = |ms: Option<f64>, over: f64| match ms {
+        Some(ms) if over > 0.0 => (ms / over * 1e3).clamp(0.0, 1e3),
+        _ => 0.0,
+    };
+    let own = rate(surroundings.run_delay_ms, window);
+    let quota = rate(surroundings.enclosing_throttled_ms, over_ms(trial));
+    let steal = (worst_steal(trial).unwrap_or(0.0) * 1e3).clamp(0.0, 1e3);
+    (own + quota + steal).min(1e3)
 }
 
-/// A control that stalls; where time is emulated every arm stalls somewhat, and one that is excused
-/// by an effect of four times as much is no reason to doubt that effect.
-fn control_doubt(plan: &Plan, arms: &[ArmResult], ground: Ground) -> Option<String> {
-    let judging = &plan.judging;
-    let control = arms.iter().find(|arm| arm.role == Role::Control)?;
-    let estimate = control.measures.get(judging.measure.as_ref())?;
-    let unit = judged_unit(judging, arms);
-    let shift = |arm: &ArmResult| Some(arm.against_control.get(judging.measure.as_ref())?.shift);
-    let affected = arms.iter().filter(|arm| arm.state == Some(State::Affected));
-    let most = affected.filter_map(shift).fold(0.0, f64::max);
-    if ground.emulated && estimate.median <= most * MOST_TIMER_SHARE {
-        return None;
-    }
-    (estimate.median > judging.control_limit).then(|| {
+/// The time over which the surroundings of a trial were read, in milliseconds.
+fn over_ms(trial: &Trial) -> f64 {
+    trial.surroundings.over_ms.unwrap_or(trial.observation.window_ms)
+}
+
+/// The share of its time that the hypervisor took from the CPU from which it took most.
+fn worst_steal(trial: &Trial) -> Option<f64> {
+    let over = over_ms(trial);
+    let worst = trial.surroundings.steal_by_cpu.iter().map(|cpu| cpu.ms).reduce(f64::max);
+    // Older records know the sum alone: at worst it was all of one CPU.
+    let worst = worst.or(trial.surroundings.steal_ms).filter(|ms| ms.is_finite())?;
+    (over > 0.0).then(|| (worst / over).clamp(0.0, 1.0))
+}
+
+fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<String> {
+    let mut known = trials.iter().filter_map(|trial| trial.surroundings.tainted);
+    let before = match ground.tainted {
+        Some(before) => before,
+        None => known.next()?,
+    };
+    let new = known.fold(0, |new, flags| new | (flags & !before));
+    (new != 0).then(|| {
         format!(
-            "the control has no cause to stall, yet its median {} is {} and the most that can be \
-             judged on is {}; stop what else runs on this machine and run again",
-            judging.measure,
-            figure(estimate.median, unit),
-            figure(judging.control_limit, unit)
+            "the kernel became tainted during the study (flags {new:#x} of \
+             /proc/sys/kernel/tainted): it warned, oopsed or was given a module; look into dmesg \
+             and run again after a reboot"
         )
     })
 }
 
-fn steal_doubt(trials: &[Trial], cpus: u32) -> Option<String> {
-    // Steal is read over the window alone.
-    let window = |trial: &Trial| trial.observation.window_ms;
-    let known = || trials.iter().filter_map(|t| Some((t.surroundings.steal_ms?, window(t))));
-    let stolen: f64 = known().map(|(stolen, _)| stolen).sum();
-    let time: f64 = known().map(|(_, window)| window * f64::from(cpus)).sum();
-    (time > 0.0 && stolen / time > MOST_STEAL).then(|| {
-        format!(
-            "the hypervisor took {} of the CPU time during the trials and the most that can be \
-             judged on is {}; run on a machine with CPUs of its own, or at a quieter time",
-            // No more than all of it can be gone, whatever a record says.
-            percent((stolen / time).min(1.0)),
-            percent(MOST_STEAL)
-        )
-    })
+/// Steal that strikes case and control alike is no doubt.
+fn steal_doubt(trials: &[Trial], case: &str, control: &str) -> Option<String> {
+    let of_arm = |arm: &str| -> Vec<(u32, f64)> {
+        let of_arm = trials.iter().filter(|trial| trial.arm == arm);
+        of_arm.filter_map(|trial| Some((trial.block, worst_steal(trial)?))).collect()
+    };
+    let controls = of_arm(control);
+    let differences = of_arm(case).into_iter().filter_map(|(block, stolen)| {
+        let of_control = controls.iter().find(|(other, _)| *other == block)?;
+        Some(stolen - of_control.1)
+    });
+    let more = middle(&ascending(differences)).filter(|more| *more > MOST_STEAL)?;
+    Some(format!(
+        "the hypervisor took {} more of a CPU's time from {case} than from {control} in the \
+         median block, and the most that can be judged on is {}; run on a machine with CPUs of \
+         its own, or at a quieter time",
+        percent(more),
+        percent(MOST_STEAL)
+    ))
 }
 
-/// How much more time than the control an arm lost, where that is what is judged.
-fn effect(plan: &Plan, arm: &ArmResult) -> Option<f64> {
-    let comparison = arm.against_control.get(plan.judging.measure.as_ref())?;
-    (comparison.unit == Unit::MillisecondsPerSecond).then_some(comparison.shift)
-}
-
-fn timer_doubt(plan: &Plan, trials: &[Trial], arm: &ArmResult, most: f64) -> Option<String> {
+/// Whether no effect is left once the time without a CPU is taken off every trial.
+fn explained(plan: &Plan, trials: &[Trial], study: &Study) -> Option<String> {
     if !plan.judging.wants_cpu {
         return None;
     }
-    let lost = timer_loss(trials, arm).filter(|lost| *lost > most)?;
-    if effect(plan, arm).is_some_and(|effect| lost <= effect * MOST_TIMER_SHARE) {
+    let needed = thresholds(plan).affected;
+    let (plain, net) = (study.evidence(Figure::Plain), study.evidence(Figure::Net));
+    if plain.effect() < needed || net.effect() >= needed {
         return None;
     }
-    let unit = Unit::MillisecondsPerSecond;
+    let absent = |case: &str| {
+        let of_arm = trials.iter().filter(|trial| trial.arm == case);
+        middle(&ascending(of_arm.map(|trial| cpu_absent_ms_per_s(plan, trial)))).unwrap_or(0.0)
+    };
+    let most = study.cases.iter().map(|case| absent(&case.id)).fold(0.0, f64::max);
     Some(format!(
-        "a timer that waits for no lock lost {} on the measured CPU in the median trial of \
-         {}, and the most that can be judged on is {}; what delayed the work was the CPU \
-         itself: keep other programs off it, and the load on another CPU than the work measured",
-        figure(lost, unit),
-        arm.id,
-        figure(most, unit)
+        "the measured thread itself stood without a CPU for {} in the median trial of an arm with \
+         the cause, and without that time no effect is left; keep other programs off its CPU, lift \
+         the quota around it, and run again",
+        figure(most, Unit::MillisecondsPerSecond)
     ))
 }

@@ -121,6 +121,12 @@ fn run_scenario(meta: &'static Meta) -> Command {
                 .help("Run exactly N blocks, settled or not"),
         )
         .arg(
+            Arg::new("fresh")
+                .long("fresh")
+                .action(ArgAction::SetTrue)
+                .help("Start anew even where the last study of these settings was left undecided"),
+        )
+        .arg(
             Arg::new("time")
                 .long("time")
                 .value_name("TIME")

@@ -58,7 +58,8 @@ fn file_name(scenario: &str) -> String {
     format!("{scenario}-{now}-{}.json", std::process::id())
 }
 
-fn state_folder() -> PathBuf {
+/// Where records are kept that nobody named a place for.
+pub fn state_folder() -> PathBuf {
     let from =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     from("XDG_STATE_HOME")

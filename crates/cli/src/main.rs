@@ -14,6 +14,7 @@ mod progress;
 mod records;
 mod settings;
 mod signals;
+mod undecided;
 
 use exit::Failure;
 use std::process::ExitCode;

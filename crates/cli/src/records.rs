@@ -38,7 +38,14 @@ impl Named {
 /// # Errors
 /// The first that cannot be read, or if all of them together are too large.
 pub fn all(matches: &ArgMatches) -> Result<Vec<Named>, Failure> {
-    let paths = matches.get_many::<PathBuf>("record").into_iter().flatten();
+    named(matches.get_many::<PathBuf>("record").into_iter().flatten())
+}
+
+/// Records of these files.
+///
+/// # Errors
+/// As [`all`].
+pub fn named<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<Named>, Failure> {
     let mut together = 0;
     paths
         .map(|path| {

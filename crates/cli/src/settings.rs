@@ -12,7 +12,7 @@ use std::time::Duration;
 const MIN_BLOCKS: u32 = 6;
 
 /// Blocks at most.
-const MAX_BLOCKS: u32 = 24;
+const MAX_BLOCKS: u32 = 32;
 
 /// Time for a study that nobody gave another.
 const USUAL_TIME: Duration = Duration::from_secs(60);
@@ -39,6 +39,10 @@ pub struct Wish {
     pub seed: u64,
     /// When it is looked once more, with probes.
     pub probe: ProbeWhen,
+    /// Studies that share one error rate, this one among them.
+    pub studies: u32,
+    /// Whether a study of the same settings that was left undecided is gone on with.
+    pub go_on: bool,
 }
 
 impl Wish {
@@ -56,6 +60,8 @@ impl Wish {
             time: matches.get_one("time").copied(),
             seed: seed(matches),
             probe: probe(matches),
+            studies: 1,
+            go_on: !matches.get_flag("fresh") && !matches.contains_id("seed"),
         }
     }
 
@@ -68,14 +74,18 @@ impl Wish {
             time: Some(ADVICE_TIME),
             seed: seed(matches),
             probe: ProbeWhen::Never,
+            studies: 1,
+            go_on: false,
         }
     }
 
-    /// As `check` runs a scenario: several share the time, so each takes its quick settings.
-    pub fn of_check(meta: &'static Meta, matches: &ArgMatches, several: bool) -> Self {
-        let settings = Settings::defaults(meta.knobs, several || matches.get_flag("quick"));
-        let probe = probe(matches);
-        Wish { settings, samples: None, time: None, seed: seed(matches), probe }
+    /// As `check` runs a scenario: several share the time and the error rate, so each takes its
+    /// quick settings and its part of the rate.
+    pub fn of_check(meta: &'static Meta, matches: &ArgMatches, studies: u32) -> Self {
+        let settings = Settings::defaults(meta.knobs, studies > 1 || matches.get_flag("quick"));
+        let (seed, probe) = (seed(matches), probe(matches));
+        let studies = studies.max(1);
+        Wish { settings, samples: None, time: None, seed, probe, studies, go_on: false }
     }
 
     /// After how long a study of this plan begins no further block.
@@ -96,7 +106,7 @@ impl Wish {
     pub fn plan(&self, scenario: &dyn Scenario, arms: Arms) -> Plan {
         let mut judging = scenario.judging(&self.settings).into_iter();
         let first = judging.next().unwrap_or_else(|| scenario.meta().judging.clone());
-        Plan {
+        let mut plan = Plan {
             arms: arms.arms,
             left_out: arms.left_out,
             also: judging.collect(),
@@ -104,8 +114,12 @@ impl Wish {
             min_blocks: self.samples.unwrap_or(MIN_BLOCKS),
             max_blocks: self.samples.unwrap_or(MAX_BLOCKS),
             stop_when_settled: self.samples.is_none(),
+            error_rate: None,
+            settle_fixes: self.studies == 1,
             judging: first,
-        }
+        };
+        plan.split_error_rate(self.studies);
+        plan
     }
 }
 
@@ -136,7 +150,15 @@ mod tests {
 
     fn wish(time: Option<Duration>) -> Wish {
         let settings = Settings::default();
-        Wish { settings, samples: None, time, seed: 1, probe: ProbeWhen::Never }
+        Wish {
+            settings,
+            samples: None,
+            time,
+            seed: 1,
+            probe: ProbeWhen::Never,
+            studies: 1,
+            go_on: false,
+        }
     }
 
     /// The time for three arms of `cpu-quota` with trials of that many seconds.

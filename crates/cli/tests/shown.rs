@@ -216,17 +216,40 @@ fn of_block(trials: &[model::Trial], block: u32, much: f64) -> Vec<model::Trial>
     vec![of("control", 0.0), of("busy-10", much)]
 }
 
+/// Four records a side, made in turns; the files before, then those after.
+fn in_turns(place: &Place, name: &str, before: f64, after: f64) -> [Vec<String>; 2] {
+    let save = |side: &str, turn: u32, place_in_order: u32, much: f64| {
+        let mut record = losing(much + f64::from(turn), "smaps");
+        record.started = format!("2026-01-01T00:{place_in_order:02}:00Z");
+        put(place, &format!("{name}-{side}{turn}.json"), &record.to_json())
+    };
+    let turns = 0..4;
+    [
+        turns.clone().map(|turn| save("before", turn, 2 * turn, before)).collect(),
+        turns.map(|turn| save("after", turn, 2 * turn + 1, after)).collect(),
+    ]
+}
+
+fn compare(place: &Place, [before, after]: &[Vec<String>; 2], more: &[&str]) -> Ran {
+    let words = |files: &[String]| files.to_vec();
+    let mut args = vec!["compare".to_owned(), "--before".to_owned()];
+    args.extend(words(before));
+    args.push("--after".to_owned());
+    args.extend(words(after));
+    args.extend(more.iter().map(|word| (*word).to_owned()));
+    place.say(&args.iter().map(String::as_str).collect::<Vec<&str>>())
+}
+
 #[test]
-fn a_change_is_worse_better_none_or_not_to_be_said() {
+fn one_record_a_side_differs_at_most() {
     let place = Place::new();
     let little = put(&place, "little.json", &losing(20.0, "smaps").to_json());
     let much = put(&place, "much.json", &losing(900.0, "maps").to_json());
-    let cases = [(&little, &much, 1, "worse"), (&much, &little, 0, "better")];
-    for (before, after, code, state) in cases {
+    for (before, after) in [(&little, &much), (&much, &little)] {
         let ran = place.say(&["compare", "--json", before, after]);
-        assert_eq!(ran.code(), code, "{ran:?}");
+        assert_eq!(ran.code(), 0, "{ran:?}");
         let change = ran.json();
-        assert_eq!(change["state"], state, "{ran:?}");
+        assert_eq!((&change["state"], &change["basis"]), (&"differs".into(), &"blocks".into()));
         let comparison = &change["arms"][1]["measures"]["stall"]["comparison"];
         let (low, high) =
             (comparison["low"].as_f64().unwrap(), comparison["high"].as_f64().unwrap());
@@ -239,6 +262,49 @@ fn a_change_is_worse_better_none_or_not_to_be_said() {
     let ran = place.say(&["compare", &little, golden.to_str().unwrap()]);
     assert_eq!(ran.code(), 4, "{ran:?}");
     assert!(ran.out.contains("not-comparable") && ran.out.contains("cpu-quota"), "{ran:?}");
+}
+
+#[test]
+fn several_records_in_turns_are_worse_or_better() {
+    let place = Place::new();
+    let page = place.path("change.html");
+    let page = page.to_str().unwrap();
+    let sides = in_turns(&place, "up", 20.0, 900.0);
+    let ran = compare(&place, &sides, &["-o", page]);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(ran.out.contains("worse") && ran.out.contains("20 to 23"), "{ran:?}");
+    assert!(ran.out.lines().count() < 25, "{ran:?}");
+    let drawn = std::fs::read_to_string(page).unwrap();
+    assert!(drawn.len() < MOST && drawn.contains("state-worse"), "{}", drawn.len());
+    let ran = compare(&place, &in_turns(&place, "down", 900.0, 20.0), &["--json"]);
+    assert_eq!((ran.code(), &ran.json()["state"]), (0, &"better".into()), "{ran:?}");
+    let ran = compare(&place, &in_turns(&place, "same", 20.0, 20.0), &["--json"]);
+    assert_eq!((ran.code(), &ran.json()["state"]), (0, &"no-difference-shown".into()), "{ran:?}");
+    let [before, after] = &sides;
+    let ran = compare(&place, &[before[..3].to_vec(), after[..3].to_vec()], &["--json"]);
+    assert_eq!((ran.code(), &ran.json()["state"]), (0, &"differs".into()), "{ran:?}");
+    let ran = compare(&place, &[before.clone(), before.clone()], &[]);
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    assert!(ran.out.contains("are the same record"), "{ran:?}");
+}
+
+#[test]
+fn a_comparison_is_asked_for_in_one_way() {
+    let place = Place::new();
+    let record = put(&place, "r.json", &losing(20.0, "smaps").to_json());
+    let r = record.as_str();
+    for args in [
+        &["compare", "--before", r][..],
+        &["compare", "--after", r],
+        &["compare", r, r, r],
+        &["compare", r, r, "--before", r, "--after", r],
+    ] {
+        let ran = place.say(args);
+        ran.assert_no_panic();
+        assert_eq!((ran.code(), ran.out.as_str()), (2, ""), "{ran:?}");
+    }
+    let ran = place.say(&["compare", r, r, "--across", "nosuch"]);
+    assert_refused(&place, &ran, &["--across nosuch", "host, kernel, otp, tailback"]);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub mod vm;
 
 pub use arm::{Arm, LeftOut, Role, Settings};
 pub use at_work::AtWork;
-pub use change::{ArmChange, Change, ChangeState, Difference, Side};
+pub use change::{ArmChange, Basis, Change, ChangeState, Difference, Side};
 pub use estimate::{ArmResult, Comparison, Estimate, Proportion};
 pub use evidence::Evidence;
 pub use explanation::Explanation;
@@ -36,5 +36,5 @@ pub use measure::{Measure, Unit};
 pub use record::{Observation, Plan, Record, Trial};
 pub use scenario::{Judging, Meta, Needs};
 pub use series::Series;
-pub use verdict::{Fix, FixOutcome, State, Test, Verdict};
+pub use verdict::{Fix, FixOutcome, Missed, State, Test, Verdict};
 pub use vm::Vm;

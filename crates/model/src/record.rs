@@ -101,6 +101,13 @@ pub struct Plan {
     pub max_blocks: u32,
     /// Whether a settled verdict ends the study before `max_blocks`.
     pub stop_when_settled: bool,
+    /// The highest rate of wrong verdicts that the study as a whole may have; `judging` and `also`
+    /// have their parts of it. Older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_rate: Option<f64>,
+    /// Whether a settled study goes on until it is settled too what each fix does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub settle_fixes: bool,
     /// How trials are judged.
     pub judging: Judging,
     /// Other figures that they are judged by in the same way; each may show a stall of its own.
@@ -109,6 +116,19 @@ pub struct Plan {
     /// Arms that could not be had here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
+}
+
+impl Plan {
+    /// Splits the error rate that the judged figures declare: over so many studies that are reported
+    /// together, and then over the figures, since any one of them may say `affected`.
+    pub fn split_error_rate(&mut self, studies: u32) {
+        let rate = self.judging.error_rate / f64::from(studies.max(1));
+        let figures = 1.0 + self.also.len() as f64;
+        self.error_rate = Some(rate);
+        for judging in std::iter::once(&mut self.judging).chain(&mut self.also) {
+            judging.error_rate = rate / figures;
+        }
+    }
 }
 
 /// One run of one arm.
@@ -266,6 +286,11 @@ impl Record {
         }
         let rate = |rate: f64| rate > 0.0 && rate < 1.0;
         let sound = |judging: &Judging| rate(judging.error_rate) && rate(judging.confidence);
+        if !self.plan.error_rate.is_none_or(rate) {
+            return Err(RecordError::Inconsistent(
+                "its error rate is not between 0 and 1".to_owned(),
+            ));
+        }
         if !sound(&self.plan.judging) || !self.plan.also.iter().all(sound) {
             return Err(RecordError::Inconsistent(
                 "its error rate or confidence is not between 0 and 1".to_owned(),

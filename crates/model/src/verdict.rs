@@ -1,6 +1,7 @@
 //! What is said in the end, and on what grounds.
 
-use crate::estimate::{Comparison, Estimate};
+use crate::estimate::{Comparison, Estimate, Proportion};
+use crate::measure::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -97,6 +98,18 @@ pub struct Fix {
     pub with: BTreeMap<String, Estimate>,
     /// The same figures without it.
     pub without: BTreeMap<String, Estimate>,
+    /// Evidence that the stall is less than without the change; older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence_less: Option<f64>,
+    /// Evidence that the stall is gone: left in less than a quarter of the trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence_gone: Option<f64>,
+    /// The wealth that both take: the error rate is split over the fixes that were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// Blocks in which the case stalled, and how many of them the fix stalled in too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Proportion>,
     /// The judged figure with the change held against the one without; below zero it is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
@@ -127,8 +140,28 @@ impl FixOutcome {
     }
 }
 
+/// What a study that shows no stall could still have missed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Missed {
+    /// The judged figure of a trial would have shown so much more as worse, in `unit`.
+    pub shown_above: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// The length of a freeze that adds so much to a trial, in milliseconds; absent where the
+    /// figure is not time lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeze_ms: Option<f64>,
+    /// A stall in more than this share of the trials would have shown.
+    pub share: f64,
+    /// A stall that comes at random once in so many seconds or more often would have shown.
+    pub every_s: f64,
+    /// How surely, however the study was stopped.
+    pub confidence: f64,
+}
+
 /// The anytime-valid test behind a verdict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Test {
     /// Its name and source.
@@ -140,8 +173,14 @@ pub struct Test {
     /// Evidence against "an arm is worse than its control in a third more of the blocks than it is
     /// better", of the arm with the least.
     pub evidence_not_affected: f64,
-    /// The wealth that decides: one over the error rate.
+    /// The wealth that decides on `affected`: one over the error rate.
     pub threshold: f64,
+    /// The wealth that decides on `not-affected`; where it is absent, `threshold` does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold_not_affected: Option<f64>,
     /// Highest rate of wrong `affected` verdicts, over all ways of stopping.
     pub error_rate: f64,
+    /// What could have been missed; where no stall was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Missed>,
 }

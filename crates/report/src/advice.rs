@@ -6,8 +6,8 @@ use model::{Fix, Meta, Record, State};
 /// How sure it is that a change helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sure {
-    /// It mended the stall in this study.
-    Mended,
+    /// It fixed the stall in this study.
+    Fixed,
     /// It helped in this study.
     Helped,
     /// It may help; the command measures whether it does.
@@ -63,13 +63,13 @@ pub fn first<'a>(
 
 fn sure(outcome: FixOutcome) -> Option<Sure> {
     match outcome {
-        FixOutcome::Fixed => Some(Sure::Mended),
+        FixOutcome::Fixed => Some(Sure::Fixed),
         FixOutcome::Helped => Some(Sure::Helped),
         FixOutcome::NotShown => None,
     }
 }
 
-/// What a fix did: `+sbwt none: mended; late p99 0.4 ms [0.3, 0.5] instead of 71 ms [60, 80]`.
+/// What a fix did: `+sbwt none: fixed; late p99 0.4 ms [0.3, 0.5] instead of 71 ms [60, 80]`.
 pub fn of_fix(fix: &Fix, meta: Option<&Meta>) -> String {
     let (change, figures) = parts(fix, meta);
     format!("{change}: {}; {figures}", fix.outcome.word())

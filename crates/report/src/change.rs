@@ -1,4 +1,4 @@
-//! What changed between two records, as text.
+//! What changed between the records of two sides, as text.
 
 use crate::Look;
 use crate::html::change_row;
@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use model::{Change, ChangeState, Meta};
 use std::fmt::Write as _;
 
-/// The verdict on the difference, what is not the same, and every judged figure.
+/// The verdict on the difference, what is not the same, every judged figure, and what to do.
 pub fn text(change: &Change, meta: Option<&Meta>, look: Look) -> String {
     let mut text = format!("{}: {}\n", plain(&change.scenario), painted(change.state, look));
     let paragraph = |text: &mut String, first: &str, rest: &str, sentence: &str| {
@@ -40,26 +40,23 @@ fn painted(state: ChangeState, look: Look) -> String {
         ChangeState::Worse => AnsiColor::Red,
         ChangeState::Better => AnsiColor::Green,
         ChangeState::NoDifferenceShown => AnsiColor::Cyan,
-        ChangeState::NotComparable => AnsiColor::Yellow,
+        ChangeState::Differs | ChangeState::NotComparable => AnsiColor::Yellow,
     };
     let style: Style = color.on_default().bold();
     if look.color { format!("{style}{}{style:#}", state.word()) } else { state.word().to_owned() }
 }
 
-/// The figures that are judged, and those that the scenario puts into its own table.
+/// The figures that are judged, of every arm; the page has the others too.
 fn figures(change: &Change, meta: Option<&Meta>) -> String {
     let mut table = bare();
     table.set_header(["arm", "figure", "before", "after", "change", "verdict"]);
-    let column = |name: &str| meta.and_then(|meta| meta.measure(name)).is_some_and(|m| m.column);
+    let judged = |name: &str| {
+        change.arms.iter().any(|arm| arm.measures.get(name).is_some_and(|d| d.state.is_some()))
+    };
     for arm in &change.arms {
-        let judged = |name: &str| {
-            change.arms.iter().any(|arm| arm.measures.get(name).is_some_and(|d| d.state.is_some()))
-        };
-        for (name, difference) in
-            arm.measures.iter().filter(|(name, _)| judged(name) || column(name))
-        {
+        for (name, difference) in arm.measures.iter().filter(|(name, _)| judged(name)) {
             let [arm, figure, before, after, shift, _, verdict] =
-                change_row(&arm.id, name, difference, meta).map(|cell| plain(&cell));
+                change_row(change.basis, &arm.id, name, difference, meta).map(|cell| plain(&cell));
             table.add_row([arm, figure, before, after, shift, verdict]);
         }
     }

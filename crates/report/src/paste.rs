@@ -40,11 +40,11 @@ pub fn flags(record: &Record, place: &str, look: Look) -> String {
     text
 }
 
-/// The fix that leaves the least of what is judged, of those that mended it if any did.
+/// The fix that leaves the least of what is judged, of those that fixed it if any did.
 fn best<'a>(fixes: &[&'a Fix]) -> Option<&'a Fix> {
     let left = |fix: &Fix| fix.with.get(&fix.measure).map_or(f64::INFINITY, |e| e.median);
-    let mended = |fix: &Fix| fix.outcome == FixOutcome::Fixed;
-    fixes.iter().copied().min_by(|a, b| mended(b).cmp(&mended(a)).then(left(a).total_cmp(&left(b))))
+    let fixed = |fix: &Fix| fix.outcome == FixOutcome::Fixed;
+    fixes.iter().copied().min_by(|a, b| fixed(b).cmp(&fixed(a)).then(left(a).total_cmp(&left(b))))
 }
 
 fn sentence(fix: &Fix) -> String {

@@ -46,6 +46,8 @@ fn plan(arms: Vec<Arm>) -> Plan {
         min_blocks: 2,
         max_blocks: 2,
         stop_when_settled: true,
+        error_rate: None,
+        settle_fixes: false,
         judging: Judging {
             measure: "lost".into(),
             margin: 1.0,

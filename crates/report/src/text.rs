@@ -189,7 +189,7 @@ pub fn settings(advice: &[Advice], look: Look) -> String {
     let mut text = "\n  Worth changing:\n".to_owned();
     for one in advice {
         let tried = match one.sure {
-            Sure::Mended => ", mended here",
+            Sure::Fixed => ", fixed here",
             Sure::Helped => ", helped here",
             Sure::Try => ", not tried yet",
         };

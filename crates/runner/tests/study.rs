@@ -83,6 +83,8 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
         min_blocks: 6,
         max_blocks,
         stop_when_settled,
+        error_rate: None,
+        settle_fixes: false,
         judging: META.judging,
         also: Vec::new(),
         left_out: Vec::new(),
@@ -128,7 +130,7 @@ fn a_stall_settles_after_the_least_number_of_blocks() {
 fn without_a_stall_it_goes_on_until_that_is_settled_or_the_blocks_are_used_up() {
     LOST.set(0.0);
     let (record, _) = run(plan(24, true), None, |_| false);
-    assert_eq!((record.verdict.state, record.trials.len()), (State::NotAffected, 24));
+    assert_eq!((record.verdict.state, record.trials.len()), (State::NotAffected, 20));
     let (record, _) = run(plan(7, true), None, |_| false);
     assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 14));
 }

@@ -125,6 +125,7 @@ mod tests {
                 evidence_not_affected: 0.1,
                 threshold: 20.0,
                 error_rate: 0.05,
+                ..Test::default()
             },
             because: Vec::new(),
             limits: Vec::new(),

@@ -44,8 +44,7 @@ fn judge_also(
 ) {
     let plan = judged_by(plan, judging);
     let results = analysis::estimate_arms(&plan, trials);
-    // Steal time has been judged with the first figure.
-    let other = analysis::decide(&plan, trials, &results, Ground { cpus: 0, ..ground });
+    let other = analysis::decide(&plan, trials, &results, ground);
     match (outcome.state, other.state) {
         (State::Untrustworthy, _) => {}
         (State::Affected, State::Affected) => outcome.also.push(other.measure),
@@ -89,15 +88,15 @@ fn fixes(record: &Record, outcome: &Outcome) -> Vec<Fix> {
 pub fn settled(record: &Record) -> bool {
     let blocks = record.verdict.test.as_ref().map_or(0, |test| test.blocks);
     let stands = matches!(record.verdict.state, State::Affected | State::NotAffected);
+    let fixes_open = record.plan.settle_fixes && record.verdict.fixes.iter().any(analysis::is_open);
     // What matters most is waited for, as long as the study may go on.
     let first_open = record.verdict.open.iter().any(|name| *name == record.plan.judging.measure);
-    stands && !first_open && blocks >= record.plan.min_blocks
+    stands && !first_open && !fixes_open && blocks >= record.plan.min_blocks
 }
 
 fn ground(record: &Record) -> Ground {
-    let cpus = u32::try_from(record.host.cpus.len()).unwrap_or(u32::MAX);
     Ground {
-        cpus,
+        tainted: record.host.tainted,
         emulated: record.host.guest.as_ref().is_some_and(model::machine::Guest::emulated),
     }
 }

@@ -1,59 +1,24 @@
 //! The verdict on a difference, in words.
 
-use super::{Change, ChangeState, Difference, MOST_TRIALS, Record, Role, judgings, shift};
-use crate::words::percent;
-use model::ArmChange;
+use super::design::Design;
+use super::figures::strongest;
+use super::{Basis, Change, ChangeState, Role, Sides, judgings};
+use crate::words::{figure, number, percent, shift};
+use model::{Comparison, Difference, Estimate};
 
-/// Fills in state, headline and grounds from the arms.
-pub(super) fn judge(change: &mut Change, before: &Record, after: &Record) {
-    let judged: Vec<&str> = judgings(before).into_iter().map(|j| j.measure.as_ref()).collect();
-    let found = |wanted: ChangeState| {
-        change.arms.iter().any(|arm| arm.role == Role::Case && arm.state == Some(wanted))
-    };
-    let state = match (found(ChangeState::Worse), found(ChangeState::Better)) {
-        (true, _) => ChangeState::Worse,
-        (_, true) => ChangeState::Better,
-        _ => ChangeState::NoDifferenceShown,
-    };
-    let sentences: Vec<String> =
-        judged_differences(change).map(|(arm, name, d)| sentence(arm, name, d)).collect();
-    let headline = headline(change, state);
-    let mut because = sentences;
-    because.extend(control(change, &judged));
-    because.extend(unbounded(change).map(|arm| {
-        format!("Of {arm} there are too few trials for an interval; nothing is said about it.")
-    }));
-    let many = |arm: &&ArmChange| {
-        arm.measures.values().any(|d| d.before.trials.max(d.after.trials) as usize == MOST_TRIALS)
-    };
-    because.extend(
-        change
-            .arms
-            .iter()
-            .find(many)
-            .map(|_| format!("Of an arm with more trials the first {MOST_TRIALS} are compared.")),
-    );
-    because.push(format!(
-        "An interval wholly beyond the margin of {} is called worse or better; over all of them the \
-         confidence is {}.",
-        margins(before),
-        percent(before.plan.judging.confidence)
-    ));
-    because.push(
-        "The two records were not made in turns, so whatever else changed on the machine between them \
-         is part of the difference. Each was ended by its own verdict, which can shift its figures a \
-         little."
-            .to_owned(),
-    );
-    if state == ChangeState::NoDifferenceShown {
-        let trials = [before, after].map(|record| record.trials.len());
-        change.next = vec![format!(
-            "None shown is not the same as none: with {} and {} trials a small one can hide. More \
-             blocks narrow the interval: run both again with --samples 24.",
-            trials[0], trials[1]
-        )];
-    }
-    (change.state, change.headline, change.because) = (state, headline, because);
+/// Fills in state, headline, grounds and next steps from the arms.
+pub(super) fn judge(change: &mut Change, sides: &Sides, design: Design) {
+    let state = strongest(change.arms.iter().filter_map(|arm| arm.state));
+    let because = [
+        design.limit.clone(),
+        unbounded(change),
+        control(change, sides),
+        Some(claim(change, sides)),
+    ];
+    change.state = state;
+    change.headline = headline(change, state);
+    change.because = because.into_iter().flatten().collect();
+    change.next = next(change, sides, state, &design).into_iter().collect();
 }
 
 fn judged_differences(change: &Change) -> impl Iterator<Item = (&str, &str, &Difference)> {
@@ -64,75 +29,132 @@ fn judged_differences(change: &Change) -> impl Iterator<Item = (&str, &str, &Dif
     })
 }
 
-fn sentence(arm: &str, name: &str, difference: &Difference) -> String {
-    let state = difference.state.unwrap_or(ChangeState::NoDifferenceShown).word().replace('-', " ");
-    let chance = percent(difference.comparison.superiority);
-    format!(
-        "{arm}: {name} {}, then {}: changed by {}; a trial of the second is higher than one of the \
-         first with a chance of {chance}: {state}.",
-        difference.before,
-        difference.after,
-        shift(&difference.comparison)
-    )
-}
-
 /// The largest change of the kind that decided, in a sentence.
 fn headline(change: &Change, state: ChangeState) -> String {
-    let of_state = judged_differences(change).filter(|(.., d)| d.state == Some(state));
-    let largest =
-        of_state.max_by(|a, b| a.2.comparison.shift.abs().total_cmp(&b.2.comparison.shift.abs()));
-    match (state, largest) {
-        (ChangeState::Worse | ChangeState::Better, Some((arm, name, difference))) => format!(
-            "The second record is {}: {name} of {arm} was {}, then {}; changed by {}.",
-            state.word(),
-            difference.before,
-            difference.after,
-            shift(&difference.comparison)
+    let size = |d: &Difference| d.comparison.shift.abs();
+    let largest = judged_differences(change)
+        .filter(|(.., difference)| difference.state == Some(state))
+        .max_by(|a, b| size(a.2).total_cmp(&size(b.2)));
+    let words = largest.map(|(arm, name, difference)| sentence(arm, name, difference));
+    let words = words.unwrap_or_else(|| "no judged figure is in all records".to_owned());
+    let records = format!("{} records before, {} after", change.before.len(), change.after.len());
+    match state {
+        ChangeState::Worse => format!("It is worse after the change: {words}; {records}."),
+        ChangeState::Better => format!("It is better after the change: {words}; {records}."),
+        ChangeState::Differs => format!(
+            "These runs differ: {words}. Whether the change did that, or something else that was not \
+             the same in these runs, cannot be told."
         ),
-        _ => {
-            let widest = judged_differences(change)
-                .max_by(|a, b| a.2.comparison.shift.abs().total_cmp(&b.2.comparison.shift.abs()));
-            let words = widest.map_or_else(String::new, |(arm, name, difference)| {
-                format!(
-                    ": the largest change is that of {name} in {arm}, {}",
-                    shift(&difference.comparison)
-                )
-            });
-            format!("No difference beyond the margin is shown between the two records{words}.")
+        ChangeState::NoDifferenceShown | ChangeState::NotComparable => {
+            format!("No difference beyond the margin is shown; the largest: {words}.")
         }
     }
 }
 
-/// The control has no cause to stall: where it changed, the machine did.
-fn control(change: &Change, judged: &[&str]) -> Vec<String> {
+fn sentence(arm: &str, name: &str, difference: &Difference) -> String {
+    let over = difference.over.as_ref().map_or_else(String::new, |over| format!(" over {over}"));
+    format!(
+        "{name} of {arm}{over} was {}, then {}, changed by {}",
+        median(&difference.before),
+        median(&difference.after),
+        shift(&difference.comparison)
+    )
+}
+
+fn median(estimate: &Estimate) -> String {
+    let at_least = if estimate.median_at_least { "at least " } else { "" };
+    format!("{at_least}{}", figure(estimate.median, estimate.unit))
+}
+
+/// Arms of which too little is known for an interval.
+fn unbounded(change: &Change) -> Option<String> {
+    let open = |d: &Comparison| d.low.is_none() && d.high.is_none();
+    let mut arms: Vec<&str> = judged_differences(change)
+        .filter(|(.., d)| open(&d.comparison))
+        .map(|(arm, ..)| arm)
+        .collect();
+    arms.dedup();
+    let counted = match change.basis {
+        Basis::Blocks => "blocks",
+        Basis::Records => "records",
+    };
+    (!arms.is_empty()).then(|| {
+        format!(
+            "Of {} there are too few {counted} for an interval, or too many were cut off; nothing is \
+             said about it.",
+            arms.join(", ")
+        )
+    })
+}
+
+/// A change of a control by more than matters. It is subtracted, and still good to know.
+fn control(change: &Change, sides: &Sides) -> Option<String> {
+    let ((first, _), _) = sides.first()?;
     let controls = change.arms.iter().filter(|arm| arm.role == Role::Control);
-    let moved = |(name, difference): (&String, &Difference)| {
-        let comparison = &difference.comparison;
-        let apart =
-            comparison.low.is_some_and(|low| low > 0.0) || comparison.high.is_some_and(|h| h < 0.0);
-        (apart && judged.contains(&name.as_str())).then(|| {
+    controls.flat_map(|arm| judgings(first).into_iter().map(move |j| (arm, j))).find_map(|(arm, j)| {
+        let comparison = &arm.measures.get(j.measure.as_ref())?.comparison;
+        let moved = comparison.low.is_some_and(|low| low > j.margin)
+            || comparison.high.is_some_and(|high| high < -j.margin);
+        moved.then(|| {
             format!(
-                "The control, which has no cause to stall, changed too: {name} by {}; so the machine or \
-                 what else ran on it is not the same.",
+                "{}, which has no cause to stall, changed too: {} by {}. That is a change of the machine; \
+                 it is subtracted.",
+                arm.id,
+                j.measure,
                 shift(comparison)
             )
         })
-    };
-    controls.flat_map(|arm: &ArmChange| arm.measures.iter().filter_map(moved)).collect()
+    })
 }
 
-fn unbounded(change: &Change) -> impl Iterator<Item = &str> {
-    let open = |(arm, _, d): (_, &str, &Difference)| {
-        (d.comparison.low.is_none() && d.comparison.high.is_none()).then_some(arm)
+/// What the words claim, and with which error.
+fn claim(change: &Change, sides: &Sides) -> String {
+    let claimed = match change.basis {
+        Basis::Blocks => "differs",
+        Basis::Records => "worse or better",
     };
-    judged_differences(change).filter_map(open)
+    format!(
+        "An interval wholly beyond the margin of {} is called {claimed}; over all judged figures \
+         together that is wrong in at most {}.",
+        margins(change, sides),
+        percent(1.0 - sides.confidence())
+    )
 }
 
-fn margins(record: &Record) -> String {
-    let margins = judgings(record).into_iter().map(|judging| {
-        let unit = record.arms.iter().find_map(|arm| arm.measures.get(judging.measure.as_ref()));
-        let unit = unit.map_or("", |estimate| estimate.unit.symbol());
-        format!("{} {unit} in {}", crate::words::number(judging.margin), judging.measure)
+fn margins(change: &Change, sides: &Sides) -> String {
+    let judgings = sides.first().map_or_else(Vec::new, |((first, _), _)| judgings(first));
+    let margins = judgings.into_iter().map(|judging| {
+        let found = change.arms.iter().find_map(|arm| arm.measures.get(judging.measure.as_ref()));
+        let margin = found.map_or_else(
+            || number(judging.margin),
+            |found| figure(judging.margin, found.before.unit),
+        );
+        format!("{margin} in {}", judging.measure)
     });
     margins.collect::<Vec<String>>().join(" and ")
+}
+
+fn next(change: &Change, sides: &Sides, state: ChangeState, design: &Design) -> Option<String> {
+    let many = design.needed.max(sides.before.len()).max(sides.after.len());
+    let turns = |many: usize| {
+        format!(
+            "make {many} records of each in turns (before, after, before, after, ..), then tailback \
+             compare --before before*.json --after after*.json"
+        )
+    };
+    match (state, change.basis) {
+        (ChangeState::Differs, _) => Some(format!("To tell what did it, {}", turns(many))),
+        (ChangeState::NoDifferenceShown, Basis::Blocks) => Some(format!(
+            "None shown is not the same as none: a small one can hide in few blocks. To look closer, {}",
+            turns(many)
+        )),
+        (ChangeState::NoDifferenceShown, Basis::Records) => Some(format!(
+            "None shown is not the same as none. More records narrow the interval: {}",
+            turns(2 * many)
+        )),
+        (ChangeState::Worse, _) => Some(
+            "To see who held up whom, run tailback explain on one of the records after.".to_owned(),
+        ),
+        (ChangeState::Better | ChangeState::NotComparable, _) => None,
+    }
 }

@@ -23,6 +23,8 @@ pub fn plan(arms: &[(&str, Role)]) -> Plan {
         min_blocks: 3,
         max_blocks: 24,
         stop_when_settled: true,
+        error_rate: None,
+        settle_fixes: false,
         judging: Judging {
             measure: LOST.into(),
             margin: 1.0,

@@ -53,12 +53,13 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     let began = Instant::now();
     let chosen = chosen(matches);
     let can_run = runnable(&chosen, &machine);
+    let together = u32::try_from(can_run.len()).unwrap_or(u32::MAX);
     let mut done = Vec::new();
     let mut ran = 0;
     for scenario in chosen {
         let runs = can_run.contains(&scenario.meta().id);
         let left = can_run.len() - ran;
-        let mut wish = Wish::of_check(scenario.meta(), matches, can_run.len() > 1);
+        let mut wish = Wish::of_check(scenario.meta(), matches, together);
         // What a study that settled early leaves over is for those after it.
         let time = TIME.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
         wish.time = Some(time);

@@ -1,40 +1,62 @@
-//! `tailback compare A B`.
+//! `tailback compare BEFORE AFTER`, and with several records a side.
 
 use crate::exit::Failure;
 use crate::records::Named;
 use crate::{output, page, records};
-use analysis::Pair;
+use analysis::{Sides, change::ACROSS};
 use clap::ArgMatches;
-use model::{Change, Record};
+use model::{Change, Meta, Record};
 use report::Shown;
 use std::path::PathBuf;
 
-/// Holds the second record against the first; the exit code of what changed.
+/// Holds the records after a change against those before it; the exit code of what changed.
 pub fn compare(matches: &ArgMatches) -> Result<u8, Failure> {
-    let mut named = records::all(matches)?;
+    let paths = |id| matches.try_get_many::<PathBuf>(id).ok().flatten().into_iter().flatten();
+    let mut paths_before: Vec<&PathBuf> = paths("before").collect();
+    let pair: Vec<&PathBuf> = paths("record").collect();
+    paths_before.extend(pair.first());
+    let after = paths("after").chain(pair.get(1).copied());
+    // Read together, so that together they are limited.
+    let mut named = records::named(paths_before.iter().copied().chain(after))?;
     named.iter_mut().for_each(|one| judge(&mut one.record));
-    let [before, after] = named.as_slice() else {
-        return Err(Failure::usage("compare takes two records; see tailback compare --help"));
-    };
-    let across: Vec<String> =
-        matches.get_many::<String>("across").into_iter().flatten().cloned().collect();
-    let (was, is) = (before.name(), after.name());
-    let change = analysis::change(&Pair {
-        before: (&before.record, &was),
-        after: (&after.record, &is),
-        meta: before.meta(),
-        across: &across,
-    });
+    let names: Vec<String> = named.iter().map(Named::name).collect();
+    let all: Vec<(&Record, &str)> =
+        named.iter().zip(&names).map(|(one, name)| (&one.record, name.as_str())).collect();
+    let (before, after) = all.split_at(paths_before.len().min(all.len()));
+    let meta = named.first().and_then(Named::meta);
+    let across = across(matches, meta)?;
+    let change = analysis::change(&Sides { before, after, meta, across: &across });
     if let Some(path) = matches.get_one::<PathBuf>("output") {
-        let [before, after] = [(before, &was), (after, &is)].map(|(one, name)| shown(one, name));
-        let page = report::html::change_page(&change, &before, &after).map_err(page::failed)?;
+        let shown: Vec<Shown> =
+            named.iter().zip(&names).map(|(one, name)| shown(one, name)).collect();
+        let page = report::html::change_page(&change, &shown).map_err(page::failed)?;
         page::write(&page, Some(path))?;
     }
-    show(&change, before, matches.get_flag("json"));
+    show(&change, meta, matches.get_flag("json"));
     Ok(change.state.exit_code())
 }
 
-/// A record that this version can judge is judged again, so that both sides are by the same rules.
+/// What may differ.
+///
+/// # Errors
+/// For a word that is nothing that can.
+fn across(matches: &ArgMatches, meta: Option<&Meta>) -> Result<Vec<String>, Failure> {
+    let names: Vec<String> =
+        matches.get_many::<String>("across").into_iter().flatten().cloned().collect();
+    let Some(meta) = meta else { return Ok(names) };
+    let known = |name: &String| ACROSS.contains(&name.as_str()) || meta.knob(name).is_some();
+    match names.iter().find(|name| !known(name)) {
+        Some(unknown) => Err(Failure::usage(format!(
+            "--across {unknown}: neither {} nor a knob of {}; see tailback run {} --help",
+            ACROSS.join(", "),
+            meta.id,
+            meta.id
+        ))),
+        None => Ok(names),
+    }
+}
+
+/// A record that this version can judge is judged again, so that all are by the same rules.
 fn judge(record: &mut Record) {
     scenarios::judge(record);
 }
@@ -43,12 +65,12 @@ fn shown<'a>(one: &'a Named, name: &'a str) -> Shown<'a> {
     Shown { record: &one.record, meta: one.meta(), name }
 }
 
-fn show(change: &Change, before: &Named, json: bool) {
+fn show(change: &Change, meta: Option<&Meta>, json: bool) {
     if json {
         // Text keys and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(change).unwrap_or_default();
         output::print(&format!("{text}\n"));
     } else {
-        output::print(&report::change::text(change, before.meta(), output::look()));
+        output::print(&report::change::text(change, meta, output::look()));
     }
 }

@@ -6,12 +6,14 @@ use crate::output;
 use crate::progress::{Progress, Round};
 use crate::settings::Wish;
 use crate::signals::Interruption;
+use crate::undecided::{self, Undecided};
 use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record};
 use runner::{End, Study};
 use scenarios::{Arms, Launcher, Scenario, ScenarioError, Site};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Runs one scenario; the exit code of its verdict.
 pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
@@ -126,13 +128,19 @@ pub fn study(
         Err(ScenarioError::Missing(missing)) => (Arms::default(), Some(missing)),
         Err(other) => return Err(other.into()),
     };
-    let path = keep::path(asked, meta.id)?;
     let interrupted = || interruption.noticed();
     let plan = wish.plan(scenario, arms);
+    let begun = if wish.go_on { undecided::find(asked, meta.id, &plan, machine) } else { None };
+    let path = match &begun {
+        Some(begun) => begun.path.clone(),
+        None => keep::path(asked, meta.id)?,
+    };
+    let spent = begun.as_ref().map_or(0.0, |begun| begun.record.elapsed_s);
+    let time = wish.time(scenario, &plan, machine);
     let study = Study {
         scenario,
-        time: wish.time(scenario, &plan, machine),
-        plan,
+        time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
+        plan: begun.as_ref().map_or(plan, |begun| begun.plan.clone()),
         site,
         launcher: Launcher::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
@@ -145,9 +153,25 @@ pub fn study(
         return Ok(Done { record: study.not_run(&missing), end: End::Missing(why), kept: None });
     }
     let mut progress = Progress::new(meta, round);
-    let (record, end) = study.run(&mut progress);
+    let (record, end) = match begun {
+        Some(begun) => {
+            tell_going_on(&begun);
+            study.go_on(begun.record, &mut progress)
+        }
+        None => study.run(&mut progress),
+    };
     progress.finish();
     Ok(Done::keep(record, end, &path))
+}
+
+/// Says which study is gone on with: a new one would look again at an error rate that is spent.
+fn tell_going_on(begun: &Undecided) {
+    let blocks = begun.record.verdict.test.as_ref().map_or(0, |test| test.blocks);
+    output::note(&format!(
+        "goes on with the undecided study of {}, after {blocks} blocks: {}; --fresh starts anew",
+        begun.record.started,
+        begun.path.display()
+    ));
 }
 
 /// Makes sure that the record is somewhere.

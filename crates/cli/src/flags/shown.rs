@@ -5,8 +5,13 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use report::export::Format;
 use std::path::PathBuf;
 
-const COMPARE_CODES: &str = "Exit codes:\n  0  better, or no difference shown\n  1  worse\n  2  bad \
-    usage or input\n  4  not comparable";
+const COMPARE_CODES: &str = "Exit codes:\n  0  better, differs, or no difference shown\n  1  worse\n  \
+    2  bad usage or input\n  4  not comparable";
+
+const COMPARE_ABOUT: &str = "Hold records after a change against records before it: worse, better, \
+    differs, or no difference shown. One record a side can say that the two runs differ, not why. \
+    Several a side that were made in turns (before, after, before, after, ..) can say worse or \
+    better: four a side at least where one figure is judged.";
 
 /// `tailback report`.
 pub fn report() -> Command {
@@ -19,19 +24,46 @@ pub fn report() -> Command {
 /// `tailback compare`.
 pub fn compare() -> Command {
     Command::new("compare")
-        .about("Hold a record against an earlier one: worse, better, or no difference shown")
-        .arg(records("The earlier record, then the later one").num_args(2).value_names(["A", "B"]))
+        .about("Hold records after a change against records before it")
+        .long_about(COMPARE_ABOUT)
+        .override_usage(
+            "tailback compare [OPTIONS] <BEFORE> <AFTER>\n       \
+             tailback compare [OPTIONS] --before <RECORD>.. --after <RECORD>..",
+        )
+        .arg(
+            records("One record from before the change and one from after it")
+                .required(false)
+                .required_unless_present("before")
+                .conflicts_with_all(["before", "after"])
+                .num_args(2)
+                .value_names(["BEFORE", "AFTER"]),
+        )
+        .arg(side("before", "after", "Records from before the change"))
+        .arg(side("after", "before", "Records from after it, made in turns with the others"))
         .arg(json("Print the comparison as JSON"))
         .arg(output("Write a page of it here, too"))
         .arg(
             Arg::new("across")
                 .long("across")
-                .value_name("KNOB,..")
+                .value_name("WHAT,..")
                 .value_delimiter(',')
                 .action(ArgAction::Append)
-                .help("Knobs that may differ, since they are what is compared"),
+                .help(
+                    "What may differ, since it is what is compared: host, kernel, otp, tailback, or \
+                     a knob. One kernel, OTP, file or word may differ without it",
+                ),
         )
         .after_help(COMPARE_CODES)
+}
+
+fn side(name: &'static str, other: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name("RECORD")
+        .num_args(1..)
+        .requires(other)
+        .value_parser(value_parser!(PathBuf))
+        .help(help)
 }
 
 /// `tailback history`.

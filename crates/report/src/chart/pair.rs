@@ -1,10 +1,11 @@
-//! One figure in two records: before and after below one another, arm by arm.
+//! One figure on two sides: before and after below one another, arm by arm.
 
 use super::axis::Axis;
 use super::draw::{all, line, n, short, words};
 use super::frame::{Frame, LETTERS, Plane};
 use super::{Chart, Color, Table, WIDTH, palette};
 use crate::ReportError;
+use crate::html::change_side;
 use crate::words::shift;
 use maud::{Markup, html};
 use model::scenario::MeasureMeta;
@@ -20,7 +21,7 @@ const ROW: u32 = 104;
 const BEFORE: Color = palette::CONTROL;
 const AFTER: Color = Color(6);
 
-/// The medians of one figure in both records; nothing where no arm has it in both.
+/// The medians of one figure on both sides; nothing where no arm has it on both.
 ///
 /// # Errors
 /// If the drawing library refuses.
@@ -55,12 +56,13 @@ pub fn pair(
     table.rows = arms
         .iter()
         .map(|(id, found)| {
-            let (before, after) = (found.before.to_string(), found.after.to_string());
-            vec![(*id).to_owned(), before, after, shift(&found.comparison)]
+            let [before, after] =
+                [&found.before, &found.after].map(|e| change_side(change.basis, e));
+            vec![label(id, found), before, after, shift(&found.comparison)]
         })
         .collect();
     Ok(Some(Chart {
-        about: format!("{title} in both records: medians with their intervals, arm by arm."),
+        about: format!("{title} before and after: medians with their intervals, arm by arm."),
         title,
         body,
         size: (WIDTH, frame.height),
@@ -70,10 +72,15 @@ pub fn pair(
     }))
 }
 
+/// An arm, and the control that is subtracted.
+fn label(id: &str, found: &Difference) -> String {
+    found.over.as_ref().map_or_else(|| id.to_owned(), |over| format!("{id} over {over}"))
+}
+
 fn row(id: &str, found: &Difference, place: usize, plane: &Plane) -> Markup {
     let top = plane.top + f64::from(ROW) * place as f64;
     html! {
-        (words("label", (plane.left, top + 32.0), &short(id, 20)))
+        (words("label", (plane.left, top + 32.0), &short(&label(id, found), 28)))
         (words("value", (plane.right, top + 32.0), &short(&shift(&found.comparison), 36)))
         (bar(&found.before, BEFORE, top + 58.0, plane))
         (bar(&found.after, AFTER, top + 84.0, plane))

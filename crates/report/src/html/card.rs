@@ -58,7 +58,7 @@ fn changes(one: &Shown) -> Markup {
 
 fn sentence(advice: &Advice) -> Markup {
     let mark = match advice.sure {
-        Sure::Mended => Some("mended here"),
+        Sure::Fixed => Some("fixed here"),
         Sure::Helped => Some("helped here"),
         Sure::Try => None,
     };

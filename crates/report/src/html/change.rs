@@ -1,11 +1,12 @@
-//! What changed between two records, on the page.
+//! What changed between the records of two sides, on the page.
 
 use super::figure;
 use crate::ReportError;
 use crate::chart::{self, Table};
 use crate::words;
 use maud::{Markup, html};
-use model::{Change, Difference, Meta};
+use model::estimate::number;
+use model::{Basis, Change, Difference, Estimate, Meta};
 use std::collections::BTreeSet;
 
 /// The section of a comparison.
@@ -46,12 +47,14 @@ fn judged(change: &Change) -> BTreeSet<&str> {
     figures.filter(|(_, found)| found.state.is_some()).map(|(name, _)| name.as_str()).collect()
 }
 
-/// Every figure of every arm in both records.
+/// Every figure of every arm on both sides.
 fn figures(change: &Change, meta: Option<&Meta>) -> Table {
     let mut table = Table::new(HEAD);
     for arm in &change.arms {
-        let rows =
-            arm.measures.iter().map(|(name, difference)| row(&arm.id, name, difference, meta));
+        let rows = arm
+            .measures
+            .iter()
+            .map(|(name, difference)| row(change.basis, &arm.id, name, difference, meta));
         table.rows.extend(rows.map(Vec::from));
     }
     table.rows.truncate(crate::chart::MOST_ROWS);
@@ -62,16 +65,34 @@ fn figures(change: &Change, meta: Option<&Meta>) -> Table {
 pub const HEAD: [&str; 7] =
     ["arm", "figure", "before", "after", "change", "chance of being higher", "verdict"];
 
-/// One figure of an arm in both records.
-pub fn row(arm: &str, name: &str, difference: &Difference, meta: Option<&Meta>) -> [String; 7] {
+/// One figure of an arm on both sides.
+pub fn row(
+    basis: Basis,
+    arm: &str,
+    name: &str,
+    difference: &Difference,
+    meta: Option<&Meta>,
+) -> [String; 7] {
     let heading = meta.and_then(|meta| meta.measure(name)).map_or(name, |m| m.heading);
+    let over = difference.over.as_ref().map_or_else(String::new, |over| format!(" over {over}"));
     [
         arm.to_owned(),
-        heading.to_owned(),
-        difference.before.to_string(),
-        difference.after.to_string(),
+        format!("{heading}{over}"),
+        side(basis, &difference.before),
+        side(basis, &difference.after),
         words::shift(&difference.comparison),
         format!("{:.0}%", difference.comparison.superiority * 100.0),
         difference.state.map_or("", model::ChangeState::word).to_owned(),
     ]
+}
+
+/// A side with its interval; of a handful of records, which have none, with the range of them.
+pub fn side(basis: Basis, estimate: &Estimate) -> String {
+    if basis == Basis::Blocks {
+        return estimate.to_string();
+    }
+    let at_least = if estimate.max_at_least { ">= " } else { "" };
+    let (symbol, range) = (estimate.unit.symbol(), [estimate.min, estimate.max].map(number));
+    let space = if symbol.is_empty() { "" } else { " " };
+    format!("{}{space}{symbol} ({} to {at_least}{})", estimate.figure(), range[0], range[1])
 }

@@ -2,7 +2,7 @@
 
 mod card;
 mod change;
-pub(crate) use change::row as change_row;
+pub(crate) use change::{row as change_row, side as change_side};
 mod data;
 mod environment;
 mod figure;
@@ -68,17 +68,29 @@ pub fn page(shown: &[Shown]) -> Result<String, ReportError> {
     Ok(document(&title(shown), &body))
 }
 
-/// A page of what changed between two records.
+/// A page of what changed between the records of two sides, with as many of the records as fit.
 ///
 /// # Errors
 /// If a chart could not be drawn.
-pub fn change_page(change: &Change, before: &Shown, after: &Shown) -> Result<String, ReportError> {
+pub fn change_page(change: &Change, shown: &[Shown]) -> Result<String, ReportError> {
+    let meta = shown.first().and_then(|one| one.meta);
+    let PreEscaped(mut sections) = change::section(change, meta)?;
+    let mut drawn = 0;
+    for (place, one) in shown.iter().enumerate() {
+        let PreEscaped(section) = section::section(one, place, shown.len())?;
+        if sections.len() + section.len() > MOST_BYTES {
+            break;
+        }
+        sections.push_str(&section);
+        drawn += 1;
+    }
     let body = html! {
         header { p.brand { "tailback" } h1 { (change.scenario) ": " (change.state.word().replace('-', " ")) } }
         main {
-            (change::section(change, before.meta)?)
-            (section::section(before, 0, 2)?)
-            (section::section(after, 1, 2)?)
+            (PreEscaped(sections))
+            @if drawn < shown.len() {
+                p.note { (drawn) " of " (shown.len()) " records are drawn here; tailback report makes a page of the others." }
+            }
         }
     };
     Ok(document(&format!("{}: {}", change.scenario, change.state.word()), &body))

@@ -100,16 +100,20 @@ impl Layout {
         let settings = design.settings_of(&design.control);
         let mut judging = scenario.judging(&settings).into_iter();
         let first = judging.next().unwrap_or_else(|| scenario.meta().judging.clone());
-        Plan {
+        let mut plan = Plan {
             arms: self.arms.arms.clone(),
             left_out: self.arms.left_out.clone(),
             seed,
             min_blocks: design.blocks.least,
             max_blocks: design.blocks.most,
             stop_when_settled: design.blocks.until_settled,
+            error_rate: None,
+            settle_fixes: false,
             judging: first,
             also: judging.collect(),
-        }
+        };
+        plan.split_error_rate(1);
+        plan
     }
 }
 

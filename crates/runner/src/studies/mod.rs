@@ -21,4 +21,5 @@ pub use error::StudyError;
 pub use factors::{Factor, Level};
 pub use kernels::together;
 pub use layout::{Layout, lay_out};
+pub(crate) use resume::whole_blocks;
 pub use resume::{Standing, sit, standing};

@@ -105,7 +105,7 @@ fn moved(old: &Record, plan: &Plan, machine: &Machine) -> Option<String> {
 }
 
 /// How many blocks, from the first on, hold one trial of each arm.
-fn whole_blocks(record: &Record, arms: &[Arm]) -> u32 {
+pub(crate) fn whole_blocks(record: &Record, arms: &[Arm]) -> u32 {
     let mut counts: BTreeMap<(u32, &str), u32> = BTreeMap::new();
     for trial in &record.trials {
         *counts.entry((trial.block, trial.arm.as_str())).or_default() += 1;

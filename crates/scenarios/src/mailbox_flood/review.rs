@@ -139,6 +139,8 @@ mod tests {
             min_blocks: 6,
             max_blocks: 6,
             stop_when_settled: true,
+            error_rate: None,
+            settle_fixes: false,
             judging: META.judging.clone(),
             also: Vec::new(),
             left_out: Vec::new(),
@@ -184,6 +186,7 @@ mod tests {
             evidence_not_affected: 1.0,
             threshold: 20.0,
             error_rate: 0.05,
+            ..model::Test::default()
         };
         let measure = measure::SLOPE.to_owned();
         Outcome {

@@ -84,6 +84,8 @@ mod tests {
             min_blocks: 1,
             max_blocks: 1,
             stop_when_settled: true,
+            error_rate: None,
+            settle_fixes: false,
             judging: META.judging,
             also: Vec::new(),
             left_out: Vec::new(),
@@ -127,6 +129,7 @@ mod tests {
             evidence_not_affected: 1.0,
             threshold: 20.0,
             error_rate: 0.05,
+            ..Test::default()
         };
         let mut outcome = Outcome {
             state,
@@ -166,6 +169,7 @@ mod tests {
                 evidence_not_affected: 1.0,
                 threshold: 20.0,
                 error_rate: 0.05,
+                ..Test::default()
             },
             because: Vec::new(),
             limits: Vec::new(),

@@ -126,6 +126,8 @@ mod tests {
             min_blocks: 1,
             max_blocks: 1,
             stop_when_settled: true,
+            error_rate: None,
+            settle_fixes: false,
             judging: META.judging,
             also: Vec::new(),
             left_out: Vec::new(),

@@ -1,0 +1,147 @@
+//! Figures of which only bounds may be known, and by how much one set of them is above another.
+
+use crate::quantile::{self, median_rank};
+use crate::rank_sum::differences_to_leave_out;
+use crate::reading::{Reading, ascending, middle};
+use crate::superiority::brunner_munzel;
+use model::{Comparison, Estimate, Unit};
+
+/// A figure, or the difference of two; each may have been cut off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Bounded {
+    /// The least that it may be; minus infinity where what is subtracted was cut off.
+    lowest: f64,
+    /// As it was read; always finite.
+    plain: f64,
+    /// The most that it may be; infinity where it was cut off.
+    highest: f64,
+}
+
+impl From<Reading> for Bounded {
+    fn from(reading: Reading) -> Self {
+        Bounded { lowest: reading.value, plain: reading.value, highest: reading.highest() }
+    }
+}
+
+impl Bounded {
+    /// One reading less another; `None` where they are too large for a number.
+    pub(super) fn less(arm: Reading, control: Reading) -> Option<Bounded> {
+        let found = Bounded {
+            lowest: arm.value - control.highest(),
+            plain: arm.value - control.value,
+            highest: arm.highest() - control.value,
+        };
+        found.plain.is_finite().then_some(found)
+    }
+
+    /// What a run says in one figure: the Hodges-Lehmann estimate of its blocks, which is the
+    /// median of the averages of any two of them.
+    pub(super) fn of_run(blocks: &[Bounded]) -> Option<Bounded> {
+        let estimate = |end: fn(&Bounded) -> f64| {
+            let pairs = blocks.iter().enumerate().flat_map(|(place, one)| {
+                blocks[place..].iter().map(move |other| end(one) / 2.0 + end(other) / 2.0)
+            });
+            middle(&ascending(pairs))
+        };
+        Some(Bounded {
+            lowest: estimate(|b| b.lowest)?,
+            plain: estimate(|b| b.plain)?,
+            highest: estimate(|b| b.highest)?,
+        })
+    }
+
+    /// As a reading, for what knows no lower bounds.
+    fn reading(&self) -> Reading {
+        let at_least = self.highest.is_infinite() && self.lowest.is_finite();
+        Reading { value: self.plain, at_least }
+    }
+}
+
+/// The median of figures with its interval; the lower end is absent where nothing bounds it.
+pub(super) fn median(figures: &[Bounded], unit: Unit, confidence: f64) -> Option<Estimate> {
+    let readings: Vec<Reading> = figures.iter().map(Bounded::reading).collect();
+    let mut estimate = quantile::median(&readings, unit, confidence)?;
+    let lowest = ascending(figures.iter().map(|figure| figure.lowest));
+    let end = median_rank(lowest.len(), confidence).0.and_then(|rank| lowest.get(rank - 1));
+    estimate.low = estimate.low.and(end.copied()).filter(|low| low.is_finite());
+    Some(estimate)
+}
+
+/// By how much `after` is above `before`: the shift of Hodges and Lehmann with Moses' exact
+/// interval, as in [`crate::compare::compare`], where either side of a difference may have been cut
+/// off. The chance of being higher takes figures as they were read.
+pub(super) fn compare(
+    before: &[Bounded],
+    after: &[Bounded],
+    unit: Unit,
+    confidence: f64,
+) -> Option<Comparison> {
+    let differences = |end: fn(&Bounded, &Bounded) -> f64| {
+        ascending(after.iter().flat_map(|a| before.iter().map(move |b| end(a, b))))
+    };
+    let plain = differences(|a, b| a.plain - b.plain);
+    let lowest = differences(|a, b| a.lowest - b.highest);
+    let highest = differences(|a, b| a.highest - b.lowest);
+    let shift = middle(&plain).filter(|shift| shift.is_finite())?;
+    let tail = (1.0 - confidence) / 2.0;
+    let (rank, left_out) = differences_to_leave_out(before.len(), after.len(), tail);
+    let end = |sorted: &[f64], place: Option<usize>| {
+        place.and_then(|place| sorted.get(place).copied()).filter(|end| end.is_finite())
+    };
+    let readings = |side: &[Bounded]| side.iter().map(Bounded::reading).collect::<Vec<_>>();
+    let superiority = brunner_munzel(&readings(before), &readings(after), confidence)?;
+    Some(Comparison {
+        unit,
+        shift,
+        shift_at_least: middle(&lowest) == Some(shift) && middle(&highest) != Some(shift),
+        low: end(&lowest, rank.map(|rank| rank - 1)),
+        high: end(&highest, rank.and_then(|rank| highest.len().checked_sub(rank))),
+        confidence: (1.0 - 2.0 * left_out).max(0.0),
+        superiority: superiority.chance,
+        superiority_low: superiority.interval.map(|(low, _)| low),
+        superiority_high: superiority.interval.map(|(_, high)| high),
+        p_value: superiority.p_value,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn less(arm: Reading, control: f64) -> Bounded {
+        Bounded::less(arm, Reading::exact(control)).unwrap()
+    }
+
+    #[test]
+    fn a_cut_off_case_opens_the_upper_end_and_a_cut_off_control_the_lower_one() {
+        let plain = vec![less(Reading::exact(3.0), 1.0); 6];
+        let cut = vec![less(Reading::at_least(500.0), 1.0); 6];
+        let found = compare(&plain, &cut, Unit::Milliseconds, 0.95).unwrap();
+        assert_eq!((found.shift, found.low, found.high), (497.0, Some(497.0), None));
+        assert!(found.shift_at_least);
+        let found = compare(&cut, &plain, Unit::Milliseconds, 0.95).unwrap();
+        assert_eq!((found.shift, found.low, found.high), (-497.0, None, Some(-497.0)));
+        let both = Bounded::less(Reading::at_least(9.0), Reading::at_least(9.0)).unwrap();
+        let found = compare(&[both; 6], &plain, Unit::Milliseconds, 0.95).unwrap();
+        assert_eq!((found.low, found.high), (None, None));
+        assert_eq!(median(&[both; 6], Unit::Milliseconds, 0.95).unwrap().low, None);
+    }
+
+    #[test]
+    fn a_run_is_one_figure() {
+        let blocks = [1.0, 2.0, 3.0, 4.0, 40.0].map(|v| less(Reading::exact(v), 0.0));
+        assert_eq!(Bounded::of_run(&blocks).unwrap().plain, 3.0);
+        assert_eq!(Bounded::of_run(&[]), None);
+        let cut = [less(Reading::exact(1.0), 0.0), less(Reading::at_least(9.0), 0.0)];
+        let found = Bounded::of_run(&cut).unwrap();
+        assert_eq!((found.lowest, found.highest), (5.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn figures_too_large_for_a_number_are_left_out() {
+        assert_eq!(Bounded::less(Reading::exact(f64::MAX), Reading::exact(-f64::MAX)), None);
+        let (low, high) =
+            (less(Reading::exact(-f64::MAX), 0.0), less(Reading::exact(f64::MAX), 0.0));
+        assert!(compare(&[low], &[high], Unit::Ratio, 0.95).is_none());
+    }
+}

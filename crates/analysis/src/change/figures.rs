@@ -1,0 +1,166 @@
+//! Every figure of every arm on both sides.
+
+use super::bounded::{Bounded, compare, median};
+use super::{Named, Sides, control_of, judgings};
+use crate::blocks::measured;
+use crate::reading::Reading;
+use model::{ArmChange, Basis, ChangeState, Comparison, Difference, Judging, Record, Role, Trial};
+use model::{Measure, Unit};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Blocks of a side that are compared at most: all pairs of them are, so memory grows with the
+/// square.
+pub(super) const MOST_BLOCKS: usize = 500;
+
+/// The arms that all records have; those with the cause with what is said of them.
+pub(super) fn arms(sides: &Sides, basis: Basis) -> Vec<ArmChange> {
+    let Some(((first, _), _)) = sides.first() else { return Vec::new() };
+    let judged: BTreeMap<&str, &Judging> =
+        judgings(first).into_iter().map(|judging| (judging.measure.as_ref(), judging)).collect();
+    let roles = [Role::Control, Role::Case, Role::Fix, Role::Baseline];
+    let ids =
+        roles.into_iter().flat_map(|role| sides.common(role).into_iter().map(move |id| (id, role)));
+    let arm = |(id, role): (&str, Role)| {
+        let names: BTreeSet<&str> = of_arm(first, id)
+            .flat_map(|trial| trial.observation.measures.keys().map(String::as_str))
+            .collect();
+        let measures: BTreeMap<String, Difference> = names
+            .into_iter()
+            .filter_map(|name| {
+                let figure = Figure {
+                    sides,
+                    basis,
+                    arm: id,
+                    role,
+                    name,
+                    judging: judged.get(name).copied(),
+                };
+                Some((name.to_owned(), figure.difference()?))
+            })
+            .collect();
+        let state = (role == Role::Case).then(|| together(measures.values()));
+        ArmChange { id: id.to_owned(), role, state, measures }
+    };
+    ids.map(arm).collect()
+}
+
+/// What several judged figures of an arm say together: worse in one is worse.
+fn together<'a>(measures: impl Iterator<Item = &'a Difference>) -> ChangeState {
+    strongest(measures.filter_map(|difference| difference.state))
+}
+
+/// The word that counts among several.
+pub(super) fn strongest(states: impl Iterator<Item = ChangeState>) -> ChangeState {
+    let states: Vec<ChangeState> = states.collect();
+    let order = [ChangeState::Worse, ChangeState::Better, ChangeState::Differs];
+    let found = order.into_iter().find(|state| states.contains(state));
+    found.unwrap_or(ChangeState::NoDifferenceShown)
+}
+
+/// One figure of one arm.
+struct Figure<'a> {
+    sides: &'a Sides<'a>,
+    basis: Basis,
+    arm: &'a str,
+    role: Role,
+    name: &'a str,
+    judging: Option<&'a Judging>,
+}
+
+impl Figure<'_> {
+    fn difference(&self) -> Option<Difference> {
+        let (first, _) = *self.sides.before.first()?;
+        let over = self.over(first);
+        let unit = of_arm(first, self.arm).find_map(|trial| measured(trial, self.name))?.unit;
+        let most = self.most();
+        let (before, after) =
+            (self.side(self.sides.before, unit, most), self.side(self.sides.after, unit, most));
+        let judging = self.judging.filter(|_| self.role == Role::Case);
+        let plain = self.sides.confidence();
+        let confidence = if judging.is_some() { self.sides.confidence_of_each() } else { plain };
+        let comparison = compare(&before, &after, unit, confidence)?;
+        let state = judging.map(|judging| state(&comparison, judging.margin, self.basis));
+        let (before, after) = (median(&before, unit, plain)?, median(&after, unit, plain)?);
+        Some(Difference { over: over.map(str::to_owned), before, after, comparison, state })
+    }
+
+    /// The control that is subtracted: for what is judged, where the arm has one.
+    fn over<'r>(&self, record: &'r Record) -> Option<&'r str> {
+        let held = matches!(self.role, Role::Case | Role::Fix) && self.judging.is_some();
+        control_of(record, self.arm).filter(|_| held)
+    }
+
+    /// The highest figure that any trial read. A trial that hung ranks above every other, so it
+    /// counts as that, however little it had read when it was ended.
+    fn most(&self) -> f64 {
+        let all = self.sides.all().flat_map(|(record, _)| &record.trials);
+        all.filter_map(|trial| measured(trial, self.name)).map(|m| m.value).fold(f64::MIN, f64::max)
+    }
+
+    /// What a side has: a figure a block, or a figure a record.
+    fn side(&self, records: &[Named], unit: Unit, most: f64) -> Vec<Bounded> {
+        let each = match self.basis {
+            Basis::Records => MOST_BLOCKS,
+            Basis::Blocks => (MOST_BLOCKS / records.len().max(1)).max(1),
+        };
+        let blocks = records.iter().map(|(record, _)| {
+            let mut blocks = self.blocks(record, unit, most);
+            blocks.truncate(each);
+            blocks
+        });
+        match self.basis {
+            Basis::Blocks => blocks.flatten().take(MOST_BLOCKS).collect(),
+            Basis::Records => blocks.filter_map(|blocks| Bounded::of_run(&blocks)).collect(),
+        }
+    }
+
+    /// A figure a block: relative to the control of the same block, or as it was read.
+    fn blocks(&self, record: &Record, unit: Unit, most: f64) -> Vec<Bounded> {
+        let arm = self.readings(record, self.arm, unit, most);
+        let Some(control) = self.over(record) else {
+            return arm.into_values().flatten().map(Bounded::from).collect();
+        };
+        let control = self.readings(record, control, unit, most);
+        let less =
+            |(block, arm): (u32, Option<Reading>)| Bounded::less(arm?, (*control.get(&block)?)?);
+        arm.into_iter().filter_map(less).collect()
+    }
+
+    /// The reading of each block in which the arm ran once.
+    fn readings(
+        &self,
+        record: &Record,
+        arm: &str,
+        unit: Unit,
+        most: f64,
+    ) -> BTreeMap<u32, Option<Reading>> {
+        let mut found: BTreeMap<u32, Option<Reading>> = BTreeMap::new();
+        for trial in of_arm(record, arm) {
+            let measure = measured(trial, self.name).filter(|measure| measure.unit == unit);
+            let reading = measure.map(|measure| self.reading(trial, measure, most));
+            // A block in which an arm ran twice is no block.
+            found.entry(trial.block).and_modify(|first| *first = None).or_insert(reading);
+        }
+        found
+    }
+
+    fn reading(&self, trial: &Trial, measure: &Measure, most: f64) -> Reading {
+        let hung = trial.observation.hang && self.judging.is_some();
+        Reading { value: if hung { most } else { measure.value }, at_least: measure.at_least }
+    }
+}
+
+fn state(comparison: &Comparison, margin: f64, basis: Basis) -> ChangeState {
+    let above = comparison.low.is_some_and(|low| low > margin);
+    let below = comparison.high.is_some_and(|high| high < -margin);
+    match (basis, above, below) {
+        (_, false, false) => ChangeState::NoDifferenceShown,
+        (Basis::Blocks, ..) => ChangeState::Differs,
+        (Basis::Records, true, _) => ChangeState::Worse,
+        (Basis::Records, ..) => ChangeState::Better,
+    }
+}
+
+fn of_arm<'a>(record: &'a Record, arm: &str) -> impl Iterator<Item = &'a Trial> {
+    record.trials.iter().filter(move |trial| trial.arm == arm)
+}

@@ -1,0 +1,150 @@
+//! What a study that shows no stall could have missed, in the user's terms: a freeze of what length,
+//! how often.
+
+use crate::bet::highest_rate;
+use crate::blocks::{Study, study_error_rate};
+use crate::reading::{ascending, middle};
+use crate::words::{figure, judged_unit};
+use model::record::Plan;
+use model::{Arm, ArmResult, Missed, Trial, Unit};
+
+/// The share of blocks whose noise a stall has to stand out from to count as one that shows.
+const SHARE_OF_BLOCKS: f64 = 0.9;
+
+/// What could have been missed in the arm in which it is most; `None` without whole blocks.
+///
+/// A stall shows in a block where the case exceeds its control by more than the margin. Noise of the
+/// control hides part of it, so what shows is the margin and the noise of nine blocks of ten; blocks
+/// that are noisier say nothing and are left out. From the others comes the highest share of trials
+/// that may have been struck all the same, valid however the study was stopped. A freeze that comes at
+/// random once in `every_s` seconds strikes a trial of that length with that share (Poisson).
+pub fn missed(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study: &Study) -> Option<Missed> {
+    let of_cases = study.cases.iter().filter_map(|case| of_case(plan, trials, arms, study, case));
+    of_cases.reduce(|a, b| if b.every_s > a.every_s { b } else { a })
+}
+
+fn of_case(
+    plan: &Plan,
+    trials: &[Trial],
+    arms: &[ArmResult],
+    study: &Study,
+    case: &Arm,
+) -> Option<Missed> {
+    let shown_above = shows_above(plan, study, case)?;
+    let margin = plan.judging.margin;
+    let pairs = study.pairs(&study.control_of(case).id, &case.id);
+    let telling = pairs.filter(|(control, case)| shown_above - (control - case) >= margin);
+    let (mut struck, mut spared) = (0.0, 0.0);
+    for (control, case) in telling {
+        if case - control > margin {
+            struck += 1.0;
+        } else {
+            spared += 1.0;
+        }
+    }
+    let error_rate = study_error_rate(plan);
+    let share = highest_rate(struck, spared, 1.0 / error_rate.max(1e-12));
+    let of_arm = trials.iter().filter(|trial| trial.arm == case.id);
+    let window_ms = middle(&ascending(of_arm.map(|trial| trial.observation.window_ms)))?;
+    let unit = judged_unit(&plan.judging, arms);
+    let is_rate = unit == Unit::MillisecondsPerSecond;
+    Some(Missed {
+        shown_above,
+        unit,
+        freeze_ms: is_rate.then_some(shown_above * window_ms / 1e3),
+        share,
+        every_s: every_s(window_ms, share),
+        confidence: 1.0 - error_rate,
+    })
+}
+
+/// How rarely a freeze comes that strikes this share of trials of this length, in seconds.
+fn every_s(window_ms: f64, share: f64) -> f64 {
+    let spared = (1.0 - share).max(1e-12);
+    let every = -(window_ms / 1e3) / spared.ln();
+    if every.is_finite() { every.max(0.0) } else { 0.0 }
+}
+
+/// What a stall has to add to a trial to show in nine blocks of ten.
+fn shows_above(plan: &Plan, study: &Study, case: &Arm) -> Option<f64> {
+    let pairs = study.pairs(&study.control_of(case).id, &case.id);
+    let noise = ascending(pairs.map(|(control, case)| control - case).filter(|d| !d.is_nan()));
+    let place = ((noise.len() as f64 * SHARE_OF_BLOCKS).ceil() as usize).checked_sub(1)?;
+    let shows = plan.judging.margin + noise.get(place)?.max(0.0);
+    shows.is_finite().then_some(shows)
+}
+
+/// Why no stall can be called absent here: it would have to be too large to show.
+pub(crate) fn too_coarse(
+    plan: &Plan,
+    _trials: &[Trial],
+    arms: &[ArmResult],
+    study: &Study,
+) -> Option<String> {
+    let judging = &plan.judging;
+    let unit = judged_unit(judging, arms);
+    let worst = study.cases.iter().filter_map(|case| Some((case, shows_above(plan, study, case)?)));
+    let (case, shows) = worst.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (shows > judging.margin + judging.control_limit).then(|| {
+        format!(
+            "{} is so restless that only a stall of more than {} would show against it, and the \
+             most that may be hidden is {}; stop what else runs on this machine and run again",
+            study.control_of(case).id,
+            figure(shows, unit),
+            figure(judging.margin + judging.control_limit, unit)
+        )
+    })
+}
+
+/// What could have been missed, as a sentence.
+pub(crate) fn sentence(missed: &Missed) -> String {
+    let confidence = crate::words::percent(missed.confidence);
+    let every = figure_s(missed.every_s);
+    match missed.freeze_ms {
+        Some(ms) => format!(
+            "a freeze of {} or more that comes once in {every} or more often would have shown \
+             ({confidence}, however the study was stopped); shorter or rarer ones could have been \
+             missed",
+            figure(ms, Unit::Milliseconds)
+        ),
+        None => format!(
+            "what adds more than {} to a trial and comes once in {every} or more often would have \
+             shown ({confidence}, however the study was stopped); less, or rarer, could have been \
+             missed",
+            figure(missed.shown_above, missed.unit)
+        ),
+    }
+}
+
+fn figure_s(seconds: f64) -> String {
+    format!("{} s", crate::words::number(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rarer_strikes_are_further_apart() {
+        assert!((every_s(250.0, 1.0 - (-1.0f64).exp()) - 0.25).abs() < 1e-9);
+        assert!(every_s(250.0, 0.1) > every_s(250.0, 0.3));
+        assert_eq!(every_s(f64::NAN, 0.1), 0.0);
+        assert!(every_s(250.0, 1.0) < 0.01);
+    }
+
+    #[test]
+    fn the_sentence_has_length_and_pace() {
+        let missed = Missed {
+            shown_above: 4.0,
+            unit: Unit::MillisecondsPerSecond,
+            freeze_ms: Some(1.0),
+            share: 0.3,
+            every_s: 0.7,
+            confidence: 0.95,
+        };
+        let words = sentence(&missed);
+        assert!(words.starts_with("a freeze of 1 ms or more that comes once in 0.7 s"), "{words}");
+        let words = sentence(&Missed { freeze_ms: None, unit: Unit::Percent, ..missed });
+        assert!(words.starts_with("what adds more than 4 % to a trial"), "{words}");
+    }
+}
