@@ -346,16 +346,10 @@ fn comparison(
 
 /// What `tailback compare` says of two sides. The one place that knows how it is asked.
 fn compared(before: &[Record], after: &[Record]) -> Answer {
-    let (Some(before), Some(after)) = (before.last(), after.last()) else {
-        return Answer::NotComparable;
-    };
-    let pair = analysis::Pair {
-        before: (before, "before"),
-        after: (after, "after"),
-        meta: Some(&META),
-        across: &[],
-    };
-    analysis::change(&pair).state.into()
+    let before: Vec<(&Record, &str)> = before.iter().map(|record| (record, "before")).collect();
+    let after: Vec<(&Record, &str)> = after.iter().map(|record| (record, "after")).collect();
+    let sides = analysis::Sides { before: &before, after: &after, meta: Some(&META), across: &[] };
+    analysis::change(&sides).state.into()
 }
 
 /// A standard normal deviate, by Box and Muller.
