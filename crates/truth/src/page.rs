@@ -215,7 +215,10 @@ fn reasons(rows: &[Row], text: &mut String) {
 fn injected(simulation: &crate::simulate::Simulation) -> String {
     let value = serde_json::to_value(simulation).unwrap_or_default();
     let keys = value.as_object().into_iter().flatten();
-    let said = keys.filter(|(_, value)| !value.is_null() && value.as_f64() != Some(0.0));
+    // A fix that never fails is a fix all the same.
+    let zero =
+        |key: &str, value: &serde_json::Value| key != "fix_fails" && value.as_f64() == Some(0.0);
+    let said = keys.filter(|(key, value)| !value.is_null() && !zero(key, value));
     let said: Vec<String> = said.map(|(key, value)| format!("{key} {value}")).collect();
     if said.is_empty() { "nothing".to_owned() } else { said.join(", ").replace('"', "") }
 }
