@@ -3,6 +3,9 @@
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
+# make kernels-hz  the sound one at HZ 100 and 1000 too, for the table of known answers
+# make truth    run what is missing of the table of known answers, and write docs/truth.md; hours, and
+#               it can be stopped and goes on. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their number of runs
 # make install  PREFIX=/usr/local
 # make erlang   the Erlang application alone, for use in a shell of one's own
 # make deb      a Debian package, in $(BUILD)
@@ -10,7 +13,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test lint bench install deb erlang kernels golden needs erlang-needs lint-needs clean
+.PHONY: run build test lint bench install deb erlang kernels kernels-hz truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -72,6 +75,16 @@ bench: needs build
 
 kernels:
 	@vm/build-kernels
+
+kernels-hz:
+	@vm/build-kernels --hz
+
+# TRUTH holds other flags, as TRUTH=--list.
+truth: build erlang-needs
+	@scripts/need qemu-system-x86
+	$(CARGO) build --release --locked -p tailback-truth
+	$(BUILD)/release/truth --binary $(BINARY) --folder $(BUILD)/truth --write docs/truth.md \
+	  $(if $(ONLY),--only '$(ONLY)') $(if $(RUNS),--runs $(RUNS)) $(TRUTH)
 
 install: build
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tailback

@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-probe", &["host", "model"]),
     ("tailback-load", &[]),
     ("tailback-sim", &["model"]),
+    ("tailback-truth", &["analysis", "host", "model", "scenarios"]),
     ("tailback-model", &[]),
 ];
 

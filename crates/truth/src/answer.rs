@@ -1,0 +1,113 @@
+//! What a run can say, in one word.
+
+use model::{ChangeState, FixOutcome, State};
+use serde::{Deserialize, Serialize};
+
+/// The word of a verdict, of a fix, or of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The verdict of a study.
+    Affected,
+    /// The verdict of a study.
+    NotAffected,
+    /// The verdict of a study.
+    Inconclusive,
+    /// The verdict of a study.
+    Untrustworthy,
+    /// The verdict of a study.
+    Skipped,
+    /// What became of a stall by a fix.
+    Fixed,
+    /// What became of a stall by a fix.
+    Helped,
+    /// What became of a stall by a fix, also where the study found no stall.
+    NotShown,
+    /// What a comparison says.
+    Worse,
+    /// What a comparison says.
+    Better,
+    /// What a comparison says.
+    Differs,
+    /// What a comparison says.
+    NoDifferenceShown,
+    /// What a comparison says.
+    NotComparable,
+}
+
+impl Answer {
+    /// The word, as records and rows have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Answer::Affected => "affected",
+            Answer::NotAffected => "not-affected",
+            Answer::Inconclusive => "inconclusive",
+            Answer::Untrustworthy => "untrustworthy",
+            Answer::Skipped => "skipped",
+            Answer::Fixed => "fixed",
+            Answer::Helped => "helped",
+            Answer::NotShown => "not-shown",
+            Answer::Worse => "worse",
+            Answer::Better => "better",
+            Answer::Differs => "differs",
+            Answer::NoDifferenceShown => "no-difference-shown",
+            Answer::NotComparable => "not-comparable",
+        }
+    }
+
+    /// The answer of that word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
+    }
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl From<State> for Answer {
+    fn from(state: State) -> Self {
+        match state {
+            State::Affected => Answer::Affected,
+            State::NotAffected => Answer::NotAffected,
+            State::Inconclusive => Answer::Inconclusive,
+            State::Skipped => Answer::Skipped,
+            State::Untrustworthy => Answer::Untrustworthy,
+        }
+    }
+}
+
+impl From<FixOutcome> for Answer {
+    fn from(outcome: FixOutcome) -> Self {
+        match outcome {
+            FixOutcome::Fixed => Answer::Fixed,
+            FixOutcome::Helped => Answer::Helped,
+            FixOutcome::NotShown => Answer::NotShown,
+        }
+    }
+}
+
+impl From<ChangeState> for Answer {
+    fn from(state: ChangeState) -> Self {
+        // By its word, so that a state that `compare` learns later needs a line above only.
+        Answer::of_word(state.word()).unwrap_or(Answer::NotComparable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_records() {
+        for state in [State::Affected, State::NotAffected, State::Skipped, State::Untrustworthy] {
+            assert_eq!(Answer::from(state).word(), state.word());
+            assert_eq!(Answer::of_word(state.word()), Some(Answer::from(state)));
+        }
+        assert_eq!(Answer::from(ChangeState::Worse), Answer::Worse);
+        assert_eq!(Answer::from(ChangeState::NoDifferenceShown), Answer::NoDifferenceShown);
+        assert_eq!(Answer::of_word("mended"), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! A process that uses up a CPU, as long as its guard lives.
+
+use crate::row::Hog;
+use rustix::process::{Signal, nice, set_parent_process_death_signal};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// A hog that runs; it ends with this guard, and with this process however that ends.
+pub(crate) struct RunningHog(Child);
+
+impl RunningHog {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// If the CPU is not there or the nice value may not be had.
+    pub(crate) fn start(hog: &Hog) -> std::io::Result<Self> {
+        let mut cpus = CpuSet::new();
+        if let Some(cpu) = hog.cpu {
+            if cpu >= CpuSet::MAX_CPU {
+                return Err(std::io::ErrorKind::InvalidInput.into());
+            }
+            cpus.set(cpu);
+        }
+        let (pinned, value) = (hog.cpu.is_some(), hog.nice);
+        let mut command = Command::new("sh");
+        command.args(["-c", "while :; do :; done"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // SAFETY: each of these is a single system call and allocates nothing, so it may be made
+        // between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                if pinned {
+                    sched_setaffinity(None, &cpus)?;
+                }
+                nice(value)?;
+                Ok(())
+            });
+        }
+        command.spawn().map(RunningHog)
+    }
+}
+
+impl Drop for RunningHog {
+    fn drop(&mut self) {
+        // One that has ended by itself leaves nothing to do.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hog_runs_pinned_and_nice_and_goes_with_its_guard() {
+        let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+        let cpu = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu));
+        let hog = RunningHog::start(&Hog { cpu, nice: 3 }).unwrap();
+        let folder = format!("/proc/{}", hog.0.id());
+        let status = std::fs::read_to_string(format!("{folder}/status")).unwrap();
+        let list = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
+        assert_eq!(list.split_whitespace().last(), cpu.map(|c| c.to_string()).as_deref());
+        let stat = std::fs::read_to_string(format!("{folder}/stat")).unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        let own = rustix::process::getpriority_process(None).unwrap();
+        assert_eq!(fields[16].parse::<i32>().unwrap(), (own + 3).min(19));
+        drop(hog);
+        assert!(!std::path::Path::new(&folder).exists());
+    }
+}

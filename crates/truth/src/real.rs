@@ -1,0 +1,275 @@
+//! One run of a row on this machine.
+
+use crate::hog::RunningHog;
+use crate::{Answer, Row, TruthError};
+use host::Roots;
+use host::cgroup::{Bandwidth, BandwidthGroup, Home, sweep};
+use model::Record;
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether a run has ended: rarely, since it is measured meanwhile.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How long a run that was asked to end may take for it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Period of the quota of a limited group, in microseconds: the kernel's own default.
+const PERIOD_US: u64 = 100_000;
+
+/// A user who may do nothing: nobody.
+const ORDINARY: u32 = 65_534;
+
+/// What a run left.
+pub struct Ran {
+    /// What it said.
+    pub answer: Answer,
+    /// The record, as it was printed.
+    pub record: String,
+}
+
+/// Why a run has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// Somebody wants the table to end.
+    Interrupted,
+    /// It could not be run, or did not come to its end: what, in a sentence.
+    Failed(String),
+}
+
+impl NoAnswer {
+    fn failed(what: impl std::fmt::Display) -> Self {
+        NoAnswer::Failed(what.to_string())
+    }
+}
+
+/// Where the programs are.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// `tailback`, linked statically where a row runs in a root of its own.
+    pub tailback: PathBuf,
+    /// The folder of `otp-root`.
+    pub scripts: PathBuf,
+}
+
+/// Removes groups that a table which was killed has left behind.
+pub fn tidy() {
+    if let Ok(home) = Home::find(&Roots::real()) {
+        sweep(&home);
+    }
+}
+
+/// Runs the command of a row once.
+///
+/// # Errors
+/// If it has no answer; nothing of it is left then either.
+pub fn run(row: &Row, programs: &Programs, stop: &dyn Fn() -> bool) -> Result<Ran, NoAnswer> {
+    let folder = tempfile::tempdir().map_err(NoAnswer::failed)?;
+    let out = folder.path().join("out");
+    let err = folder.path().join("err");
+    // Guards, in the order in which they are to end: the run, its group, the hog.
+    let _hog = match &row.environment.hog {
+        Some(hog) => {
+            Some(RunningHog::start(hog).map_err(|e| NoAnswer::failed(format!("the hog: {e}")))?)
+        }
+        None => None,
+    };
+    let group = match row.environment.group_cpus {
+        Some(cpus) => Some(limited(cpus)?),
+        None => None,
+    };
+    let words = words(row, programs, group.as_ref())?;
+    let mut command = command(row, programs, &words, folder.path());
+    let file = |path: &Path| File::create(path).map_err(NoAnswer::failed);
+    command.stdout(file(&out)?).stderr(file(&err)?);
+    let child = command.spawn().map_err(|e| NoAnswer::failed(format!("{}: {e}", words[0])))?;
+    let status = Running(child).wait(Duration::from_secs(row.limit_s), stop)?;
+    let record = std::fs::read_to_string(&out).map_err(NoAnswer::failed)?;
+    match Record::from_json(&record) {
+        Ok(read) => Ok(Ran { answer: read.verdict.state.into(), record }),
+        Err(_) => Err(NoAnswer::Failed(why_none(status, &err))),
+    }
+}
+
+/// The last line that a run without a record said, and how it ended.
+fn why_none(status: ExitStatus, err: &Path) -> String {
+    let text = String::from_utf8_lossy(&std::fs::read(err).unwrap_or_default()).into_owned();
+    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let last: String = last.chars().filter(|c| !c.is_control()).take(300).collect();
+    format!("{status}: {last}")
+}
+
+fn limited(cpus: f64) -> Result<BandwidthGroup, NoAnswer> {
+    let home = Home::find(&Roots::real()).map_err(NoAnswer::failed)?;
+    let group = BandwidthGroup::create(&home).map_err(NoAnswer::failed)?;
+    // A share of CPUs as whole microseconds.
+    let quota_us = (cpus * PERIOD_US as f64).round() as u64;
+    let bandwidth = Bandwidth { quota_us, period_us: PERIOD_US, burst_us: 0 };
+    group.set(&bandwidth).map_err(NoAnswer::failed)?;
+    Ok(group)
+}
+
+/// The words of the whole command, program first.
+fn words(
+    row: &Row,
+    programs: &Programs,
+    group: Option<&BandwidthGroup>,
+) -> Result<Vec<String>, NoAnswer> {
+    let text = |path: &Path| path.display().to_string();
+    let mut words = Vec::new();
+    if let Some(group) = group {
+        // The shell joins the group before the run begins, so all of it is inside.
+        let join = "while [ \"$1\" != -- ]; do echo $$ >\"$1/cgroup.procs\" || exit 3; shift; done; \
+                    shift; exec \"$@\"";
+        words.extend(["sh", "-c", join, "truth"].map(str::to_owned));
+        words.extend(group.join_paths().into_iter().map(text));
+        words.push("--".to_owned());
+    }
+    if let Some(suite) = &row.environment.root {
+        words.extend([text(&programs.scripts.join("otp-root")), suite.clone()]);
+    }
+    words.push(text(&programs.tailback));
+    if let Some(guest) = &row.environment.guest {
+        let (kernel, cpus) = (guest.kernel.clone(), guest.cpus.to_string());
+        words.extend(["vm", "--kernel", &kernel, "--cpus", &cpus, "--"].map(str::to_owned));
+    }
+    words.extend(row.words().map_err(NoAnswer::Failed)?);
+    words.push("--json".to_owned());
+    Ok(words)
+}
+
+fn command(row: &Row, programs: &Programs, words: &[String], folder: &Path) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null());
+    command.env("XDG_STATE_HOME", folder.join("state"));
+    if let (Some(_), Some(share)) = (&row.environment.root, programs.tailback.parent()) {
+        // The root sees the program in the same place.
+        command.env("TAILBACK_SHARE", share);
+    }
+    if row.environment.ordinary_user {
+        // What it writes goes to a folder that it may write to; nobody else is asked.
+        let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777));
+        command.env("XDG_CACHE_HOME", folder.join("cache")).env("HOME", folder);
+        command.uid(ORDINARY).gid(ORDINARY).current_dir("/");
+    }
+    // SAFETY: one system call that allocates nothing, so it may be made between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            set_parent_process_death_signal(Some(Signal::TERM))?;
+            Ok(())
+        });
+    }
+    command
+}
+
+/// A run under way; it is ended with this guard.
+struct Running(Child);
+
+impl Running {
+    fn wait(mut self, limit: Duration, stop: &dyn Fn() -> bool) -> Result<ExitStatus, NoAnswer> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().map_err(NoAnswer::failed)? {
+                // A Ctrl-C reaches the run too, and it may be the first to end.
+                return if stop() { Err(NoAnswer::Interrupted) } else { Ok(status) };
+            }
+            if stop() {
+                self.end();
+                return Err(NoAnswer::Interrupted);
+            }
+            if begun.elapsed() > limit {
+                self.end();
+                return Err(NoAnswer::failed(format!("it took longer than {} s", limit.as_secs())));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Asks it to end, so that it puts back what it changed, and insists after a while.
+    fn end(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if matches!(self.0.try_wait(), Ok(Some(_)) | Err(_)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            self.end();
+        }
+    }
+}
+
+/// A digest of a program.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn build_of(program: &Path) -> Result<String, TruthError> {
+    let bytes = std::fs::read(program).map_err(|e| TruthError::file(program, e))?;
+    Ok(crate::row::digest(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::{Guest, parse, tests::ROW};
+
+    fn programs() -> Programs {
+        Programs { tailback: "/bin/tailback".into(), scripts: "/scripts".into() }
+    }
+
+    #[test]
+    fn the_command_is_wrapped_by_its_environment() {
+        let mut row = parse(ROW).unwrap().remove(0);
+        let line = |row: &Row| words(row, &programs(), None).unwrap().join(" ");
+        let plain = "/bin/tailback run mmap-lock --procfile status --busy 0,10 --json";
+        assert_eq!(line(&row), plain);
+        row.environment.guest = Some(Guest { kernel: "built:plain".to_owned(), cpus: 4 });
+        let guest = line(&row);
+        assert!(
+            guest.starts_with("/bin/tailback vm --kernel built:plain --cpus 4 -- run "),
+            "{guest}"
+        );
+        row.environment.guest = None;
+        row.environment.root = Some("trixie".to_owned());
+        assert_eq!(line(&row), format!("/scripts/otp-root trixie {plain}"));
+    }
+
+    #[test]
+    fn a_run_without_a_record_says_how_it_ended() {
+        let row = parse(ROW).unwrap().remove(0);
+        let programs = Programs { tailback: "/bin/false".into(), ..programs() };
+        let Err(NoAnswer::Failed(why)) = run(&row, &programs, &|| false) else { panic!() };
+        assert!(why.contains("exit status: 1"), "{why}");
+        let programs = Programs { tailback: "/no/such".into(), ..programs };
+        assert!(matches!(run(&row, &programs, &|| false), Err(NoAnswer::Failed(_))));
+    }
+
+    #[test]
+    fn a_run_ends_when_the_table_does_and_when_it_takes_too_long() {
+        let mut row = parse(ROW).unwrap().remove(0);
+        row.command = Some("60".to_owned());
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("tailback");
+        std::fs::write(&program, "#!/bin/sh\nexec sleep 60\n").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let programs = Programs { tailback: program, scripts: "/".into() };
+        assert_eq!(run(&row, &programs, &|| true).err(), Some(NoAnswer::Interrupted));
+        row.limit_s = 0;
+        let Err(NoAnswer::Failed(why)) = run(&row, &programs, &|| false) else { panic!() };
+        assert!(why.contains("longer"), "{why}");
+    }
+}

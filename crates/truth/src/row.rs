@@ -1,0 +1,310 @@
+//! The rows: what is run, where, and what it may say.
+
+use crate::simulate::Simulation;
+use crate::{Answer, TruthError};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// A file of rows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    row: Vec<Row>,
+}
+
+/// Something of which the answer is known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// Its name, unique in the table.
+    pub id: String,
+    /// Why its answer is known, in a sentence.
+    pub why: String,
+    /// Words behind `tailback`, as a shell splits them; absent where it is simulated.
+    pub command: Option<String>,
+    /// Studies without a machine; absent where a command is run.
+    pub simulate: Option<Simulation>,
+    /// Where the command runs.
+    #[serde(default)]
+    pub environment: Environment,
+    /// What it may say.
+    pub allowed: Vec<Answer>,
+    /// What it must not say.
+    pub forbidden: Vec<Answer>,
+    /// What it should say; any other answer that is allowed counts as undecided.
+    pub wanted: Option<Answer>,
+    /// The largest share of the runs that may say this; a forbidden answer without one may never be
+    /// said, an allowed one always.
+    #[serde(default)]
+    pub at_most: BTreeMap<Answer, f64>,
+    /// How often it is run.
+    pub runs: u32,
+    /// After so many seconds a run has failed.
+    #[serde(default = "usual_limit")]
+    pub limit_s: u64,
+    /// Whether it belongs to the small part, which `make test` runs.
+    #[serde(default)]
+    pub small: bool,
+}
+
+fn usual_limit() -> u64 {
+    900
+}
+
+/// Where a command runs; nothing of it is the idle host.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    /// A process beside it that uses up a CPU.
+    pub hog: Option<Hog>,
+    /// A group that may use so many CPUs, around tailback itself.
+    pub group_cpus: Option<f64>,
+    /// A guest.
+    pub guest: Option<Guest>,
+    /// The suite of Debian whose root it runs in, with the OTP of that suite.
+    pub root: Option<String>,
+    /// Whether an ordinary user runs it.
+    #[serde(default)]
+    pub ordinary_user: bool,
+}
+
+/// A process that uses up a CPU.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hog {
+    /// The CPU that it is pinned to; any where absent.
+    pub cpu: Option<usize>,
+    /// Its nice value.
+    #[serde(default)]
+    pub nice: i32,
+}
+
+/// A guest of `tailback vm`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Guest {
+    /// Its kernel, as `--kernel` takes it.
+    pub kernel: String,
+    /// Its CPUs.
+    pub cpus: u32,
+}
+
+impl Environment {
+    /// In words, for the page.
+    pub fn words(&self) -> String {
+        let mut words = Vec::new();
+        if let Some(hog) = &self.hog {
+            let place = hog.cpu.map_or("any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+            let nice = if hog.nice == 0 { String::new() } else { format!(", nice {}", hog.nice) };
+            words.push(format!("a hog on {place}{nice}"));
+        }
+        if let Some(cpus) = self.group_cpus {
+            words.push(format!("a group limited to {cpus} CPU"));
+        }
+        if let Some(guest) = &self.guest {
+            words.push(format!("guest {}, {} CPUs", guest.kernel, guest.cpus));
+        }
+        if let Some(root) = &self.root {
+            words.push(format!("the OTP of {root}"));
+        }
+        if self.ordinary_user {
+            words.push("an ordinary user".to_owned());
+        }
+        if words.is_empty() { "idle host".to_owned() } else { words.join("; ") }
+    }
+}
+
+impl Row {
+    /// Where it runs, in words.
+    pub fn place(&self) -> String {
+        match &self.simulate {
+            Some(_) => "simulated".to_owned(),
+            None => self.environment.words(),
+        }
+    }
+
+    /// What tells this row from one of the same name that ran something else: results of that one do
+    /// not count.
+    pub fn key(&self) -> String {
+        let what = (&self.command, &self.simulate, &self.environment);
+        digest(serde_json::to_string(&what).unwrap_or_default().as_bytes())
+    }
+
+    /// The largest share of the runs that may say this.
+    pub fn most(&self, answer: Answer) -> f64 {
+        let usual = if self.forbidden.contains(&answer) { 0.0 } else { 1.0 };
+        self.at_most.get(&answer).copied().unwrap_or(usual)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let all: Vec<Answer> = self.allowed.iter().chain(&self.forbidden).copied().collect();
+        let unique: BTreeSet<Answer> = all.iter().copied().collect();
+        let name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let problem = if self.id.is_empty() || !self.id.chars().all(name) {
+            "its id has other characters than a to z, 0 to 9 and `-`"
+        } else if self.command.is_some() == self.simulate.is_some() {
+            "it takes either `command` or `simulate`"
+        } else if self.simulate.is_some() && self.environment != Environment::default() {
+            "a simulated row has no environment"
+        } else if self.environment.guest.is_some() && self.environment.root.is_some() {
+            "a guest cannot run in a root of its own here"
+        } else if unique.len() != all.len() {
+            "an answer stands twice"
+        } else if self.allowed.is_empty() || self.runs == 0 {
+            "it allows nothing, or has no runs"
+        } else if self.wanted.is_some_and(|wanted| !self.allowed.contains(&wanted)) {
+            "the wanted answer is not among the allowed"
+        } else if !self
+            .at_most
+            .iter()
+            .all(|(a, most)| unique.contains(a) && (0.0..=1.0).contains(most))
+        {
+            "`at_most` has an answer that stands nowhere else, or no share"
+        } else {
+            return self.words().map(drop).map_err(|why| format!("row {}: {why}", self.id));
+        };
+        Err(format!("row {}: {problem}", self.id))
+    }
+
+    /// The words of the command; none where it is simulated.
+    ///
+    /// # Errors
+    /// If a quote is open.
+    pub fn words(&self) -> Result<Vec<String>, String> {
+        let command = self.command.as_deref().unwrap_or_default();
+        shell_words::split(command).map_err(|error| format!("its command: {error}"))
+    }
+}
+
+/// A short digest.
+pub fn digest(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads rows from a text.
+///
+/// # Errors
+/// A sentence, if a key is unknown or a row makes no sense.
+pub fn parse(text: &str) -> Result<Vec<Row>, String> {
+    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+    file.row.iter().try_for_each(Row::check)?;
+    Ok(file.row)
+}
+
+/// Reads the rows of all files of a folder, in the order of their names.
+///
+/// # Errors
+/// If one cannot be read or makes no sense, or two rows have one name.
+pub fn read(folder: &Path) -> Result<Vec<Row>, TruthError> {
+    let entries = std::fs::read_dir(folder).map_err(|e| TruthError::file(folder, e))?;
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
+    paths.sort();
+    let mut rows = Vec::new();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).map_err(|e| TruthError::file(&path, e))?;
+        let found = parse(&text);
+        rows.extend(found.map_err(|why| TruthError::Row(format!("{}: {why}", path.display())))?);
+    }
+    let mut seen = BTreeSet::new();
+    match rows.iter().find(|row| !seen.insert(&row.id)) {
+        Some(twice) => Err(TruthError::Row(format!("row {} stands twice", twice.id))),
+        None if rows.is_empty() => Err(TruthError::Row(format!("{}: no rows", folder.display()))),
+        None => Ok(rows),
+    }
+}
+
+/// The rows that one of these patterns names; `*` stands for any characters. All without a pattern.
+///
+/// # Errors
+/// If a pattern names none.
+pub fn pick(rows: Vec<Row>, patterns: &[String]) -> Result<Vec<Row>, TruthError> {
+    let names = |pattern: &String| rows.iter().any(|row| matches(pattern, &row.id));
+    if let Some(vain) = patterns.iter().find(|pattern| !names(pattern)) {
+        return Err(TruthError::Row(format!("no row is called {vain}; see --list")));
+    }
+    let wanted = |row: &Row| patterns.is_empty() || patterns.iter().any(|p| matches(p, &row.id));
+    Ok(rows.into_iter().filter(wanted).collect())
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            ends.into_iter().any(|at| matches(rest, &name[at..]))
+        }),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) const ROW: &str = r#"
+        [[row]]
+        id = "status-idle"
+        why = "status takes no mmap lock."
+        command = "run mmap-lock --procfile status --busy '0,10'"
+        allowed = ["not-affected", "inconclusive"]
+        forbidden = ["affected"]
+        wanted = "not-affected"
+        runs = 10
+    "#;
+
+    #[test]
+    fn a_row_is_read() {
+        let rows = parse(ROW).unwrap();
+        let row = &rows[0];
+        assert_eq!(row.words().unwrap()[5], "0,10");
+        assert_eq!((row.place().as_str(), row.limit_s), ("idle host", 900));
+        assert_eq!(row.most(Answer::Affected), 0.0);
+        assert_eq!(row.most(Answer::NotAffected), 1.0);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_its_reason() {
+        let with = |old: &str, new: &str| parse(&ROW.replace(old, new)).unwrap_err();
+        assert!(with("runs = 10", "runs = 10\ntypo = 1").contains("typo"));
+        assert!(with("runs = 10", "runs = 0").contains("no runs"));
+        assert!(with("runs = 10", "runs = 1\nat_most = { worse = 0.1 }").contains("at_most"));
+        assert!(with("runs = 10", "runs = 1\nat_most = { affected = 2 }").contains("at_most"));
+        assert!(with("status-idle", "Status").contains("id"));
+        assert!(with("[\"affected\"]", "[\"afected\"]").contains("afected"));
+        assert!(with("[\"affected\"]", "[\"inconclusive\"]").contains("twice"));
+        assert!(with("wanted = \"not-affected\"", "wanted = \"affected\"").contains("wanted"));
+        assert!(with("'0,10'", "'0,10").contains("its command"));
+        assert!(with("runs = 10", "runs = 1\nsimulate = {}").contains("either"));
+        let hog = "runs = 1\nenvironment = { hog = { cpus = 1 } }";
+        assert!(with("runs = 10", hog).contains("cpus"));
+    }
+
+    #[test]
+    fn the_key_is_that_of_what_is_run() {
+        let key = |text: &str| parse(text).unwrap()[0].key();
+        assert_eq!(key(ROW), key(&ROW.replace("takes no", "needs no").replace("10\n", "20\n")));
+        assert_ne!(key(ROW), key(&ROW.replace("0,10", "0,11")));
+        let hog = ROW.replace("runs = 10", "runs = 10\nenvironment = { hog = { cpu = 1 } }");
+        assert_ne!(key(ROW), key(&hog));
+        assert_eq!(parse(&hog).unwrap()[0].place(), "a hog on CPU 1");
+    }
+
+    #[test]
+    fn rows_are_picked_by_name_and_pattern() {
+        let rows = || parse(&(ROW.to_owned() + &ROW.replace("status-idle", "stat-hog"))).unwrap();
+        let ids = |patterns: &[&str]| {
+            let patterns: Vec<String> = patterns.iter().map(|p| (*p).to_owned()).collect();
+            pick(rows(), &patterns).map(|rows| rows.len()).ok()
+        };
+        assert_eq!(ids(&[]), Some(2));
+        assert_eq!(ids(&["stat-*"]), Some(1));
+        assert_eq!(ids(&["sta*", "status-idle"]), Some(2));
+        assert_eq!(ids(&["*-i*"]), Some(1));
+        assert_eq!(ids(&["no-such"]), None);
+        assert_eq!(ids(&["stat"]), None);
+    }
+}

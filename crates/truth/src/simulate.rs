@@ -1,0 +1,401 @@
+//! Studies without a machine: trials whose stalls are known, judged as those of a real study are.
+//!
+//! Every study follows from its seed, so each run of a row says the same on every machine.
+
+use crate::Answer;
+use host::Roots;
+use host::surroundings::Snapshot;
+use model::machine::Cpu;
+use model::record::{Plan, Progress, SCHEMA, Tool};
+use model::{
+    Arm, Machine, Measure, Observation, Record, Role, Settings, State, Surroundings, Trial, Unit,
+    Value, Verdict,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use scenarios::mmap_lock::META;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Blocks at which a study without a verdict ends, as a real one does.
+const USUAL_BLOCKS: u32 = 24;
+
+/// The least blocks before a verdict ends a study, as in a real one.
+const LEAST_BLOCKS: u32 = 6;
+
+/// How long a trial measures, in milliseconds.
+const WINDOW_MS: f64 = 250.0;
+
+/// Figures of a trial that nothing strikes spread up to here, in ms/s.
+const REST: f64 = 0.5;
+
+/// What is injected into the trials of a study.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Simulation {
+    /// Exactly so many blocks; as many as the verdict takes where absent.
+    pub blocks: Option<u32>,
+    /// Blocks at most where it is not exact.
+    pub most_blocks: Option<u32>,
+    /// What strikes the arm with the cause, and nothing else.
+    pub stall: Option<Strike>,
+    /// What strikes every trial alike, as another program does; the measured thread shows it as its
+    /// own run delay.
+    pub disturbance: Option<Strike>,
+    /// Chance that a trial of any arm loses up to 10 ms/s for no reason at all.
+    pub blips: f64,
+    /// Chance that a trial of the arm with the cause hangs.
+    pub hangs: f64,
+    /// Chance that a trial with the fix keeps the whole stall; no fix is tried where absent. The
+    /// answer is then what became of the stall.
+    pub fix_fails: Option<f64>,
+    /// Part of every stall that the fix leaves where it does not fail.
+    pub fix_leaves: f64,
+    /// What a hypervisor takes from one CPU.
+    pub steal: Option<Steal>,
+    /// The kernel becomes tainted in this block.
+    pub tainted_in: Option<u32>,
+    /// Two records are compared, of what is the same or of what changed; the answer is what the
+    /// comparison says.
+    pub compare: Option<Compare>,
+}
+
+/// Something that strikes trials at random.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Strike {
+    /// Chance that it strikes a trial.
+    pub rate: f64,
+    /// The least that such a trial loses, in ms/s.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+}
+
+impl Strike {
+    fn draw(&self, rng: &mut ChaCha8Rng) -> f64 {
+        let lost = self.least + (self.most - self.least) * rng.random_range(0.0..1.0);
+        if rng.random_bool(self.rate.clamp(0.0, 1.0)) { lost } else { 0.0 }
+    }
+}
+
+/// What a hypervisor takes from one CPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Steal {
+    /// From which CPU: the measured one.
+    pub cpu: u32,
+    /// Of how many that are online.
+    pub of: u32,
+    /// Share of that CPU's time.
+    pub share: f64,
+    /// Whether it takes it in the trials of the case alone, as chance may have it.
+    #[serde(default)]
+    pub case_alone: bool,
+}
+
+/// How two sides of a comparison differ.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compare {
+    /// Standard deviation of the offset of a day, in standard deviations of the stall within a study.
+    pub day_offset: f64,
+    /// Whether the day's offset strikes the arm with the cause alone; else all arms alike.
+    #[serde(default)]
+    pub case_alone: bool,
+    /// How many ms/s the second side truly lost more.
+    #[serde(default)]
+    pub change: f64,
+    /// Records a side, made in turns.
+    #[serde(default = "one")]
+    pub records: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What one run of a simulated row said, with the record behind it.
+pub struct Simulated {
+    /// The answer.
+    pub answer: Answer,
+    /// The record; of a comparison the last one.
+    pub record: Record,
+}
+
+/// Simulates one study, or one comparison, of that seed.
+///
+/// # Errors
+/// A sentence, if the fake tree of /proc cannot be made.
+pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    if let Some(compare) = &simulation.compare {
+        return Ok(comparison(simulation, compare, &mut rng, seed));
+    }
+    let stolen = match &simulation.steal {
+        Some(steal) => Some(stolen(steal).map_err(|error| format!("the fake /proc: {error}"))?),
+        None => None,
+    };
+    let record = study(simulation, stolen.as_ref(), Offsets::default(), &mut rng, seed);
+    let fixes = &record.verdict.fixes;
+    let answer = match simulation.fix_fails {
+        Some(_) => fixes.first().map_or(Answer::NotShown, |fix| fix.outcome.into()),
+        None => record.verdict.state.into(),
+    };
+    Ok(Simulated { answer, record })
+}
+
+/// What a day adds to each trial of an arm, in ms/s.
+#[derive(Debug, Clone, Copy, Default)]
+struct Offsets {
+    control: f64,
+    case: f64,
+}
+
+fn study(
+    simulation: &Simulation,
+    stolen: Option<&Surroundings>,
+    offsets: Offsets,
+    rng: &mut ChaCha8Rng,
+    seed: u64,
+) -> Record {
+    let mut record = empty(simulation, seed);
+    for block in 0..record.plan.max_blocks {
+        for arm in record.plan.arms.clone() {
+            record.trials.push(trial(simulation, stolen, offsets, rng, (block, &arm)));
+        }
+        if block + 1 >= record.plan.min_blocks {
+            scenarios::judge(&mut record);
+            if record.plan.stop_when_settled && scenarios::settled(&record) {
+                break;
+            }
+        }
+    }
+    record.progress = Progress::Complete;
+    scenarios::judge(&mut record);
+    record
+}
+
+fn empty(simulation: &Simulation, seed: u64) -> Record {
+    let fix = simulation.fix_fails.map(|_| arm("fix", Role::Fix, 10));
+    let control = arm("control", Role::Control, 0);
+    let arms = [control, arm("case", Role::Case, 10)].into_iter().chain(fix).collect();
+    let cpus = simulation.steal.as_ref().map_or(2, |steal| steal.of);
+    let cpu = |id| Cpu { id, core: None, package: None, node: None };
+    let most = simulation.most_blocks.unwrap_or(USUAL_BLOCKS);
+    Record {
+        schema: SCHEMA.to_owned(),
+        tool: Tool {
+            name: "tailback".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            argv: Vec::new(),
+        },
+        scenario: META.id.to_owned(),
+        started: "1970-01-01T00:00:00Z".to_owned(),
+        elapsed_s: 0.0,
+        progress: Progress::Running,
+        plan: Plan {
+            arms,
+            seed,
+            min_blocks: simulation.blocks.unwrap_or(LEAST_BLOCKS),
+            max_blocks: simulation.blocks.unwrap_or(most),
+            stop_when_settled: simulation.blocks.is_none(),
+            judging: META.judging,
+            also: Vec::new(),
+            left_out: Vec::new(),
+        },
+        host: Machine {
+            kernel: "simulated".to_owned(),
+            cpus: (0..cpus).map(cpu).collect(),
+            tainted: Some(0),
+            ..Machine::default()
+        },
+        trials: Vec::new(),
+        probed: Vec::new(),
+        arms: Vec::new(),
+        factorial: None,
+        verdict: Verdict {
+            state: State::Inconclusive,
+            kind: None,
+            headline: String::new(),
+            because: Vec::new(),
+            next: Vec::new(),
+            measure: None,
+            open: Vec::new(),
+            fixes: Vec::new(),
+            test: None,
+        },
+    }
+}
+
+fn arm(id: &str, role: Role, busy: i64) -> Arm {
+    let mut settings = Settings::defaults(META.knobs, false);
+    settings.set("busy", Value::Number(busy));
+    let change = (role == Role::Fix).then(|| "an injected fix".to_owned());
+    Arm { id: id.to_owned(), role, settings, against: None, change }
+}
+
+fn trial(
+    simulation: &Simulation,
+    stolen: Option<&Surroundings>,
+    offsets: Offsets,
+    rng: &mut ChaCha8Rng,
+    (block, arm): (u32, &Arm),
+) -> Trial {
+    let mut lost = rng.random_range(0.0..REST);
+    if rng.random_bool(simulation.blips.clamp(0.0, 1.0)) {
+        lost += rng.random_range(0.0..10.0);
+    }
+    let disturbed = simulation.disturbance.as_ref().map_or(0.0, |strike| strike.draw(rng));
+    lost += disturbed + if arm.role == Role::Control { offsets.control } else { offsets.case };
+    let stall = simulation.stall.as_ref().map_or(0.0, |strike| strike.draw(rng));
+    let fails = rng.random_bool(simulation.fix_fails.unwrap_or(0.0).clamp(0.0, 1.0));
+    lost += match arm.role {
+        Role::Case => stall,
+        Role::Fix if fails => stall,
+        Role::Fix => stall * simulation.fix_leaves,
+        Role::Control | Role::Baseline => 0.0,
+    };
+    let hang = arm.role == Role::Case && rng.random_bool(simulation.hangs.clamp(0.0, 1.0));
+    let steals = |steal: &Steal| arm.role == Role::Case || !steal.case_alone;
+    let robbed = simulation.steal.as_ref().filter(|steal| steals(steal));
+    lost += robbed.map_or(0.0, |steal| steal.share * 1000.0);
+    let mut surroundings = robbed.and(stolen).cloned().unwrap_or_default();
+    surroundings.over_ms = Some(WINDOW_MS);
+    // Time that a hypervisor takes is no run delay: the guest takes the thread for running.
+    surroundings.run_delay_ms = Some(disturbed * WINDOW_MS / 1000.0);
+    surroundings.tainted = Some(match simulation.tainted_in {
+        Some(from) if block >= from => 1 << 9,
+        _ => 0,
+    });
+    let number = f64::from(block);
+    Trial {
+        block,
+        arm: arm.id.clone(),
+        started_ms: number * 1000.0,
+        took_ms: WINDOW_MS,
+        observation: observation(lost.clamp(0.0, 1000.0), hang),
+        surroundings,
+    }
+}
+
+fn observation(lost: f64, hang: bool) -> Observation {
+    let rate = Unit::MillisecondsPerSecond;
+    let judged = if hang { Measure::at_least(1000.0, rate) } else { Measure::exact(lost, rate) };
+    let mut observation = Observation { window_ms: WINDOW_MS, hang, ..Observation::default() };
+    observation.measures.insert(META.judging.measure.to_string(), judged);
+    // Readers that read nothing could not have shown a stall, so these say that they did.
+    for (name, unit) in [("scan_bytes", Unit::Bytes), ("scans", Unit::Count)] {
+        observation.measures.insert(name.to_owned(), Measure::exact(1e6, unit));
+    }
+    observation
+}
+
+/// What a trial reads of steal time, from a tree of /proc before and after.
+fn stolen(steal: &Steal) -> std::io::Result<Surroundings> {
+    let folder = tempfile::tempdir()?;
+    let roots = Roots::at(folder.path());
+    std::fs::create_dir_all(&roots.proc)?;
+    // In clock ticks, of which there are a hundred a second.
+    let taken = (steal.share * WINDOW_MS / 10.0).round();
+    write_stat(&roots.proc, steal, 0.0)?;
+    let before = Snapshot::take(&roots);
+    write_stat(&roots.proc, steal, taken)?;
+    Ok(before.until(&Snapshot::take(&roots)))
+}
+
+fn write_stat(proc: &Path, steal: &Steal, taken: f64) -> std::io::Result<()> {
+    let mut text = format!("cpu  0 0 0 0 0 0 0 {taken} 0 0\n");
+    for cpu in 0..steal.of {
+        let taken = if cpu == steal.cpu { taken } else { 0.0 };
+        text.push_str(&format!("cpu{cpu} 0 0 0 0 0 0 0 {taken} 0 0\n"));
+    }
+    std::fs::write(proc.join("stat"), text)
+}
+
+/// Two sides, made in turns, each record on a day of its own.
+fn comparison(
+    simulation: &Simulation,
+    compare: &Compare,
+    rng: &mut ChaCha8Rng,
+    seed: u64,
+) -> Simulated {
+    let stall = simulation.stall.as_ref();
+    // That of an even spread.
+    let spread = stall.map_or(REST, |stall| stall.most - stall.least) / 12.0_f64.sqrt();
+    let mut sides = [Vec::new(), Vec::new()];
+    for number in 0..compare.records {
+        for (second, side) in sides.iter_mut().enumerate() {
+            let day = (compare.day_offset * spread * normal(rng)).abs();
+            let control = if compare.case_alone { 0.0 } else { day };
+            let changed = if second == 1 { compare.change } else { 0.0 };
+            let offsets = Offsets { control, case: day + changed };
+            let mut record = study(simulation, None, offsets, rng, seed ^ u64::from(number));
+            // An hour after the one before, so that their times say that they were made in turns.
+            let hour = 2 * u64::from(number) + second as u64;
+            record.started = format!("1970-01-{:02}T{:02}:00:00Z", 1 + hour / 24 % 28, hour % 24);
+            side.push(record);
+        }
+    }
+    let answer = compared(&sides[0], &sides[1]);
+    let [_, mut second] = sides;
+    // There is one: `records` is a least of one.
+    let record = second.pop().unwrap_or_else(|| empty(simulation, seed));
+    Simulated { answer, record }
+}
+
+/// What `tailback compare` says of two sides. The one place that knows how it is asked.
+fn compared(before: &[Record], after: &[Record]) -> Answer {
+    let before: Vec<(&Record, &str)> = before.iter().map(|record| (record, "before")).collect();
+    let after: Vec<(&Record, &str)> = after.iter().map(|record| (record, "after")).collect();
+    let sides = analysis::Sides { before: &before, after: &after, meta: Some(&META), across: &[] };
+    analysis::change(&sides).state.into()
+}
+
+/// A standard normal deviate, by Box and Muller.
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    let (radius, angle) = (rng.random_range(1e-12..1.0f64), rng.random_range(0.0..1.0f64));
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn always() -> Simulation {
+        let stall = Strike { rate: 1.0, least: 200.0, most: 400.0 };
+        Simulation { stall: Some(stall), ..Simulation::default() }
+    }
+
+    #[test]
+    fn a_seed_repeats_its_study() {
+        let simulation = always();
+        let record = |seed| simulate(&simulation, seed).unwrap().record.trials;
+        assert_eq!(record(7), record(7));
+        assert_ne!(record(7), record(8));
+    }
+
+    #[test]
+    fn a_stall_that_always_strikes_is_found_and_none_is_not() {
+        assert_eq!(simulate(&always(), 1).unwrap().answer, Answer::Affected);
+        let none = simulate(&Simulation::default(), 1).unwrap().answer;
+        assert_eq!(none, Answer::NotAffected);
+    }
+
+    #[test]
+    fn steal_of_one_cpu_is_read_from_the_tree() {
+        let steal = Steal { cpu: 3, of: 64, share: 0.6, case_alone: false };
+        let surroundings = stolen(&steal).unwrap();
+        assert_eq!(surroundings.steal_ms, Some(150.0));
+        assert_eq!(surroundings.steal_by_cpu.len(), 1);
+        assert_eq!(surroundings.steal_by_cpu[0].cpu, 3);
+    }
+
+    #[test]
+    fn a_large_change_is_seen_by_compare() {
+        let compare = Compare { day_offset: 0.0, case_alone: true, change: 400.0, records: 2 };
+        let simulation = Simulation { compare: Some(compare), blocks: Some(24), ..always() };
+        let answer = simulate(&simulation, 1).unwrap().answer;
+        assert!([Answer::Worse, Answer::Differs].contains(&answer), "{answer}");
+    }
+}
