@@ -200,6 +200,8 @@ fn empty(simulation: &Simulation, seed: u64) -> Record {
             min_blocks: simulation.blocks.unwrap_or(LEAST_BLOCKS),
             max_blocks: simulation.blocks.unwrap_or(most),
             stop_when_settled: simulation.blocks.is_none(),
+            error_rate: None,
+            settle_fixes: false,
             judging: META.judging,
             also: Vec::new(),
             left_out: Vec::new(),
