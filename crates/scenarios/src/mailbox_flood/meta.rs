@@ -99,8 +99,8 @@ pub const META: Meta = Meta {
             that never looks at it, while the server makes the same writes with next to nothing \
             in its own mailbox: it takes out the scan and the collections of a heap that holds the \
             messages, and leaves the load of the senders, the memory and the number of messages. \
-            Fix arms keep the messages off the heap, or put a dam in front of the server: that of \
-            the original, and one that makes senders wait (docs/dam.md).",
+            A fix arm puts a dam in front of the server that makes senders wait (docs/dam.md); \
+            others keep the messages off the heap, or try the dam of the original (--fixes).",
     who: "Erlang and Elixir systems in which many processes send to one: log servers, metrics, \
           writers of sockets and ports, message brokers; above all after a pause of what they \
           write to",
@@ -183,8 +183,8 @@ pub const META: Meta = Meta {
         Knob {
             name: "fixes",
             kind: Kind::Words,
-            default: "off_heap; credit",
-            quick: Some("credit"),
+            default: "credit",
+            quick: None,
             help: "What may fix it, each between semicolons in an arm of its own: off_heap, or a \
                    dam",
         },
