@@ -10,7 +10,7 @@ use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record};
 use runner::{End, Study};
-use scenarios::{Arms, Launcher, Scenario, ScenarioError, Site};
+use scenarios::{Arms, Launcher, Missing, Scenario, ScenarioError, Site};
 use std::path::{Path, PathBuf};
 
 /// Runs one scenario; the exit code of its verdict.
@@ -121,13 +121,20 @@ pub fn study(
     let roots = Roots::real();
     let site = Site { roots: &roots, machine };
     let meta = scenario.meta();
-    let (arms, missing) = match scenario.arms(&wish.settings, &site) {
-        Ok(arms) => (arms, None),
-        Err(ScenarioError::Missing(missing)) => (Arms::default(), Some(missing)),
+    let interrupted = || interruption.noticed();
+    let mut hindered = None;
+    let mut arms = match scenario.arms(&wish.settings, &site) {
+        Ok(arms) => arms,
+        Err(missing @ ScenarioError::Missing(_)) => {
+            hindered = Some(missing);
+            Arms::default()
+        }
         Err(other) => return Err(other.into()),
     };
     let path = keep::path(asked, meta.id)?;
-    let interrupted = || interruption.noticed();
+    if let Err(error) = scenario.calibrate(&mut arms.arms, &site, &interrupted) {
+        hindered = Some(error);
+    }
     let plan = wish.plan(scenario, arms);
     let study = Study {
         scenario,
@@ -140,14 +147,22 @@ pub fn study(
         probe: wish.probe,
         interrupted: &interrupted,
     };
-    if let Some(missing) = missing {
-        let why = format!("{}; {}", missing.what, missing.grant);
-        return Ok(Done { record: study.not_run(&missing), end: End::Missing(why), kept: None });
+    if let Some(error) = hindered {
+        return Ok(not_run(&study, error));
     }
     let mut progress = Progress::new(meta, round);
     let (record, end) = study.run(&mut progress);
     progress.finish();
     Ok(Done::keep(record, end, &path))
+}
+
+/// A study of which no trial was begun: a need is missing, or its load could not be tried out.
+fn not_run(study: &Study, error: ScenarioError) -> Done {
+    let missing = match &error {
+        ScenarioError::Missing(missing) => missing.clone(),
+        other => Missing { what: other.to_string(), grant: "run it again".to_owned() },
+    };
+    Done { record: study.not_run(&missing), end: End::from(error), kept: None }
 }
 
 /// Makes sure that the record is somewhere.
