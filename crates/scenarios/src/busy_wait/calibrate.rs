@@ -15,12 +15,13 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What part of its quota the control is to use: enough that what is spun beside has no room, and so
-/// little that requests which arrive together by chance do not use up the rest. At 60% that came in 1
-/// of 16 trials of a second.
-const SHARE: f64 = 0.5;
+/// little that requests which arrive together by chance seldom use up the rest. On 2 CPUs under half a
+/// CPU, controls that used 50 to 70% were throttled in 2 of 32 trials, and the VM's defaults in 24 of
+/// 24; with a load a quarter smaller in none of 24, and the defaults in 5 of 6.
+const SHARE: f64 = 0.6;
 
 /// How long each rate is served.
-const TIME: Duration = Duration::from_millis(400);
+const TIME: Duration = Duration::from_millis(500);
 
 /// What is not counted at the begin, where all is new.
 const WARM_UP: Duration = Duration::from_millis(90);
@@ -165,10 +166,10 @@ mod tests {
         for cost in [5e-6, 40e-6, 2e-3] {
             let machine = |rate: f64| Point { rate, cpus: 0.02 + rate * cost };
             let first = machine(2500.0);
-            let second = machine(next(0.25, first).round());
-            let rate = solved(0.25, first, second);
+            let second = machine(next(0.3, first).round());
+            let rate = solved(0.3, first, second);
             let used = machine(rounded(rate) as f64).cpus;
-            assert!((0.2..=0.3).contains(&used), "{cost}: {used} at {rate}");
+            assert!((0.24..=0.36).contains(&used), "{cost}: {used} at {rate}");
         }
     }
 
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn only_what_is_read_while_requests_arrive_counts() {
         let ms = Duration::from_millis;
-        let readings = [(10, 0), (100, 500), (250, 60_000_500), (350, 100_000_500), (450, 1 << 40)];
+        let readings = [(10, 0), (100, 500), (250, 60_000_500), (350, 100_000_500), (550, 1 << 40)];
         let readings = readings.map(|(at, used)| (ms(at), used));
         assert_eq!(share(&readings), Some(0.4));
         assert_eq!(share(&readings[..2]), None);

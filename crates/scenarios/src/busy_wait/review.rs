@@ -21,8 +21,13 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
     }
     too_little(arms, outcome);
     without_quota(plan, outcome);
-    spun(arms, outcome);
-    outcome.because.extend(throughput(arms));
+    // With flags of its own in every arm the case has not the VM's defaults.
+    let of_control = plan.arms.iter().find(|arm| arm.role == Role::Control);
+    let flags = of_control.and_then(|arm| arm.settings.text("flags"));
+    if flags.is_none_or(str::is_empty) {
+        spun(arms, outcome);
+        outcome.because.extend(throughput(arms));
+    }
     outcome.because.extend(detected(plan, trials));
 }
 

@@ -59,8 +59,8 @@ fn flags(plan: &Plan, role: Role) -> String {
     let (base, changed) = (settings.text("flags").unwrap_or_default(), changed_flags(&settings));
     match (base, changed.starts_with('+')) {
         ("", _) => changed,
-        (base, true) => format!("{base} {changed}"),
-        (base, false) => base.to_owned(),
+        (base, true) if base != changed => format!("{base} {changed}"),
+        (base, _) => base.to_owned(),
     }
 }
 
