@@ -30,9 +30,9 @@ pub fn fixes(plan: &Plan, trials: &[Trial], arms: &[ArmResult]) -> Vec<Fix> {
 
 /// Whether more blocks could still call a fix fixed: it left little of the stall so far.
 pub fn is_open(fix: &Fix) -> bool {
+    let Some(gone) = fix.evidence_gone else { return false };
     let seen = fix.left.as_ref().map_or(0.0, |left| f64::from(left.of));
-    let promising = fix.evidence_gone.is_some_and(|wealth| wealth >= 1.0);
-    fix.outcome != FixOutcome::Fixed && (promising || seen < LEAST_BLOCKS)
+    fix.outcome != FixOutcome::Fixed && (gone >= 1.0 || seen < LEAST_BLOCKS)
 }
 
 /// The affected arm that lost the most.

@@ -111,7 +111,9 @@ fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> String 
                 true => "run it again, and it goes on where it ended".to_owned(),
                 false => format!("--samples {blocks}"),
             };
-            format!("if the blocks to come are like those so far, about {more} would settle it: {how}")
+            format!(
+                "if the blocks to come are like those so far, about {more} would settle it: {how}"
+            )
         }
         None => format!(
             "the arms differ from the control too often for `not-affected` and not steadily \

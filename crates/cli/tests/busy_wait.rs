@@ -6,45 +6,69 @@ mod common;
 
 use common::{Place, erlang_or_skip, root_or_skip, sure, turn};
 
+/// The flags that take busy waiting away.
+const NONE: &str = "+sbwt none +sbwtdcpu none +sbwtdio none";
+
 #[test]
-fn under_a_quota_the_defaults_stall_and_no_busy_waiting_mends_it() {
+fn under_a_quota_the_defaults_stall_and_no_busy_waiting_fixes_it() {
     if !erlang_or_skip() || !root_or_skip() {
         return;
     }
     let _turn = turn::take();
     let args = ["run", "busy-wait", "--schedulers", "8", "--quick", "--no-probe", "--json"];
     let Some(ran) = sure(&args) else { return };
-    let verdict = &ran.json()["verdict"];
+    let record = ran.json();
+    let verdict = &record["verdict"];
     assert_eq!((ran.code(), &verdict["state"]), (1, &"affected".into()), "{ran:?}");
     assert_eq!(verdict["kind"], "latency-under-quota");
     let fix = &verdict["fixes"][0];
-    assert_eq!(fix["change"], "+sbwt none +sbwtdcpu none +sbwtdio none");
+    assert_eq!((&fix["arm"], &fix["change"]), (&"flags-quota".into(), &NONE.into()));
     let p99 = |side: &str| fix[side]["p99"]["median"].as_f64().unwrap();
     assert!(p99("with") < p99("without"), "{fix}");
+    // Control and case differ by the flags alone, and the load that was found stands in both.
+    let arms = record["plan"]["arms"].as_array().unwrap();
+    let setting = |arm: usize, name: &str| arms[arm]["settings"][name].clone();
+    assert_eq!((&arms[0]["role"], &arms[1]["role"]), (&"control".into(), &"case".into()));
+    assert!(setting(0, "rate").as_u64().is_some(), "{arms:?}");
+    for name in ["rate", "workers", "quota", "period", "schedulers", "duration"] {
+        assert_eq!(setting(0, name), setting(1, name), "{name}");
+    }
 }
 
 #[test]
-fn the_same_flags_twice_are_not_affected() {
+fn the_same_flags_twice_are_never_affected() {
+    if !erlang_or_skip() || !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let args = ["run", "busy-wait", "--flags", NONE, "--quick", "--json"];
+    let ran = Place::new().say(&args);
+    let verdict = &ran.json()["verdict"];
+    assert!(verdict["state"] != "affected" && verdict["fixes"][0].is_null(), "{ran:?}");
+}
+
+#[test]
+fn without_a_quota_nothing_is_said_of_one() {
     if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
-    let mut args = vec!["run", "busy-wait", "--quota", "none", "--duration", "300ms", "--json"];
-    for flag in ["--sbwt", "--sbwtdcpu", "--sbwtdio"] {
-        args.extend([flag, "default"]);
-    }
-    let Some(ran) = sure(&args) else { return };
-    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+    let args = ["run", "busy-wait", "--quota", "none", "--samples", "1", "--duration", "200ms"];
+    let ran = Place::new().say(&[&args[..], &["--json"]].concat());
+    let record = ran.json();
+    assert_eq!(record["plan"]["arms"].as_array().unwrap().len(), 2, "{ran:?}");
+    assert_ne!(record["verdict"]["state"], "not-affected", "{ran:?}");
 }
 
 #[test]
-fn flags_that_the_vm_refuses_are_left_out_in_its_own_words() {
+fn flags_that_the_vm_refuses_skip_the_scenario_in_its_own_words() {
     if !erlang_or_skip() {
         return;
     }
-    let _turn = turn::take();
-    let args = ["run", "busy-wait", "--sbwt", "very_low", "--quota", "none", "--samples", "1"];
-    let record = Place::new().say(&[&args[..], &["--duration", "200ms", "--json"]].concat()).json();
-    let why = record["plan"]["left_out"][0]["why"].as_str().unwrap();
+    let args = ["run", "busy-wait", "--sbwt", "very_low", "--quota", "none", "--json"];
+    let ran = Place::new().say(&args);
+    let verdict = &ran.json()["verdict"];
+    assert_eq!((ran.code(), &verdict["state"]), (3, &"skipped".into()), "{ran:?}");
+    let why = verdict["headline"].as_str().unwrap();
     assert!(why.contains("very_low") && why.contains("refuses"), "{why}");
 }

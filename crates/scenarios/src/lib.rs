@@ -6,6 +6,7 @@
 pub mod blocking_nif;
 pub mod busy_wait;
 mod cell;
+mod control_fix;
 pub mod cpu_quota;
 pub mod cpus;
 pub mod erlang;
@@ -21,7 +22,7 @@ mod watch;
 
 pub use cell::Cell;
 pub use factors::weigh_factors;
-pub use judging::{judge, settled};
+pub use judging::settled;
 pub use load::Launcher;
 pub use pinned::Pinned;
 pub use probing::{Player, Probing};
@@ -30,8 +31,8 @@ pub use watch::Watch;
 use analysis::Outcome;
 use host::roots::Roots;
 use model::{
-    Arm, ArmResult, Judging, LeftOut, Machine, Meta, Observation, Plan, Settings, Surroundings,
-    Trial,
+    Arm, ArmResult, Judging, LeftOut, Machine, Meta, Observation, Plan, Record, Settings,
+    Surroundings, Trial,
 };
 use std::time::Duration;
 
@@ -49,6 +50,15 @@ pub fn find(id: &str) -> Option<&'static dyn Scenario> {
     ALL.iter().find(|scenario| scenario.meta().id == id).copied()
 }
 
+/// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says so.
+///
+/// Returns false, and changes nothing, where the scenario is unknown to this version.
+pub fn judge(record: &mut Record) -> bool {
+    let known = judging::judge(record);
+    control_fix::add(record);
+    known
+}
+
 /// One known stall.
 pub trait Scenario: Sync {
     /// What it says of itself.
@@ -62,6 +72,22 @@ pub trait Scenario: Sync {
     /// # Errors
     /// If a setting cannot be used on this machine, or needs a privilege that is missing.
     fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError>;
+
+    /// Sets what stands for how fast this machine is, as a rate of requests, in arms that leave it
+    /// open: by a short try-out before the first trial, so that the record holds what was run. Where
+    /// nothing is run, as for a plan that is only shown, it is not called.
+    ///
+    /// # Errors
+    /// As [`Scenario::trial`].
+    fn calibrate(
+        &self,
+        arms: &mut [Arm],
+        site: &Site,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), ScenarioError> {
+        let _ = (arms, site, interrupted);
+        Ok(())
+    }
 
     /// The one arm with the cause for these settings, and the control that it is held against, for
     /// a study that combines settings of its own choice.

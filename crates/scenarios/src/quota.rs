@@ -1,8 +1,43 @@
-//! The quota of a group in the evidence of a trial: what its own counters say, beside what was seen of
-//! its threads.
+//! The quota of a group: whether it can be had, and what its own counters say in the evidence of a
+//! trial, beside what was seen of its threads.
 
-use host::cgroup::Usage;
+use crate::{Missing, ScenarioError, Site};
+use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, Home, Usage, sweep};
 use model::Evidence;
+
+/// What is missing to give a group of this process's a quota; nothing is changed for it.
+pub(crate) fn missing(site: &Site) -> Option<Missing> {
+    Home::find(site.roots).err().as_ref().map(lacking)
+}
+
+/// Makes sure that this quota can be had, by a group that has it for a moment.
+///
+/// What a run that was killed left behind is removed first.
+///
+/// # Errors
+/// If it cannot be had: as a need that is missing where a privilege or a controller is.
+pub(crate) fn try_out(site: &Site, bandwidth: &Bandwidth) -> Result<(), ScenarioError> {
+    let home = Home::find(site.roots).map_err(|error| ScenarioError::Missing(lacking(&error)))?;
+    sweep(&home);
+    let group = BandwidthGroup::create(&home).map_err(refused)?;
+    group.set(bandwidth).map_err(refused)?;
+    group.remove().map_err(refused)
+}
+
+fn lacking(error: &CgroupError) -> Missing {
+    // The error says itself what would help.
+    Missing { what: "no CPU quota can be set here".to_owned(), grant: error.to_string() }
+}
+
+fn refused(error: CgroupError) -> ScenarioError {
+    if error.is_bad_value() {
+        ScenarioError::Unusable(error.to_string())
+    } else if error.is_privilege() {
+        ScenarioError::Missing(lacking(&error))
+    } else {
+        ScenarioError::Broken(error.to_string())
+    }
+}
 
 /// Lays what the group's counters gained over what was seen of its threads.
 ///

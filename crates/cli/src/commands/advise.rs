@@ -6,10 +6,9 @@ use crate::output;
 use crate::settings::Wish;
 use crate::signals::Interruption;
 use clap::ArgMatches;
-use host::Roots;
-use model::{Machine, Record, Settings, State, Value};
+use model::{Record, Settings, State, Value};
 use runner::End;
-use scenarios::{Scenario, Site};
+use scenarios::Scenario;
 use std::path::PathBuf;
 
 /// Runs `busy-wait` under the quota and prints the flags that it supports; 0 where there are any
@@ -20,9 +19,12 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
     let wish =
         Wish { settings: settings(scenario, matches)?, ..Wish::of_advice(scenario, matches) };
     let machine = crate::machine::here();
-    quota_at_hand(scenario, &wish, &machine)?;
     let asked = matches.get_one::<PathBuf>("record");
     let done = study(scenario, &wish, &machine, asked, &Interruption::watch(), None)?;
+    if done.record.trials.is_empty() {
+        // Nothing was measured, so there is nothing to advise on.
+        return done.code();
+    }
     if matches.get_flag("json") {
         output::print(&done.record.to_json());
     } else {
@@ -33,21 +35,6 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
         (End::Complete, State::Affected | State::NotAffected) => Ok(0),
         (End::Complete, State::Inconclusive | State::Untrustworthy) => Ok(exit::BROKEN),
         _ => done.code(),
-    }
-}
-
-/// Without a group to put a quota on there is nothing to advise on, and that is said before anything
-/// is measured.
-fn quota_at_hand(scenario: &dyn Scenario, wish: &Wish, machine: &Machine) -> Result<(), Failure> {
-    let roots = Roots::real();
-    // What else is wrong with the settings, or missing, is said by the study itself.
-    let Ok(arms) = scenario.arms(&wish.settings, &Site { roots: &roots, machine }) else {
-        return Ok(());
-    };
-    let has_quota = arms.arms.iter().any(|arm| arm.settings.decimal("quota").is_some());
-    match arms.left_out.first() {
-        Some(left_out) if !has_quota => Err(Failure::need(left_out.why.clone())),
-        _ => Ok(()),
     }
 }
 
@@ -73,8 +60,6 @@ fn settings(scenario: &dyn Scenario, matches: &ArgMatches) -> Result<Settings, F
         return Err(Failure::usage("--quota: give the quota in CPUs, as 0.5"));
     };
     settings.set("fixes", Value::Text(fixes(quota)));
-    // Asked is what helps under the quota.
-    settings.set("free", Value::Text("no".to_owned()));
     Ok(settings)
 }
 

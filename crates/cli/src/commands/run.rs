@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record};
 use runner::{End, Study};
-use scenarios::{Arms, Launcher, Scenario, ScenarioError, Site};
+use scenarios::{Arms, Launcher, Missing, Scenario, ScenarioError, Site};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -123,18 +123,24 @@ pub fn study(
     let roots = Roots::real();
     let site = Site { roots: &roots, machine };
     let meta = scenario.meta();
-    let (arms, missing) = match scenario.arms(&wish.settings, &site) {
-        Ok(arms) => (arms, None),
-        Err(ScenarioError::Missing(missing)) => (Arms::default(), Some(missing)),
+    let interrupted = || interruption.noticed();
+    let mut hindered = None;
+    let mut arms = match scenario.arms(&wish.settings, &site) {
+        Ok(arms) => arms,
+        Err(missing @ ScenarioError::Missing(_)) => {
+            hindered = Some(missing);
+            Arms::default()
+        }
         Err(other) => return Err(other.into()),
     };
-    let interrupted = || interruption.noticed();
+    // Refused before anything is measured where nothing could be kept.
+    let new = keep::path(asked, meta.id)?;
+    if let Err(error) = scenario.calibrate(&mut arms.arms, &site, &interrupted) {
+        hindered = Some(error);
+    }
     let plan = wish.plan(scenario, arms);
     let begun = if wish.go_on { undecided::find(asked, meta.id, &plan, machine) } else { None };
-    let path = match &begun {
-        Some(begun) => begun.path.clone(),
-        None => keep::path(asked, meta.id)?,
-    };
+    let path = begun.as_ref().map_or(new, |begun| begun.path.clone());
     let spent = begun.as_ref().map_or(0.0, |begun| begun.record.elapsed_s);
     let time = wish.time(scenario, &plan, machine);
     let study = Study {
@@ -148,9 +154,8 @@ pub fn study(
         probe: wish.probe,
         interrupted: &interrupted,
     };
-    if let Some(missing) = missing {
-        let why = format!("{}; {}", missing.what, missing.grant);
-        return Ok(Done { record: study.not_run(&missing), end: End::Missing(why), kept: None });
+    if let Some(error) = hindered {
+        return Ok(not_run(&study, error));
     }
     let mut progress = Progress::new(meta, round);
     let (record, end) = match begun {
@@ -172,6 +177,15 @@ fn tell_going_on(begun: &Undecided) {
         begun.record.started,
         begun.path.display()
     ));
+}
+
+/// A study of which no trial was begun: a need is missing, or its load could not be tried out.
+fn not_run(study: &Study, error: ScenarioError) -> Done {
+    let missing = match &error {
+        ScenarioError::Missing(missing) => missing.clone(),
+        other => Missing { what: other.to_string(), grant: "run it again".to_owned() },
+    };
+    Done { record: study.not_run(&missing), end: End::from(error), kept: None }
 }
 
 /// Makes sure that the record is somewhere.

@@ -23,6 +23,7 @@ pub(super) mod measure {
     pub const INVOLUNTARY: &str = "switches_involuntary";
     pub const FUTEX_CALLS: &str = "futex_calls";
     pub const FUTEX_TIME: &str = "futex_time";
+    pub const QUOTA_USED: &str = "quota_used";
     pub const PERIODS: &str = "periods";
     pub const THROTTLED: &str = "throttled";
     pub const LONGEST: &str = "longest_throttled";
@@ -68,9 +69,10 @@ pub const META: Meta = Meta {
             schedulers wait busily before they sleep. Where the node has a CPU quota, what is spun \
             is charged to it, and once the quota is used up the kernel throttles the whole node \
             for the rest of the period. Latency counts from the moment at which a request was \
-            due. The control has the flags that are tried and no quota; held against it are the \
-            VM's defaults, without and with the quota, and the flags under the same quota, which \
-            may mend it. Judged is the 99th percentile of latency.",
+            due. The control is the same node without busy waiting, the case the node with the \
+            VM's defaults, both under the same quota. The rate is measured before the first \
+            trial, so that the control uses 60% of its quota on any machine. Judged is the 99th \
+            percentile of latency.",
     who: "people who run Erlang, Elixir, RabbitMQ, CouchDB or ejabberd in containers with a CPU \
           limit: Kubernetes, Docker, Nomad, systemd; above all where a host has many more CPUs \
           than the limit",
@@ -96,17 +98,17 @@ pub const META: Meta = Meta {
         },
         Knob {
             name: "rate",
-            kind: Kind::Number { min: 1, max: 10_000_000 },
-            default: "5000",
+            kind: Kind::NumberOrAuto { min: 1, max: 10_000_000 },
+            default: "auto",
             quick: None,
-            help: "Requests a second of all workers together; they arrive whether or not the ones before are done",
+            help: "Requests a second of all workers together; they arrive whether or not the ones before are done; auto for a rate at which the control uses 60% of its quota",
         },
         Knob {
             name: "workers",
-            kind: Kind::Number { min: 1, max: 10_000 },
-            default: "32",
+            kind: Kind::NumberOrAuto { min: 1, max: 10_000 },
+            default: "auto",
             quick: None,
-            help: "Processes that serve requests",
+            help: "Processes that serve requests; auto for 64 a CPU of the quota, and 32 at least",
         },
         Knob {
             name: "background",
@@ -127,7 +129,7 @@ pub const META: Meta = Meta {
             kind: Kind::Decimal { min_milli: 10, max_milli: 1_000_000 },
             default: "0.5",
             quick: None,
-            help: "CPU quota of the arms that have one, in CPUs; none for no such arms",
+            help: "CPU quota of control and case, in CPUs; none to look at busy waiting without one",
         },
         Knob {
             name: "period",
@@ -139,9 +141,9 @@ pub const META: Meta = Meta {
         Knob {
             name: "free",
             kind: Kind::Choice(&["yes", "no"]),
-            default: "yes",
-            quick: Some("no"),
-            help: "Whether the VM's defaults are run without the quota as well",
+            default: "no",
+            quick: None,
+            help: "Whether both are run without the quota as well, as baselines that are not judged",
         },
         Knob {
             name: "strace",
@@ -151,17 +153,13 @@ pub const META: Meta = Meta {
             help: "Whether strace counts calls of futex in every arm; it makes them slow, and probes \
                    count them without that",
         },
-        flag(
-            "sbwt",
-            "none",
-            "Busy waiting of schedulers in the arms that try flags; default for the VM's own",
-        ),
+        flag("sbwt", "none", "Busy waiting of schedulers in the control; default for the VM's own"),
         flag("sbwtdcpu", "none", "The same of dirty CPU schedulers"),
         flag("sbwtdio", "none", "The same of dirty I/O schedulers"),
-        flag("swt", DEFAULT, "Wake-up threshold in the arms that try flags"),
-        flag("sws", DEFAULT, "Wake-up strategy in the arms that try flags"),
-        flag("secio", DEFAULT, "Eager check of I/O in the arms that try flags"),
-        flag("async-threads", DEFAULT, "Async threads (+A) in the arms that try flags"),
+        flag("swt", DEFAULT, "Wake-up threshold in the control"),
+        flag("sws", DEFAULT, "Wake-up strategy in the control"),
+        flag("secio", DEFAULT, "Eager check of I/O in the control"),
+        flag("async-threads", DEFAULT, "Async threads (+A) in the control"),
         flag("flags", "", "Emulator flags of every arm"),
         flag(
             "fixes",
@@ -178,8 +176,8 @@ pub const META: Meta = Meta {
         Knob {
             name: "duration",
             kind: Kind::Duration { min_ns: 100_000_000, max_ns: 3600 * SECOND_NS },
-            default: "1500ms",
-            quick: Some("1s"),
+            default: "1s",
+            quick: Some("700ms"),
             help: "How long a trial takes requests",
         },
     ],
@@ -279,6 +277,13 @@ pub const META: Meta = Meta {
             "time that strace charges calls of futex with, in each second, all threads added up",
             false,
         ),
+        figure(
+            measure::QUOTA_USED,
+            "quota used",
+            Unit::Percent,
+            "CPU time that the node's group was charged, of its quota",
+            true,
+        ),
         figure(measure::PERIODS, "periods", Unit::Count, "periods of the quota in a trial", false),
         figure(
             measure::THROTTLED,
@@ -306,7 +311,7 @@ pub const META: Meta = Meta {
         measure: Cow::Borrowed(measure::P99),
         margin: 2.0,
         control_limit: 5.0,
-        // The node's own schedulers make a timer late; a control that is late says the rest.
+        // What is judged is latency, not time that one thread lost.
         wants_cpu: false,
         error_rate: 0.05,
         confidence: 0.95,

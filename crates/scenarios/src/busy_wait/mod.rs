@@ -1,5 +1,6 @@
 //! `busy-wait`: schedulers that spin away the CPU, above all under a CPU quota.
 
+mod calibrate;
 mod meta;
 mod meter;
 mod observe;
@@ -10,7 +11,9 @@ mod words;
 
 pub use meta::META;
 
-use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use crate::{
+    Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang, quota,
+};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -23,12 +26,21 @@ impl Scenario for BusyWait {
         &META
     }
 
-    fn missing(&self, _: &Site) -> Option<Missing> {
-        erlang::missing()
+    fn missing(&self, site: &Site) -> Option<Missing> {
+        erlang::missing().or_else(|| quota::missing(site))
     }
 
     fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
         plan::arms(settings, site)
+    }
+
+    fn calibrate(
+        &self,
+        arms: &mut [Arm],
+        site: &Site,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), ScenarioError> {
+        calibrate::calibrate(arms, site, interrupted)
     }
 
     fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {

@@ -3,7 +3,7 @@
 use super::meta::measure;
 use crate::erlang::strace::Counted;
 use hdrhistogram::Histogram;
-use host::cgroup::{ThrottledRuns, Usage};
+use host::cgroup::{Bandwidth, ThrottledRuns, Usage};
 use model::{Latency, Measure, Observation, Unit};
 use std::time::Duration;
 
@@ -44,17 +44,46 @@ pub(super) struct Outside {
     pub group: Option<(Usage, ThrottledRuns)>,
 }
 
-/// The observation of a trial.
-pub(super) fn observe(served: &Served, outside: &Outside) -> Observation {
+/// The observation of a trial, under the quota if there is one.
+pub(super) fn observe(
+    served: &Served,
+    outside: &Outside,
+    quota: Option<&Bandwidth>,
+) -> Observation {
     let window_ms = served.wall.as_secs_f64() * 1e3;
     let mut seen = Observation { window_ms, ..Observation::default() };
     latencies(&mut seen, served);
     throughput(&mut seen, served);
-    let mut put = |name: &str, value: f64, unit: Unit| put(&mut seen, name, value, unit);
     let window = outside.window.as_secs_f64().max(1e-3);
     let per_second = |time: Duration| time.as_secs_f64() * 1e3 / window;
-    let spun_time = outside.schedulers.saturating_sub(served.active);
-    put(measure::ACTIVE, per_second(served.active), Unit::MillisecondsPerSecond);
+    put(&mut seen, measure::ACTIVE, per_second(served.active), Unit::MillisecondsPerSecond);
+    // A scheduler that is throttled or preempted in the middle of work is active all the while without
+    // any CPU time, so the difference of the two is the least that was spun.
+    let spun = per_second(outside.schedulers.saturating_sub(served.active));
+    let spun = Measure::at_least(spun, Unit::MillisecondsPerSecond);
+    seen.measures.insert(measure::SPUN.to_owned(), spun);
+    from_outside(&mut seen, outside, quota);
+    seen
+}
+
+/// The observation of a trial whose node did not come back so long after its load had ended: whoever
+/// asks it for anything waits for longer than that.
+pub(super) fn hung(outside: &Outside, quota: Option<&Bandwidth>, waited: Duration) -> Observation {
+    let window_ms = outside.window.as_secs_f64() * 1e3;
+    let mut seen = Observation { window_ms, hang: true, ..Observation::default() };
+    for name in [measure::P99, measure::P999, measure::WORST] {
+        let bound = Measure::at_least(waited.as_secs_f64() * 1e3, Unit::Milliseconds);
+        seen.measures.insert(name.to_owned(), bound);
+    }
+    from_outside(&mut seen, outside, quota);
+    seen
+}
+
+/// What kernel and group counted.
+fn from_outside(seen: &mut Observation, outside: &Outside, quota: Option<&Bandwidth>) {
+    let window = outside.window.as_secs_f64().max(1e-3);
+    let per_second = |time: Duration| time.as_secs_f64() * 1e3 / window;
+    let mut put = |name: &str, value: f64, unit: Unit| put(seen, name, value, unit);
     if let Some((user, system)) = outside.cpu {
         put(measure::USER, per_second(user), Unit::MillisecondsPerSecond);
         put(measure::SYSTEM, per_second(system), Unit::MillisecondsPerSecond);
@@ -67,14 +96,12 @@ pub(super) fn observe(served: &Served, outside: &Outside) -> Observation {
         put(measure::FUTEX_CALLS, futex.calls / window, Unit::PerSecond);
         put(measure::FUTEX_TIME, per_second(futex.time), Unit::MillisecondsPerSecond);
     }
-    if let Some((usage, runs)) = &outside.group {
-        group(&mut seen, usage, runs);
+    let Some((usage, runs)) = &outside.group else { return };
+    if let (Some(used), Some(quota)) = (usage.usage_ns, quota) {
+        let cpus = quota.quota_us as f64 / (quota.period_us as f64).max(1.0);
+        put(measure::QUOTA_USED, 100.0 * used as f64 / 1e9 / (window * cpus), Unit::Percent);
     }
-    // A scheduler that is throttled or preempted in the middle of work is active all the while without
-    // any CPU time, so the difference of the two is the least that was spun.
-    let spun = Measure::at_least(per_second(spun_time), Unit::MillisecondsPerSecond);
-    seen.measures.insert(measure::SPUN.to_owned(), spun);
-    seen
+    group(seen, usage, runs);
 }
 
 fn put(seen: &mut Observation, name: &str, value: f64, unit: Unit) {
@@ -160,18 +187,18 @@ mod tests {
 
     #[test]
     fn what_was_spun_is_cpu_time_without_work() {
-        let seen = observe(&served(), &outside());
+        let seen = observe(&served(), &outside(), None);
         assert_eq!(seen.measures["spun"].value, 300.0);
         assert_eq!(seen.measures["background"].value, 250.0);
         assert!(!seen.measures.contains_key("throttled"));
         let busy = Served { active: Duration::from_secs(3), ..served() };
-        assert_eq!(observe(&busy, &outside()).measures["spun"].value, 0.0);
+        assert_eq!(observe(&busy, &outside(), None).measures["spun"].value, 0.0);
     }
 
     #[test]
     fn requests_that_were_not_done_count_and_make_percentiles_bounds() {
         let backlog = Served { waiting_us: vec![400_000; 20], ..served() };
-        let seen = observe(&backlog, &outside());
+        let seen = observe(&backlog, &outside(), None);
         let p99 = seen.measures["p99"];
         assert!(p99.at_least && p99.value > 399.0, "{p99:?}");
         assert!(!seen.measures["p50"].at_least);
@@ -182,6 +209,23 @@ mod tests {
     #[test]
     fn a_trial_without_requests_has_no_percentiles() {
         let idle = Served { done_us: Vec::new(), ..served() };
-        assert!(!observe(&idle, &outside()).measures.contains_key("p99"));
+        assert!(!observe(&idle, &outside(), None).measures.contains_key("p99"));
+    }
+
+    #[test]
+    fn what_the_group_was_charged_is_held_against_its_quota() {
+        let used = Usage { usage_ns: Some(600_000_000), ..Usage::default() };
+        let group = Some((used, ThrottledRuns::new()));
+        let quota = Bandwidth { quota_us: 50_000, period_us: 100_000, burst_us: 0 };
+        let seen = observe(&served(), &Outside { group, ..outside() }, Some(&quota));
+        assert!((seen.measures["quota_used"].value - 60.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_node_that_does_not_come_back_has_a_bound_for_what_is_judged() {
+        let seen = hung(&outside(), None, Duration::from_secs(20));
+        let p99 = seen.measures["p99"];
+        assert!(seen.hang && p99.at_least, "{seen:?}");
+        assert_eq!(p99.value, 20_000.0);
     }
 }

@@ -2,16 +2,24 @@
 
 use super::meta::{DEFAULT, FLAGS};
 use crate::erlang::{self, Vm};
-use crate::{Arms, Cell, ScenarioError, Site};
+use crate::{Arms, Cell, Missing, ScenarioError, Site, quota};
 use beam::Flags;
-use host::cgroup::{Bandwidth, BandwidthGroup, Home, sweep};
+use host::cgroup::Bandwidth;
 use model::{Arm, LeftOut, Role, Settings, Value};
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the load, roughly, for the progress bar.
-const SET_UP: Duration = Duration::from_millis(900);
+const SET_UP: Duration = Duration::from_millis(450);
 
-/// What is played in a trial.
+/// Requests a second where nothing says how many: without a quota there is nothing to set them
+/// against.
+const USUAL_RATE: u64 = 5000;
+
+/// Workers for each CPU of the quota, at least, and at most, where nobody says how many: each has a
+/// program of its own where requests go through ports.
+const WORKERS: (f64, f64, f64) = (64.0, 32.0, 1000.0);
+
+/// What is run in a trial.
 #[derive(Debug, Clone)]
 pub(super) struct Script {
     /// The OTP and the compiled application.
@@ -36,8 +44,12 @@ pub(super) struct Script {
     pub duration: Duration,
 }
 
-/// The arms: the flags that are tried, free; the VM's defaults, free; and both under the quota,
-/// beside other flags that may mend it.
+/// The arms: the node with the flags that are tried, which is the control, and with the VM's
+/// defaults, both under the quota; other flags that may fix it; and both without the quota as
+/// baselines, where they are asked for.
+///
+/// Without `--quota` control and case are those without one; the review knows that this decides
+/// nothing about a quota.
 pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
     let settings = resolved(settings, site);
     let paths = erlang::paths(settings.text("erl").unwrap_or("auto"));
@@ -46,32 +58,56 @@ pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Arms, ScenarioErr
             "--erl: one OTP at a time; several make a study (tailback study --help)".to_owned(),
         ));
     };
+    // Before anything is compiled or started: what needs a privilege, and takes no time.
+    let bandwidth = bandwidth(&settings);
+    if let Some(bandwidth) = &bandwidth {
+        quota::try_out(site, bandwidth)?;
+    }
     let vm = erlang::vm(path.as_deref())?;
     let plain = defaults(&settings);
     erlang::accepted(&vm, &emulator_flags(&plain)?)?;
-    let refusal = vm.otp.accepts(&emulator_flags(&settings)?).err();
-    let mut found = free_arms(&settings, &plain, &vm, refusal.as_deref());
-    match has_quota(&settings, site) {
-        Ok(true) => {
-            if settings.text("free") == Some("no") {
-                found.arms.retain(|arm| arm.role == Role::Control);
-            }
-            found.arms.push(arm(&vm, "defaults-quota", Role::Case, &plain));
-            if refusal.is_none() {
-                let mut fix = arm(&vm, "flags-quota", Role::Fix, &settings);
-                fix.change = Some(changed_flags(&settings));
-                found.arms.push(fix);
-            }
-            other_fixes(&plain, &vm, &mut found)?;
+    // Without the flags there is no control, and so nothing that could be said.
+    takes(&vm, &settings).map_err(ScenarioError::Missing)?;
+    let mut found = Arms::default();
+    if bandwidth.is_none() {
+        found.arms.push(control(&vm, "flags", &settings));
+        found.arms.push(arm(&vm, "defaults", Role::Case, &plain));
+        if erlang::between_semicolons(plain.text("fixes").unwrap_or_default()).next().is_some() {
+            found.left_out.push(left_out("fixes", "other flags are tried under a quota alone"));
         }
-        Ok(false) => {}
-        Err(why) => found.left_out.push(left_out("defaults-quota, flags-quota", &why)),
+        return Ok(found);
+    }
+    found.arms.push(control(&vm, "flags-quota", &settings));
+    found.arms.push(arm(&vm, "defaults-quota", Role::Case, &plain));
+    other_fixes(&plain, &vm, &mut found)?;
+    if settings.text("free") == Some("yes") {
+        for (id, settings) in [("flags", &settings), ("defaults", &plain)] {
+            let free = with_quota(settings, "none");
+            found.arms.push(arm(&vm, id, Role::Baseline, &free));
+        }
     }
     Ok(found)
 }
 
-/// For a study: a node with these very flags under this very quota. Its control has the same flags
-/// and no quota; where there is none it is that case itself.
+/// The node with the flags that are tried. What it changes of the VM's defaults is named, since that
+/// is what a stall of the case is without.
+fn control(vm: &Vm, id: &str, settings: &Settings) -> Arm {
+    let change = Some(changed_flags(settings)).filter(|flags| flags.starts_with('+'));
+    Arm { change, ..arm(vm, id, Role::Control, settings) }
+}
+
+/// Whether an OTP takes the flags of the knobs; else what would.
+fn takes(vm: &Vm, settings: &Settings) -> Result<(), Missing> {
+    let flags = emulator_flags(settings).map_err(|error| error.to_string());
+    flags.and_then(|flags| vm.otp.accepts(&flags)).map_err(|why| Missing {
+        what: format!("OTP {} refuses {}: {why}", vm.otp.release, changed_flags(settings)),
+        grant: "name flags that it takes (--sbwt, --swt ..), or another OTP with --erl PATH"
+            .to_owned(),
+    })
+}
+
+/// For a study: a node with these very flags under this very quota. Its control is the same node
+/// without busy waiting, under the same quota; where the flags say so already it is that case itself.
 pub(super) fn cell(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
     let settings = resolved(settings, site);
     let paths = erlang::paths(settings.text("erl").unwrap_or("auto"));
@@ -81,34 +117,17 @@ pub(super) fn cell(settings: &Settings, site: &Site) -> Result<Cell, ScenarioErr
         ));
     };
     let vm = erlang::vm(path.as_deref())?;
-    vm.otp.accepts(&emulator_flags(&settings)?).map_err(|why| {
-        let flags = changed_flags(&settings);
-        ScenarioError::Unusable(format!("OTP {} refuses {flags}: {why}", vm.otp.release))
-    })?;
-    has_quota(&settings, site).map_err(ScenarioError::Unusable)?;
+    let quiet = without_spinning(&settings);
+    for settings in [&settings, &quiet] {
+        takes(&vm, settings).map_err(|missing| ScenarioError::Unusable(missing.what))?;
+    }
+    if let Some(bandwidth) = bandwidth(&settings) {
+        quota::try_out(site, &bandwidth)?;
+    }
     Ok(Cell {
-        control: arm(&vm, "control", Role::Control, &with_quota(&settings, "none")),
+        control: arm(&vm, "control", Role::Control, &quiet),
         case: arm(&vm, "case", Role::Case, &settings),
     })
-}
-
-/// The arms without a quota, the control first: where an OTP refuses the flags, its defaults.
-fn free_arms(settings: &Settings, plain: &Settings, vm: &Vm, refusal: Option<&str>) -> Arms {
-    let free = |settings: &Settings| with_quota(settings, "none");
-    let mut found = Arms::default();
-    match refusal {
-        None => {
-            found.arms.push(arm(vm, "flags", Role::Control, &free(settings)));
-            found.arms.push(arm(vm, "defaults", Role::Case, &free(plain)));
-        }
-        Some(why) => {
-            let tried = changed_flags(settings);
-            let why = format!("OTP {} refuses {tried}: {why}", vm.otp.release);
-            found.left_out.push(left_out("flags, flags-quota", &why));
-            found.arms.push(arm(vm, "defaults", Role::Control, &free(plain)));
-        }
-    }
-    found
 }
 
 /// The arms of the knob `fixes`: the VM's defaults and some flags each, under the quota.
@@ -143,28 +162,23 @@ fn arm(vm: &Vm, id: &str, role: Role, settings: &Settings) -> Arm {
     Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
-/// Whether there is a quota and a place for groups; why there is no place.
-///
-/// What a run that was killed left behind goes first, and the quota is tried out, so that a refusal
-/// comes before anything is measured.
-fn has_quota(settings: &Settings, site: &Site) -> Result<bool, String> {
-    let Some(bandwidth) = bandwidth(settings) else { return Ok(false) };
-    let home = Home::find(site.roots).map_err(|error| error.to_string())?;
-    sweep(&home);
-    let trial = BandwidthGroup::create(&home).map_err(|error| error.to_string())?;
-    trial.set(&bandwidth).map_err(|error| error.to_string())?;
-    trial.remove().map_err(|error| error.to_string())?;
-    Ok(true)
-}
-
 /// Quota and period in the kernel's microseconds.
-fn bandwidth(settings: &Settings) -> Option<Bandwidth> {
+pub(super) fn bandwidth(settings: &Settings) -> Option<Bandwidth> {
     let cpus = settings.decimal("quota")?;
     let period_us = settings.duration("period")?.as_micros();
     let period_us = u64::try_from(period_us).unwrap_or(u64::MAX);
     // The kernel takes no quota below a millisecond.
     let quota_us = ((cpus * period_us as f64).round() as u64).max(1000);
     Some(Bandwidth { quota_us, period_us, burst_us: 0 })
+}
+
+/// The same settings without busy waiting of any scheduler.
+pub(super) fn without_spinning(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    for knob in ["sbwt", "sbwtdcpu", "sbwtdio"] {
+        settings.set(knob, Value::Text("none".to_owned()));
+    }
+    settings
 }
 
 fn with_quota(settings: &Settings, quota: &str) -> Settings {
@@ -187,6 +201,11 @@ fn resolved(settings: &Settings, site: &Site) -> Settings {
     if settings.number("schedulers").is_none() {
         let cpus = i64::try_from(site.machine.allowed_cpus.len()).unwrap_or(8).max(8);
         resolved.set("schedulers", Value::Number(cpus));
+    }
+    if settings.number("workers").is_none() {
+        let (of_cpu, least, most) = WORKERS;
+        let wanted = settings.decimal("quota").unwrap_or_default() * of_cpu;
+        resolved.set("workers", Value::Number(wanted.clamp(least, most).ceil() as i64));
     }
     resolved
 }
@@ -212,7 +231,7 @@ fn emulator_flags(settings: &Settings) -> Result<Flags, ScenarioError> {
     erlang::flags(&format!("+S {schedulers}:{schedulers} {base} {changed}"))
 }
 
-/// What a trial of these settings plays.
+/// What a trial of these settings runs.
 pub(super) fn script(settings: &Settings) -> Result<Script, ScenarioError> {
     let number =
         |knob: &str| settings.number(knob).and_then(|n| u64::try_from(n).ok()).unwrap_or(1);
@@ -221,7 +240,7 @@ pub(super) fn script(settings: &Settings) -> Result<Script, ScenarioError> {
         vm: erlang::vm(path.first().and_then(Option::as_deref))?,
         flags: emulator_flags(settings)?,
         load: settings.text("load").unwrap_or("port").to_owned(),
-        rate: number("rate"),
+        rate: settings.number("rate").and_then(|n| u64::try_from(n).ok()).unwrap_or(USUAL_RATE),
         workers: number("workers"),
         background: number("background"),
         bandwidth: bandwidth(settings),

@@ -1,12 +1,12 @@
 //! One trial: a node serves requests, in a group with a quota or free.
 
 use super::meter::Meter;
-use super::observe::{Outside, Served, observe};
+use super::observe::{Outside, Served, hung, observe};
 use super::plan::Script;
 use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Seen, Tick, erlang, quota};
 use beam::term::{self, as_bytes, as_f64, as_u64, each, field};
-use beam::{Node, NodeOptions, Term};
+use beam::{CallError, Node, NodeOptions, Term};
 use host::cgroup::{Bandwidth, BandwidthGroup, Home};
 use host::governor::Governor;
 use host::roots::Roots;
@@ -14,8 +14,9 @@ use model::Evidence;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// How long the node may take beyond the load itself: a throttled one is slow to notice the end.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// How long the node may take beyond the load itself, since a throttled one is slow to notice the
+/// end; one that takes longer hangs.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a trial and makes its observation.
 pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
@@ -23,24 +24,36 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let _governor = Governor::performance(roots);
     let group = script.bandwidth.as_ref().map(|bandwidth| throttled(bandwidth, roots));
     let group = group.transpose()?;
-    let procs = |group: &std::path::Path| group.join("cgroup.procs");
-    let join = group.iter().flat_map(BandwidthGroup::join_paths).map(procs).collect();
-    let options = NodeOptions { flags: script.flags.clone(), join, ..NodeOptions::default() };
+    let options = node_options(script, group.as_ref());
     let mut watched = Watched::prepare(context.probe, roots, group.is_some());
     let mut node = erlang::start(&script.vm, options, context.interrupted)?;
     let facts = erlang::facts(&script.vm, &node, &script.flags);
     let (answer, meter) = serve(script, &mut node, context, roots, group.as_ref(), &mut watched)?;
     watched.end();
     let (outside, surroundings) = meter.finish();
-    let served = erlang::read(served(erlang::answer(&answer)?))?;
+    let served = match &answer {
+        Some(answer) => Some(erlang::read(served(erlang::answer(answer)?))?),
+        None => None,
+    };
     drop(node);
     if let Some(group) = group {
         group.remove().map_err(broken)?;
     }
-    let mut observation = observe(&served, &outside);
+    let quota = script.bandwidth.as_ref();
+    let mut observation = match &served {
+        Some(served) => observe(served, &outside, quota),
+        None => hung(&outside, quota, PATIENCE),
+    };
     observation.vm = Some(facts);
-    observation.evidence = evidence(watched, &served, &outside);
+    observation.evidence = served.and_then(|served| evidence(watched, &served, &outside));
     Ok(Seen { observation, surroundings })
+}
+
+/// A node with the flags of a script, which starts in the group.
+pub(super) fn node_options(script: &Script, group: Option<&BandwidthGroup>) -> NodeOptions {
+    let procs = |group: &std::path::Path| group.join("cgroup.procs");
+    let join = group.into_iter().flat_map(BandwidthGroup::join_paths).map(procs).collect();
+    NodeOptions { flags: script.flags.clone(), join, ..NodeOptions::default() }
 }
 
 /// What was seen of the node's threads, and of the quota where there is one.
@@ -60,12 +73,12 @@ fn throttled(bandwidth: &Bandwidth, roots: &Roots) -> Result<BandwidthGroup, Sce
     Ok(group)
 }
 
-fn broken(error: host::cgroup::CgroupError) -> ScenarioError {
+pub(super) fn broken(error: host::cgroup::CgroupError) -> ScenarioError {
     ScenarioError::Broken(error.to_string())
 }
 
 /// Has the node serve requests. The meter is started by the node's word that it is ready and has
-/// rested, and read each 50 ms from then on.
+/// rested, and read each 50 ms from then on. There is no answer where the node hangs.
 fn serve<'a>(
     script: &Script,
     node: &mut Node,
@@ -73,7 +86,7 @@ fn serve<'a>(
     roots: &'a Roots,
     group: Option<&'a BandwidthGroup>,
     watched: &mut Watched,
-) -> Result<(Term, Meter<'a>), ScenarioError> {
+) -> Result<(Option<Term>, Meter<'a>), ScenarioError> {
     let pid = node.pid();
     let meter: RefCell<Option<Result<Meter, ScenarioError>>> = RefCell::new(None);
     let mut ready = |_: Instant, _: Term| {
@@ -94,20 +107,23 @@ fn serve<'a>(
         interrupted()
     };
     let limit = script.duration + script.settle + PATIENCE;
-    let answer = node
-        .call("tailback_requests", "play", vec![options], limit, &asked, &mut ready)
-        .map_err(erlang::failed)?;
-    match meter.into_inner() {
-        Some(meter) => Ok((answer, meter?)),
-        // It refused before it was ready; its answer says why.
-        None => Err(match erlang::answer(&answer) {
-            Err(why) => why,
-            Ok(_) => ScenarioError::Broken("the node never said that it was ready".to_owned()),
-        }),
-    }
+    let called = node.call("tailback_requests", "play", vec![options], limit, &asked, &mut ready);
+    let answer = match called {
+        Ok(answer) => Some(answer),
+        Err(CallError::Late { .. }) => None,
+        Err(error) => return Err(erlang::failed(error)),
+    };
+    let Some(meter) = meter.into_inner() else {
+        // It refused before it was ready, and its answer says why; or it never got so far.
+        let why = answer.as_ref().and_then(|answer| erlang::answer(answer).err());
+        return Err(why.unwrap_or_else(|| {
+            ScenarioError::Broken(format!("the node was not ready for requests after {limit:?}"))
+        }));
+    };
+    Ok((answer, meter?))
 }
 
-fn options(script: &Script, seed: u64) -> Term {
+pub(super) fn options(script: &Script, seed: u64) -> Term {
     let ms = |time: Duration| term::uint(u64::try_from(time.as_millis()).unwrap_or(1));
     term::map([
         ("kind", term::atom(&script.load)),

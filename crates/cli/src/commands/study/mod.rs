@@ -97,7 +97,7 @@ impl<'a> Wanted<'a> {
         &self,
         blocks: u32,
         before: Option<Record>,
-        plan: Plan,
+        mut plan: Plan,
         path: PathBuf,
         matches: &ArgMatches,
     ) -> Result<Done, Failure> {
@@ -105,11 +105,13 @@ impl<'a> Wanted<'a> {
         let roots = Roots::real();
         let interruption = Interruption::watch();
         let interrupted = || interruption.noticed();
+        let site = Site { roots: &roots, machine: self.machine };
+        self.scenario.calibrate(&mut plan.arms, &site, &interrupted)?;
         let study = Study {
             scenario: self.scenario,
             plan,
             time: self.design.time.unwrap_or(Duration::MAX),
-            site: Site { roots: &roots, machine: self.machine },
+            site,
             launcher: Launcher::default(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             keep: Some(&path),

@@ -4,8 +4,8 @@ use super::Wanted;
 use crate::exit::Failure;
 use crate::{input, keep};
 use clap::ArgMatches;
-use model::Record;
 use model::record::{Plan, Progress};
+use model::{Record, Value};
 use runner::studies::{Standing, StudyError, standing};
 use std::path::{Path, PathBuf};
 
@@ -29,12 +29,28 @@ pub fn find(wanted: &Wanted, matches: &ArgMatches) -> Result<(PathBuf, Standing,
     let asked = matches.get_one("seed").copied().or(wanted.design.seed);
     let begun = old.as_ref().map(|record| record.plan.seed);
     let seed = asked.or(begun).unwrap_or_else(crate::settings::draw_seed);
-    let plan = wanted.layout.plan(&wanted.design, wanted.scenario, seed);
+    let mut plan = wanted.layout.plan(&wanted.design, wanted.scenario, seed);
+    if let Some(old) = &old {
+        take_calibrated(&mut plan, &old.plan);
+    }
     let standing = match old {
         Some(old) => standing(old, &path, &wanted.layout.factorial, &plan, wanted.machine)?,
         None => Standing::New,
     };
     Ok((path, standing, plan))
+}
+
+/// What was calibrated when the study was begun stays as it was.
+fn take_calibrated(plan: &mut Plan, begun: &Plan) {
+    let left_open = |value: &Value| *value == Value::Text("auto".to_owned());
+    for arm in &mut plan.arms {
+        let Some(was) = begun.arms.iter().find(|was| was.id == arm.id) else { continue };
+        for (name, value) in arm.settings.0.iter_mut().filter(|(_, value)| left_open(value)) {
+            if let Some(number @ Value::Number(_)) = was.settings.0.get(name) {
+                *value = number.clone();
+            }
+        }
+    }
 }
 
 fn path(wanted: &Wanted, asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {

@@ -1,0 +1,193 @@
+//! The rate of requests, set against the quota and this machine.
+//!
+//! A set number of requests a second is nothing to one machine and too much for another. So a node
+//! without busy waiting serves two rates without a quota before the first trial, and what its group
+//! was charged for each says at which rate the control uses [`SHARE`] of the quota.
+
+use super::plan::{self, Script};
+use super::trial;
+use crate::{ScenarioError, Site, erlang};
+use beam::Node;
+use host::cgroup::{BandwidthGroup, Home};
+use model::{Arm, Value};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// What part of its quota the control is to use: enough that what is spun beside has no room, and so
+/// little that requests which arrive together by chance seldom use up the rest. On 2 CPUs under half a
+/// CPU, controls that used 50 to 70% were throttled in 2 of 32 trials, and the VM's defaults in 24 of
+/// 24; with a load a quarter smaller in none of 24, and the defaults in 5 of 6.
+const SHARE: f64 = 0.6;
+
+/// How long each rate is served.
+const TIME: Duration = Duration::from_millis(500);
+
+/// What is not counted at the begin, where all is new.
+const WARM_UP: Duration = Duration::from_millis(90);
+
+/// The first rate for each CPU of the quota.
+const FIRST_RATE: f64 = 5000.0;
+
+/// Limits of a rate.
+const RATES: (f64, f64) = (20.0, 10_000_000.0);
+
+/// A rate, and the CPUs that it took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Point {
+    rate: f64,
+    cpus: f64,
+}
+
+/// Sets the rate of the arms that leave it open, one rate for each kind of request: arms are held
+/// against each other, so it is that of the smallest quota for all of them.
+pub(super) fn calibrate(
+    arms: &mut [Arm],
+    site: &Site,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), ScenarioError> {
+    let open = |arm: &Arm| arm.settings.number("rate").is_none();
+    let load = |arm: &Arm| arm.settings.text("load").map(str::to_owned);
+    let loads: BTreeSet<_> = arms.iter().filter(|arm| open(arm)).map(load).collect();
+    for kind in loads {
+        let mut of_kind: Vec<&mut Arm> =
+            arms.iter_mut().filter(|arm| open(arm) && load(arm) == kind).collect();
+        let quotas = of_kind.iter().filter_map(|arm| arm.settings.decimal("quota"));
+        let quota = quotas.fold(f64::INFINITY, f64::min);
+        let Some(first) = of_kind.first().filter(|_| quota.is_finite()) else { continue };
+        let script = plan::script(&plan::without_spinning(&first.settings))?;
+        let rate = measured(&script, quota, site, interrupted)?;
+        for arm in &mut of_kind {
+            arm.settings.set("rate", Value::Number(rate));
+        }
+    }
+    Ok(())
+}
+
+/// The rate at which a node of this script uses its share of the quota.
+fn measured(
+    script: &Script,
+    quota: f64,
+    site: &Site,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<i64, ScenarioError> {
+    // The group is there to count all that the node starts, and limits nothing.
+    let home = Home::find(site.roots).map_err(trial::broken)?;
+    let group = BandwidthGroup::create(&home).map_err(trial::broken)?;
+    let options = trial::node_options(script, Some(&group));
+    let mut node = erlang::start(&script.vm, options, interrupted)?;
+    let target = SHARE * quota;
+    let first = quota * FIRST_RATE;
+    let first = served(script, first, &mut node, &group, interrupted)?;
+    let second = served(script, next(target, first), &mut node, &group, interrupted)?;
+    drop(node);
+    group.remove().map_err(trial::broken)?;
+    Ok(rounded(solved(target, first, second)))
+}
+
+/// What serving requests at a rate takes.
+fn served(
+    script: &Script,
+    rate: f64,
+    node: &mut Node,
+    group: &BandwidthGroup,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Point, ScenarioError> {
+    let rate = rate.clamp(RATES.0, RATES.1).round();
+    let script =
+        Script { rate: rate as u64, duration: TIME, settle: Duration::ZERO, ..script.clone() };
+    let began: RefCell<Option<Instant>> = RefCell::new(None);
+    let readings: RefCell<Vec<(Duration, u64)>> = RefCell::default();
+    let mut ready = |at: Instant, _| *began.borrow_mut() = Some(at);
+    let asked = || {
+        if let (Some(began), Some(used)) = (*began.borrow(), group.usage().usage_ns) {
+            readings.borrow_mut().push((began.elapsed(), used));
+        }
+        interrupted()
+    };
+    let options = vec![trial::options(&script, 1)];
+    let limit = TIME + trial::PATIENCE;
+    let answer = node
+        .call("tailback_requests", "play", options, limit, &asked, &mut ready)
+        .map_err(erlang::failed)?;
+    erlang::answer(&answer)?;
+    let cpus = share(&readings.into_inner()).ok_or_else(|| {
+        ScenarioError::Broken(
+            "what a request costs could not be measured on this machine; give --rate N".to_owned(),
+        )
+    })?;
+    Ok(Point { rate, cpus })
+}
+
+/// CPUs that were used between the first reading after the warm-up and the last before the end.
+fn share(readings: &[(Duration, u64)]) -> Option<f64> {
+    let mut inside = readings.iter().filter(|(at, _)| (WARM_UP..=TIME).contains(at));
+    let (from, before) = inside.next()?;
+    let (until, after) = inside.next_back()?;
+    let seconds = until.checked_sub(*from)?.as_secs_f64();
+    let used = after.checked_sub(*before)? as f64 / 1e9;
+    (seconds > 0.0 && used > 0.0).then_some(used / seconds)
+}
+
+/// The second rate, were CPU time in proportion to requests.
+fn next(target: f64, first: Point) -> f64 {
+    first.rate * (target / first.cpus).clamp(0.1, 10.0)
+}
+
+/// The rate for a target, on the line through two points.
+///
+/// A part of the CPU time does not depend on the rate, as that of the background work. Where the two
+/// rates are too close for a line, or it makes no sense, CPU time is taken in proportion.
+fn solved(target: f64, first: Point, second: Point) -> f64 {
+    let slope = (second.cpus - first.cpus) / (second.rate - first.rate);
+    let of_all = second.cpus / second.rate;
+    let apart = (second.rate / first.rate).ln().abs() > 0.3;
+    let sound = slope.is_finite() && (0.3 * of_all..=1.3 * of_all).contains(&slope);
+    let rate = match apart && sound {
+        true => second.rate + (target - second.cpus) / slope,
+        false => target / of_all,
+    };
+    rate.clamp(second.rate / 4.0, second.rate * 4.0).clamp(RATES.0, RATES.1)
+}
+
+/// Two digits: more would say more than so short a try-out knows.
+fn rounded(rate: f64) -> i64 {
+    let step = 10f64.powf(rate.max(1.0).log10().floor() - 1.0).max(1.0);
+    ((rate / step).round() * step) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_takes_its_share_whatever_a_request_costs() {
+        // A background of 2% of a CPU, and requests of 5 us to 2 ms.
+        for cost in [5e-6, 40e-6, 2e-3] {
+            let machine = |rate: f64| Point { rate, cpus: 0.02 + rate * cost };
+            let first = machine(2500.0);
+            let second = machine(next(0.3, first).round());
+            let rate = solved(0.3, first, second);
+            let used = machine(rounded(rate) as f64).cpus;
+            assert!((0.24..=0.36).contains(&used), "{cost}: {used} at {rate}");
+        }
+    }
+
+    #[test]
+    fn rates_that_make_no_line_are_taken_in_proportion() {
+        let first = Point { rate: 2500.0, cpus: 0.3 };
+        let rate = |second| rounded(solved(0.3, first, second));
+        assert_eq!(rate(Point { rate: 2600.0, cpus: 0.26 }), 3000);
+        assert_eq!(rate(Point { rate: 5000.0, cpus: 0.3 }), 5000);
+    }
+
+    #[test]
+    fn only_what_is_read_while_requests_arrive_counts() {
+        let ms = Duration::from_millis;
+        let readings = [(10, 0), (100, 500), (250, 60_000_500), (350, 100_000_500), (550, 1 << 40)];
+        let readings = readings.map(|(at, used)| (ms(at), used));
+        assert_eq!(share(&readings), Some(0.4));
+        assert_eq!(share(&readings[..2]), None);
+        assert_eq!([rounded(4567.0), rounded(23.4), rounded(7.2)], [4600, 23, 7]);
+    }
+}
