@@ -177,12 +177,8 @@ fn study(
 }
 
 fn empty(simulation: &Simulation, seed: u64) -> Record {
-    let fix = simulation.fix_fails.map(|_| arm("fix", Role::Fix, 10));
-    let control = arm("control", Role::Control, 0);
-    let arms = [control, arm("case", Role::Case, 10)].into_iter().chain(fix).collect();
     let cpus = simulation.steal.as_ref().map_or(2, |steal| steal.of);
     let cpu = |id| Cpu { id, core: None, package: None, node: None };
-    let most = simulation.most_blocks.unwrap_or(USUAL_BLOCKS);
     Record {
         schema: SCHEMA.to_owned(),
         tool: Tool {
@@ -194,18 +190,7 @@ fn empty(simulation: &Simulation, seed: u64) -> Record {
         started: "1970-01-01T00:00:00Z".to_owned(),
         elapsed_s: 0.0,
         progress: Progress::Running,
-        plan: Plan {
-            arms,
-            seed,
-            min_blocks: simulation.blocks.unwrap_or(LEAST_BLOCKS),
-            max_blocks: simulation.blocks.unwrap_or(most),
-            stop_when_settled: simulation.blocks.is_none(),
-            error_rate: None,
-            settle_fixes: false,
-            judging: META.judging,
-            also: Vec::new(),
-            left_out: Vec::new(),
-        },
+        plan: plan(simulation, seed),
         host: Machine {
             kernel: "simulated".to_owned(),
             cpus: (0..cpus).map(cpu).collect(),
@@ -228,6 +213,27 @@ fn empty(simulation: &Simulation, seed: u64) -> Record {
             test: None,
         },
     }
+}
+
+/// The plan that a user's run of the same arms has.
+fn plan(simulation: &Simulation, seed: u64) -> Plan {
+    let fix = simulation.fix_fails.map(|_| arm("fix", Role::Fix, 10));
+    let control = arm("control", Role::Control, 0);
+    let most = simulation.most_blocks.unwrap_or(USUAL_BLOCKS);
+    let mut plan = Plan {
+        arms: [control, arm("case", Role::Case, 10)].into_iter().chain(fix).collect(),
+        seed,
+        min_blocks: simulation.blocks.unwrap_or(LEAST_BLOCKS),
+        max_blocks: simulation.blocks.unwrap_or(most),
+        stop_when_settled: simulation.blocks.is_none(),
+        judging: META.judging,
+        also: Vec::new(),
+        left_out: Vec::new(),
+        error_rate: None,
+        settle_fixes: true,
+    };
+    plan.split_error_rate(1);
+    plan
 }
 
 fn arm(id: &str, role: Role, busy: i64) -> Arm {
