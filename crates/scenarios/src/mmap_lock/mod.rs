@@ -12,7 +12,7 @@ pub use trial::{Cast, Cut, Event, Played, Script, Twin, play};
 
 use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
+use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -29,6 +29,10 @@ impl Scenario for MmapLock {
 
     fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
         plan::arms(settings, site).map(Into::into)
+    }
+
+    fn judging(&self, settings: &Settings) -> Vec<Judging> {
+        vec![plan::judging(settings)]
     }
 
     fn expected(&self, arm: &Arm) -> Duration {

@@ -5,7 +5,7 @@ use super::trial::{Cast, Script, Twin};
 use crate::cpus;
 use crate::{Missing, ScenarioError, Site};
 use host::{limits, placement};
-use model::{Arm, Machine, Role, Settings, Value};
+use model::{Arm, Judging, Machine, Role, Settings, Value};
 use std::time::Duration;
 
 /// Control of the study that holds the process alone against itself.
@@ -37,6 +37,18 @@ const SET_UP_LOAD: Duration = Duration::from_millis(35);
 
 /// So many readers of the mapper hang it as a rule.
 const USUALLY_HANGS: u32 = 10;
+
+/// A difference of so many milliseconds in a trial counts as none: a call that the host, or another
+/// task, interrupts for a slice of CPU time is late by 3 to 5 ms, and on a virtual machine with all
+/// CPUs busy that strikes one trial of five, of case and control alike.
+const SLICE_MS: f64 = 5.0;
+
+/// How trials of these settings are judged: what a slice may add is a larger share of a shorter trial.
+pub(super) fn judging(settings: &Settings) -> Judging {
+    let seconds = settings.duration("duration").unwrap_or_default().as_secs_f64();
+    let slice = SLICE_MS / seconds.max(1e-3);
+    Judging { margin: META.judging.margin.max(slice), ..META.judging }
+}
 
 pub(super) fn missing(machine: &Machine) -> Option<Missing> {
     let allowed = machine.allowed_cpus.len();
@@ -328,6 +340,14 @@ mod tests {
         assert_eq!(roles, [Role::Control, Role::Case, Role::Baseline]);
         assert_eq!(arms[1].against.as_deref(), Some("twin-5"));
         assert_eq!((&arms[0].against, &arms[2].against), (&None, &None));
+    }
+
+    #[test]
+    fn a_slice_of_cpu_time_counts_as_none_however_long_a_trial_is() {
+        let mut settings = settings(&[5]);
+        assert!((judging(&settings).margin - 20.0).abs() < 1e-9);
+        settings.set("duration", Value::Text("10s".to_owned()));
+        assert!((judging(&settings).margin - 1.0).abs() < 1e-9);
     }
 
     #[test]
