@@ -3,8 +3,9 @@
  *
  * busy burns CPU time, sleep spends wall-clock time; both in microseconds, from 0 to ten minutes.
  * The plain forms keep their scheduler for the whole time and charge no reductions, which is what a
- * badly behaved NIF does. The dirty forms run the same code on a dirty CPU scheduler. The yielding
- * forms give the scheduler back after at most SLICE_US.
+ * badly behaved NIF does. The charging forms keep it as long and then say that a timeslice is used up.
+ * The dirty forms run the plain code on a dirty CPU scheduler. The yielding forms give the scheduler
+ * back after at most SLICE_US.
  */
 
 #include <errno.h>
@@ -64,6 +65,28 @@ static ERL_NIF_TERM spend_at_once(ErlNifEnv *env, ERL_NIF_TERM arg, spend_fn spe
     if (us > 0)
         spend(us);
     return enif_make_atom(env, "ok");
+}
+
+/* Keeps the scheduler as long as the plain form does, and is then charged all that a call can be: the
+ * rest of the timeslice. */
+static ERL_NIF_TERM spend_and_charge(ErlNifEnv *env, ERL_NIF_TERM arg, spend_fn spend)
+{
+    ERL_NIF_TERM done = spend_at_once(env, arg, spend);
+
+    enif_consume_timeslice(env, 100);
+    return done;
+}
+
+static ERL_NIF_TERM busy_charge(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    (void)argc;
+    return spend_and_charge(env, argv[0], burn);
+}
+
+static ERL_NIF_TERM sleep_charge(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+    (void)argc;
+    return spend_and_charge(env, argv[0], rest);
 }
 
 /* Does one slice; answers what is left to do. A slice that overran counts for what it took. */
@@ -161,6 +184,8 @@ static ErlNifFunc functions[] = {
     {"loaded", 0, loaded, 0},
     {"busy", 1, busy, 0},
     {"sleep", 1, sleep_for, 0},
+    {"busy_charge", 1, busy_charge, 0},
+    {"sleep_charge", 1, sleep_charge, 0},
     {"busy_dirty", 1, busy, ERL_NIF_DIRTY_JOB_CPU_BOUND},
     {"sleep_dirty", 1, sleep_for, ERL_NIF_DIRTY_JOB_CPU_BOUND},
     {"busy_yield", 1, busy_yield, 0},

@@ -7,9 +7,6 @@
 -type fault() :: {atom(), binary()}.
 -type run() :: #{atom() => term()}.
 
-%% Messages that the reference sends at once; it lets two such lumps be unanswered.
--define(LUMP, 16).
-
 %% @doc Plays all runs in the calling process, which should be one of its own.
 -spec run(map(), atom(), atom()) ->
     {ok, #{reference | threshold | credit := run()}} | {error, fault()}.
@@ -73,32 +70,13 @@ reference(#{sink := Sink, message := Form, reference := Writes}, Server) ->
     case msgq_server:start_link(Server, #{sink => Sink, tally => Tally, quiet => true}) of
         {ok, Pid} ->
             Start = erlang:monotonic_time(nanosecond),
-            ok = feed(Pid, 1, Writes, msgq_senders:payload(Form), none),
+            ok = msgq_feeder:feed(Pid, Writes, Form),
             Ns = max(1, erlang:monotonic_time(nanosecond) - Start),
             true = unlink(Pid),
             ok = gen_server:stop(Pid),
             {ok, fed(msgq_tally:read(Tally), Writes, Ns)};
         {error, Fault} ->
             {error, Fault}
-    end.
-
-%% A lump is sent while the one before it is being written, so the server never waits for its feeder.
-feed(_, From, Writes, _, Asked) when From > Writes ->
-    answered(Asked);
-feed(Pid, From, Writes, Payload, Asked) ->
-    Last = min(Writes, From + ?LUMP - 1),
-    Send = fun(Number) -> gen_server:cast(Pid, {log, {1, Number}, Payload}) end,
-    ok = lists:foreach(Send, lists:seq(From, Last)),
-    Asks = gen_server:send_request(Pid, sync),
-    ok = answered(Asked),
-    feed(Pid, Last + 1, Writes, Payload, Asks).
-
-answered(none) ->
-    ok;
-answered(Asked) ->
-    case gen_server:wait_response(Asked, infinity) of
-        {reply, ok} -> ok;
-        {error, {Why, _}} -> exit(Why)
     end.
 
 fed(#{handled := Handled} = Counts, Writes, Ns) ->
@@ -110,9 +88,9 @@ fed(#{handled := Handled} = Counts, Writes, Ns) ->
         duplicated => maps:get(duplicated, Counts),
         out_of_order => maps:get(out_of_order, Counts),
         failed => maps:get(failed, Counts),
-        server_queue_high => min(Writes, 2 * ?LUMP) + 2,
+        server_queue_high => msgq_feeder:most(Writes),
         dam_queue_high => 0,
-        both_queues_high => min(Writes, 2 * ?LUMP) + 2,
+        both_queues_high => msgq_feeder:most(Writes),
         rate => Handled * 1.0e9 / Ns
     }.
 

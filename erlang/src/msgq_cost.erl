@@ -9,11 +9,12 @@
 %% Writes that are not timed: the first ones after the filling pay for moving the messages.
 -define(WARM_UP, 2).
 
-%% @doc Each length in a process of its own, in an order drawn by lot from the seed.
+%% @doc Each length in a process of its own, in random order from the seed.
 -spec run(map()) -> {ok, map()} | {error, fault()}.
 run(#{lengths := Lengths, seed := Seed} = Options) ->
     Order = shuffle(lists:usort(Lengths), Seed),
-    case each(Order, Options, []) of
+    Longest = lists:max(Lengths),
+    case each(Order, Options#{longest => Longest}, []) of
         {ok, Costs} ->
             Sorted = lists:sort(Costs),
             {ok, #{
@@ -47,7 +48,7 @@ each([Length | Rest], Options, Done) ->
         {error, Fault} -> {error, Fault}
     end.
 
-%% Runs in the process whose mailbox is filled.
+%% Runs in the process that writes, whose own mailbox is filled or that of its decoy.
 at_length(Length, #{sink := Spec, message := Form} = Options) ->
     _ = [process_flag(Flag, maps:get(Flag, Options)) || Flag <- [message_queue_data, fullsweep_after]],
     Payload = msgq_senders:payload(Form),
@@ -55,16 +56,24 @@ at_length(Length, #{sink := Spec, message := Form} = Options) ->
         {ok, Sink} ->
             %% Once before the filling too: the first write of a sink may set things up.
             Opened = write(Sink, Payload),
+            Holder = holder(Options),
             Answer =
-                case fill(Length, Payload, maps:get(memory_limit_bytes, Options)) of
-                    ok -> measure(Opened, Payload, Options);
+                case fill(Holder, Length, Payload, maps:get(memory_limit_bytes, Options)) of
+                    ok -> measure(Opened, Payload, Options#{sample_for_ms := look_ms(Length, Options)});
                     Fault -> Fault
                 end,
             _ = close(Opened),
+            _ = [msgq_decoy:stop(Holder) || Holder =/= self()],
             Answer;
         {error, Fault} ->
             {error, Fault}
     end.
+
+holder(#{mailbox := server}) -> self();
+holder(#{mailbox := decoy} = Options) -> msgq_decoy:start_link(Options).
+
+look_ms(Length, #{look_at := longest, longest := Longest}) when Length < Longest -> 0;
+look_ms(_, #{sample_for_ms := Ms}) -> Ms.
 
 close({ok, Sink}) -> tailback_sink:close(Sink);
 close({error, _}) -> ok.
@@ -76,18 +85,18 @@ write(Sink, Payload) ->
         {closed, Fault} -> {error, Fault}
     end.
 
-fill(0, _, _) ->
+fill(_, 0, _, _) ->
     ok;
-fill(Left, Payload, Most) ->
+fill(Holder, Left, Payload, Most) ->
     Part = min(Left, 10000),
-    Filled = fun(_) -> self() ! {'$gen_cast', {log, none, Payload}} end,
+    Filled = fun(_) -> Holder ! {'$gen_cast', {log, none, Payload}} end,
     ok = lists:foreach(Filled, lists:seq(1, Part)),
     case erlang:memory(total) of
         Bytes when Bytes > Most ->
             Format = "memory: the VM holds ~b bytes, limit ~b; ask for shorter queues",
             {error, {memory_limit, tailback_dam_text:line(Format, [Bytes, Most])}};
         _ ->
-            fill(Left - Part, Payload, Most)
+            fill(Holder, Left - Part, Payload, Most)
     end.
 
 measure({error, Fault}, _, _) ->

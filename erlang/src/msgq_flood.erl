@@ -248,6 +248,8 @@ watch(Lines) -> {error, {bad_option, line("lines: ~0tP; want a number above 0", 
 %% Options, with their defaults: `sink' (port), `dam' (none; threshold, credit), `dam_options' (#{}),
 %% `senders' (100), `messages' each (100), `message' (small; byte, refc, {large, Bytes}),
 %% `pace' (flood; one_at_a_time: without a dam, each sender waits until its message was handled),
+%% `mailbox' (server; decoy: all is sent to a process that never looks at it, and the server gets as
+%% many messages from one process that keeps its queue nearly empty; `dam_queue' is the decoy's then),
 %% `message_queue_data' (on_heap), `fullsweep_after', `sample_ms' (20), `timeout_ms' (30000),
 %% `memory_limit_bytes' of the whole VM (512 MiB), `kill_after_ms' ([]: times at which the server is
 %% killed), `restart_after_ms' (10).
@@ -270,7 +272,9 @@ measure(Given) ->
 %%
 %% Options: `sink' (port), `lengths' (0 to 200000), `ops' timed at each (30), `seed' of the order of
 %% the lengths (1), `message', `message_queue_data', `fullsweep_after', `memory_limit_bytes',
-%% `sample_for_ms' (100: how long to look afterwards at what the process does; 0 for not at all).
+%% `mailbox' (server; decoy: the messages wait for another process), `sample_for_ms' (100: how long to
+%% look afterwards at what the process does; 0 for not at all), `look_at' (all; longest: for that
+%% length alone).
 %% Each length has a process of its own, filled afresh.
 %%
 %% The result: `costs', a list of `{Length, [Us]}' in the order in which they were timed, `functions',

@@ -40,6 +40,7 @@ measure(Given) ->
         messages => 100,
         message => small,
         pace => flood,
+        mailbox => server,
         sample_ms => 20,
         memory_limit_bytes => 512 * 1024 * 1024,
         timeout_ms => 30000,
@@ -49,6 +50,12 @@ measure(Given) ->
     case checked(Given, Defaults) of
         {ok, #{pace := one_at_a_time, dam := Dam}} when Dam =/= none ->
             wrong(pace, one_at_a_time, "flood, since there is a dam");
+        {ok, #{mailbox := decoy, dam := Dam}} when Dam =/= none ->
+            wrong(mailbox, decoy, "server, since there is a dam");
+        {ok, #{mailbox := decoy, pace := one_at_a_time}} ->
+            wrong(mailbox, decoy, "server, since nothing waits");
+        {ok, #{mailbox := decoy, kill_after_ms := [_ | _]}} ->
+            wrong(mailbox, decoy, "server, since it is killed");
         {ok, #{senders := Senders, messages := Messages} = Options} ->
             case too_many(Senders, Messages, ?MOST_TALLIED) of
                 ok -> {ok, Options};
@@ -70,7 +77,9 @@ cost(Given) ->
         message_queue_data => on_heap,
         fullsweep_after => element(2, erlang:system_info(fullsweep_after)),
         memory_limit_bytes => 512 * 1024 * 1024,
-        sample_for_ms => 100
+        mailbox => server,
+        sample_for_ms => 100,
+        look_at => all
     }).
 
 %% @doc The options of {@link msgq_flood:rate/1}.
@@ -144,6 +153,10 @@ fault(dam, Dam) ->
     one_of(dam, Dam, [none, threshold, credit]);
 fault(pace, Value) ->
     one_of(pace, Value, [flood, one_at_a_time]);
+fault(mailbox, Value) ->
+    one_of(mailbox, Value, [server, decoy]);
+fault(look_at, Value) ->
+    one_of(look_at, Value, [all, longest]);
 fault(message_queue_data, Value) ->
     one_of(message_queue_data, Value, [on_heap, off_heap]);
 fault(tool, Value) ->

@@ -1,7 +1,7 @@
 %% @doc The senders of a flood.
 -module(msgq_senders).
 
--export([start/1, release/1, stop/1, progress/1, payload/1, offer/3]).
+-export([start/1, release/1, stop/1, progress/1, payload/1, fresh/1, offer/3]).
 
 -export_type([senders/0, form/0, way/0]).
 
@@ -93,7 +93,9 @@ send(Sender, Number, Messages, {Way, Target, Payload, Waits, Counts} = How) ->
     end,
     send(Sender, Number + 1, Messages, How).
 
-%% A reference-counted binary is made for each message, as a program that logs does.
+%% @doc The bytes of one message: a reference-counted binary is made for each, as a program that logs
+%% does.
+-spec fresh(binary()) -> binary().
 fresh(Payload) when byte_size(Payload) > 64 -> binary:copy(Payload);
 fresh(Payload) -> Payload.
 

@@ -15,6 +15,7 @@
     tally :: msgq_tally:tally(),
     waits :: msgq_histogram:histogram(),
     senders :: msgq_senders:senders(),
+    feeder :: none | pid(),
     start_ns :: integer(),
     samples :: msgq_samples:samples(),
     %% Milliseconds after the start: kills to come; a restart that is due.
@@ -32,13 +33,13 @@
 -spec run(options(), atom(), atom()) -> {ok, map()} | {error, fault()}.
 run(Options, Server, Dam) ->
     _ = process_flag(priority, high),
-    #{senders := Senders, messages := Messages} = Options,
-    Tally = msgq_tally:new(Senders, Messages),
+    Tally = new_tally(Options),
     case start(Options, Server, Dam, Tally) of
         ok ->
             Trial = release(Options, Server, Dam, Tally),
             Answer = sample(Trial),
             ok = msgq_senders:stop(Trial#trial.senders),
+            _ = [msgq_feeder:stop(Feeder) || Feeder <- [Trial#trial.feeder], Feeder =/= none],
             ok = stop(Dam),
             ok = stop(Server),
             Answer;
@@ -47,6 +48,21 @@ run(Options, Server, Dam) ->
             Fault
     end.
 
+%% What a decoy takes nobody writes: then the server gets its messages from its feeder alone.
+new_tally(#{mailbox := decoy, senders := Senders, messages := Messages}) ->
+    msgq_tally:new(1, Senders * Messages);
+new_tally(#{senders := Senders, messages := Messages}) ->
+    msgq_tally:new(Senders, Messages).
+
+%% A decoy takes the place of a dam, and its name.
+start(#{mailbox := decoy} = Options, Server, Dam, Tally) ->
+    case start_server(Options, Server, Dam, Tally) of
+        {ok, _} ->
+            true = register(Dam, msgq_decoy:start_link(Options)),
+            ok;
+        {error, Fault} ->
+            {error, Fault}
+    end;
 start(#{dam := Kind, dam_options := DamOptions} = Options, Server, Dam, Tally) ->
     case start_dam(Kind, Dam, Server, DamOptions) of
         ok ->
@@ -96,19 +112,15 @@ stop(Name) ->
             end
     end.
 
-release(#{dam := Kind, pace := Pace} = Options, Server, Dam, Tally) ->
-    {Way, To} =
-        case {Kind, Pace} of
-            {none, flood} -> {direct, Server};
-            {none, one_at_a_time} -> {handled, Server};
-            {_, _} -> {Kind, Dam}
-        end,
+release(Options, Server, Dam, Tally) ->
+    {Way, To} = way(Options, Server, Dam),
     Waits = msgq_histogram:new(),
     Flood = maps:with([senders, messages, message], Options),
     Senders = msgq_senders:start(Flood#{way => Way, to => To, waits => Waits}),
     #{kill_after_ms := Kills, sample_ms := Every} = Options,
     Start = erlang:monotonic_time(nanosecond),
     ok = msgq_senders:release(Senders),
+    Feeder = feeder(Options, Server),
     #trial{
         options = Options,
         server = Server,
@@ -117,10 +129,22 @@ release(#{dam := Kind, pace := Pace} = Options, Server, Dam, Tally) ->
         tally = Tally,
         waits = Waits,
         senders = Senders,
+        feeder = Feeder,
         start_ns = Start,
         samples = msgq_samples:new(Every),
         kills = lists:sort(Kills)
     }.
+
+way(#{mailbox := decoy}, _, Decoy) -> {direct, Decoy};
+way(#{dam := none, pace := flood}, Server, _) -> {direct, Server};
+way(#{dam := none, pace := one_at_a_time}, Server, _) -> {handled, Server};
+way(#{dam := Kind}, _, Dam) -> {Kind, Dam}.
+
+feeder(#{mailbox := decoy} = Options, Server) ->
+    #{senders := Senders, messages := Messages, message := Form} = Options,
+    msgq_feeder:start_link(Server, Senders * Messages, Form);
+feeder(_, _) ->
+    none.
 
 sample(#trial{options = Options, server = Server, dam = Dam, start_ns = Start} = Trial) ->
     Ns = erlang:monotonic_time(nanosecond) - Start,

@@ -6,7 +6,8 @@
 %% <ul>
 %% <li>`busy/1', `sleep/1': in one go on the caller's scheduler, with no reductions charged. This is
 %%     the fault to be shown: a NIF should return within a millisecond.</li>
-%% <li>`busy_dirty/1', `sleep_dirty/1': the same on a dirty CPU scheduler.</li>
+%% <li>`busy_charge/1', `sleep_charge/1': the same, charged as a whole timeslice when it is over.</li>
+%% <li>`busy_dirty/1', `sleep_dirty/1': the first form on a dirty CPU scheduler.</li>
 %% <li>`busy_yield/1', `sleep_yield/1': in slices of at most a millisecond; after each the process
 %%     goes back to the run queue.</li>
 %% </ul>
@@ -18,10 +19,12 @@
 -module(tailback_nif).
 
 -export([available/0]).
--export([busy/1, sleep/1, busy_dirty/1, sleep_dirty/1, busy_yield/1, sleep_yield/1]).
+-export([busy/1, sleep/1, busy_charge/1, sleep_charge/1]).
+-export([busy_dirty/1, sleep_dirty/1, busy_yield/1, sleep_yield/1]).
 
 -on_load(on_load/0).
--nifs([loaded/0, busy/1, sleep/1, busy_dirty/1, sleep_dirty/1, busy_yield/1, sleep_yield/1]).
+-nifs([loaded/0, busy/1, sleep/1, busy_charge/1, sleep_charge/1]).
+-nifs([busy_dirty/1, sleep_dirty/1, busy_yield/1, sleep_yield/1]).
 
 %% @doc Whether the native functions can be called, and if not, why, in one line.
 %%
@@ -41,6 +44,14 @@ busy(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 %% @doc Sleeps `Us' microseconds and keeps the scheduler.
 -spec sleep(Us :: non_neg_integer()) -> ok.
 sleep(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
+
+%% @doc Burns `Us' microseconds of CPU time, keeps the scheduler, and is charged a timeslice for it.
+-spec busy_charge(Us :: non_neg_integer()) -> ok.
+busy_charge(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
+
+%% @doc Sleeps `Us' microseconds, keeps the scheduler, and is charged a timeslice for it.
+-spec sleep_charge(Us :: non_neg_integer()) -> ok.
+sleep_charge(_Us) -> erlang:nif_error({not_loaded, ?MODULE}).
 
 %% @doc Burns `Us' microseconds of CPU time on a dirty CPU scheduler.
 -spec busy_dirty(Us :: non_neg_integer()) -> ok.

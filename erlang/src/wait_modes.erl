@@ -9,9 +9,11 @@
     md5
     | md5_yield
     | nif_busy
+    | nif_busy_charge
     | nif_busy_dirty
     | nif_busy_yield
     | nif_sleep
+    | nif_charge
     | nif_dirty
     | nif_yield
     | bignum
@@ -20,8 +22,18 @@
 %% One call, ready to be made: what every worker gets a copy of.
 -opaque job() ::
     {md5, [binary()]}
-    | {nif, busy | busy_dirty | busy_yield | sleep | sleep_dirty | sleep_yield, non_neg_integer()}
+    | {nif, native(), non_neg_integer()}
     | {squares, wait_bignum:digits(), Times :: non_neg_integer()}.
+
+-type native() ::
+    busy
+    | busy_charge
+    | busy_dirty
+    | busy_yield
+    | sleep
+    | sleep_charge
+    | sleep_dirty
+    | sleep_yield.
 
 %% Small enough for about a hundred microseconds.
 -define(MD5_PART, 65536).
@@ -34,8 +46,8 @@
 all() ->
     [
         md5, md5_yield,
-        nif_busy, nif_busy_dirty, nif_busy_yield,
-        nif_sleep, nif_dirty, nif_yield,
+        nif_busy, nif_busy_charge, nif_busy_dirty, nif_busy_yield,
+        nif_sleep, nif_charge, nif_dirty, nif_yield,
         bignum, bignum_yield
     ].
 
@@ -63,8 +75,7 @@ kind(_) -> normal.
 
 %% @doc Whether the calls need a CPU for as long as they last.
 -spec needs_cpu(mode()) -> boolean().
-needs_cpu(Mode) when Mode =:= nif_sleep; Mode =:= nif_dirty; Mode =:= nif_yield -> false;
-needs_cpu(_) -> true.
+needs_cpu(Mode) -> not lists:member(Mode, [nif_sleep, nif_charge, nif_dirty, nif_yield]).
 
 %% @doc Makes a call ready; answers it with what it ought to cost when nothing is in its way, in
 %% microseconds: what was asked for in the NIF modes, measured once in the others.
@@ -98,12 +109,13 @@ call({squares, Digits, Times}) ->
 operand_bytes({squares, Digits, _}) -> wait_bignum:memory(Digits);
 operand_bytes(_) -> 0.
 
--spec native(mode()) ->
-    none | busy | busy_dirty | busy_yield | sleep | sleep_dirty | sleep_yield.
+-spec native(mode()) -> none | native().
 native(nif_busy) -> busy;
+native(nif_busy_charge) -> busy_charge;
 native(nif_busy_dirty) -> busy_dirty;
 native(nif_busy_yield) -> busy_yield;
 native(nif_sleep) -> sleep;
+native(nif_charge) -> sleep_charge;
 native(nif_dirty) -> sleep_dirty;
 native(nif_yield) -> sleep_yield;
 native(_) -> none.

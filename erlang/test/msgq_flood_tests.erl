@@ -162,13 +162,19 @@ bad_options_test_() ->
         #{colour => red},
         #{pace => slow},
         #{pace => one_at_a_time, dam => credit},
+        #{mailbox => nobody},
+        #{mailbox => decoy, dam => credit},
+        #{mailbox => decoy, pace => one_at_a_time},
+        #{mailbox => decoy, kill_after_ms => [1]},
         #{senders => 100000, messages => 100000},
         [{senders, 1}]
     ],
     [{lists:flatten(io_lib:format("~0p", [O])), fun() -> refused(msgq_flood:measure(O)) end} || O <- Bad] ++
         [
             fun() -> refused(msgq_flood:cost(O)) end
-         || O <- [#{lengths => []}, #{lengths => [-1]}, #{ops => 0}, #{sink => x}]
+         || O <- [
+                #{lengths => []}, #{lengths => [-1]}, #{ops => 0}, #{sink => x}, #{look_at => none}
+            ]
         ] ++
         [
             fun() -> refused(msgq_flood:profile(#{tool => gprof})) end,
@@ -323,6 +329,30 @@ one_at_a_time_nothing_queues() ->
     ?assertMatch(#{outcome := drained, drained := 500, lost := 0}, Result),
     %% The message and the question whether it was handled.
     ?assert(maps:get(server_queue_high, Result) =< 2).
+
+what_waits_for_a_decoy_does_not_wait_for_the_server_test_() ->
+    {timeout, 300, fun what_waits_for_a_decoy_does_not_wait_for_the_server/0}.
+
+what_waits_for_a_decoy_does_not_wait_for_the_server() ->
+    {ok, Result} = msgq_flood:measure(#{
+        sink => none, senders => 10, messages => 500, mailbox => decoy, sample_ms => 1
+    }),
+    ?assertMatch(#{outcome := drained, offered := 5000, sent := 5000, drained := 5000}, Result),
+    ?assertMatch(#{lost := 0, out_of_order := 0, duplicated := 0, dam_queue_high := 5000}, Result),
+    ?assert(maps:get(server_queue_high, Result) =< msgq_feeder:most(5000)),
+    ?assertEqual([], [Name || Name <- [log_server, log_dam], whereis(Name) =/= undefined]).
+
+writes_are_timed_beside_a_decoy_test_() ->
+    {timeout, 300, fun writes_are_timed_beside_a_decoy/0}.
+
+writes_are_timed_beside_a_decoy() ->
+    Before = erlang:system_info(process_count),
+    {ok, #{costs := Costs, functions := Seen}} = msgq_flood:cost(#{
+        sink => tag, lengths => [0, 3000], ops => 5, mailbox => decoy, look_at => longest
+    }),
+    ?assertMatch([{0, [_, _, _, _, _]}, {3000, [_, _, _, _, _]}], Costs),
+    ?assertMatch([{0, []}, {3000, [_ | _]}], Seen),
+    ?assert(erlang:system_info(process_count) =< Before + 2).
 
 a_time_limit_is_an_outcome_test_() ->
     {timeout, 300, fun a_time_limit_is_an_outcome/0}.

@@ -2,7 +2,9 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--define(WORK, [busy, sleep, busy_dirty, sleep_dirty, busy_yield, sleep_yield]).
+-define(WORK, [
+    busy, sleep, busy_charge, sleep_charge, busy_dirty, sleep_dirty, busy_yield, sleep_yield
+]).
 
 is_available_test_() ->
     {timeout, 300, fun is_available/0}.

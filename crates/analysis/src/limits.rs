@@ -105,11 +105,14 @@ fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> String 
             .to_owned();
     }
     match evidence.blocks_to_settle(thresholds, MOST_BLOCKS) {
-        Some(blocks) => format!(
-            "if the blocks to come are like those so far, about {} more would settle it: \
-             --samples {blocks}",
-            blocks - evidence.blocks()
-        ),
+        Some(blocks) => {
+            let more = plural(blocks - evidence.blocks(), "more block");
+            let how = match plan.stop_when_settled {
+                true => "run it again, and it goes on where it ended".to_owned(),
+                false => format!("--samples {blocks}"),
+            };
+            format!("if the blocks to come are like those so far, about {more} would settle it: {how}")
+        }
         None => format!(
             "the arms differ from the control too often for `not-affected` and not steadily \
              enough for `affected`; even {MOST_BLOCKS} blocks like these would not settle it: \

@@ -42,7 +42,10 @@ fn called_fixed(seed: u64, fixes_tried: usize, fails: f64, blocks: u32) -> u32 {
             }
         }
     }
-    println!("{fixes_tried} fixes that fail in {:.0}%: fixed in {fixed} of {STUDIES}", 100.0 * fails);
+    println!(
+        "{fixes_tried} fixes that fail in {:.0}%: fixed in {fixed} of {STUDIES}",
+        100.0 * fails
+    );
     fixed
 }
 

@@ -13,19 +13,21 @@ fn fix<'a>(record: &'a Value, change: &str) -> &'a Value {
 }
 
 #[test]
-fn a_native_function_that_sleeps_makes_schedulers_collapse_and_two_flags_mend_it() {
+fn a_native_function_that_sleeps_makes_schedulers_collapse_and_two_flags_help() {
     if !erlang_or_skip() {
         return;
     }
     let _turn = turn::take();
-    let Some(ran) = sure(&["run", "blocking-nif", "--mode", "nif_sleep", "--json"]) else { return };
+    let fixes = "+sfwi 10; +swt very_low";
+    let Some(ran) = sure(&["run", "blocking-nif", "--fixes", fixes, "--json"]) else { return };
     let record = ran.json();
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
     assert_eq!(record["verdict"]["state"], "affected");
     assert_eq!(record["verdict"]["kind"], "collapse");
     for flags in ["+sfwi 10", "+swt very_low"] {
         let fix = fix(&record, flags);
-        assert_eq!(fix["outcome"], "mended", "{fix}");
+        // Other work on the machine can keep it from being all that was lost.
+        assert!(["fixed", "helped"].contains(&fix["outcome"].as_str().unwrap()), "{fix}");
         let wall = |side: &str| fix[side]["wall"]["median"].as_f64().unwrap();
         assert!(wall("with") < 0.8 * wall("without"), "{fix}");
     }
@@ -53,6 +55,33 @@ fn the_same_work_on_dirty_schedulers_does_not() {
 }
 
 #[test]
+fn calls_that_yield_are_not_affected_beside_calls_that_yield() {
+    if !erlang_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let Some(ran) = sure(&["run", "blocking-nif", "--mode", "nif_yield", "--json"]) else { return };
+    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+}
+
+#[test]
+fn work_beyond_the_time_limit_is_a_hang_with_every_judged_figure() {
+    if !erlang_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let args = ["run", "blocking-nif", "--work", "5000000", "--time-limit", "1s", "--fixes", ""];
+    let record = Place::new().say(&[&args[..], &["--samples", "1", "--json"]].concat()).json();
+    for trial in record["trials"].as_array().unwrap() {
+        let seen = &trial["observation"];
+        assert_eq!(seen["hang"], true, "{seen}");
+        for measure in ["asleep", "unfairness", "late"] {
+            assert_eq!(seen["measures"][measure]["at_least"], true, "{seen}");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_played_is_said_in_one_line() {
     if !erlang_or_skip() {
         return;
@@ -62,6 +91,7 @@ fn what_cannot_be_played_is_said_in_one_line() {
         (&["--processes", "0"], 2, "between 1 and"),
         (&["--work", "-1"], 2, "between 0 and"),
         (&["--calls", "-1"], 2, "between 0 and"),
+        (&["--fixes", "prayer"], 2, "dirty, charge"),
         (&["--flags", "+nonsense 1"], 2, "refuses the flags"),
         (&["--flags", "-setcookie secret"], 2, "not distributed"),
         (&["--erl", "/nowhere/erl"], 3, "/nowhere/erl"),

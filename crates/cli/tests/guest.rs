@@ -192,7 +192,8 @@ fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
     let record = ran.json();
     let arms: Vec<&str> =
         record["arms"].as_array().unwrap().iter().map(|a| a["id"].as_str().unwrap()).collect();
-    assert_eq!(arms, ["kernel=debian:6.1,busy=0", "kernel=debian:6.1,busy=2"]);
+    let busy = "kernel=debian:6.1,busy=2";
+    assert_eq!(arms, ["kernel=debian:6.1,busy=0", &format!("control of {busy}"), busy]);
     assert_eq!(record["factorial"]["factors"][0]["name"], "kernel");
     assert!(record["host"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
     assert_eq!(record["host"]["guest"]["kernel_name"], KERNEL);

@@ -81,7 +81,7 @@ fn a_dry_run_lists_arms_and_time_and_runs_nothing() {
     let place = Place::new();
     let ran = place.say(&["study", rows(&place).to_str().unwrap(), "--dry-run"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
-    for words in ["busy=0 ", "busy=1000 ", "the control", "5 arms, 9 blocks of about "] {
+    for words in ["busy=0 ", "control of busy=1000 ", "the control", "9 arms, 9 blocks of about "] {
         assert!(ran.out.contains(words), "{words}: {ran:?}");
     }
     assert!(ran.err.is_empty() && place.records().is_empty(), "{ran:?}");
@@ -114,7 +114,7 @@ fn a_study_of_many_arms_or_of_hours_needs_a_yes() {
             &format!("scenario = \"mmap-lock\"\n[factors]\nbusy = [{}]\n{more}", list(busy)),
         )
     };
-    let many = refused(&place, &["study", &of(201, "")]);
+    let many = refused(&place, &["study", &of(101, "")]);
     assert!(many.contains("201 arms") && many.contains("say --yes"), "{many}");
     let long = refused(&place, &["study", &of(2, "[fixed]\nduration = \"20min\"\n")]);
     assert!(long.contains("say --yes"), "{long}");
@@ -161,7 +161,7 @@ fn trials(place: &Place) -> Vec<Value> {
 }
 
 /// Arms of the quick form, and its blocks.
-const ARMS: usize = 3;
+const ARMS: usize = 5;
 const BLOCKS: usize = 6;
 
 #[test]
@@ -217,7 +217,7 @@ fn a_study_whose_file_has_changed_is_refused_until_told_otherwise() {
     let args = ["study", name, "--quick", "-o", &record, "--fresh", "--samples", "1"];
     let fresh = place.say(&args);
     assert!([0, 1, 4].contains(&fresh.code()), "{fresh:?}");
-    assert_eq!(trials(&place).len(), 2, "--fresh begins anew, with the file as it is now");
+    assert_eq!(trials(&place).len(), 3, "--fresh begins anew, with the file as it is now");
 }
 
 #[test]

@@ -85,6 +85,59 @@ fn a_control_with_the_cause_has_the_scenarios_control_beside_it_unless_it_is_to_
     assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (6, 6));
 }
 
+/// The arms of the scenario itself, and not of the player.
+fn real_layout(text: &str) -> Layout {
+    let cpus = [0, 1].map(|id| model::machine::Cpu { id, core: None, package: None, node: None });
+    let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
+    let folder = tempfile::tempdir().unwrap();
+    let roots = host::Roots::at(folder.path());
+    std::fs::create_dir_all(roots.proc.join("self")).unwrap();
+    for file in ["smaps", "maps"] {
+        std::fs::write(roots.proc.join("self").join(file), "x").unwrap();
+    }
+    let site = scenarios::Site { roots: &roots, machine: &machine };
+    let design = read(text).unwrap();
+    let combinations = design.combinations(Path::new(PATH)).unwrap();
+    lay_out(&design, design.scenario().unwrap(), &site, combinations).unwrap()
+}
+
+fn against<'a>(layout: &'a Layout, id: &str) -> Option<&'a str> {
+    layout.arms.arms.iter().find(|arm| arm.id == id).unwrap().against.as_deref()
+}
+
+#[test]
+fn a_combination_brings_the_control_that_its_scenario_holds_it_against() {
+    let text = include_str!("../../../studies/proc-vs-map.toml");
+    let of = real_layout(text);
+    assert_eq!(
+        ids(&of)[..5],
+        ["busy=0", "control of busy=1", "busy=1", "control of busy=10", "busy=10"]
+    );
+    assert_eq!(of.arms.arms.len(), 9);
+    assert_eq!(of.arms.arms[0].role, Role::Baseline, "nothing is held against it");
+    assert_eq!(against(&of, "busy=10"), Some("control of busy=10"));
+    let control = &of.arms.arms[3];
+    assert_eq!((control.role, control.settings.text("target")), (Role::Control, Some("twin")));
+    assert_eq!((of.factorial.cells.len(), &of.factorial.control), (5, &vec!["0".to_owned()]));
+}
+
+#[test]
+fn a_shared_control_stays_where_a_combination_has_none_of_its_own_and_else_goes() {
+    let of = real_layout(FILE);
+    assert_eq!((ids(&of)[0], of.arms.arms[0].role), ("busy=0,procfile=smaps", Role::Control));
+    assert_eq!(against(&of, "busy=0,procfile=maps"), None);
+    assert_eq!(against(&of, "busy=1,procfile=maps"), Some("control of busy=1,procfile=maps"));
+    let text = FILE.replacen("[0, 1, 10]", "[1, 10]", 1).replacen("{ busy = 0,", "{ busy = 1,", 1);
+    let text = text.replacen("[0, 10]", "[1, 10]", 1).replacen("{ busy = 0,", "{ busy = 1,", 1);
+    let of = real_layout(&text);
+    assert!(!ids(&of).contains(&"control"));
+    assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (8, 4));
+    let itself = text.replacen("seed", "against = \"cell\"\nseed", 1);
+    let of = real_layout(&itself);
+    assert_eq!((of.arms.arms.len(), of.arms.arms[0].role), (4, Role::Control));
+    assert!(of.arms.arms.iter().all(|arm| arm.against.is_none()));
+}
+
 #[test]
 fn levels_with_names_set_several_knobs_and_one_may_be_held_against_itself() {
     let text = r#"

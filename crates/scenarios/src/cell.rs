@@ -30,7 +30,10 @@ impl Cell {
             )));
         }
         let case = cases.first().map(|case| (*case).clone());
-        let control = arms.into_iter().find(|arm| arm.role == Role::Control);
+        let own = case.as_ref().and_then(|case| case.against.clone());
+        let control = arms
+            .into_iter()
+            .find(|arm| arm.role == Role::Control && own.as_ref().is_none_or(|own| *own == arm.id));
         match (control, case, left_out.first()) {
             (Some(control), Some(case), _) => Ok(Cell { control, case }),
             (Some(control), None, None) => Ok(Cell { case: control.clone(), control }),
@@ -58,10 +61,19 @@ mod tests {
     fn a_combination_is_its_case_and_fixes_are_left() {
         let control = || arm("control", Role::Control);
         let case = || arm("spread", Role::Case);
-        let cell = of(vec![control(), case(), arm("burst", Role::Fix)], &[]).unwrap();
-        assert_eq!((cell.control, cell.case), (control(), case()));
+        let against = Arm { against: Some("control".to_owned()), ..case() };
+        let arms = vec![control(), against.clone(), arm("burst", Role::Fix)];
+        let cell = of(arms, &[]).unwrap();
+        assert_eq!((cell.control, cell.case), (control(), against));
         let alone = of(vec![control()], &[]).unwrap();
         assert_eq!(alone.case, control());
+    }
+
+    #[test]
+    fn a_case_keeps_its_own_control() {
+        let case = Arm { against: Some("twin".to_owned()), ..arm("case", Role::Case) };
+        let arms = vec![arm("other", Role::Control), arm("twin", Role::Control), case];
+        assert_eq!(of(arms, &[]).unwrap().control.id, "twin");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::{Words, find};
 use analysis::Outcome;
+use model::estimate::number;
 use model::{ArmResult, Factorial, Meta, Record, Role, State};
 
 /// Works out anew what the factors of a study did; from the record alone.
@@ -61,18 +62,24 @@ fn affected(name: &str, meta: &Meta, outcome: &Outcome, arms: &[ArmResult]) -> S
     let figure = |arm: &ArmResult| {
         arm.measures.get(measure).map_or_else(|| "-".to_owned(), ToString::to_string)
     };
-    let control = arms.iter().find(|arm| arm.role == Role::Control);
-    match (worst, control) {
-        (Some(worst), Some(control)) => format!(
-            "Study {name}: {} of {} combinations stall beyond {}; {heading} is {} with {}, and {} \
-             there.",
-            named.len(),
-            cases.count(),
+    let stall = format!("Study {name}: {} of {} combinations stall", named.len(), cases.count());
+    let mut controls = arms.iter().filter(|arm| arm.role == Role::Control);
+    match (worst, controls.next(), controls.next()) {
+        (Some(worst), Some(control), None) => format!(
+            "{stall} beyond {}; {heading} is {} with {}, and {} there.",
             control.id,
             figure(worst),
             worst.id,
             figure(control)
         ),
+        (Some(worst), _, _) => {
+            let over = worst.against_control.get(measure);
+            let over = over.map(|over| {
+                format!(", {} {} over its own control", number(over.shift), over.unit.symbol())
+            });
+            let over = over.unwrap_or_default();
+            format!("{stall}; {heading} is {} with {}{over}.", figure(worst), worst.id)
+        }
         _ => format!("Study {name}: some combination stalls, and it is not settled which."),
     }
 }
@@ -81,7 +88,7 @@ fn affected(name: &str, meta: &Meta, outcome: &Outcome, arms: &[ArmResult]) -> S
 mod tests {
     use super::*;
     use crate::mmap_lock::META;
-    use model::{Estimate, Proportion, Test, Unit};
+    use model::{Comparison, Estimate, Proportion, Test, Unit};
     use std::collections::BTreeMap;
 
     fn arm(id: &str, role: Role, state: Option<State>, median: f64) -> ArmResult {
@@ -112,8 +119,41 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_of_the_combinations_that_stall_is_named() {
-        let outcome = Outcome {
+    fn where_combinations_have_controls_of_their_own_the_worst_is_said_over_its_own() {
+        let arms = [
+            arm("control of busy=1", Role::Control, None, 0.5),
+            arm("busy=1", Role::Case, Some(State::Affected), 100.0),
+            arm("control of busy=10", Role::Control, None, 100.0),
+            ArmResult {
+                against_control: BTreeMap::from([("stall".to_owned(), shift(600.0))]),
+                ..arm("busy=10", Role::Case, Some(State::Affected), 700.0)
+            },
+        ];
+        let factorial = Factorial { name: "rows".to_owned(), ..Factorial::default() };
+        assert_eq!(
+            words(&factorial, &META, &affected_outcome(), &arms).headline,
+            "Study rows: 2 of 2 combinations stall; stalled is 700 ms/s [700, 700] with busy=10, \
+             600 ms/s over its own control."
+        );
+    }
+
+    fn shift(shift: f64) -> Comparison {
+        Comparison {
+            unit: Unit::MillisecondsPerSecond,
+            shift,
+            shift_at_least: false,
+            low: None,
+            high: None,
+            confidence: 0.95,
+            superiority: 1.0,
+            superiority_low: None,
+            superiority_high: None,
+            p_value: None,
+        }
+    }
+
+    fn affected_outcome() -> Outcome {
+        Outcome {
             state: State::Affected,
             measure: "stall".to_owned(),
             also: Vec::new(),
@@ -129,7 +169,12 @@ mod tests {
             },
             because: Vec::new(),
             limits: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn the_worst_of_the_combinations_that_stall_is_named() {
+        let outcome = affected_outcome();
         let arms = [
             arm("busy=0", Role::Control, None, 0.5),
             arm("busy=1", Role::Case, Some(State::Affected), 100.0),

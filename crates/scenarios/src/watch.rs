@@ -23,11 +23,11 @@ impl Watch {
 
     /// Ends the watch. The measured process has to be there still, else its delay is absent.
     pub fn finish(self, roots: &Roots) -> Surroundings {
-        let mut surroundings = self.before.until(&Snapshot::take(roots));
-        surroundings.run_delay_ms = self.thread.and_then(|(pid, before)| {
+        // First of all: where we share its CPU, it waits for us from here on.
+        let delay_ms = self.thread.and_then(|(pid, before)| {
             let grown = run_delay_ns(roots, pid)?.checked_sub(before)?;
             Some(grown as f64 / 1e6)
         });
-        surroundings
+        Surroundings { run_delay_ms: delay_ms, ..self.before.until(&Snapshot::take(roots)) }
     }
 }

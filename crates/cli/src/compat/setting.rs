@@ -120,6 +120,7 @@ impl Setting {
             cpu_mapper,
             cpu_tool,
             casts,
+            twin: None,
         })
     }
 

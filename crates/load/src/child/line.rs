@@ -42,7 +42,7 @@ mod tests {
         ) {
             let mapper = MapperArgs {
                 bytes: Some(number), mb: None, gb: None, duration_ms: number, pause_us: number,
-                cpu, seed: number, live_fd: Some(7), parent: cpu,
+                cpu, seed: number, twin: Some(number), live_fd: Some(7), parent: cpu,
             };
             prop_assert_eq!(read(&mapper.to_args()), LoadCommand::Mapper(mapper));
             let scanner = ScannerArgs {

@@ -47,6 +47,9 @@ pub struct MapperArgs {
     /// Seed of the choice of pages
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// Be the idle twin of a mapper that has made so many calls, which split its region
+    #[arg(long)]
+    pub twin: Option<u64>,
     /// Descriptor of the live page; none if absent
     #[arg(long)]
     pub live_fd: Option<i32>,
@@ -66,6 +69,7 @@ impl MapperArgs {
             pause_us: u64::try_from(pause.as_micros()).unwrap_or(u64::MAX),
             cpu: None,
             seed: 0,
+            twin: None,
             live_fd: None,
             parent: None,
         }
@@ -81,6 +85,7 @@ impl MapperArgs {
         line.put("pause-us", Some(self.pause_us));
         line.put("cpu", self.cpu);
         line.put("seed", Some(self.seed));
+        line.put("twin", self.twin);
         line.put("live-fd", self.live_fd);
         line.put("parent", self.parent);
         line.words()
@@ -123,6 +128,7 @@ pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
     let live = open_live(args.live_fd)?;
     let mut mapper = Mapper::set_up(args)?;
     mapper.warm_up()?;
+    mapper.split(args.twin.unwrap_or(0))?;
     let ready = Ready { pid: std::process::id(), workers: 1, region: mapper.region() };
     if control::say(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
         return Ok(());
@@ -150,7 +156,8 @@ impl Mapper {
     /// If the CPU cannot be used or the region does not fit.
     pub fn set_up(args: &MapperArgs) -> Result<Self, Failure> {
         // A name that ps and probes show; nothing depends on it.
-        let _ = rustix::thread::set_name(c"mapper");
+        let name = if args.twin.is_some() { c"twin" } else { c"mapper" };
+        let _ = rustix::thread::set_name(name);
         if let Some(cpu) = args.cpu {
             affinity::pin(cpu).map_err(|e| failure(format!("mapper on CPU {cpu}"), e))?;
         }
@@ -181,6 +188,18 @@ impl Mapper {
             sleep(Duration::from_nanos(1));
         }
         self.work.clear();
+        Ok(())
+    }
+
+    /// Makes so many calls at once, so that the region is split as after as many calls of its work.
+    ///
+    /// # Errors
+    /// If the kernel refuses a call.
+    pub fn split(&mut self, calls: u64) -> Result<(), Failure> {
+        for _ in 0..calls {
+            let (page, map) = self.choose();
+            self.call(page, map).map_err(|e| refused(map, e))?;
+        }
         Ok(())
     }
 

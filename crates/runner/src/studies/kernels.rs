@@ -6,6 +6,7 @@ use super::factors::{Factor, KERNEL};
 use super::layout::CONTROL;
 use model::record::Progress;
 use model::{Record, Role};
+use std::collections::BTreeSet;
 
 impl Design {
     /// The kernels, where they are a factor, and which of them is the control's.
@@ -49,8 +50,11 @@ pub fn together(parts: Vec<Record>) -> Option<Record> {
         factorial.factors[place].levels.extend(levels);
         factorial.cells.extend(of_part.cells);
         part.plan.arms.retain(|arm| arm.id != CONTROL);
+        // A control that belongs to one of its cases stays what it is.
+        let own: BTreeSet<String> =
+            part.plan.arms.iter().filter_map(|arm| arm.against.clone()).collect();
         part.plan.arms.iter_mut().for_each(|arm| {
-            if arm.role == Role::Control {
+            if arm.role == Role::Control && !own.contains(&arm.id) {
                 arm.role = Role::Case;
             }
         });

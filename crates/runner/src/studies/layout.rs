@@ -24,7 +24,8 @@ pub struct Layout {
 /// One rule for every scenario: the settings of a combination are given to [`Scenario::cell`]; the
 /// case that comes back is its arm. The control is the one that comes back with the control's
 /// levels, and is an arm of its own unless it is that case, the levels holding no cause; or, where
-/// the file says `against = "cell"`, that case itself. A combination that the machine refuses is
+/// the file says `against = "cell"`, that case itself. A case that the scenario holds against a
+/// control of its own brings that one along; where all do, no other control is run. A combination that the machine refuses is
 /// left out, with the reason.
 ///
 /// # Errors
@@ -52,9 +53,9 @@ pub fn lay_out(
             continue;
         }
         match scenario.cell(&design.settings_of(&levels), site) {
-            Ok(Cell { case, .. }) => {
+            Ok(cell) => {
                 layout.cell(design, &levels, &id);
-                layout.arms.arms.push(Arm { id, role: Role::Case, ..case });
+                layout.pair(design, cell, id);
             }
             Err(error @ (ScenarioError::Unusable(_) | ScenarioError::Missing(_))) => {
                 layout.arms.left_out.push(LeftOut { id, why: error.to_string() });
@@ -62,6 +63,7 @@ pub fn lay_out(
             Err(error) => return Err(error),
         }
     }
+    layout.spare_control(is_cell);
     layout.check()?;
     Ok(layout)
 }
@@ -70,6 +72,30 @@ impl Layout {
     fn cell(&mut self, design: &Design, levels: &[usize], id: &str) {
         let levels = design.names(levels);
         self.factorial.cells.push(CellOfRecord { arm: id.to_owned(), levels });
+    }
+
+    /// The arm of a combination, and its control where the scenario made it one of its own.
+    fn pair(&mut self, design: &Design, cell: Cell, id: String) {
+        let Cell { control, case } = cell;
+        let own = design.against == Against::Scenario && case.against.is_some();
+        let against = own.then(|| format!("control of {id}"));
+        if let Some(id) = &against {
+            self.arms.arms.push(Arm { id: id.clone(), role: Role::Control, ..control });
+        }
+        self.arms.arms.push(Arm { id, role: Role::Case, against, ..case });
+    }
+
+    /// Where every combination has a control of its own, the one that was to be for all is not held
+    /// against: as a combination it is shown beside the others, else it is not run at all.
+    fn spare_control(&mut self, is_cell: bool) {
+        let mut cases = self.arms.arms.iter().filter(|arm| arm.role == Role::Case).peekable();
+        if cases.peek().is_none() || cases.any(|case| case.against.is_none()) {
+            return;
+        }
+        match is_cell {
+            true => self.arms.arms[0].role = Role::Baseline,
+            false => drop(self.arms.arms.remove(0)),
+        }
     }
 
     fn check(&self) -> Result<(), ScenarioError> {
@@ -132,8 +158,10 @@ fn control(
     };
     let Cell { control, case } =
         scenario.cell(&design.settings_of(&design.control), site).map_err(of)?;
-    if design.against == Against::Cell || control.settings == case.settings {
-        return Ok((Arm { id, role: Role::Control, ..case }, true));
+    // A case with a control of its own holds the cause, though a placebo has the control's settings.
+    let no_cause = case.against.is_none() && control.settings == case.settings;
+    if design.against == Against::Cell || no_cause {
+        return Ok((Arm { id, role: Role::Control, against: None, ..case }, true));
     }
     Ok((Arm { id: CONTROL.to_owned(), role: Role::Control, ..control }, false))
 }

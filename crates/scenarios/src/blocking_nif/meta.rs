@@ -27,6 +27,8 @@ pub(super) const MODES: &[&str] = &[
     "nif_busy",
     "md5",
     "bignum",
+    "nif_charge",
+    "nif_busy_charge",
     "nif_dirty",
     "nif_busy_dirty",
     "nif_yield",
@@ -43,7 +45,7 @@ pub(super) const ASLEEP: Judging = Judging {
     measure: Cow::Borrowed(measure::ASLEEP),
     margin: 10.0,
     control_limit: 30.0,
-    // Whether a scheduler sleeps is the VM's doing.
+    // Whether a scheduler sleeps is the VM's doing, and ticks are late in nobody's own time.
     wants_cpu: false,
     error_rate: ERROR_RATE,
     confidence: 0.95,
@@ -71,8 +73,12 @@ pub const META: Meta = Meta {
             reductions. The scheduler that runs it cannot be interrupted and never looks whether \
             it should wake another, so the others sleep though work is queued (collapse), equal \
             processes end at very different times (unfair), and timers come late (late). The \
-            control is the same work in short slices that yield. Judged are the part of the \
-            time in which online schedulers slept while work was queued, the longest run time of \
+            control is the same work, in as many calls of as many processes on the same schedulers, \
+            in slices of a millisecond that yield: they charge reductions and give the scheduler \
+            back, and take out all three. A call of the same length that charges its reductions \
+            and does not yield (--fixes charge) takes out the collapse alone: it shows that the \
+            collapse comes from not charging, and late timers from not yielding. Judged are the part \
+            of the time in which online schedulers slept while work was queued, the longest run time of \
             a process over the shortest, and the time that a timer process was overdue, seen from \
             outside the VM.",
     who: "nodes that call native code (NIFs, port drivers, long BIFs) on ordinary schedulers: \
@@ -103,8 +109,9 @@ pub const META: Meta = Meta {
             kind: Kind::Choice(MODES),
             default: "nif_sleep",
             quick: None,
-            help: "Form of the work: native functions that sleep or burn CPU, plain, on a dirty \
-                   scheduler or yielding; MD5; squaring a large integer, which needs no compiler",
+            help: "Form of the work: native functions that sleep or burn CPU, plain, charging \
+                   reductions, on a dirty scheduler or yielding; MD5; squaring a large integer, \
+                   which needs no compiler",
         },
         Knob {
             name: "schedulers",
@@ -151,9 +158,10 @@ pub const META: Meta = Meta {
         Knob {
             name: "fixes",
             kind: Kind::Words,
-            default: "+sfwi 10; +swt very_low",
-            quick: Some("+sfwi 10"),
-            help: "Emulator flags that may mend it, each between semicolons in an arm of its own",
+            default: "dirty; +sfwi 10",
+            quick: None,
+            help: "What may fix it, each between semicolons in an arm of its own: dirty for a dirty \
+                   scheduler, charge for a call that charges its reductions, or emulator flags",
         },
         Knob {
             name: "erl",

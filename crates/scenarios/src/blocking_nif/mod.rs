@@ -32,10 +32,8 @@ impl Scenario for BlockingNif {
         plan::arms(settings, site)
     }
 
-    fn judging(&self, settings: &Settings) -> Vec<Judging> {
-        // Work that needs the CPUs makes a timer on them late itself.
-        let wants_cpu = settings.text("mode").is_some_and(plan::sleeps);
-        vec![meta::ASLEEP, meta::UNFAIRNESS, Judging { wants_cpu, ..meta::LATE }]
+    fn judging(&self, _: &Settings) -> Vec<Judging> {
+        vec![meta::ASLEEP, meta::UNFAIRNESS, meta::LATE]
     }
 
     fn expected(&self, arm: &Arm) -> Duration {

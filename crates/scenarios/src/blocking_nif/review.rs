@@ -64,5 +64,5 @@ fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
         false => format!("a trial took {wall:.1} ms, too short to show a stall"),
     };
     outcome.because.insert(0, why);
-    outcome.limits = vec!["give it more work: --processes 20 --work 10000 --calls 2".to_owned()];
+    outcome.limits = vec!["give it more work: --processes 20 --work 10000 --calls 1".to_owned()];
 }

@@ -1,9 +1,12 @@
-//! One trial: a node does the work twice, first undisturbed, then watched from inside.
+//! One trial: a node does the work twice, first undisturbed, then half of it watched from inside.
 //!
 //! A process that wakes up now and then makes sleeping schedulers look around: a timer process each
 //! millisecond ends a collapse, and looking at the run queues each 20 ms shortens it. So what the
 //! work takes, and who slept meanwhile, is measured with nobody else awake in the node, and
 //! lateness and run queues in a second run.
+//!
+//! Nothing is left behind for the next trial: the node has no files and no sockets, and when it is
+//! dropped it is waited for until the VM, its memory and all that it started are gone.
 
 use super::meta::measure;
 use super::observe::{Measured, Outside, observe};
@@ -21,7 +24,7 @@ use std::time::{Duration, Instant};
 const TICK_MS: u64 = 1;
 
 /// How often the run queues are looked at in the second run, in milliseconds.
-const SAMPLE_MS: u64 = 10;
+const SAMPLE_MS: u64 = 5;
 
 /// How often in the first: too seldom to matter.
 const HARDLY_MS: u64 = 10_000;
@@ -29,8 +32,12 @@ const HARDLY_MS: u64 = 10_000;
 /// How often the threads are looked at from outside.
 const THREADS_EVERY: Duration = Duration::from_millis(5);
 
-/// Time in which the node is quiet before the work begins, in milliseconds.
-const SETTLE_MS: u64 = 50;
+/// Time in which the node is quiet before the work begins, in milliseconds: schedulers that have
+/// nothing to do look for work for less than one before they sleep.
+const SETTLE_MS: u64 = 20;
+
+/// The same in the second run: some ticks in time, to tell the late ones by.
+const FEW_TICKS_MS: u64 = 5;
 
 /// Runs a trial and makes its observation.
 pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
@@ -45,7 +52,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let surroundings = watch.finish(roots);
     let mut observation = match observation {
         Ok(observation) => observation,
-        Err(Ended::Late) => hang(script, began.elapsed()),
+        Err(Ended::Late) => hang(script.limit, began.elapsed()),
         Err(Ended::Broken(error)) => return Err(error),
     };
     observation.vm = Some(facts);
@@ -84,7 +91,7 @@ fn both_runs(
     let proc = context.site.roots.resolve(std::path::Path::new("/proc"));
     let sampler =
         ThreadSampler::start(&proc, node.pid(), THREADS_EVERY).map_err(erlang::refused)?;
-    let args = vec![options(script, HARDLY_MS)];
+    let args = vec![options(script, script.processes, HARDLY_MS, SETTLE_MS)];
     watched.release(node.pid());
     let answer = call(node, "wait", "measure", args, script, context, began, &mut |_, _| {});
     watched.end();
@@ -96,7 +103,8 @@ fn both_runs(
             ticks.push(number, at.saturating_duration_since(began));
         }
     };
-    let args = vec![options(script, SAMPLE_MS), term::uint(TICK_MS), term::atom("$tell")];
+    let second = options(script, script.watched, SAMPLE_MS, FEW_TICKS_MS);
+    let args = vec![second, term::uint(TICK_MS), term::atom("$tell")];
     let answer =
         call(node, "tailback_trial", "blocking_nif", args, script, context, began, &mut hear)?;
     let with_ticks = erlang::read(measured(erlang::answer(&answer)?))?;
@@ -110,15 +118,15 @@ fn both_runs(
     Ok(observe(&alone, outside))
 }
 
-fn options(script: &Script, sample_ms: u64) -> Term {
+fn options(script: &Script, processes: u64, sample_ms: u64, settle_ms: u64) -> Term {
     term::map([
         ("mode", term::atom(&script.mode)),
-        ("processes", term::uint(script.processes)),
+        ("processes", term::uint(processes)),
         ("work", term::uint(script.work)),
         ("calls", term::uint(script.calls)),
         ("iterations", term::uint(script.iterations)),
         ("sample_ms", term::uint(sample_ms)),
-        ("settle_ms", term::uint(SETTLE_MS)),
+        ("settle_ms", term::uint(settle_ms)),
     ])
 }
 
@@ -152,9 +160,10 @@ fn tick_number(event: &Term) -> term::Read<u64> {
     as_u64(first)
 }
 
-/// A trial that did not come back in time.
-fn hang(script: &Script, watched: Duration) -> Observation {
-    let limit_ms = script.limit.as_secs_f64() * 1e3;
+/// A trial that did not come back in time. It has every judged figure, as a bound that says nothing,
+/// so that its block is whole: what counts is that it hung.
+fn hang(limit: Duration, watched: Duration) -> Observation {
+    let limit_ms = limit.as_secs_f64() * 1e3;
     let mut seen = Observation {
         window_ms: watched.as_secs_f64() * 1e3,
         hang: true,
@@ -167,7 +176,7 @@ fn hang(script: &Script, watched: Duration) -> Observation {
     put(measure::LATE, Measure::at_least(0.0, Unit::MillisecondsPerSecond));
     seen.notes.push(format!(
         "a trial did not end within {}; raise --time-limit or give it less work",
-        model::units::format_duration(script.limit)
+        model::units::format_duration(limit)
     ));
     seen
 }
@@ -224,4 +233,20 @@ fn queues(sample: &Term) -> term::Read<(f64, Vec<f64>)> {
     let mut lengths = as_list(normal)?.iter().map(as_f64).collect::<term::Read<Vec<f64>>>()?;
     lengths.extend([as_f64(cpu)?, as_f64(io)?]);
     Ok((as_f64(at)?, lengths))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hang_has_every_judged_figure() {
+        let seen = hang(Duration::from_secs(1), Duration::from_secs(1));
+        assert!(seen.hang);
+        for judging in
+            [super::super::meta::ASLEEP, super::super::meta::UNFAIRNESS, super::super::meta::LATE]
+        {
+            assert!(seen.measures[judging.measure.as_ref()].at_least);
+        }
+    }
 }

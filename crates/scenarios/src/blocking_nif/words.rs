@@ -2,14 +2,14 @@
 
 use super::meta::{META, measure};
 use super::plan::blocks;
-use crate::Words;
+use crate::{Words, erlang};
 use analysis::Outcome;
 use model::scenario::Mend;
 use model::{ArmResult, Plan, Role, Settings, State};
 
 pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
     let headline = match outcome.state {
-        State::Affected => affected(outcome, arms),
+        State::Affected => affected(plan, outcome, arms),
         State::NotAffected => not_affected(arms),
         State::Untrustworthy => {
             "This machine was disturbed while it was measured, so its figures prove nothing."
@@ -36,9 +36,9 @@ fn figure(arm: &ArmResult, name: &str) -> String {
     arm.measures.get(name).map(ToString::to_string).unwrap_or_default()
 }
 
-fn affected(outcome: &Outcome, arms: &[ArmResult]) -> String {
-    let control = arms.iter().find(|arm| arm.role == Role::Control);
+fn affected(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> String {
     let case = arms.iter().find(|arm| arm.state == Some(State::Affected) && arm.role == Role::Case);
+    let control = case.and_then(|case| erlang::control_of(plan, case, arms));
     let (Some(control), Some(case)) = (control, case) else {
         return "Native functions stall the schedulers here.".to_owned();
     };

@@ -2,6 +2,7 @@
 
 use super::meta::measure;
 use model::{AtWork, Measure, Observation, Series, Unit};
+use std::time::Duration;
 
 /// The series of the lengths at which writes were timed.
 pub(super) const LENGTHS: &str = "cost_lengths";
@@ -109,8 +110,9 @@ pub(super) fn observe(measured: &Measured) -> Observation {
 /// What a write took longer than on an empty queue, over the messages that waited meanwhile.
 ///
 /// What is outstanding falls by one with each write, so that its mean over the writes lies between
-/// the first and the last. Where messages come one at a time nothing waits, and the difference is
-/// spread over the whole flood.
+/// the first and the last. What waits for a decoy is counted as what would wait for the server, so
+/// that a fixed cost of a message has the same share in control and case. Where messages come one at
+/// a time nothing waits, and the difference is spread over the whole flood.
 fn slope(measured: &Measured) -> Measure {
     let flood = &measured.flood;
     let empty_ns = 1e9 / measured.empty_rate.max(1e-3);
@@ -126,6 +128,20 @@ fn slope(measured: &Measured) -> Measure {
     }
 }
 
+/// A trial that did not come back by its limit. It has the judged figure, as a bound, so that its
+/// block is whole: what counts is that it hung.
+pub(super) fn hang(offered: u64, limit: Duration) -> Observation {
+    let limit_ms = limit.as_secs_f64() * 1e3;
+    let mut seen = Observation { window_ms: limit_ms, hang: true, ..Observation::default() };
+    // No write was seen to end, so each message that waited may have cost all of it.
+    let slope = limit_ms * 1e6 / (offered as f64).max(1.0);
+    let slope = Measure::at_least(slope, Unit::Nanoseconds);
+    seen.measures.insert(measure::SLOPE.to_owned(), slope);
+    let limit = model::units::format_duration(limit);
+    seen.notes.push(format!("a trial did not end within {limit}; send fewer messages"));
+    seen
+}
+
 /// The slope through all single writes.
 fn fit(costs: &[Cost]) -> Option<f64> {
     let of = |cost: &Cost| {
@@ -137,7 +153,8 @@ fn fit(costs: &[Cost]) -> Option<f64> {
 }
 
 fn queues(samples: &[(f64, [f64; 3])]) -> Option<Series> {
-    let columns = ["server's mailbox", "dam's mailbox", "held by the dam"].map(str::to_owned);
+    let columns =
+        ["server's mailbox", "dam's or decoy's mailbox", "held by the dam"].map(str::to_owned);
     let mut series = Series::new(Unit::Count, "messages that wait", columns.to_vec());
     for (at_us, lengths) in samples {
         series.push(at_us / 1e3, lengths.iter().copied().map(Some).collect());
@@ -207,6 +224,12 @@ mod tests {
         let stuck = Measured { empty_rate: 1e5, flood, ..Measured::default() };
         let slope = figure(&stuck, measure::SLOPE);
         assert!(slope.at_least && slope.value > 4e5, "{slope:?}");
+    }
+
+    #[test]
+    fn a_hang_has_the_judged_figure() {
+        let hung = hang(100_000, Duration::from_secs(30));
+        assert!(hung.hang && hung.measures[measure::SLOPE].at_least);
     }
 
     #[test]

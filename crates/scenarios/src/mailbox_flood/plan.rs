@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// What starting and ending a node and the calls beside the flood take, roughly.
-const SET_UP: Duration = Duration::from_millis(700);
+const SET_UP: Duration = Duration::from_millis(300);
 
 /// The most that a file sink may be filled with in a trial, in bytes.
 const MOST_FILE: u64 = 1 << 30;
@@ -40,6 +40,8 @@ pub(super) struct Script {
     pub queue_data: String,
     /// What stands in front of the server: `none`.
     pub dam: String,
+    /// Whether the messages wait in the mailbox of a process that never looks at them.
+    pub decoy: bool,
     /// Whether each message waits for the one before to be written.
     pub one_at_a_time: bool,
     /// When the server is killed.
@@ -57,30 +59,30 @@ impl Script {
     }
 
     /// Whether writes are timed at several lengths of the mailbox too: where all is sent to the
-    /// server itself.
+    /// server itself, or to its decoy.
     pub fn has_fit(&self) -> bool {
         self.dam == "none" && !self.one_at_a_time
     }
 }
 
-/// The arms: one message at a time, the flood, and what may mend it.
+/// The arms: the flood of a decoy, the flood, and what may fix it. Each OTP has a control of its own.
 pub(super) fn arms(settings: &Settings) -> Result<Arms, ScenarioError> {
     check(settings)?;
     let paths = erlang::paths(text(settings, "erl"));
     let flags = erlang::flags(text(settings, "flags"))?;
     let mut found = Arms::default();
-    for (place, path) in paths.iter().enumerate() {
+    for path in &paths {
         let vm = erlang::vm(path.as_deref())?;
         erlang::accepted(&vm, &flags)?;
         let name = |id: &str| if paths.len() > 1 { vm.named(id) } else { id.to_owned() };
-        if place == 0 {
-            found.arms.push(arm(&vm, "control", Role::Control, &control(settings)));
-        }
-        found.arms.push(arm(&vm, &name(case_id(settings)), Role::Case, settings));
+        let against = name("control");
+        found.arms.push(arm(&vm, &against, Role::Control, &control(settings)));
+        let case = arm(&vm, &name(case_id(settings)), Role::Case, settings);
+        found.arms.push(Arm { against: Some(against.clone()), ..case });
         for (fix, change) in fixes(settings)? {
-            let mut arm = arm(&vm, &name(&fix_id(&fix)), Role::Fix, &with_fix(settings, &fix));
-            arm.change = Some(change);
-            found.arms.push(arm);
+            let arm = arm(&vm, &name(&fix_id(&fix)), Role::Fix, &with_fix(settings, &fix));
+            let (against, change) = (Some(against.clone()), Some(change));
+            found.arms.push(Arm { against, change, ..arm });
         }
     }
     erlang::distinct(&found)?;
@@ -93,6 +95,14 @@ fn check(settings: &Settings) -> Result<(), ScenarioError> {
     if is_paced(settings) && text(settings, "dam") != "none" {
         return unusable(
             "--pace one-at-a-time leaves nothing for a dam to do: leave out --dam, or flood it"
+                .to_owned(),
+        );
+    }
+    let killed = settings.duration("kill-after").is_some_and(|after| !after.is_zero());
+    if is_decoy(settings) && (is_paced(settings) || text(settings, "dam") != "none" || killed) {
+        return unusable(
+            "--mailbox decoy leaves the server's mailbox empty: leave out --pace, --dam and \
+             --kill-after"
                 .to_owned(),
         );
     }
@@ -114,10 +124,12 @@ fn check(settings: &Settings) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// The same messages through an empty queue.
+/// The same flood, to a decoy: the same messages of the same senders wait in the same node, only not
+/// in the mailbox of the process that writes.
 fn control(settings: &Settings) -> Settings {
     let mut control = settings.clone();
-    control.set("pace", Value::Text("one-at-a-time".to_owned()));
+    control.set("mailbox", Value::Text("decoy".to_owned()));
+    control.set("pace", Value::Text("flood".to_owned()));
     control.set("dam", Value::Text("none".to_owned()));
     control.set("kill-after", Value::Text("0s".to_owned()));
     control
@@ -125,6 +137,7 @@ fn control(settings: &Settings) -> Settings {
 
 fn case_id(settings: &Settings) -> &str {
     match text(settings, "dam") {
+        _ if is_decoy(settings) => "decoy",
         _ if is_paced(settings) => "one-at-a-time",
         "none" => "direct",
         dam => dam,
@@ -149,7 +162,7 @@ fn fixes(settings: &Settings) -> Result<Vec<(String, String)>, ScenarioError> {
         };
         let differs = with_fix(settings, fix) != *settings;
         let dam_twice = fix != "off_heap" && text(settings, "dam") != "none";
-        if differs && !dam_twice && !is_paced(settings) {
+        if differs && !dam_twice && !is_paced(settings) && !is_decoy(settings) {
             found.push((fix.to_owned(), change.to_owned()));
         }
     }
@@ -185,6 +198,10 @@ fn is_paced(settings: &Settings) -> bool {
     text(settings, "pace") == "one-at-a-time"
 }
 
+fn is_decoy(settings: &Settings) -> bool {
+    text(settings, "mailbox") == "decoy"
+}
+
 fn bytes(settings: &Settings) -> u64 {
     match text(settings, "message") {
         "byte" => 1,
@@ -216,9 +233,10 @@ pub(super) fn script(settings: &Settings) -> Result<Script, ScenarioError> {
         bytes: bytes(settings),
         queue_data: text(settings, "message-queue-data").to_owned(),
         dam: text(settings, "dam").to_owned(),
+        decoy: is_decoy(settings),
         one_at_a_time,
         kill_after: settings.duration("kill-after").filter(|after| !after.is_zero()),
-        duration: settings.duration("duration").unwrap_or(Duration::from_millis(500)),
+        duration: settings.duration("duration").unwrap_or(Duration::from_millis(150)),
         memory_limit: settings.size("memory-limit").unwrap_or(512 << 20),
     })
 }
@@ -257,18 +275,24 @@ mod tests {
 
     #[test]
     fn only_what_changes_something_is_a_fix() {
-        assert_eq!(fixes_of(&[]), ["off_heap", "threshold", "credit"]);
-        assert_eq!(fixes_of(&[("message-queue-data", "off_heap")]), ["threshold", "credit"]);
-        assert_eq!(fixes_of(&[("dam", "threshold")]), ["off_heap"]);
+        let all = ("fixes", "off_heap; threshold; credit");
+        assert_eq!(fixes_of(&[all]), ["off_heap", "threshold", "credit"]);
+        assert_eq!(fixes_of(&[all, ("message-queue-data", "off_heap")]), ["threshold", "credit"]);
+        assert_eq!(fixes_of(&[all, ("dam", "threshold")]), ["off_heap"]);
         assert_eq!(fixes_of(&[("pace", "one-at-a-time")]), [""; 0]);
+        assert_eq!(fixes_of(&[("mailbox", "decoy")]), [""; 0]);
         assert!(fixes(&settings(&[("fixes", "prayer")])).is_err());
     }
 
     #[test]
-    fn the_control_has_no_flood_no_dam_and_no_kill() {
-        let control = control(&settings(&[("dam", "credit"), ("kill-after", "100ms")]));
+    fn the_control_floods_a_decoy_and_has_no_dam_and_no_kill() {
+        let case = settings(&[("dam", "credit"), ("kill-after", "100ms")]);
+        let control = control(&case);
         assert!(check(&control).is_ok());
-        assert!(is_paced(&control));
+        assert!(is_decoy(&control) && !is_paced(&control));
+        for same in ["senders", "messages", "message", "sink", "duration", "message-queue-data"] {
+            assert_eq!(control.0.get(same), case.0.get(same), "{same}");
+        }
         assert_eq!(control.duration("kill-after"), Some(Duration::ZERO));
     }
 
@@ -276,6 +300,9 @@ mod tests {
     fn what_makes_no_trial_is_refused() {
         let paced = settings(&[("dam", "credit"), ("pace", "one-at-a-time")]);
         assert!(check(&paced).is_err());
+        assert!(check(&settings(&[("mailbox", "decoy"), ("dam", "credit")])).is_err());
+        assert!(check(&settings(&[("mailbox", "decoy"), ("kill-after", "1s")])).is_err());
+        assert!(check(&settings(&[("mailbox", "decoy")])).is_ok());
         let huge = [("sink", "file"), ("message", "large"), ("size", "1MiB")];
         assert!(check(&settings(&huge)).is_err());
         assert!(check(&settings(&[("sink", "port"), huge[1], huge[2]])).is_ok());

@@ -1,13 +1,18 @@
 //! One trial: a node writes on an empty queue, is flooded, and writes at set lengths of its mailbox.
+//!
+//! Nothing is left behind for the next trial. The node is dropped first and waited for until the VM,
+//! its memory and its port programs are gone; then the file of a sink goes, which has no name, and
+//! with it its dirty pages. The few connections of a tcp sink stay for a minute as entries that wait
+//! out late segments: the next trial listens on a port of its own.
 
-use super::observe::{Cost, Flood, Measured, observe};
+use super::observe::{Cost, Flood, Measured, hang, observe};
 use super::plan::Script;
 use super::read;
 use super::sink::Sink;
 use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Seen, Tick, Watch, erlang};
 use beam::term::{self, Read, atom, list, uint};
-use beam::{Node, NodeOptions, Term};
+use beam::{CallError, Node, NodeOptions, Term};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -15,25 +20,26 @@ use std::time::{Duration, Instant};
 const SAMPLE_MS: u64 = 10;
 
 /// Writes that are timed on an empty queue, where messages are not large.
-const EMPTY_WRITES: u64 = 2000;
+const EMPTY_WRITES: u64 = 300;
 
 /// The most bytes that these writes may move.
 const MOST_EMPTY_BYTES: u64 = 256 << 20;
 
 /// Writes that are timed at each length of the mailbox.
-const WRITES_A_LENGTH: u64 = 20;
+const WRITES_A_LENGTH: u64 = 12;
 
 /// The longest mailbox at which writes are timed.
 const LONGEST: u64 = 50_000;
 
-/// For how long the owner of the mailbox is looked at, at each length, in milliseconds.
-const LOOK_MS: u64 = 15;
+/// For how long the owner of the longest mailbox is looked at, in milliseconds.
+const LOOK_MS: u64 = 10;
 
 /// The bits that seeds may have in an integer of Erlang's that is cheap.
 const SEED_SHIFT: u32 = 11;
 
-/// What a call may take beyond the flood: writes that get no answer give up after five seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// What a call may take beyond the flood: writes that get no answer give up after five seconds. A
+/// call that takes longer is a hang.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a trial and makes its observation.
 pub(super) fn run(script: &Script, context: &mut Context) -> Result<crate::Seen, ScenarioError> {
@@ -44,15 +50,37 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<crate::Seen,
     let mut node = erlang::start(&script.vm, options, context.interrupted)?;
     let facts = erlang::facts(&script.vm, &node, &script.flags);
     let watch = Watch::start(roots, None);
-    let measured = measured(script, &sink, &mut node, context, &mut watched)
-        .map_err(|error| sink.in_words(error));
+    let measured = measured(script, &sink, &mut node, context, &mut watched);
     let surroundings = watch.finish(roots);
-    let measured = measured?;
-    let mut observation = observe(&measured);
+    let mut observation = match measured {
+        Ok(measured) => {
+            let mut observation = observe(&measured);
+            observation.notes = notes(&measured.flood);
+            observation
+        }
+        Err(Ended::Late) => hang(script.offered(), limit(script)),
+        Err(Ended::Broken(error)) => return Err(sink.in_words(error)),
+    };
     observation.vm = Some(facts);
     observation.evidence = watched.evidence(None);
-    observation.notes = notes(&measured.flood);
     Ok(Seen { observation, surroundings })
+}
+
+/// Why there is no measurement.
+enum Ended {
+    Late,
+    Broken(ScenarioError),
+}
+
+impl From<ScenarioError> for Ended {
+    fn from(error: ScenarioError) -> Self {
+        Ended::Broken(error)
+    }
+}
+
+/// How long a call may take.
+fn limit(script: &Script) -> Duration {
+    script.duration + PATIENCE
 }
 
 fn measured(
@@ -61,7 +89,7 @@ fn measured(
     node: &mut Node,
     context: &mut Context,
     watched: &mut Watched,
-) -> Result<Measured, ScenarioError> {
+) -> Result<Measured, Ended> {
     let empty_rate = ask(node, "rate", rate_options(script, sink), script, context, read::rate)?;
     let cpu = || erlang::threads::process_cpu(context.site.roots, node.pid());
     watched.release(node.pid());
@@ -72,7 +100,7 @@ fn measured(
     let after = erlang::threads::process_cpu(context.site.roots, node.pid());
     let seconds = began.elapsed().as_secs_f64().max(1e-3);
     if flood.failed > 0.0 {
-        return Err(ScenarioError::Broken(failed(script, &flood)));
+        return Err(Ended::Broken(ScenarioError::Broken(failed(script, &flood))));
     }
     let costs = match script.has_fit() {
         true => {
@@ -119,17 +147,21 @@ fn ask<T>(
     script: &Script,
     context: &mut Context,
     read: impl FnOnce(&Term) -> Read<T>,
-) -> Result<T, ScenarioError> {
+) -> Result<T, Ended> {
     let (interrupted, began) = (context.interrupted, Instant::now());
     let tick = RefCell::new(&mut context.tick);
     let asked = || {
         (tick.borrow_mut())(Tick { elapsed: began.elapsed(), ..Tick::default() });
         interrupted()
     };
-    let limit = script.duration + PATIENCE;
-    let answer = node.call("msgq_flood", function, vec![options], limit, &asked, &mut |_, _| {});
-    let answer = answer.map_err(erlang::failed)?;
-    erlang::read(read(erlang::answer(&answer).map_err(in_words_of_the_tool)?))
+    let (limit, hear) = (limit(script), &mut |_, _| {});
+    let answer = node.call("msgq_flood", function, vec![options], limit, &asked, hear);
+    let answer = answer.map_err(|error| match error {
+        CallError::Late { .. } => Ended::Late,
+        error => Ended::Broken(erlang::failed(error)),
+    })?;
+    let answer = erlang::answer(&answer).map_err(in_words_of_the_tool)?;
+    Ok(erlang::read(read(answer))?)
 }
 
 /// The application names its own options, where a user of the tool has knobs.
@@ -147,6 +179,11 @@ fn message(script: &Script) -> Term {
         "large" => term::tuple(vec![atom("large"), uint(script.bytes)]),
         form => atom(form),
     }
+}
+
+/// Whose mailbox the messages wait in.
+fn mailbox(script: &Script) -> Term {
+    atom(if script.decoy { "decoy" } else { "server" })
 }
 
 fn milliseconds(time: Duration) -> Term {
@@ -167,6 +204,7 @@ fn flood_options(script: &Script, sink: &Sink) -> Term {
         ("messages", uint(script.messages)),
         ("message", message(script)),
         ("pace", atom(pace)),
+        ("mailbox", mailbox(script)),
         ("message_queue_data", atom(&script.queue_data)),
         ("sample_ms", uint(SAMPLE_MS)),
         ("timeout_ms", milliseconds(script.duration)),
@@ -177,15 +215,17 @@ fn flood_options(script: &Script, sink: &Sink) -> Term {
 
 fn cost_options(script: &Script, sink: &Sink, seed: u64) -> Term {
     let longest = script.offered().min(LONGEST);
-    let lengths = [0, longest / 8, longest / 4, longest / 2, longest].map(uint);
+    let lengths = [0, longest / 4, longest / 2, longest].map(uint);
     term::map([
         ("sink", sink.term.clone()),
         ("message", message(script)),
         ("message_queue_data", atom(&script.queue_data)),
         ("lengths", list(lengths.to_vec())),
+        ("mailbox", mailbox(script)),
         ("ops", uint(WRITES_A_LENGTH)),
         ("seed", uint(seed >> SEED_SHIFT)),
         ("sample_for_ms", uint(LOOK_MS)),
+        ("look_at", atom("longest")),
         ("memory_limit_bytes", uint(script.memory_limit)),
     ])
 }

@@ -1,7 +1,7 @@
 //! The verdict of `mailbox-flood` in words.
 
 use super::meta::{META, measure};
-use crate::Words;
+use crate::{Words, erlang};
 use analysis::Outcome;
 use model::estimate::number;
 use model::scenario::Mend;
@@ -43,7 +43,7 @@ fn figure(arm: Option<&ArmResult>, name: &str) -> String {
 
 fn affected(plan: &Plan, arms: &[ArmResult]) -> String {
     let case = case(arms);
-    let control = arms.iter().find(|arm| arm.role == Role::Control);
+    let control = case.and_then(|case| erlang::control_of(plan, case, arms));
     let estimate = |name: &str| case.and_then(|arm| arm.measures.get(name));
     // Timed at set lengths where that was done: nothing but the queue differs there.
     let slope = estimate(measure::FIT).or_else(|| estimate(measure::SLOPE));
@@ -56,7 +56,7 @@ fn affected(plan: &Plan, arms: &[ArmResult]) -> String {
         words.push_str(&format!("; {}", with_many_queued(slope, empty)));
     }
     words.push_str(&format!(
-        ". Flooded, the server wrote {}; sent one message at a time, {}.",
+        ". Flooded, the server wrote {}; with the same flood in another process, {}.",
         figure(case, measure::DRAIN_RATE),
         figure(control, measure::DRAIN_RATE)
     ));

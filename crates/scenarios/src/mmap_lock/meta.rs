@@ -27,8 +27,8 @@ pub const META: Meta = Meta {
             CPU scanners of low priority read a file of its /proc directory from start to end, \
             again and again, among spinners of ordinary priority. A scanner that is preempted \
             while it holds the mmap lock for reading keeps every mmap and munmap of the process \
-            waiting, and the page faults that queue behind them, for as long as the spinners run. The control has neither \
-            scanners nor spinners. Judged is the time lost in calls longer than a millisecond, in \
+            waiting, and the page faults that queue behind them, for as long as the spinners run. In the control as \
+            many scanners read an idle twin of the process, among as many spinners. Judged is the time lost in calls longer than a millisecond, in \
             each second, trial by trial.",
     who: "hosts where monitoring agents, ps, top, smem or heap profilers read smaps, maps or \
           numa_maps of busy processes, above all at low priority or under a CPU limit: databases, \
@@ -58,9 +58,16 @@ pub const META: Meta = Meta {
         Knob {
             name: "busy",
             kind: Kind::Numbers { min: 0, max: 10_000, most: 20 },
-            default: "0,1,10,100",
-            quick: Some("0,10"),
-            help: "Scanners, and as many spinners; each value is an arm, 0 is the control",
+            default: "0,10",
+            quick: Some("10"),
+            help: "Scanners, and as many spinners; each value is a case with its own control, 0 is the process alone",
+        },
+        Knob {
+            name: "target",
+            kind: Kind::Choice(&["mapper", "twin"]),
+            default: "mapper",
+            quick: None,
+            help: "Whom the scanners of the cases read: the process that maps, or its idle twin as in the controls, where no stall may show",
         },
         Knob {
             name: "lead",

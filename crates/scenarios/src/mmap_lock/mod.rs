@@ -8,7 +8,7 @@ mod trial;
 mod words;
 
 pub use meta::META;
-pub use trial::{Cast, Cut, Event, Played, Script, play};
+pub use trial::{Cast, Cut, Event, Played, Script, Twin, play};
 
 use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;

@@ -1,15 +1,21 @@
 //! From knobs to arms and scripts, checked against the machine.
 
 use super::meta::META;
-use super::trial::{Cast, Script};
+use super::trial::{Cast, Script, Twin};
 use crate::cpus;
 use crate::{Missing, ScenarioError, Site};
 use host::{limits, placement};
 use model::{Arm, Machine, Role, Settings, Value};
 use std::time::Duration;
 
-/// Arm that the others are held against.
+/// Control of the study that holds the process alone against itself.
 const CONTROL: &str = "control";
+
+/// The process alone, which is shown beside the others.
+const ALONE: &str = "alone";
+
+/// The word of `--target` for the idle twin.
+const TWIN: &str = "twin";
 
 /// What part of the available memory the region may take.
 const MEMORY_SHARE: f64 = 0.8;
@@ -17,8 +23,20 @@ const MEMORY_SHARE: f64 = 0.8;
 /// A call of mmap or munmap takes longer than this anywhere.
 const SHORTEST_CALL: Duration = Duration::from_micros(1);
 
+/// A call of mmap or munmap takes about so long beside its pause, the sleep's own cost among it.
+const USUAL_CALL: Duration = Duration::from_micros(20);
+
+/// After so many calls a page of the region, it is split as far as it will ever be.
+const CALLS_A_PAGE: u64 = 3;
+
 /// What setting a trial up costs beside its duration, roughly, for the progress bar.
-const SET_UP: Duration = Duration::from_millis(60);
+const SET_UP: Duration = Duration::from_millis(80);
+
+/// What its twin and its load cost beside, but for a little each.
+const SET_UP_LOAD: Duration = Duration::from_millis(35);
+
+/// So many readers of the mapper hang it as a rule.
+const USUALLY_HANGS: u32 = 10;
 
 pub(super) fn missing(machine: &Machine) -> Option<Missing> {
     let allowed = machine.allowed_cpus.len();
@@ -34,7 +52,8 @@ pub(super) fn missing(machine: &Machine) -> Option<Missing> {
     })
 }
 
-/// The arms: the control, then one for each other value of `busy`.
+/// The arms: for each number of readers its control and its case, and the process alone where the
+/// numbers hold 0.
 pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError> {
     if let Some(missing) = missing(site.machine) {
         return Err(ScenarioError::Missing(missing));
@@ -53,11 +72,21 @@ fn arms_for(settings: &Settings) -> Vec<Arm> {
     let mut busy: Vec<i64> = settings.numbers("busy").unwrap_or(&[]).to_vec();
     busy.sort_unstable();
     busy.dedup();
-    let mut arms = vec![arm(settings, 0, CONTROL, Role::Control)];
-    // A list of nothing but 0 asks for the control against itself.
-    let only_control = busy == [0];
-    for count in busy.into_iter().filter(|count| *count > 0 || only_control) {
-        arms.push(arm(settings, count, &format!("busy-{count}"), Role::Case));
+    // A list of nothing but 0 asks for the process alone against itself.
+    if busy == [0] {
+        let case = arm(settings, 0, "busy-0", Role::Case);
+        return vec![arm(settings, 0, CONTROL, Role::Control), case];
+    }
+    let mut arms = Vec::new();
+    for count in busy.iter().copied().filter(|count| *count > 0) {
+        let mut control = arm(settings, count, &format!("twin-{count}"), Role::Control);
+        control.settings.set("target", Value::Text(TWIN.to_owned()));
+        let mut case = arm(settings, count, &format!("busy-{count}"), Role::Case);
+        case.against = Some(control.id.clone());
+        arms.extend([control, case]);
+    }
+    if busy.contains(&0) {
+        arms.push(arm(settings, 0, ALONE, Role::Baseline));
     }
     arms
 }
@@ -97,11 +126,15 @@ fn check_size(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
     let Some(available) = limits::memory_available(site.roots) else {
         return Ok(());
     };
-    if size as f64 <= available as f64 * MEMORY_SHARE {
+    let twin = settings.numbers("busy").unwrap_or(&[]).iter().any(|busy| *busy > 0);
+    let (regions, twice) =
+        if twin { (2.0, "twice that, for the mapper and its twin, is ") } else { (1.0, "") };
+    if size as f64 * regions <= available as f64 * MEMORY_SHARE {
         return Ok(());
     }
     Err(ScenarioError::Unusable(format!(
-        "--size {}: more than {:.0}% of the {} MiB of memory available here; take a smaller region",
+        "--size {}: {twice}more than {:.0}% of the {} MiB of memory available here; take a smaller \
+         region",
         model::units::format_size(size),
         MEMORY_SHARE * 100.0,
         available >> 20
@@ -226,6 +259,12 @@ pub(super) fn script(settings: &Settings, site: &Site, seed: u64) -> Result<Scri
     let (mapper, load, tool) = place(settings, site)?;
     let duration = |knob: &str| settings.duration(knob).unwrap_or_default();
     let busy = settings.number("busy").and_then(|busy| u32::try_from(busy).ok()).unwrap_or(0);
+    let twin = (busy > 0).then(|| Twin {
+        calls: calls_of_twin(settings),
+        read: settings.text("target") == Some(TWIN),
+        // Nothing runs there before the load does, so that the two are set up at once.
+        cpu: load,
+    });
     Ok(Script {
         procfile: settings.text("procfile").unwrap_or("smaps").to_owned(),
         lead: duration("lead"),
@@ -243,15 +282,27 @@ pub(super) fn script(settings: &Settings, site: &Site, seed: u64) -> Result<Scri
             nice: nice(settings),
             busyduration: duration("busyduration"),
         }],
+        twin,
     })
+}
+
+/// As many calls as an undisturbed mapper has made half-way through its trial, which is what its
+/// readers find on average: with each call its map is split a little further.
+fn calls_of_twin(settings: &Settings) -> u64 {
+    let half = settings.duration("duration").unwrap_or_default() / 2;
+    let call = settings.duration("pause").unwrap_or_default() + USUAL_CALL;
+    let calls = u64::try_from(half.as_nanos() / call.as_nanos()).unwrap_or(u64::MAX);
+    let pages = settings.size("size").unwrap_or(0) / rustix::param::page_size() as u64;
+    calls.min(pages.saturating_mul(CALLS_A_PAGE))
 }
 
 pub(super) fn expected(settings: &Settings) -> Duration {
     let duration = |knob: &str| settings.duration(knob).unwrap_or_default();
     let busy = settings.number("busy").and_then(|busy| u32::try_from(busy).ok()).unwrap_or(0);
-    let hang = if busy >= 10 { duration("hang-after") } else { Duration::ZERO };
-    let lead = if busy > 0 { duration("lead") } else { Duration::ZERO };
-    SET_UP + lead + duration("duration") + hang + Duration::from_millis(2) * busy
+    let hangs = busy >= USUALLY_HANGS && settings.text("target") != Some(TWIN);
+    let hang = if hangs { duration("hang-after") } else { Duration::ZERO };
+    let load = if busy > 0 { SET_UP_LOAD + duration("lead") } else { Duration::ZERO };
+    SET_UP + load + duration("duration") + hang + Duration::from_millis(1) * busy
 }
 
 #[cfg(test)]
@@ -269,11 +320,45 @@ mod tests {
     }
 
     #[test]
-    fn the_control_comes_first_and_zero_alone_is_held_against_itself() {
-        assert_eq!(ids(&[10, 0, 1, 10]), ["control", "busy-1", "busy-10"]);
-        assert_eq!(ids(&[5]), ["control", "busy-5"]);
+    fn each_number_of_readers_has_its_twin_and_zero_is_the_process_alone() {
+        assert_eq!(ids(&[10, 0, 1, 10]), ["twin-1", "busy-1", "twin-10", "busy-10", "alone"]);
+        assert_eq!(ids(&[5]), ["twin-5", "busy-5"]);
+        let arms = arms_for(&settings(&[0, 5]));
+        let roles: Vec<Role> = arms.iter().map(|arm| arm.role).collect();
+        assert_eq!(roles, [Role::Control, Role::Case, Role::Baseline]);
+        assert_eq!(arms[1].against.as_deref(), Some("twin-5"));
+        assert_eq!((&arms[0].against, &arms[2].against), (&None, &None));
+    }
+
+    #[test]
+    fn zero_alone_is_held_against_itself() {
         assert_eq!(ids(&[0]), ["control", "busy-0"]);
-        assert_eq!(arms_for(&settings(&[0]))[1].role, Role::Case);
+        let arms = arms_for(&settings(&[0]));
+        assert_eq!((arms[1].role, &arms[1].settings), (Role::Case, &arms[0].settings));
+    }
+
+    #[test]
+    fn case_and_control_differ_in_whom_they_read_alone_unless_both_are_to_read_the_twin() {
+        let mut settings = settings(&[5]);
+        let arms = arms_for(&settings);
+        let mut control = arms[0].settings.clone();
+        assert_eq!(control.text("target"), Some("twin"));
+        control.set("target", Value::Text("mapper".to_owned()));
+        assert_eq!(control, arms[1].settings);
+        settings.set("target", Value::Text("twin".to_owned()));
+        let arms = arms_for(&settings);
+        assert_eq!(arms[0].settings, arms[1].settings);
+    }
+
+    #[test]
+    fn a_twin_is_split_as_the_mapper_is_half_way_and_no_further_than_it_ever_is() {
+        let mut settings = settings(&[5]);
+        // 125 ms at 30 us a call.
+        assert_eq!(calls_of_twin(&settings), 4166);
+        settings.set("duration", Value::Text("60s".to_owned()));
+        settings.set("size", Value::Text("64KiB".to_owned()));
+        let pages = (64 << 10) / rustix::param::page_size() as u64;
+        assert_eq!(calls_of_twin(&settings), 3 * pages);
     }
 
     #[test]

@@ -26,7 +26,8 @@ fn explain_hangs(plan: &Plan, arms: &[ArmResult], outcome: &mut Outcome) {
     }
 }
 
-/// Takes `not-affected` back where the scanners of an arm read nothing in half of its trials.
+/// Takes `not-affected` back where the scanners of a case, or those of its control, read nothing in
+/// half of the trials: a control without its load would let the case's load show as the cause.
 fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
     let reads = |arm: &&model::Arm| {
         arm.role == Role::Case && arm.settings.number("busy").is_some_and(|busy| busy > 0)
@@ -35,9 +36,11 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
     for arm in plan.arms.iter().filter(reads) {
         let result = arms.iter_mut().find(|result| result.id == arm.id);
         let Some(result) = result.filter(|r| r.state == Some(State::NotAffected)) else { continue };
-        if let Some(why) = idle(trials, &arm.id) {
+        let pair = std::iter::once(&arm.id).chain(&arm.against);
+        let idle: Vec<String> = pair.filter_map(|id| idle(trials, id)).collect();
+        if !idle.is_empty() {
             result.state = Some(State::Inconclusive);
-            idlers.push(why);
+            idlers.extend(idle);
         }
     }
     if !idlers.is_empty() && outcome.state == State::NotAffected {
@@ -72,14 +75,18 @@ mod tests {
     fn plan(busy: i64) -> Plan {
         let mut settings = Settings::defaults(META.knobs, false);
         settings.set("busy", Value::Number(busy));
+        let arm = |id: &str, role, against: Option<&str>| Arm {
+            id: id.to_owned(),
+            role,
+            settings: settings.clone(),
+            against: against.map(str::to_owned),
+            change: None,
+        };
         Plan {
-            arms: vec![Arm {
-                id: "busy".to_owned(),
-                role: Role::Case,
-                settings,
-                against: None,
-                change: None,
-            }],
+            arms: vec![
+                arm("twin", Role::Control, None),
+                arm("busy", Role::Case, (busy > 0).then_some("twin")),
+            ],
             seed: 0,
             min_blocks: 1,
             max_blocks: 1,
@@ -92,13 +99,13 @@ mod tests {
         }
     }
 
-    fn trial(bytes: f64) -> Trial {
+    fn trial(arm: &str, bytes: f64) -> Trial {
         let mut observation = Observation::default();
         let bytes = Measure::exact(bytes, Unit::Bytes);
         observation.measures.insert(measure::SCAN_BYTES.to_owned(), bytes);
         Trial {
             block: 0,
-            arm: "busy".to_owned(),
+            arm: arm.to_owned(),
             started_ms: 0.0,
             took_ms: 0.0,
             observation,
@@ -121,7 +128,7 @@ mod tests {
     }
 
     /// The state of study and arm after the review.
-    fn reviewed(busy: i64, bytes: &[f64], state: State) -> (State, Option<State>) {
+    fn reviewed(busy: i64, bytes: &[f64], twin: &[f64], state: State) -> (State, Option<State>) {
         let test = Test {
             method: String::new(),
             blocks: 1,
@@ -140,7 +147,10 @@ mod tests {
             because: Vec::new(),
             limits: Vec::new(),
         };
-        let trials: Vec<Trial> = bytes.iter().map(|bytes| trial(*bytes)).collect();
+        let of = |arm: &'static str, bytes: &[f64]| -> Vec<Trial> {
+            bytes.iter().map(|bytes| trial(arm, *bytes)).collect()
+        };
+        let trials = [of("busy", bytes), of("twin", twin)].concat();
         let mut arms = [result(state)];
         review(&plan(busy), &trials, &mut arms, &mut outcome);
         (outcome.state, arms[0].state)
@@ -149,10 +159,15 @@ mod tests {
     #[test]
     fn scanners_that_never_ran_cannot_clear_a_machine() {
         use State::{Affected, Inconclusive, NotAffected};
-        assert_eq!(reviewed(10, &[0.0, 9.0], NotAffected), (Inconclusive, Some(Inconclusive)));
-        assert_eq!(reviewed(10, &[0.0, 9.0, 9.0], NotAffected), (NotAffected, Some(NotAffected)));
-        assert_eq!(reviewed(0, &[0.0, 0.0], NotAffected), (NotAffected, Some(NotAffected)));
-        assert_eq!(reviewed(10, &[0.0, 0.0], Affected), (Affected, Some(Affected)));
+        let read = [9.0; 3];
+        let of = |bytes: &[f64], state| reviewed(10, bytes, &read, state);
+        assert_eq!(of(&[0.0, 9.0], NotAffected), (Inconclusive, Some(Inconclusive)));
+        assert_eq!(of(&[0.0, 9.0, 9.0], NotAffected), (NotAffected, Some(NotAffected)));
+        assert_eq!(of(&[0.0, 0.0], Affected), (Affected, Some(Affected)));
+        let control = reviewed(10, &read, &[0.0, 9.0], NotAffected);
+        assert_eq!(control, (Inconclusive, Some(Inconclusive)));
+        let alone = reviewed(0, &[0.0, 0.0], &[], NotAffected);
+        assert_eq!(alone, (NotAffected, Some(NotAffected)));
     }
 
     #[test]

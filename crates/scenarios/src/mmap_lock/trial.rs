@@ -1,4 +1,5 @@
-//! One trial: a mapper alone on its CPU, readers and spinners on others.
+//! One trial: a mapper alone on its CPU, readers and spinners on others, and, where they are to be
+//! compared, an idle twin of the mapper, which the readers read in its place.
 
 use super::observe;
 use crate::probing::{Player, Probing};
@@ -47,6 +48,22 @@ pub struct Script {
     pub cpu_tool: u32,
     /// The load, a cast a CPU.
     pub casts: Vec<Cast>,
+    /// The idle twin of the mapper, where there is one.
+    pub twin: Option<Twin>,
+}
+
+/// A process with the mapper's mappings that does nothing.
+///
+/// It is there whether or not it is read, so that two trials which differ in this alone have the
+/// same processes, the same memory in use and the same load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Twin {
+    /// Its mappings are those that the mapper has after so many calls.
+    pub calls: u64,
+    /// The scanners read it, and not the mapper.
+    pub read: bool,
+    /// The CPU on which it is set up.
+    pub cpu: u32,
 }
 
 /// The load on one CPU.
@@ -148,6 +165,11 @@ pub enum Event<'a> {
 
 /// Plays a script to its end.
 ///
+/// Nothing of it is left when it returns: a crew reaps all its workers before it reports, the others
+/// are reaped here, and a process that can be reaped has given back its memory. Every process is new
+/// and pinned, so no state of a load balancer goes from one trial to the next; and setting the next
+/// one up takes longer than a rest would that lets the kernel free what it frees later.
+///
 /// # Errors
 /// If a child cannot be set up, dies, or if somebody interrupts.
 pub fn play(
@@ -158,10 +180,15 @@ pub fn play(
 ) -> Result<Played, ScenarioError> {
     let live = LivePage::create().map_err(|e| ScenarioError::Broken(format!("live page: {e}")))?;
     let mut mapper = start_mapper(script, launcher, &live)?;
-    let ready =
-        wait::ready(&mut mapper, SET_UP_LIMIT + populating(script.region_bytes), interrupted)?;
-    let mut crews = Crews::start(script, launcher, mapper.pid(), interrupted)?;
-    hear(Event::Ready(&crews.players(mapper.pid())));
+    let mut twin = start_twin(script, launcher)?;
+    let limit = SET_UP_LIMIT + populating(script.region_bytes);
+    let ready = wait::ready(&mut mapper, limit, interrupted)?;
+    if let Some(twin) = &mut twin {
+        wait::ready(twin, limit, interrupted)?;
+    }
+    let pids = Pids { mapper: mapper.pid(), twin: twin.as_ref().map(Child::pid) };
+    let mut crews = Crews::start(script, launcher, pids, interrupted)?;
+    hear(Event::Ready(&crews.players(pids)));
     crews.begin_scanning(script.lead, interrupted)?;
     hear(Event::Released);
     let began = Instant::now();
@@ -174,6 +201,7 @@ pub fn play(
     let cut = Cut { at_ns: now_ns(), window: began.elapsed(), hang: !done };
     crews.end_window();
     (stage.hear)(Event::Ended);
+    check_alive(&mut twin)?;
     crews.stop();
     let limit = script.duration + script.hang_after + RESCUE_LIMIT;
     let back = done || stage.await_done(&mut mapper, limit)?;
@@ -193,6 +221,15 @@ fn mapper_report(
     }
 }
 
+/// A twin that somebody killed has left its readers without anything to read.
+fn check_alive(twin: &mut Option<Child>) -> Result<(), ScenarioError> {
+    match twin {
+        // It has nothing to say until it ends.
+        Some(twin) => Ok(twin.done_before(Instant::now()).map(|_| ())?),
+        None => Ok(()),
+    }
+}
+
 fn populating(region_bytes: u64) -> Duration {
     Duration::from_secs(region_bytes >> 30)
 }
@@ -206,6 +243,31 @@ fn start_mapper(
     args.cpu = Some(script.cpu_mapper);
     args.seed = script.seed;
     Ok(launcher.start("mapper", &args.to_args(), Some(live))?)
+}
+
+/// Starts the twin: a mapper that is never released.
+fn start_twin(script: &Script, launcher: &Launcher) -> Result<Option<Child>, ScenarioError> {
+    let Some(twin) = script.twin else { return Ok(None) };
+    let mut args = MapperArgs::new(script.region_bytes, script.duration, script.pause);
+    args.cpu = Some(twin.cpu);
+    args.seed = script.seed;
+    args.twin = Some(twin.calls);
+    Ok(Some(launcher.start("twin", &args.to_args(), None)?))
+}
+
+/// The processes that can be read.
+#[derive(Debug, Clone, Copy)]
+struct Pids {
+    mapper: u32,
+    twin: Option<u32>,
+}
+
+impl Pids {
+    /// The one that the scanners read.
+    fn read(self, script: &Script) -> u32 {
+        let twin = script.twin.filter(|twin| twin.read).and(self.twin);
+        twin.unwrap_or(self.mapper)
+    }
 }
 
 /// A trial under way.
@@ -247,17 +309,18 @@ impl Crews {
     fn start(
         script: &Script,
         launcher: &Launcher,
-        pid: u32,
+        pids: Pids,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
         let mut crews = Crews::default();
         for cast in &script.casts {
             if cast.scanners > 0 {
-                let args = scanner_args(script, cast, pid).to_args();
+                let args = scanner_args(script, cast, pids.read(script)).to_args();
                 crews.scanners.push(launcher.start("scanners", &args, None)?);
             }
             if cast.spinners > 0 {
-                let args = spinner_args(script, cast, pid).to_args();
+                // They look at the mapper in every arm: what they do to it is not the cause.
+                let args = spinner_args(script, cast, pids.mapper).to_args();
                 crews.spinners.push(launcher.start("spinners", &args, None)?);
             }
         }
@@ -268,11 +331,12 @@ impl Crews {
     }
 
     /// Who plays which part.
-    fn players(&self, mapper: u32) -> Vec<Player> {
+    fn players(&self, pids: Pids) -> Vec<Player> {
         let crew = |crew: &[Child], part, role| -> Vec<Player> {
             crew.iter().map(|child| Player { pid: child.pid(), part, role }).collect()
         };
-        let mut players = vec![Player { pid: mapper, part: "mapper", role: Role::Victim }];
+        let mut players = vec![Player { pid: pids.mapper, part: "mapper", role: Role::Victim }];
+        players.extend(pids.twin.map(|pid| Player { pid, part: "twin", role: Role::Bystander }));
         players.extend(crew(&self.scanners, "scanner", Role::Suspect));
         players.extend(crew(&self.spinners, "spinner", Role::Bystander));
         players

@@ -4,18 +4,15 @@ use super::meta::{META, measure};
 use crate::Words;
 use analysis::Outcome;
 use model::scenario::Mend;
-use model::{ArmResult, Plan, Role, Settings, State, Value};
+use model::{Arm, ArmResult, Plan, Role, Settings, State, Value};
 
 pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
-    let file = plan
-        .arms
-        .first()
-        .and_then(|arm| arm.settings.text("procfile"))
-        .unwrap_or("its files")
-        .to_owned();
+    let file =
+        plan.arms.first().and_then(|arm| arm.settings.text("procfile")).unwrap_or("its files");
+    let shown = Shown { plan, arms };
     let headline = match outcome.state {
-        State::Affected => affected(&file, arms),
-        State::NotAffected => not_affected(&file, arms),
+        State::Affected => shown.affected(file),
+        State::NotAffected => shown.not_affected(file),
         State::Untrustworthy => {
             "This machine was disturbed while it was measured, so its figures prove nothing."
                 .to_owned()
@@ -27,50 +24,74 @@ pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words
     Words { headline, next: next(outcome.state, plan), kind: None }
 }
 
-fn affected(file: &str, arms: &[ArmResult]) -> String {
-    let control = arms.iter().find(|arm| arm.role == Role::Control);
-    let Some(worst) = worst_case(arms) else {
-        return format!("Readers of /proc/PID/{file} stall memory mapping here.");
-    };
-    let stall = |arm: &ArmResult| arm.measures.get(measure::STALL).map(ToString::to_string);
-    let call = worst.measures.get(measure::WORST).map(ToString::to_string);
-    format!(
-        "Readers of /proc/PID/{file} stall memory mapping here: with {} a process lost {} to calls \
-         over 1 ms, alone {}; the worst call of a trial took {}.",
-        load_of(worst),
-        stall(worst).unwrap_or_default(),
-        control.and_then(stall).unwrap_or_default(),
-        call.unwrap_or_default(),
-    )
+/// What stands in the headline.
+struct Shown<'a> {
+    plan: &'a Plan,
+    arms: &'a [ArmResult],
 }
 
-fn not_affected(file: &str, arms: &[ArmResult]) -> String {
-    let seen = worst_case(arms).and_then(|arm| {
-        let stall = arm.measures.get(measure::STALL)?;
-        Some(format!("; with {} a process lost {}", load_of(arm), stall))
-    });
-    format!(
-        "Readers of /proc/PID/{file} did not stall memory mapping here{}.",
-        seen.unwrap_or_default()
-    )
+impl Shown<'_> {
+    fn affected(&self, file: &str) -> String {
+        let (Some(losses), Some(worst)) = (self.losses(), self.worst_case()) else {
+            return format!("Readers of /proc/PID/{file} stall memory mapping here.");
+        };
+        let call = worst.measures.get(measure::WORST).map(ToString::to_string);
+        format!(
+            "Readers of /proc/PID/{file} stall memory mapping here: {losses}; the worst call of a \
+             trial took {}.",
+            call.unwrap_or_default(),
+        )
+    }
+
+    fn not_affected(&self, file: &str) -> String {
+        let losses = self.losses().map(|losses| format!("; {losses}")).unwrap_or_default();
+        format!("Readers of /proc/PID/{file} did not stall memory mapping here{losses}.")
+    }
+
+    /// `with 10 readers .. a process lost X to calls over 1 ms, with as many .. Y, alone Z`.
+    fn losses(&self) -> Option<String> {
+        let worst = self.worst_case()?;
+        let lost = stall(worst)?;
+        let case = self.plan.arms.iter().find(|arm| arm.id == worst.id)?;
+        let mut words =
+            format!("with {} a process lost {lost} to calls over 1 ms", load_of(&case.settings));
+        let control = case.against.as_ref().and_then(|id| self.result(id));
+        if let Some(lost) = control.and_then(stall) {
+            words.push_str(&format!("; with as many readers of an idle twin process {lost}"));
+        }
+        let alone = self.arms.iter().find(|arm| arm.role == Role::Baseline);
+        if let Some(lost) = alone.and_then(stall) {
+            words.push_str(&format!("; alone {lost}"));
+        }
+        Some(words)
+    }
+
+    fn result(&self, id: &str) -> Option<&ArmResult> {
+        self.arms.iter().find(|arm| arm.id == id)
+    }
+
+    /// The arm that lost the most time: among those that are affected, if any is.
+    fn worst_case(&self) -> Option<&ArmResult> {
+        let stall = |arm: &ArmResult| arm.measures.get(measure::STALL).map_or(0.0, |s| s.median);
+        let cases = || self.arms.iter().filter(|arm| arm.role == Role::Case);
+        let affected = cases().filter(|arm| arm.state == Some(State::Affected));
+        affected
+            .max_by(|a, b| stall(a).total_cmp(&stall(b)))
+            .or_else(|| cases().max_by(|a, b| stall(a).total_cmp(&stall(b))))
+    }
 }
 
-/// The arm that lost the most time: among those that are affected, if any is.
-fn worst_case(arms: &[ArmResult]) -> Option<&ArmResult> {
-    let stall = |arm: &ArmResult| arm.measures.get(measure::STALL).map_or(0.0, |s| s.median);
-    let cases = || arms.iter().filter(|arm| arm.role == Role::Case);
-    let affected = cases().filter(|arm| arm.state == Some(State::Affected));
-    affected
-        .max_by(|a, b| stall(a).total_cmp(&stall(b)))
-        .or_else(|| cases().max_by(|a, b| stall(a).total_cmp(&stall(b))))
+fn stall(arm: &ArmResult) -> Option<String> {
+    arm.measures.get(measure::STALL).map(ToString::to_string)
 }
 
-fn load_of(arm: &ArmResult) -> String {
-    let count = arm.id.strip_prefix("busy-").unwrap_or(&arm.id);
-    match count {
-        "0" => "no readers".to_owned(),
-        "1" => "1 reader and 1 spinner on another CPU".to_owned(),
-        count => format!("{count} readers and {count} spinners on another CPU"),
+fn load_of(settings: &Settings) -> String {
+    let whose =
+        if settings.text("target") == Some("twin") { " of an idle twin process" } else { "" };
+    match settings.number("busy") {
+        None | Some(0) => "no readers".to_owned(),
+        Some(1) => format!("1 reader{whose} and 1 spinner on another CPU"),
+        Some(count) => format!("{count} readers{whose} and {count} spinners on another CPU"),
     }
 }
 
@@ -87,10 +108,12 @@ fn next(state: State, plan: &Plan) -> Vec<String> {
     }
 }
 
-/// What was asked for: the settings of an arm, with `busy` as the list that made the arms.
+/// What was asked for: the settings of a case, with `busy` as the list that made the arms.
 fn asked(plan: &Plan) -> Option<Settings> {
-    let busy = plan.arms.iter().filter_map(|arm| arm.settings.number("busy")).collect();
-    let mut settings = plan.arms.first()?.settings.clone();
+    let of_role = |role| plan.arms.iter().filter(move |arm: &&Arm| arm.role == role);
+    let made = of_role(Role::Baseline).chain(of_role(Role::Case));
+    let busy = made.filter_map(|arm| arm.settings.number("busy")).collect();
+    let mut settings = of_role(Role::Case).next()?.settings.clone();
     settings.set("busy", Value::Numbers(busy));
     Some(settings)
 }
@@ -107,20 +130,28 @@ fn to_measure(mend: &Mend, asked: &Settings) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Arm;
+    use model::{Estimate, Proportion, Test, Unit};
+    use std::collections::BTreeMap;
 
-    fn next_of(knobs: &[(&str, &str)]) -> Vec<String> {
+    fn plan_of(knobs: &[(&str, &str)]) -> Plan {
         let mut settings = Settings::defaults(META.knobs, false);
         for (name, value) in knobs {
             settings.set(name, META.knob(name).unwrap().parse(value).unwrap());
         }
-        let arm = |id: &str, role, busy| {
+        let arm = |id: &str, role, busy, against: Option<&str>| {
             let mut settings = settings.clone();
             settings.set("busy", Value::Number(busy));
-            Arm { id: id.to_owned(), role, settings, against: None, change: None }
+            let against = against.map(str::to_owned);
+            Arm { id: id.to_owned(), role, settings, against, change: None }
         };
-        let arms = vec![arm("control", Role::Control, 0), arm("busy-10", Role::Case, 10)];
-        let plan = Plan {
+        let mut control = arm("twin-10", Role::Control, 10, None);
+        control.settings.set("target", Value::Text("twin".to_owned()));
+        let arms = vec![
+            control,
+            arm("any-name", Role::Case, 10, Some("twin-10")),
+            arm("alone", Role::Baseline, 0, None),
+        ];
+        Plan {
             arms,
             seed: 0,
             min_blocks: 1,
@@ -131,18 +162,88 @@ mod tests {
             judging: META.judging,
             also: Vec::new(),
             left_out: Vec::new(),
+        }
+    }
+
+    fn result(id: &str, role: Role, median: f64) -> ArmResult {
+        let estimate = Estimate {
+            unit: Unit::MillisecondsPerSecond,
+            trials: 6,
+            median,
+            median_at_least: false,
+            low: Some(median),
+            high: Some(median),
+            high_unbounded: false,
+            confidence: 0.97,
+            min: median,
+            max: median,
+            max_at_least: false,
         };
-        next(State::Affected, &plan)
+        let worst = Estimate { unit: Unit::Milliseconds, ..estimate.clone() };
+        ArmResult {
+            id: id.to_owned(),
+            role,
+            state: None,
+            trials: 6,
+            hangs: Proportion { count: 0, of: 6, low: 0.0, high: 0.4, confidence: 0.95 },
+            worse: None,
+            measures: BTreeMap::from([("stall".to_owned(), estimate), ("worst".to_owned(), worst)]),
+            against_control: BTreeMap::new(),
+            evidence: None,
+        }
+    }
+
+    fn headline(state: State, plan: &Plan, arms: &[ArmResult]) -> String {
+        let test = Test {
+            method: String::new(),
+            blocks: 6,
+            evidence_affected: 1.0,
+            evidence_not_affected: 1.0,
+            threshold: 20.0,
+            error_rate: 0.05,
+            ..Test::default()
+        };
+        let outcome = Outcome {
+            state,
+            test,
+            measure: measure::STALL.to_owned(),
+            also: Vec::new(),
+            open: Vec::new(),
+            because: Vec::new(),
+            limits: Vec::new(),
+        };
+        words(plan, &outcome, arms).headline
+    }
+
+    #[test]
+    fn the_case_is_said_beside_its_twin_and_the_process_alone() {
+        let arms = [
+            result("twin-10", Role::Control, 2.0),
+            result("any-name", Role::Case, 700.0),
+            result("alone", Role::Baseline, 1.0),
+        ];
+        assert_eq!(
+            headline(State::Affected, &plan_of(&[]), &arms),
+            "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers and 10 spinners \
+             on another CPU a process lost 700 ms/s [700, 700] to calls over 1 ms; with as many \
+             readers of an idle twin process 2 ms/s [2, 2]; alone 1 ms/s [1, 1]; the worst call of \
+             a trial took 700 ms [700, 700]."
+        );
+        let placebo = plan_of(&[("target", "twin"), ("procfile", "status")]);
+        assert_eq!(
+            headline(State::NotAffected, &placebo, &arms[..2]),
+            "Readers of /proc/PID/status did not stall memory mapping here; with 10 readers of an \
+             idle twin process and 10 spinners on another CPU a process lost 700 ms/s [700, 700] to \
+             calls over 1 ms; with as many readers of an idle twin process 2 ms/s [2, 2]."
+        );
     }
 
     #[test]
     fn mends_keep_what_was_asked_for_and_leave_out_what_is_in_force() {
+        let next_of = |knobs: &[(&str, &str)]| next(State::Affected, &plan_of(knobs));
         let next = next_of(&[("size", "256MiB")]);
         assert_eq!(next.len(), 3);
-        assert!(
-            next[0].ends_with(": tailback run mmap-lock --busy 0,10 --size 256MiB --nice 0"),
-            "{next:?}"
-        );
+        assert!(next[0].ends_with(": tailback run mmap-lock --size 256MiB --nice 0"), "{next:?}");
         let next = next_of(&[("nice", "0"), ("procfile", "maps")]);
         assert_eq!(next.len(), 1);
         assert!(next[0].ends_with("tailback run mmap-lock --procfile maps --busy 1 --nice 0"));
