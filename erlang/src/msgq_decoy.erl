@@ -6,6 +6,9 @@
 
 -export([start_link/1, stop/1]).
 
+%% A decoy never returns.
+-dialyzer({no_return, start_link/1}).
+
 %% @doc Starts one, linked to the caller, which holds it suspended: it is not even woken by a message.
 -spec start_link(#{message_queue_data := on_heap | off_heap, _ => _}) -> pid().
 start_link(#{message_queue_data := Where}) ->
