@@ -6,15 +6,13 @@
 
 -export([start_link/1, stop/1]).
 
+%% A decoy never returns.
+-dialyzer({no_return, start_link/1}).
+
 %% @doc Starts one, linked to the caller, which holds it suspended: it is not even woken by a message.
 -spec start_link(#{message_queue_data := on_heap | off_heap, _ => _}) -> pid().
 start_link(#{message_queue_data := Where}) ->
-    Idle = fun() ->
-        receive
-        after infinity -> ok
-        end
-    end,
-    Pid = spawn_opt(Idle, [link, {message_queue_data, Where}]),
+    Pid = spawn_opt(fun() -> idle() end, [link, {message_queue_data, Where}]),
     true = erlang:suspend_process(Pid),
     Pid.
 
@@ -26,4 +24,10 @@ stop(Pid) ->
     true = exit(Pid, kill),
     receive
         {'DOWN', Monitor, process, _, _} -> ok
+    end.
+
+-spec idle() -> no_return().
+idle() ->
+    receive
+    after infinity -> idle()
     end.
