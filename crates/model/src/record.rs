@@ -18,6 +18,9 @@ use std::collections::BTreeMap;
 /// The schema that this version writes; its number grows when old readers would go wrong.
 pub const SCHEMA: &str = "tailback/record/1";
 
+/// The highest rate of wrong verdicts of studies that are reported together.
+pub const ERROR_RATE: f64 = 0.05;
+
 /// What stands before the number of a schema.
 const SCHEMA_PREFIX: &str = "tailback/record/";
 
@@ -119,10 +122,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Splits the error rate that the judged figures declare: over so many studies that are reported
-    /// together, and then over the figures, since any one of them may say `affected`.
+    /// Splits [`ERROR_RATE`]: over so many studies that are reported together, and then over the
+    /// judged figures, since any one of them may say `affected`.
     pub fn split_error_rate(&mut self, studies: u32) {
-        let rate = self.judging.error_rate / f64::from(studies.max(1));
+        let rate = ERROR_RATE / f64::from(studies.max(1));
         let figures = 1.0 + self.also.len() as f64;
         self.error_rate = Some(rate);
         for judging in std::iter::once(&mut self.judging).chain(&mut self.also) {

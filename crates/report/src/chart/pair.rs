@@ -9,7 +9,7 @@ use crate::html::change_side;
 use crate::words::shift;
 use maud::{Markup, html};
 use model::scenario::MeasureMeta;
-use model::{Change, Difference, Estimate};
+use model::{Basis, Change, Difference, Estimate};
 
 /// Arms that are drawn at most.
 const MOST_ARMS: usize = 14;
@@ -37,7 +37,10 @@ pub fn pair(
     let unit = first.before.unit.symbol();
     let comma = if unit.is_empty() { "" } else { ", " };
     let title = format!("{}{comma}{unit}", meta.map_or(name, |meta| meta.heading));
-    let ends = |e: &Estimate| [Some(e.median), e.low, e.high];
+    let ends = |e: &Estimate| {
+        let (low, high) = range(change.basis, e);
+        [Some(e.median), low, high]
+    };
     let figures: Vec<f64> = arms
         .iter()
         .flat_map(|(_, found)| [ends(&found.before), ends(&found.after)].concat())
@@ -50,7 +53,10 @@ pub fn pair(
         left: 24,
     };
     let (mut body, plane) = frame.draw(name, &[])?;
-    let rows = arms.iter().enumerate().map(|(place, (id, found))| row(id, found, place, &plane));
+    let rows = arms
+        .iter()
+        .enumerate()
+        .map(|(place, (id, found))| row(change.basis, (id, found), place, &plane));
     body.push_str(&all(rows));
     let mut table = Table::new(["arm", "before", "after", "change"]);
     table.rows = arms
@@ -61,8 +67,12 @@ pub fn pair(
             vec![label(id, found), before, after, shift(&found.comparison)]
         })
         .collect();
+    let ranges = match change.basis {
+        Basis::Blocks => "their intervals",
+        Basis::Records => "the range of the records",
+    };
     Ok(Some(Chart {
-        about: format!("{title} before and after: medians with their intervals, arm by arm."),
+        about: format!("{title} before and after: medians with {ranges}, arm by arm."),
         title,
         body,
         size: (WIDTH, frame.height),
@@ -77,25 +87,34 @@ fn label(id: &str, found: &Difference) -> String {
     found.over.as_ref().map_or_else(|| id.to_owned(), |over| format!("{id} over {over}"))
 }
 
-fn row(id: &str, found: &Difference, place: usize, plane: &Plane) -> Markup {
+fn row(basis: Basis, (id, found): (&str, &Difference), place: usize, plane: &Plane) -> Markup {
     let top = plane.top + f64::from(ROW) * place as f64;
     html! {
         (words("label", (plane.left, top + 32.0), &short(&label(id, found), 28)))
         (words("value", (plane.right, top + 32.0), &short(&shift(&found.comparison), 36)))
-        (bar(&found.before, BEFORE, top + 58.0, plane))
-        (bar(&found.after, AFTER, top + 84.0, plane))
+        (bar(basis, &found.before, (BEFORE, top + 58.0), plane))
+        (bar(basis, &found.after, (AFTER, top + 84.0), plane))
     }
 }
 
-fn bar(estimate: &Estimate, color: Color, y: f64, plane: &Plane) -> Markup {
+/// What is drawn about a median: its interval; of a handful of records, which have none, their range.
+fn range(basis: Basis, estimate: &Estimate) -> (Option<f64>, Option<f64>) {
+    match basis {
+        Basis::Blocks => (estimate.low, estimate.high),
+        Basis::Records => (Some(estimate.min), Some(estimate.max)),
+    }
+}
+
+fn bar(basis: Basis, estimate: &Estimate, (color, y): (Color, f64), plane: &Plane) -> Markup {
     let x = plane.x(estimate.median);
-    let low = estimate.low.map_or(x, |low| plane.x(low));
+    let (low, high) = range(basis, estimate);
+    let low = low.map_or(x, |low| plane.x(low));
     let open = if estimate.high_unbounded { plane.right } else { x };
-    let high = estimate.high.map_or(open, |high| plane.x(high));
+    let high = high.map_or(open, |high| plane.x(high));
     html! {
         g class=(format!("p{}", color.0)) {
             (line("range", (low, y), (high, y)))
-            rect.mark x=(n(x - 5.0)) y=(n(y - 11.0)) width="10" height="22" { title { (estimate) } }
+            rect.mark x=(n(x - 5.0)) y=(n(y - 11.0)) width="10" height="22" { title { (change_side(basis, estimate)) } }
         }
     }
 }
