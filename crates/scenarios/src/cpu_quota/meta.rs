@@ -30,7 +30,7 @@ pub const META: Meta = Meta {
     id: "cpu-quota",
     title: "a group is throttled below its CPU quota, or gets more than it",
     about: "A control group gets a CPU quota. One thread in it runs without pause, and on every CPU \
-            one wakes each 2 ms for some microseconds. Each CPU takes its share of the quota in \
+            one wakes each 3 ms for some microseconds. Each CPU takes its share of the quota in \
             slices; where slices expire (Linux 4.18 to 5.3), those of the nearly idle CPUs are lost, \
             and the group is throttled long before it has used what it is entitled to. Before 5.7 a \
             race in handing out quota could give it more. The control is the same threads on one \
@@ -86,7 +86,7 @@ pub const META: Meta = Meta {
         Knob {
             name: "wake",
             kind: Kind::Duration { min_ns: 100_000, max_ns: SECOND_NS },
-            default: "2ms",
+            default: "3ms",
             quick: None,
             help: "How long the other threads sleep at a time",
         },

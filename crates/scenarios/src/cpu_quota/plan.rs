@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What setting a trial up and warming it up costs beside its duration, roughly, for the progress
 /// bar.
-pub(super) const SET_UP: Duration = Duration::from_millis(120);
+pub(super) const SET_UP: Duration = Duration::from_millis(60);
 
 /// What a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds: the
 /// kernel's `min_cfs_rq_runtime`.

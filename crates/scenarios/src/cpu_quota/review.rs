@@ -15,7 +15,7 @@ pub(super) fn review(arms: &mut [ArmResult], outcome: &mut Outcome) {
     }
     if could_lose.median >= CLEAR * MARGIN {
         outcome.because.push(format!(
-            "if slices expired, {} would have lost up to {} of its quota",
+            "if slices expired, {} would have lost up to {}% of its quota",
             case.id,
             could_lose.figure()
         ));
@@ -24,7 +24,7 @@ pub(super) fn review(arms: &mut [ArmResult], outcome: &mut Outcome) {
     outcome.state = State::Inconclusive;
     case.state = Some(State::Inconclusive);
     let why = format!(
-        "if slices expired, {} would lose {} of its quota at most with these settings, too little \
+        "if slices expired, {} would lose {}% of its quota at most with these settings, too little \
          to be told from none",
         case.id,
         could_lose.figure()
