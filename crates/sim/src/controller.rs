@@ -188,6 +188,8 @@ impl Controller {
         local.throttled_since = (counts_empty || !local.empty).then_some(now);
         if self.distribution.is_some() {
             self.throttled_meanwhile.push_front(cpu);
+        } else if self.rules.newest_first {
+            self.throttled.push_front(cpu);
         } else {
             self.throttled.push_back(cpu);
         }

@@ -198,3 +198,20 @@ fn a_throttled_cpu_asks_for_nothing_from_era_c_on() {
         assert_eq!(controller.may_run(0), era == Era::B);
     }
 }
+
+#[test]
+fn who_is_throttled_last_is_served_first_up_to_4_18() {
+    for (newest_first, first) in [(true, 1), (false, 0)] {
+        let mut controller = controller(Era::C, |config| {
+            config.rules.newest_first = newest_first;
+            config.distribution_step_ns = 0;
+        });
+        controller.enter(0, 0);
+        controller.account(0, 12 * MS, 12 * MS);
+        assert!(controller.throttle(0, 12 * MS));
+        controller.enter(1, 13 * MS);
+        assert!(controller.throttle(1, 13 * MS));
+        controller.on_period_timer(100 * MS);
+        assert_eq!(controller.unthrottled.front(), Some(&first));
+    }
+}

@@ -27,6 +27,9 @@ pub enum Era {
 pub struct Rules {
     /// Runtime that a CPU holds is lost once the pool's period has passed.
     pub slices_expire: bool,
+    /// A CPU that is throttled is served before those throttled earlier, so that the earlier may
+    /// starve (3.17, c06f04c70489, to 4.18; from 4.19 on it queues, baa9be4ffb55).
+    pub newest_first: bool,
     /// Each return of runtime pushes the pending slack timer back (before 5.3, 66567fcbaeca).
     pub slack_pushed_back: bool,
     /// A CPU that is throttled asks the pool for nothing more.
@@ -58,8 +61,8 @@ impl Era {
 
     /// The era of a kernel, from its version as `uname -r` prints it: `4.18`, `6.18.44-generic`.
     ///
-    /// Known back-ports to the stable series 4.14 and 4.19 count. A distribution's kernel may have
-    /// back-ports of its own, which its version does not tell.
+    /// Known back-ports of the end of expiry count: to the stable series 4.14, 4.19 and 5.3, to RHEL
+    /// 8 and to Ubuntu's generic kernels. Others are not told by the version.
     ///
     /// # Errors
     /// If the text is no version, or one before 3.16.
@@ -67,7 +70,8 @@ impl Era {
         let (major, minor, patch) = version(text)?;
         match (major, minor, patch) {
             (4, 14, 95..=153) => return Ok(Era::B),
-            (4, 14, 154..) | (4, 19, 84..) => return Ok(Era::C),
+            (4, 14, 154..) | (4, 19, 84..) | (5, 3, 9..) => return Ok(Era::C),
+            _ if distribution_fixed(text) => return Ok(Era::C),
             _ => {}
         }
         MAINLINE.iter().find(|(first, _)| (major, minor) >= *first).map(|(_, era)| *era).ok_or_else(
@@ -79,6 +83,7 @@ impl Era {
     pub fn rules(self) -> Rules {
         Rules {
             slices_expire: self == Era::B,
+            newest_first: self == Era::A,
             slack_pushed_back: self <= Era::B,
             throttled_asks_nothing: self >= Era::C,
             distribution_race: self <= Era::C,
@@ -104,7 +109,7 @@ impl Era {
 
 impl Rules {
     /// The rules of a kernel; finer than those of its era, since 5.3 already has the steady slack
-    /// timer.
+    /// timer, and the order of throttled CPUs changed within eras.
     ///
     /// # Errors
     /// As [`Era::for_kernel`].
@@ -112,8 +117,31 @@ impl Rules {
         let mut rules = Era::for_kernel(text)?.rules();
         let (major, minor, _) = version(text)?;
         rules.slack_pushed_back &= (major, minor) < (5, 3);
+        rules.newest_first = ((3, 17)..(4, 19)).contains(&(major, minor));
         Ok(rules)
     }
+}
+
+/// Distributions that ended expiry in a kernel whose version does not tell: how the release ends,
+/// its version, and the first numbers after it that have the change.
+const DISTRIBUTIONS: &[(&str, &str, &[u32])] = &[
+    (".el8", "4.18.0-", &[147, 2, 1]),
+    ("-generic", "4.15.0-", &[67]),
+    ("-generic", "5.3.0-", &[24]),
+    ("-lowlatency", "4.15.0-", &[67]),
+    ("-lowlatency", "5.3.0-", &[24]),
+];
+
+/// Whether a distribution's release has the end of expiry as a back-port.
+fn distribution_fixed(text: &str) -> bool {
+    DISTRIBUTIONS.iter().any(|(sign, version, first)| {
+        let Some(rest) = text.trim().strip_prefix(version) else { return false };
+        let Some(end) = text.find(sign).and_then(|at| at.checked_sub(version.len())) else {
+            return false;
+        };
+        let numbers = rest.get(..end).unwrap_or_default().split('.').map(str::parse);
+        numbers.collect::<Result<Vec<u32>, _>>().is_ok_and(|numbers| numbers.as_slice() >= *first)
+    })
 }
 
 /// Major, minor and patch of a version; what follows the numbers is of the distribution.
@@ -146,7 +174,16 @@ mod tests {
             ("4.18.0-80.el8.x86_64", Era::B),
             ("4.19.83", Era::B),
             ("4.19.84", Era::C),
-            ("5.3.18", Era::B),
+            ("5.3.8", Era::B),
+            ("5.3.18", Era::C),
+            ("4.18.0-147.el8.x86_64", Era::B),
+            ("4.18.0-147.2.1.el8_1.x86_64", Era::C),
+            ("4.18.0-193.el8.x86_64", Era::C),
+            ("4.15.0-66-generic", Era::A),
+            ("4.15.0-67-generic", Era::C),
+            ("4.15.0-1054-aws", Era::A),
+            ("5.3.0-23-generic", Era::B),
+            ("5.3.0-24-lowlatency", Era::C),
             ("5.4", Era::C),
             ("5.6.19", Era::C),
             ("5.7.1", Era::D),
@@ -172,6 +209,15 @@ mod tests {
         let rules = Rules::for_kernel("5.3").unwrap();
         assert!(rules.slices_expire && !rules.slack_pushed_back);
         assert!(Rules::for_kernel("5.2").unwrap().slack_pushed_back);
+    }
+
+    #[test]
+    fn throttled_cpus_queue_from_4_19_on() {
+        for (text, newest_first) in
+            [("3.16", false), ("3.17", true), ("4.14.95", true), ("4.18", true), ("4.19", false)]
+        {
+            assert_eq!(Rules::for_kernel(text).unwrap().newest_first, newest_first, "{text}");
+        }
     }
 
     proptest! {

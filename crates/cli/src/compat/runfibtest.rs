@@ -25,6 +25,9 @@ const BANDWIDTH: Bandwidth = Bandwidth { quota_us: 10_000, period_us: 100_000, b
 /// How long the original runs.
 const DURATION: Duration = Duration::from_secs(5);
 
+/// How long its slow threads sleep.
+const WAKE: Duration = Duration::from_millis(10);
+
 /// Runs it once and prints the three lines.
 pub fn run(args: &[String]) -> Result<u8, Failure> {
     let roots = Roots::real();
@@ -37,9 +40,16 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     if let State::Absent | State::Refused(_) = governor.state() {
         output::note("No existing scaling_governor found, not attempting to set it to performance");
     }
-    let measured = cpus.last().copied().unwrap_or(0);
-    let script =
-        Script { bandwidth: BANDWIDTH, threads, fast: 1, duration: DURATION, cpus, measured };
+    let script = Script {
+        bandwidth: BANDWIDTH,
+        threads,
+        fast: 1,
+        fast_first: false,
+        wake: WAKE,
+        duration: DURATION,
+        cpus,
+        window: None,
+    };
     let interrupted = || interruption.noticed();
     let played = play(&script, &roots, &Launcher::default(), &interrupted, &mut |_| {})?;
     output::print(&lines(&played));

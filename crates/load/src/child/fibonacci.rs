@@ -25,6 +25,9 @@ use worker::{Part, Shared};
 /// The most threads that are started.
 pub const MOST_THREADS: u32 = 1 << 16;
 
+/// How long a slow thread sleeps unless told otherwise, in microseconds.
+const SLEEP_US: u64 = 10_000;
+
 /// Stack of a thread, in bytes: thousands of the usual size would not fit.
 const STACK: usize = 128 << 10;
 
@@ -40,6 +43,12 @@ pub struct FibonacciArgs {
     /// Total number of threads, at least the fast ones; the number of CPUs if absent
     #[arg(short, long)]
     pub threads: Option<u32>,
+    /// Count the fast threads from the first one, on whatever CPUs they are
+    #[arg(long)]
+    pub fast_first: bool,
+    /// How long a slow thread sleeps after each round, in microseconds
+    #[arg(long, default_value_t = SLEEP_US)]
+    pub sleep_us: u64,
     /// How long to work, in seconds
     #[arg(short, long, default_value_t = 5)]
     pub seconds: u64,
@@ -65,6 +74,8 @@ impl FibonacciArgs {
             verbose: false,
             fast: 1,
             threads: Some(threads),
+            fast_first: false,
+            sleep_us: SLEEP_US,
             seconds: 5,
             duration_ms: Some(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
             cpus: None,
@@ -78,6 +89,7 @@ impl FibonacciArgs {
         let mut line = Line::of("fibonacci");
         line.put("fast", Some(self.fast));
         line.put("threads", self.threads);
+        line.put("sleep-us", (self.sleep_us != SLEEP_US).then_some(self.sleep_us));
         line.put("seconds", self.duration_ms.is_none().then_some(self.seconds));
         line.put("duration-ms", self.duration_ms);
         line.put("cpus", self.cpus.as_ref());
@@ -87,6 +99,7 @@ impl FibonacciArgs {
         line.put("parent", self.parent);
         let mut words = line.words();
         words.extend(self.verbose.then(|| "--verbose".to_owned()));
+        words.extend(self.fast_first.then(|| "--fast-first".to_owned()));
         words
     }
 
@@ -108,7 +121,8 @@ impl FibonacciArgs {
         }
         let part = |index: u32| Part {
             cpu: cpus.of_thread(index as usize),
-            fast: index % count < self.fast,
+            fast: if self.fast_first { index } else { index % count } < self.fast,
+            sleep: Duration::from_micros(self.sleep_us),
         };
         Ok((0..threads.max(self.fast)).map(part).collect())
     }

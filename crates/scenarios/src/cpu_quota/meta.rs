@@ -8,31 +8,34 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Names of the figures.
 pub(super) mod measure {
-    pub const SHORTFALL: &str = "shortfall";
-    pub const EXCESS: &str = "excess";
+    pub const LOST: &str = "lost";
+    pub const BEYOND: &str = "beyond";
+    pub const GOT: &str = "got";
+    pub const COULD_LOSE: &str = "could_lose";
     pub const USAGE: &str = "usage";
     pub const ENTITLED: &str = "entitled";
-    pub const ENTITLED_MOST: &str = "entitled_most";
     pub const CPUS: &str = "cpus";
     pub const PERIODS: &str = "periods";
     pub const THROTTLED: &str = "throttled";
-    pub const LONGEST: &str = "longest_throttled";
     pub const THROTTLED_TIME: &str = "throttled_time";
     pub const ITERATIONS: &str = "iterations";
     pub const LATE_P99: &str = "late_p99";
 }
 
+/// By how many percent of its quota a group may get less, or more, than the control.
+pub(super) const MARGIN: f64 = 3.0;
+
 /// What `cpu-quota` says of itself.
 pub const META: Meta = Meta {
     id: "cpu-quota",
     title: "a group is throttled below its CPU quota, or gets more than it",
-    about: "A control group gets a small CPU quota. One thread in it runs without pause, and on every \
-            other CPU a thread wakes each 10 ms for some microseconds. Each CPU takes its share of \
-            the quota in slices; where slices expire (Linux 4.18 to 5.3), those of the nearly idle \
-            CPUs are lost, and the group is throttled long before it has used what it is entitled \
-            to. Before 5.7 a race in handing out quota could give it more. The control is the one \
-            busy thread alone. Judged is the part of its entitlement that a group did not get while \
-            it was throttled, and then the part that it got beyond it.",
+    about: "A control group gets a CPU quota. One thread in it runs without pause, and on every CPU \
+            one wakes each 3 ms for some microseconds. Each CPU takes its share of the quota in \
+            slices; where slices expire (Linux 4.18 to 5.3), those of the nearly idle CPUs are lost, \
+            and the group is throttled long before it has used what it is entitled to. Before 5.7 a \
+            race in handing out quota could give it more. The control is the same threads on one \
+            CPU, where no slice lies idle. Judged is the part of its quota that a group did not get, \
+            and then the part that it got beyond it, from one refill of the quota to another.",
     who: "hosts with many CPUs that run containers with CPU limits: Kubernetes, Docker, systemd \
           slices, above all services with many threads of which few are busy",
     mends: &[
@@ -41,40 +44,37 @@ pub const META: Meta = Meta {
                    the race; what each would give",
             knobs: &[],
         },
-        Mend {
-            what: "fewer threads than CPUs, or a cpuset of fewer CPUs",
-            knobs: &[("threads", "1")],
-        },
+        Mend { what: "a cpuset of fewer CPUs; what it gives", knobs: &[("on-cpus", "1")] },
     ],
-    needs: Needs { cpus: 1, root: true },
+    needs: Needs { cpus: 2, root: true },
     knobs: &[
         Knob {
             name: "quota",
             kind: Kind::Duration { min_ns: 1_000_000, max_ns: 3600 * SECOND_NS },
-            default: "10ms",
+            default: "8ms",
             quick: None,
             help: "CPU time in a period",
         },
         Knob {
             name: "period",
             kind: Kind::Duration { min_ns: 1_000_000, max_ns: SECOND_NS },
-            default: "100ms",
+            default: "10ms",
             quick: None,
             help: "Length of a period",
         },
         Knob {
             name: "burst",
             kind: Kind::Duration { min_ns: 0, max_ns: 3600 * SECOND_NS },
-            default: "10ms",
+            default: "0s",
             quick: None,
-            help: "CPU time that may be carried over, in the arm that tries to mend; 0 leaves it out",
+            help: "CPU time that may be carried over, in an arm that tries whether that helps; 0 leaves it out",
         },
         Knob {
             name: "threads",
             kind: Kind::Number { min: 0, max: 65_536 },
             default: "0",
             quick: None,
-            help: "Threads, pinned to the CPUs in turns; 0 for one on each CPU, and 2 at least",
+            help: "Threads, pinned to the CPUs in turns; 0 for the busy ones and one more on each CPU",
         },
         Knob {
             name: "fast",
@@ -84,47 +84,68 @@ pub const META: Meta = Meta {
             help: "Threads that never sleep",
         },
         Knob {
+            name: "wake",
+            kind: Kind::Duration { min_ns: 100_000, max_ns: SECOND_NS },
+            default: "3ms",
+            quick: None,
+            help: "How long the other threads sleep at a time",
+        },
+        Knob {
+            name: "on-cpus",
+            kind: Kind::Number { min: 0, max: 65_536 },
+            default: "0",
+            quick: None,
+            help: "CPUs that the threads are pinned to; 0 for all, 32 at most",
+        },
+        Knob {
             name: "duration",
             kind: Kind::Duration { min_ns: 100_000_000, max_ns: 3600 * SECOND_NS },
-            default: "1s",
-            quick: Some("500ms"),
-            help: "How long a trial runs; longer with so many CPUs that what each keeps of its quota would count",
+            default: "500ms",
+            quick: None,
+            help: "How long a trial is measured; longer where a tick, or what many CPUs keep of the quota, would count",
         },
     ],
     measures: &[
         MeasureMeta {
-            name: measure::SHORTFALL,
-            heading: "shortfall",
+            name: measure::LOST,
+            heading: "lost",
             unit: Unit::Percent,
-            help: "part of its entitlement that the group did not get though it was throttled",
+            help: "part of its quota that the group did not get though it was throttled",
             column: true,
         },
         MeasureMeta {
-            name: measure::EXCESS,
-            heading: "excess",
+            name: measure::BEYOND,
+            heading: "beyond",
             unit: Unit::Percent,
-            help: "what the group got beyond the most it was entitled to, as part of its entitlement",
+            help: "what the group got beyond its quota, as part of it",
             column: true,
+        },
+        MeasureMeta {
+            name: measure::GOT,
+            heading: "got",
+            unit: Unit::Percent,
+            help: "part of its quota that the group got",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::COULD_LOSE,
+            heading: "could lose",
+            unit: Unit::Percent,
+            help: "part of its quota that the group would lose if slices expired, at most",
+            column: false,
         },
         MeasureMeta {
             name: measure::USAGE,
             heading: "used",
             unit: Unit::Milliseconds,
-            help: "CPU time of the group in a trial",
-            column: true,
+            help: "CPU time of the group from one refill of its quota to another",
+            column: false,
         },
         MeasureMeta {
             name: measure::ENTITLED,
             heading: "entitled",
             unit: Unit::Milliseconds,
-            help: "quota in the whole periods of a trial",
-            column: false,
-        },
-        MeasureMeta {
-            name: measure::ENTITLED_MOST,
-            heading: "entitled at most",
-            unit: Unit::Milliseconds,
-            help: "that, one quota more since the pool is full at the start, and what was carried over",
+            help: "quota in the periods between",
             column: false,
         },
         MeasureMeta {
@@ -138,26 +159,19 @@ pub const META: Meta = Meta {
             name: measure::PERIODS,
             heading: "periods",
             unit: Unit::Count,
-            help: "periods that were enforced in a trial",
+            help: "periods between the two refills",
             column: false,
         },
         MeasureMeta {
             name: measure::THROTTLED,
             heading: "throttled",
             unit: Unit::Count,
-            help: "periods of a trial at whose end some CPU was throttled",
+            help: "those at whose end some CPU was throttled",
             column: true,
         },
         MeasureMeta {
-            name: measure::LONGEST,
-            heading: "in a row",
-            unit: Unit::Count,
-            help: "longest run of throttled periods, at least",
-            column: false,
-        },
-        MeasureMeta {
             name: measure::THROTTLED_TIME,
-            heading: "throttled",
+            heading: "throttled time",
             unit: Unit::Milliseconds,
             help: "time that CPUs were throttled, all CPUs added up",
             column: false,
@@ -178,10 +192,11 @@ pub const META: Meta = Meta {
         },
     ],
     judging: Judging {
-        measure: Cow::Borrowed(measure::SHORTFALL),
-        margin: 5.0,
+        measure: Cow::Borrowed(measure::LOST),
+        margin: MARGIN,
         control_limit: 10.0,
-        wants_cpu: true,
+        // The figure is a part of a quota, not time that a thread lost.
+        wants_cpu: false,
         // Judged both ways, so each way has half of the 5%.
         error_rate: 0.025,
         confidence: 0.95,

@@ -7,7 +7,7 @@ mod trial;
 mod words;
 
 pub use meta::META;
-pub use trial::{Played, Script, play};
+pub use trial::{Played, Script, Window, play};
 
 use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
@@ -24,7 +24,7 @@ impl Scenario for CpuQuota {
     }
 
     fn missing(&self, site: &Site) -> Option<Missing> {
-        plan::home(site).err()
+        plan::lacking(site)
     }
 
     fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
@@ -32,7 +32,7 @@ impl Scenario for CpuQuota {
     }
 
     fn judging(&self, _: &Settings) -> Vec<Judging> {
-        let excess = Judging { measure: Cow::Borrowed(meta::measure::EXCESS), ..META.judging };
+        let excess = Judging { measure: Cow::Borrowed(meta::measure::BEYOND), ..META.judging };
         vec![META.judging, excess]
     }
 

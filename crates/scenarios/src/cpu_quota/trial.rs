@@ -5,7 +5,7 @@ use super::plan::{self, refused};
 use crate::probing::{Player, Probing};
 use crate::quota;
 use crate::{Context, ScenarioError, Seen, Tick, Watch, wait};
-use host::cgroup::{Bandwidth, BandwidthGroup, Home, ThrottledRuns, Usage};
+use host::cgroup::{Bandwidth, BandwidthGroup, Home, Usage};
 use host::governor::Governor;
 use host::roots::Roots;
 use load::child::cpu_list::CpuList;
@@ -22,7 +22,19 @@ const SET_UP_LIMIT: Duration = Duration::from_secs(60);
 /// How long they may take to report, once their time is over: a throttled thread notices late.
 const REPORT_LIMIT: Duration = Duration::from_secs(60);
 
-/// What is played in a trial.
+/// How often the counters are read where a refill is near.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// How far apart the readings before and after a refill may be; else the next one is waited for.
+const CLOSE: Duration = Duration::from_millis(1);
+
+/// Refills that are passed over since their readings were too far apart, at most.
+const PASSED_OVER: u32 = 5;
+
+/// How long the tool sleeps at most without a look whether somebody interrupts.
+const NAP: Duration = Duration::from_millis(50);
+
+/// What is run in a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
     /// Quota, period and burst.
@@ -31,12 +43,25 @@ pub struct Script {
     pub threads: u32,
     /// Those that never sleep.
     pub fast: u32,
-    /// How long they work.
+    /// Whether they are the first ones, on whatever CPUs; else those on the first CPUs.
+    pub fast_first: bool,
+    /// How long the others sleep after each round.
+    pub wake: Duration,
+    /// How long they work, at most.
     pub duration: Duration,
     /// The CPUs that they are pinned to in turns.
     pub cpus: Vec<u32>,
-    /// The CPU on which a timer bears witness: one without a busy thread, where there is one.
-    pub measured: u32,
+    /// What is measured of that; without it the threads work for all of their time.
+    pub window: Option<Window>,
+}
+
+/// The part of a trial that is measured: from one refill of the quota to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Periods that go by before.
+    pub warm_up: u64,
+    /// Periods in it.
+    pub periods: u64,
 }
 
 /// What happened.
@@ -46,9 +71,8 @@ pub struct Played {
     pub report: FibonacciReport,
     /// What the group was charged from the release to the last thread's end.
     pub usage: Usage,
-    /// The longest run of throttled periods.
-    pub runs: ThrottledRuns,
-    /// What it had been charged at the last look while the threads' time was not over.
+    /// What it was charged from one refill to another; absent where none was asked for, or where
+    /// the kernel showed no refills.
     pub within: Option<Usage>,
 }
 
@@ -78,8 +102,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
             surroundings = watch.take().map(|w| w.finish(roots)).unwrap_or_default();
         }
     })?;
-    let emulated = context.site.machine.guest.as_ref().is_some_and(|guest| guest.emulated());
-    let mut observation = observe(script, &played, emulated)?;
+    let mut observation = observe(script, &played)?;
     observation.evidence = probing.evidence();
     if let Some(evidence) = &mut observation.evidence {
         quota::lay_over(evidence, &played.usage);
@@ -119,65 +142,102 @@ pub fn play(
     hear(Event::Ready(child.pid()));
     hear(Event::Released);
     let before = group.usage();
-    let mut looks = Looks::since(before);
     child.go()?;
-    let report = await_report(script, &group, &mut child, interrupted, &mut looks, hear)?;
-    let usage = group.usage().since(&looks.before);
+    let within = match script.window {
+        Some(window) => {
+            let within = measure_window(script, window, &group, interrupted, hear)?;
+            child.stop();
+            within
+        }
+        None => None,
+    };
+    let report = await_report(script, &mut child, interrupted, hear)?;
+    let usage = group.usage().since(&before);
     hear(Event::Ended);
     drop(child);
     group.remove().map_err(refused)?;
-    Ok(Played { report, usage, runs: looks.runs, within: looks.within })
+    Ok(Played { report, usage, within })
 }
 
 fn args(script: &Script, group: &BandwidthGroup) -> FibonacciArgs {
     let mut args = FibonacciArgs::new(script.threads, script.duration);
     args.fast = script.fast;
+    args.fast_first = script.fast_first;
+    args.sleep_us = u64::try_from(script.wake.as_micros()).unwrap_or(u64::MAX);
     args.cpus = CpuList::new(script.cpus.clone());
     args.join = group.join_paths().into_iter().map(Into::into).collect();
     args
 }
 
-/// What the counters of the group said while its threads ran.
-struct Looks {
-    released: Instant,
-    before: Usage,
-    runs: ThrottledRuns,
-    within: Option<Usage>,
+/// Reads what the group is charged from one refill of its quota to another, while its threads run.
+///
+/// At a refill the group has used up its quota and stands still, or is near it: so a reading there
+/// is settled, and so many periods lie between two of them as the kernel counted.
+fn measure_window(
+    script: &Script,
+    window: Window,
+    group: &BandwidthGroup,
+    interrupted: &dyn Fn() -> bool,
+    hear: &mut dyn FnMut(Event),
+) -> Result<Option<Usage>, ScenarioError> {
+    let period = Duration::from_micros(script.bandwidth.period_us);
+    let deadline = Instant::now() + script.duration;
+    let mut refill_after = |periods: u64| -> Result<Option<Usage>, ScenarioError> {
+        let mut refills = Refills::default();
+        loop {
+            let usage = group.usage();
+            let Some(counted) = usage.nr_periods else { return Ok(None) };
+            if refills.read(counted, periods, Instant::now()) {
+                return Ok(Some(usage));
+            }
+            if interrupted() {
+                return Err(ScenarioError::Interrupted);
+            }
+            if Instant::now() >= deadline {
+                return Ok((counted >= periods).then_some(usage));
+            }
+            hear(Event::Tick);
+            let far = u32::try_from(periods.saturating_sub(counted + 1)).unwrap_or(u32::MAX);
+            std::thread::sleep(period.saturating_mul(far).min(NAP).max(LOOK));
+        }
+    };
+    // The counter begins with the group, whose timer starts with its first thread.
+    let Some(begin) = refill_after(window.warm_up)? else { return Ok(None) };
+    let periods = begin.nr_periods.unwrap_or(0).saturating_add(window.periods);
+    Ok(refill_after(periods)?.map(|end| end.since(&begin)))
 }
 
-impl Looks {
-    fn since(before: Usage) -> Self {
-        Looks { released: Instant::now(), before, runs: ThrottledRuns::new(), within: None }
-    }
+/// Finds a refill between two readings that lie close together.
+#[derive(Debug, Default)]
+struct Refills {
+    last: Option<(u64, Instant)>,
+    passed_over: u32,
+}
 
-    fn look(&mut self, group: &BandwidthGroup, duration: Duration) {
-        let usage = group.usage();
-        if let (Some(periods), Some(throttled)) = (usage.nr_periods, usage.nr_throttled) {
-            self.runs.read(periods, throttled);
+impl Refills {
+    /// Takes a reading of the counter. Returns whether a refill lies just before it, and at least
+    /// so many periods have gone by.
+    fn read(&mut self, counted: u64, periods: u64, now: Instant) -> bool {
+        let Some((before, at)) = self.last.replace((counted, now)) else { return false };
+        if counted == before || counted < periods {
+            return false;
         }
-        // The clock is read last, so that a look that took long does not count.
-        if self.released.elapsed() <= duration {
-            self.within = Some(usage.since(&self.before));
-        }
+        let close = now.saturating_duration_since(at) <= CLOSE;
+        self.passed_over += u32::from(!close);
+        close || self.passed_over > PASSED_OVER
     }
 }
 
-/// Waits for the report; reads the throttling counters twice a period meanwhile.
+/// Waits for the report.
 fn await_report(
     script: &Script,
-    group: &BandwidthGroup,
     child: &mut Child,
     interrupted: &dyn Fn() -> bool,
-    looks: &mut Looks,
     hear: &mut dyn FnMut(Event),
 ) -> Result<FibonacciReport, ScenarioError> {
-    let step = Duration::from_micros(script.bandwidth.period_us / 2)
-        .clamp(Duration::from_millis(5), Duration::from_millis(50));
     let deadline = Instant::now() + script.duration + REPORT_LIMIT;
     loop {
-        let report = child.report_before(Instant::now() + step)?;
-        looks.look(group, script.duration);
-        match report {
+        match child.report_before(Instant::now() + NAP)? {
             Some(Report::Fibonacci(report)) => return Ok(report),
             Some(_) => return Err(ScenarioError::Broken("threads reported as a crew".into())),
             None if interrupted() => return Err(ScenarioError::Interrupted),
@@ -189,38 +249,26 @@ fn await_report(
     }
 }
 
-/// What a trial saw. Where time is emulated, threads that are throttled may take many periods to
-/// notice that their time is over, and the group is charged all the while: there the counters are
-/// those of the last look before, held against the periods that the kernel counted until then.
-fn observe(script: &Script, played: &Played, emulated: bool) -> Result<Observation, ScenarioError> {
+/// What a trial saw. Without two refills there is nothing to hold against the quota.
+fn observe(script: &Script, played: &Played) -> Result<Observation, ScenarioError> {
     let window_ms = played.report.window_ns as f64 / 1e6;
     let mut observation = Observation { window_ms, ..Observation::default() };
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
     };
-    let within = played.within.as_ref().filter(|_| emulated);
-    let usage = within.unwrap_or(&played.usage);
-    // Where the kernel counts no CPU time for the group, the threads do.
-    let used_ms = usage.usage_ns.unwrap_or(played.report.cpu_ns) as f64 / 1e6;
-    let counted = within.and_then(|usage| usage.nr_periods);
-    let (least_ms, most_ms) = entitled_ms(script, window_ms, counted);
-    let throttled = usage.nr_throttled.unwrap_or(0);
-    let percent = |ms: f64| 100.0 * ms.max(0.0) / least_ms.max(1e-9);
-    // A group that was never throttled wanted no more than it got.
-    let missed_ms = if throttled > 0 { least_ms - used_ms } else { 0.0 };
-    put(measure::SHORTFALL, percent(missed_ms), Unit::Percent);
-    put(measure::EXCESS, percent(used_ms - most_ms), Unit::Percent);
-    put(measure::USAGE, used_ms, Unit::Milliseconds);
-    put(measure::ENTITLED, least_ms, Unit::Milliseconds);
-    put(measure::ENTITLED_MOST, most_ms, Unit::Milliseconds);
+    if let Some(balance) = played.within.as_ref().and_then(|within| Balance::of(script, within)) {
+        put(measure::LOST, balance.lost(), Unit::Percent);
+        put(measure::BEYOND, balance.beyond(), Unit::Percent);
+        put(measure::GOT, balance.got(), Unit::Percent);
+        put(measure::USAGE, balance.used_ms, Unit::Milliseconds);
+        put(measure::ENTITLED, balance.entitled_ms, Unit::Milliseconds);
+        put(measure::PERIODS, balance.periods as f64, Unit::Count);
+        put(measure::THROTTLED, balance.throttled as f64, Unit::Count);
+    }
+    put(measure::COULD_LOSE, could_lose(script, &played.report), Unit::Percent);
     let cpus = script.cpus.len().min(script.threads as usize);
     put(measure::CPUS, cpus as f64, Unit::Count);
-    put(measure::THROTTLED, throttled as f64, Unit::Count);
-    put(measure::LONGEST, played.runs.at_least() as f64, Unit::Count);
-    if let Some(periods) = usage.nr_periods {
-        put(measure::PERIODS, periods as f64, Unit::Count);
-    }
-    if let Some(throttled_ns) = usage.throttled_ns {
+    if let Some(throttled_ns) = played.within.as_ref().and_then(|within| within.throttled_ns) {
         put(measure::THROTTLED_TIME, throttled_ns as f64 / 1e6, Unit::Milliseconds);
     }
     let seconds = (window_ms / 1e3).max(1e-9);
@@ -235,38 +283,75 @@ fn observe(script: &Script, played: &Played, emulated: bool) -> Result<Observati
     Ok(observation)
 }
 
-/// What the group may use in a trial, at least and at most.
-///
-/// The period timer knows nothing of the trial: the pool is full when it begins and is refilled at
-/// some moment of each period. So a trial of n periods has between n and n + 1 quotas, and what was
-/// saved up for a burst. Each CPU keeps up to a millisecond of what it took when it runs dry; that
-/// much is no loss, and is not missed here however many CPUs there are. Nobody can use more than the CPUs of the busy threads have. `counted` are
-/// the refills that the kernel counted, where they and not the planned time are what counts.
-fn entitled_ms(script: &Script, window_ms: f64, counted: Option<u64>) -> (f64, f64) {
+/// What a group used, and was entitled to, from one refill to another.
+struct Balance {
+    used_ms: f64,
+    entitled_ms: f64,
+    periods: u64,
+    throttled: u64,
+}
+
+impl Balance {
+    /// Absent where the kernel counts no CPU time by group, or no period went by.
+    fn of(script: &Script, within: &Usage) -> Option<Self> {
+        let periods = within.nr_periods.filter(|&periods| periods > 0)?;
+        Some(Balance {
+            used_ms: within.usage_ns? as f64 / 1e6,
+            entitled_ms: periods as f64 * script.bandwidth.quota_us as f64 / 1e3,
+            periods,
+            throttled: within.nr_throttled.unwrap_or(0),
+        })
+    }
+
+    /// Percent of the quota that the group got.
+    fn got(&self) -> f64 {
+        100.0 * self.used_ms / self.entitled_ms
+    }
+
+    /// Percent that it did not get; a group that was never throttled wanted no more than it got.
+    fn lost(&self) -> f64 {
+        if self.throttled > 0 { (100.0 - self.got()).max(0.0) } else { 0.0 }
+    }
+
+    /// Percent that it got beyond it.
+    fn beyond(&self) -> f64 {
+        (self.got() - 100.0).max(0.0)
+    }
+}
+
+/// What the group would lose if slices expired, in percent of its quota, at most: what each CPU
+/// without a busy thread keeps and does not use before the next refill.
+fn could_lose(script: &Script, report: &FibonacciReport) -> f64 {
     let ms = |us: u64| us as f64 / 1e3;
-    let planned_ms = script.duration.as_secs_f64() * 1e3;
-    let planned = (planned_ms / ms(script.bandwidth.period_us)).floor();
-    let periods = counted.map_or(planned, |counted| counted as f64);
-    let quota_ms = ms(script.bandwidth.quota_us);
-    let cpus = f64::from(script.fast.min(u32::try_from(script.cpus.len()).unwrap_or(u32::MAX)));
-    let kept_ms = plan::KEPT_MS * script.cpus.len().min(script.threads as usize) as f64;
-    let least = (quota_ms * periods - kept_ms).max(0.0).min(cpus.max(1.0) * planned_ms);
-    let most = quota_ms * (periods + 1.0) + ms(script.bandwidth.burst_us);
-    (least, most.min(script.cpus.len() as f64 * window_ms.max(planned_ms)).max(least))
+    let (period_ms, quota_ms) = (ms(script.bandwidth.period_us), ms(script.bandwidth.quota_us));
+    let busy = script.fast.min(u32::try_from(script.cpus.len()).unwrap_or(u32::MAX));
+    let busy = script.cpus.get(..busy as usize).unwrap_or_default();
+    let periods = report.window_ns as f64 / 1e6 / period_ms;
+    // What has slept longer than a period loses its slice once, and not each period.
+    let times = (period_ms / (script.wake.as_secs_f64() * 1e3)).min(1.0);
+    let mut used_ms: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
+    for thread in report.threads.iter().filter(|thread| !busy.contains(&thread.cpu)) {
+        *used_ms.entry(thread.cpu).or_default() += thread.cpu_ns as f64 / 1e6;
+    }
+    let kept = |used_ms: &f64| (plan::KEPT_MS - used_ms / periods.max(1.0)).max(0.0) * times;
+    (100.0 * used_ms.values().map(kept).sum::<f64>() / quota_ms).min(100.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use load::protocol::FibonacciThread;
 
     fn script() -> Script {
         Script {
-            bandwidth: Bandwidth { quota_us: 10_000, period_us: 100_000, burst_us: 0 },
-            threads: 2,
+            bandwidth: Bandwidth { quota_us: 8_000, period_us: 10_000, burst_us: 0 },
+            threads: 3,
             fast: 1,
+            fast_first: true,
+            wake: Duration::from_millis(2),
             duration: Duration::from_secs(1),
             cpus: vec![0, 1],
-            measured: 0,
+            window: None,
         }
     }
 
@@ -276,64 +361,69 @@ mod tests {
             lateness: load::histogram::encode(&load::histogram::empty()),
             ..FibonacciReport::default()
         };
-        let usage = Usage {
+        let within = Usage {
             usage_ns: Some(used_ms * 1_000_000),
             nr_throttled: Some(throttled),
+            nr_periods: Some(50),
             ..Usage::default()
         };
-        Played { report, usage, runs: ThrottledRuns::new(), within: None }
+        Played { report, usage: Usage::default(), within: Some(within) }
     }
 
-    fn balance(used_ms: u64, throttled: u64) -> (f64, f64) {
-        let seen = observe(&script(), &played(used_ms, throttled), false).unwrap();
-        (seen.measures["shortfall"].value, seen.measures["excess"].value)
+    fn balance(used_ms: u64, throttled: u64) -> (f64, f64, f64) {
+        let seen = observe(&script(), &played(used_ms, throttled)).unwrap();
+        let value = |name: &str| seen.measures[name].value;
+        (value("got"), value("lost"), value("beyond"))
     }
 
     #[test]
-    fn usage_is_held_against_whole_quotas() {
-        assert_eq!(balance(100, 10), (0.0, 0.0));
-        assert_eq!(balance(49, 10), (50.0, 0.0), "the two CPUs may keep a millisecond each");
-        assert_eq!(balance(40, 0), (0.0, 0.0), "a group that was not throttled wanted no more");
-        assert_eq!(balance(110, 11), (0.0, 0.0), "a trial of 10 periods sees up to 11 quotas");
-        assert_eq!(balance(140, 10), (0.0, 100.0 * 30.0 / 98.0));
+    fn usage_is_held_against_the_quota_of_the_periods_that_the_kernel_counted() {
+        assert_eq!(balance(400, 50), (100.0, 0.0, 0.0));
+        assert_eq!(balance(300, 50), (75.0, 25.0, 0.0));
+        assert_eq!(balance(300, 0), (75.0, 0.0, 0.0), "not throttled: it wanted no more");
+        assert_eq!(balance(480, 50), (120.0, 0.0, 20.0));
     }
 
     #[test]
-    fn where_time_is_emulated_the_look_before_the_end_counts() {
-        let mut played = played(900, 90);
-        let within = |used_ms: u64| Usage {
-            usage_ns: Some(used_ms * 1_000_000),
-            nr_throttled: Some(8),
-            nr_periods: Some(8),
-            ..Usage::default()
-        };
-        for (used_ms, shortfall) in [(78, 0.0), (39, 50.0)] {
-            played.within = Some(within(used_ms));
-            let seen = |emulated| observe(&script(), &played, emulated).unwrap();
-            assert_eq!(seen(true).measures["shortfall"].value, shortfall);
-            assert_eq!(seen(false).measures["usage"].value, 900.0);
-        }
+    fn without_two_refills_nothing_is_judged() {
+        let mut played = played(400, 50);
         played.within = None;
-        let seen = observe(&script(), &played, true).unwrap();
-        assert_eq!(seen.measures["usage"].value, 900.0, "no look in time: all that is known");
+        let seen = observe(&script(), &played).unwrap();
+        assert!(!seen.measures.contains_key("lost") && seen.measures.contains_key("cpus"));
     }
 
     #[test]
-    fn threads_beyond_the_cpus_take_turns_on_them() {
+    fn what_could_be_lost_is_what_idle_cpus_keep_and_do_not_use() {
+        let thread = |cpu: u32, cpu_ms: u64| FibonacciThread {
+            cpu,
+            cpu_ns: cpu_ms * 1_000_000,
+            ..FibonacciThread::default()
+        };
+        let mut report = played(400, 50).report;
+        report.threads = vec![thread(0, 800), thread(1, 20), thread(0, 20)];
         let mut script = script();
-        for (threads, cpus) in [(1, 1.0), (2, 2.0), (64, 2.0)] {
-            script.threads = threads;
-            let seen = observe(&script, &played(100, 10), false).unwrap();
-            assert_eq!(seen.measures["cpus"].value, cpus);
-        }
+        // 100 periods of a second; 0.2 ms of the millisecond is used in each.
+        assert!((could_lose(&script, &report) - 10.0).abs() < 1e-9);
+        script.wake = Duration::from_millis(20);
+        assert!((could_lose(&script, &report) - 5.0).abs() < 1e-9);
+        script.cpus = vec![0];
+        report.threads = vec![thread(0, 800), thread(0, 20)];
+        assert_eq!(could_lose(&script, &report), 0.0, "no CPU is idle in the control");
     }
 
     #[test]
-    fn nobody_is_entitled_to_more_than_the_busy_threads_can_use() {
-        let mut script = script();
-        script.bandwidth.quota_us = 150_000;
-        assert_eq!(entitled_ms(&script, 1000.0, None), (1000.0, 1650.0));
-        script.fast = 2;
-        assert_eq!(entitled_ms(&script, 1000.0, None), (1498.0, 1650.0));
+    fn a_refill_counts_where_the_readings_around_it_lie_close_together() {
+        let begin = Instant::now();
+        let at = |us: u64| begin + Duration::from_micros(us);
+        let mut refills = Refills::default();
+        assert!(!refills.read(3, 3, at(0)), "when the third began is not known");
+        assert!(!refills.read(3, 3, at(200)));
+        assert!(!refills.read(4, 3, at(5_000)), "too far apart");
+        assert!(refills.read(5, 3, at(5_200)));
+        let mut late = Refills::default();
+        let hits = (0..9).filter(|&n| late.read(n, 0, at(10_000 * n))).count();
+        assert_eq!(hits, 3, "a machine that is always late is read all the same");
+        let mut early = Refills::default();
+        assert!(!early.read(0, 9, at(0)) && !early.read(1, 9, at(100)));
     }
 }

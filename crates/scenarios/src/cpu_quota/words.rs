@@ -6,7 +6,7 @@ use analysis::Outcome;
 use model::{ArmResult, Plan, Role, Settings, State};
 
 pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
-    let over = outcome.measure == measure::EXCESS;
+    let over = outcome.measure == measure::BEYOND;
     let headline = match outcome.state {
         State::Affected => affected(arms, over),
         State::NotAffected => not_affected(arms),
@@ -15,7 +15,7 @@ pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words
                 .to_owned()
         }
         State::Inconclusive | State::Skipped => {
-            "Too few trials to say whether a group gets its CPU quota here.".to_owned()
+            "This study does not say whether a group gets its CPU quota here.".to_owned()
         }
     };
     let kind =
@@ -27,41 +27,38 @@ fn of(arms: &[ArmResult], role: Role) -> Option<&ArmResult> {
     arms.iter().find(|arm| arm.role == role)
 }
 
-fn figure(arm: Option<&ArmResult>, name: &str) -> String {
-    arm.and_then(|arm| arm.measures.get(name)).map(ToString::to_string).unwrap_or_default()
+/// What an arm got of its quota, with its interval.
+fn got(arms: &[ArmResult], role: Role) -> String {
+    let estimate = of(arms, role).and_then(|arm| arm.measures.get(measure::GOT));
+    estimate.map(ToString::to_string).unwrap_or_default()
+}
+
+/// On how many CPUs the threads of an arm were: `4 CPUs`.
+fn cpus(arms: &[ArmResult], role: Role) -> String {
+    match of(arms, role).and_then(|arm| arm.measures.get(measure::CPUS)) {
+        Some(cpus) if cpus.median == 1.0 => "one CPU".to_owned(),
+        Some(cpus) => format!("{} CPUs", cpus.figure()),
+        None => "its CPUs".to_owned(),
+    }
+}
+
+fn compared(arms: &[ArmResult]) -> String {
+    format!(
+        "with threads on {} it got {} of its quota, with the same threads on {} {}",
+        cpus(arms, Role::Case),
+        got(arms, Role::Case),
+        cpus(arms, Role::Control),
+        got(arms, Role::Control)
+    )
 }
 
 fn affected(arms: &[ArmResult], over: bool) -> String {
-    let (case, control) = (of(arms, Role::Case), of(arms, Role::Control));
-    if over {
-        return format!(
-            "A group gets more than its CPU quota here: with threads on all CPUs {} beyond it, with \
-             one busy thread alone {}.",
-            figure(case, measure::EXCESS),
-            figure(control, measure::EXCESS)
-        );
-    }
-    format!(
-        "A group is throttled below its CPU quota here: with threads on all CPUs it missed {} of \
-         what it was entitled to, with one busy thread alone {}.",
-        figure(case, measure::SHORTFALL),
-        figure(control, measure::SHORTFALL)
-    )
+    let what = if over { "gets more than" } else { "is throttled below" };
+    format!("A group {what} its CPU quota here: {}.", compared(arms))
 }
 
 fn not_affected(arms: &[ArmResult]) -> String {
-    let case = of(arms, Role::Case);
-    let bound = |name: &str| {
-        let estimate = case.and_then(|arm| arm.measures.get(name));
-        estimate.map_or_else(String::new, |estimate| estimate.figure())
-    };
-    format!(
-        "A group gets its CPU quota here: with threads on all CPUs it used {} of the {} to {} ms that \
-         it was entitled to in a trial.",
-        figure(case, measure::USAGE),
-        bound(measure::ENTITLED),
-        bound(measure::ENTITLED_MOST)
-    )
+    format!("A group gets its CPU quota here: {}.", compared(arms))
 }
 
 fn next(state: State, plan: &Plan) -> Vec<String> {
@@ -70,7 +67,7 @@ fn next(state: State, plan: &Plan) -> Vec<String> {
     match state {
         State::Affected => {
             let mut next = vec![format!("{}: {simulated} --kernel 5.7", META.mends[0].what)];
-            next.push(format!("{}: tailback run cpu-quota --threads 1", META.mends[1].what));
+            next.push(format!("{}: tailback run cpu-quota --on-cpus 1", META.mends[1].what));
             next
         }
         State::NotAffected => {

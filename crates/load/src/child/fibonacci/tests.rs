@@ -54,6 +54,8 @@ fn fast_threads_are_the_first_on_each_round_of_the_cpus() {
     assert_eq!(parts_of("fibonacci --cpus 0-1 -t 3"), [(0, true), (1, false), (0, true)]);
     assert_eq!(parts_of("fibonacci --cpus 3 -f 2 -t 1"), [(3, true), (3, true)]);
     assert_eq!(parts_of("fibonacci --cpus 3-4 -f 0 -t 1"), [(3, false)]);
+    let counted = [(0, true), (0, false), (0, false)];
+    assert_eq!(parts_of("fibonacci --cpus 0 -t 3 --fast-first"), counted);
 }
 
 #[test]
@@ -150,6 +152,8 @@ proptest! {
     fn options_survive_the_command_line(
         verbose: bool,
         fast: u32,
+        fast_first: bool,
+        sleep_us: u64,
         threads in proptest::option::of(any::<u32>()),
         seconds: u64,
         duration_ms in proptest::option::of(any::<u64>()),
@@ -160,6 +164,8 @@ proptest! {
         let args = FibonacciArgs {
             verbose,
             fast,
+            fast_first,
+            sleep_us,
             threads,
             seconds: if duration_ms.is_some() { 5 } else { seconds },
             duration_ms,

@@ -11,9 +11,7 @@ use std::io::{PipeReader, Read};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-
-/// How long a slow thread sleeps after each round, in nanoseconds.
-const SLEEP_NS: u64 = 10_000_000;
+use std::time::Duration;
 
 /// Rounds of a fast thread between two looks at the clock: some tens of microseconds.
 const ROUNDS_PER_LOOK: u32 = 1000;
@@ -36,6 +34,8 @@ pub(super) struct Part {
     pub cpu: u32,
     /// Whether it never sleeps.
     pub fast: bool,
+    /// How long it sleeps after each round, if it does.
+    pub sleep: Duration,
 }
 
 impl Shared {
@@ -93,7 +93,7 @@ impl Part {
         let mut sequence = Sequence::new();
         let worst_late_ns = match self.fast {
             true => run_fast(shared, &mut sequence),
-            false => run_slow(shared, &mut sequence),
+            false => run_slow(shared, &mut sequence, self.sleep),
         };
         let thread = FibonacciThread {
             cpu: self.cpu,
@@ -120,20 +120,22 @@ fn run_fast(shared: &Shared, sequence: &mut Sequence) -> u64 {
 }
 
 /// The worst lateness, in nanoseconds.
-fn run_slow(shared: &Shared, sequence: &mut Sequence) -> u64 {
+fn run_slow(shared: &Shared, sequence: &mut Sequence, pause: Duration) -> u64 {
+    let pause_ns = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
     let mut lateness = Lateness::new(&shared.lateness);
     while !shared.over() {
         sequence.round();
-        let due = now_ns() + SLEEP_NS;
-        sleep();
+        let due = now_ns().saturating_add(pause_ns);
+        sleep(pause);
         lateness.note(now_ns().saturating_sub(due));
     }
     lateness.finish()
 }
 
-fn sleep() {
-    // No signal has a handler here, so nothing shortens a sleep.
-    let pause = Timespec { tv_sec: 0, tv_nsec: SLEEP_NS as i64 };
+fn sleep(pause: Duration) {
+    // No signal has a handler here, so nothing shortens a sleep; a pause too long for the kernel
+    // is none.
+    let Ok(pause) = Timespec::try_from(pause) else { return };
     let _ = clock_nanosleep_relative(ClockId::Monotonic, &pause);
 }
 
@@ -201,7 +203,7 @@ mod tests {
         for fast in [true, false] {
             let (release, held) = std::io::pipe().unwrap();
             drop(held);
-            let (done, _) = Part { cpu: 0, fast }.live(&Shared::new(release));
+            let (done, _) = Part { cpu: 0, fast, sleep: Duration::from_millis(10) }.live(&Shared::new(release));
             assert_eq!((done.iterations, done.value, done.worst_late_ns), (0, 0, 0));
         }
     }
