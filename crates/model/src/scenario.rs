@@ -90,7 +90,8 @@ pub struct Judging {
     /// moves when a CPU is taken away, and the load itself leaves that CPU alone.
     #[serde(default = "yes")]
     pub wants_cpu: bool,
-    /// Highest rate of wrong `affected` verdicts, over all ways of stopping.
+    /// Highest rate of wrong `affected` verdicts, over all ways of stopping. A plan has its part of
+    /// the rate here (`Plan::split_error_rate`).
     pub error_rate: f64,
     /// Confidence of every interval.
     pub confidence: f64,

@@ -37,9 +37,6 @@ pub(super) const MODES: &[&str] = &[
     "bignum_yield",
 ];
 
-/// A part of each figure's own error rate: three are judged, and together they err in 5%.
-const ERROR_RATE: f64 = 0.05 / 3.0;
-
 /// Judged first: schedulers that sleep while work is queued.
 pub(super) const ASLEEP: Judging = Judging {
     measure: Cow::Borrowed(measure::ASLEEP),
@@ -47,7 +44,7 @@ pub(super) const ASLEEP: Judging = Judging {
     control_limit: 30.0,
     // Whether a scheduler sleeps is the VM's doing, and ticks are late in nobody's own time.
     wants_cpu: false,
-    error_rate: ERROR_RATE,
+    error_rate: model::record::ERROR_RATE,
     confidence: 0.95,
 };
 

@@ -313,7 +313,7 @@ pub const META: Meta = Meta {
         control_limit: 5.0,
         // What is judged is latency, not time that one thread lost.
         wants_cpu: false,
-        error_rate: 0.05,
+        error_rate: model::record::ERROR_RATE,
         confidence: 0.95,
     },
 };

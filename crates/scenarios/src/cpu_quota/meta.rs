@@ -198,7 +198,7 @@ pub const META: Meta = Meta {
         // The figure is a part of a quota, not time that a thread lost.
         wants_cpu: false,
         // Judged both ways, so each way has half of the 5%.
-        error_rate: 0.025,
+        error_rate: model::record::ERROR_RATE,
         confidence: 0.95,
     },
     tags: &[

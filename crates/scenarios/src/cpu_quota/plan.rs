@@ -123,11 +123,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(
-        settings: &Settings,
-        bandwidth: &Bandwidth,
-        site: &Site,
-    ) -> Result<Self, ScenarioError> {
+    fn of(settings: &Settings, bandwidth: &Bandwidth, site: &Site) -> Result<Self, ScenarioError> {
         let number = |knob: &str| {
             settings.number(knob).and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
         };
@@ -218,9 +214,7 @@ pub(super) fn script(settings: &Settings, site: &Site) -> Result<Script, Scenari
     let mut cpus = site.machine.allowed_cpus.clone();
     cpus.truncate(number("on-cpus").max(1) as usize);
     if cpus.is_empty() {
-        return Err(ScenarioError::Broken(
-            "the CPUs of this process could not be read".to_owned(),
-        ));
+        return Err(ScenarioError::Broken("the CPUs of this process could not be read".to_owned()));
     }
     let bandwidth = bandwidth(settings)?;
     let period = Duration::from_micros(bandwidth.period_us);

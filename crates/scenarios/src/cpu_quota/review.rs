@@ -77,6 +77,7 @@ mod tests {
             evidence_not_affected: 1.0,
             threshold: 20.0,
             error_rate: 0.05,
+            ..Test::default()
         };
         let mut outcome = Outcome {
             state,

@@ -82,7 +82,7 @@ const JUDGING: Judging = Judging {
     control_limit: 20.0,
     // Both sides of the difference are measured in one trial, and the load takes all CPUs.
     wants_cpu: false,
-    error_rate: 0.05,
+    error_rate: model::record::ERROR_RATE,
     confidence: 0.95,
 };
 

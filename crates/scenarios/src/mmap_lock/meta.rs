@@ -225,7 +225,7 @@ pub const META: Meta = Meta {
         margin: 1.0,
         control_limit: 50.0,
         wants_cpu: true,
-        error_rate: 0.05,
+        error_rate: model::record::ERROR_RATE,
         confidence: 0.95,
     },
     tags: &[
