@@ -11,7 +11,7 @@ mod words;
 
 pub use meta::META;
 
-use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -36,6 +36,10 @@ impl Scenario for BlockingNif {
         // Work that needs the CPUs makes a timer on them late itself.
         let wants_cpu = settings.text("mode").is_some_and(plan::sleeps);
         vec![meta::ASLEEP, meta::UNFAIRNESS, Judging { wants_cpu, ..meta::LATE }]
+    }
+
+    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        plan::sketch(settings, site)
     }
 
     fn expected(&self, arm: &Arm) -> Duration {

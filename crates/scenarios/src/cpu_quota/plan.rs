@@ -1,7 +1,7 @@
 //! From knobs to arms and scripts, checked against the machine.
 
 use super::trial::Script;
-use crate::{Missing, ScenarioError, Site};
+use crate::{Cell, Missing, ScenarioError, Site};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, Home, sweep};
 use model::{Arm, Role, Settings, Value, units};
 use std::time::Duration;
@@ -125,6 +125,18 @@ fn bandwidth(settings: &Settings) -> Result<Bandwidth, ScenarioError> {
         }
     };
     Ok(Bandwidth { quota_us: us("quota")?, period_us: us("period")?, burst_us: us("burst")? })
+}
+
+/// Control and case of these settings, as [`arms`] makes them, without trying the quota out.
+pub(super) fn sketch(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+    let bandwidth = bandwidth(settings)?;
+    let threads = threads(settings, site);
+    let settings = &long_enough(settings, &bandwidth, threads, site);
+    let fast = settings.number("fast").unwrap_or(1);
+    Ok(Cell {
+        control: arm(settings, "control", Role::Control, 1, 1, false),
+        case: arm(settings, "spread", Role::Case, threads, fast, false),
+    })
 }
 
 /// What a trial of these settings plays.

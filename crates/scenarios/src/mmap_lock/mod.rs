@@ -10,7 +10,7 @@ mod words;
 pub use meta::META;
 pub use trial::{Cast, Cut, Event, Played, Script, play};
 
-use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -29,6 +29,11 @@ impl Scenario for MmapLock {
 
     fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
         plan::arms(settings, site).map(Into::into)
+    }
+
+    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        // It looks at /proc and no more.
+        self.cell(settings, site)
     }
 
     fn expected(&self, arm: &Arm) -> Duration {
