@@ -112,6 +112,11 @@ pub fn sha256(path: &Path) -> Result<String, GuestError> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// The SHA-256 of bytes, in hexadecimal.
+pub(crate) fn sha256_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
