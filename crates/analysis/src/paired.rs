@@ -1,7 +1,8 @@
 //! By how much a figure changed within blocks.
 
 use crate::quantile::count;
-use crate::reading::{Reading, middle};
+use crate::reading::{Reading, ascending, middle};
+use crate::shift::nth;
 use crate::signed_rank::averages_to_leave_out;
 use model::Unit;
 use model::factorial::Shift;
@@ -65,8 +66,8 @@ impl Change {
 /// moves to infinity is absent. `None` without changes, and where so many were cut off at both ends
 /// that the estimate is no bound at all.
 pub(crate) fn shift(changes: &[Change], unit: Unit, confidence: f64) -> Option<Shift> {
-    let mut lowest = Averages::of(changes.iter().map(|change| change.lowest));
-    let mut highest = Averages::of(changes.iter().map(|change| change.highest));
+    let lowest = Averages::of(changes.iter().map(|change| change.lowest));
+    let highest = Averages::of(changes.iter().map(|change| change.highest));
     let shift = Averages::of(changes.iter().map(|change| change.plain)).middle()?;
     let (from_below, from_above) =
         (lowest.middle() == Some(shift), highest.middle() == Some(shift));
@@ -88,35 +89,52 @@ pub(crate) fn shift(changes: &[Change], unit: Unit, confidence: f64) -> Option<S
     })
 }
 
-/// The averages of all pairs, each figure with itself too; sorted only as far as asked.
+/// The averages of all pairs, each figure with itself too, in ascending order; they are counted and
+/// never written down. Holds the figures in ascending order.
 struct Averages(Vec<f64>);
 
 impl Averages {
     fn of(figures: impl Iterator<Item = f64>) -> Self {
-        let figures: Vec<f64> = figures.collect();
-        let pairs = figures.iter().enumerate().flat_map(|(index, one)| {
-            figures[index..].iter().map(move |other| one / 2.0 + other / 2.0)
-        });
-        Averages(pairs.collect())
+        // Of two readings beyond all figures nothing is known of the change.
+        Averages(ascending(figures.map(|figure| if figure.is_nan() { 0.0 } else { figure })))
     }
 
     fn len(&self) -> usize {
-        self.0.len()
+        self.0.len().saturating_mul(self.0.len() + 1) / 2
     }
 
     /// The average at this place of their ascending order.
-    fn at(&mut self, place: usize) -> Option<f64> {
-        if place >= self.len() {
-            return None;
-        }
-        Some(*self.0.select_nth_unstable_by(place, f64::total_cmp).1)
+    fn at(&self, place: usize) -> Option<f64> {
+        (place < self.len()).then(|| nth(place, |most| self.up_to(most)))
     }
 
-    fn middle(&mut self) -> Option<f64> {
+    /// How many are at most this. The larger the one, the smaller the other has to be, so one walk from
+    /// both ends counts them.
+    fn up_to(&self, most: f64) -> usize {
+        let (mut end, mut count) = (self.0.len(), 0);
+        for (index, one) in self.0.iter().enumerate() {
+            while end > index && average(*one, self.0[end - 1]) > most {
+                end -= 1;
+            }
+            if end <= index {
+                break;
+            }
+            count += end - index;
+        }
+        count
+    }
+
+    fn middle(&self) -> Option<f64> {
         let lower = self.at(self.len().checked_sub(1)? / 2)?;
         let upper = self.at(self.len() / 2)?;
         middle(&[lower, upper])
     }
+}
+
+/// Two that are beyond all figures on either side leave nothing known.
+fn average(one: f64, other: f64) -> f64 {
+    let average = one / 2.0 + other / 2.0;
+    if average.is_nan() { 0.0 } else { average }
 }
 
 #[cfg(test)]
@@ -150,6 +168,13 @@ mod tests {
         assert!((found.low.unwrap() - -0.786).abs() < 1e-9, "{found:?}");
         assert!((found.high.unwrap() - -0.010).abs() < 1e-9, "{found:?}");
         assert!((found.confidence - 0.9609375).abs() < 1e-12, "{found:?}");
+    }
+
+    /// Written down, the averages would take five gigabytes.
+    #[test]
+    fn many_blocks_take_no_more_memory_than_they_are() {
+        let changes: Vec<f64> = (0..25_001).map(f64::from).collect();
+        assert_eq!(of(&exact(&changes)).shift, 12_500.0);
     }
 
     #[test]
@@ -188,6 +213,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn each_place_is_that_of_the_sorted_averages(
+            figures in prop::collection::vec((-20i32..20).prop_map(|n| f64::from(n) / 3.0), 1..12),
+        ) {
+            let averages = Averages::of(figures.iter().copied());
+            let pairs = figures.iter().enumerate().flat_map(|(index, one)| {
+                figures[index..].iter().map(move |other| average(*one, *other))
+            });
+            for (place, expected) in ascending(pairs).iter().enumerate() {
+                prop_assert_eq!(averages.at(place), Some(*expected));
+            }
+        }
+
         #[test]
         fn the_interval_holds_the_shift_and_widens_with_confidence(
             changes in changes(), narrow in 0.5f64..0.99,

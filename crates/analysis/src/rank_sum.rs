@@ -1,12 +1,17 @@
 //! The distribution of the Mann-Whitney statistic under no effect.
 
 use crate::lower_tail;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// Pairs of trials above which the normal approximation is used.
 ///
 /// At 200 trials each it is off by less than 0.0001 in the tails that intervals need, while the
 /// exact distribution takes time cubic in the trials.
 const MOST_PAIRS: usize = 40_000;
+
+/// Answers that are remembered.
+const MOST_KNOWN: usize = 10_000;
 
 /// The largest `u` with `P(U < u) <= tail`, and that probability: how many of the sorted pairwise
 /// differences an interval may leave out at either end.
@@ -22,9 +27,24 @@ pub fn differences_to_leave_out(n: usize, m: usize, tail: f64) -> (Option<usize>
     if n.saturating_mul(m) > MOST_PAIRS {
         return approximate(n as f64, m as f64, tail);
     }
-    let chances = chances(n, m);
-    lower_tail::of(&chances, tail)
+    // A record may have thousands of arms of as many trials.
+    static KNOWN: Mutex<BTreeMap<(usize, usize, u64), Found>> = Mutex::new(BTreeMap::new());
+    let key = (n.min(m), n.max(m), tail.to_bits());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known().get(&key) {
+        return *found;
+    }
+    let found = lower_tail::of(&chances(n, m), tail);
+    let mut known = known();
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    known.insert(key, found);
+    found
 }
+
+/// What [`differences_to_leave_out`] answers.
+type Found = (Option<usize>, f64);
 
 /// Probability of each value of the statistic, up to the middle of its range.
 ///

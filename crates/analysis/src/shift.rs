@@ -34,18 +34,18 @@ pub(crate) fn hodges_lehmann(
     arm: &[Reading],
     confidence: f64,
 ) -> Option<Shift> {
-    let pairs = || arm.iter().flat_map(|a| control.iter().map(move |c| (a, c)));
-    let plain = ascending(pairs().map(|(a, c)| a.value - c.value));
-    let lowest = ascending(pairs().map(|(a, c)| a.value - c.highest()));
-    let highest = ascending(pairs().map(|(a, c)| a.highest() - c.value));
-    let shift = middle(&plain)?;
+    let value = |reading: &Reading| reading.value;
+    let plain = Differences::of(arm.iter().map(value), control.iter().map(value));
+    let lowest = Differences::of(arm.iter().map(value), control.iter().map(Reading::highest));
+    let highest = Differences::of(arm.iter().map(Reading::highest), control.iter().map(value));
+    let shift = plain.middle()?;
     // A record has no "at most": where cut-off controls reach the middle, the plain figure stands
     // and the missing lower end says that it may be less.
-    let at_least = middle(&lowest) == Some(shift) && middle(&highest) != Some(shift);
+    let at_least = lowest.middle() == Some(shift) && highest.middle() != Some(shift);
     let tail = (1.0 - confidence) / 2.0;
     let (rank, left_out) = differences_to_leave_out(control.len(), arm.len(), tail);
-    let end = |sorted: &[f64], place: Option<usize>| {
-        place.and_then(|place| sorted.get(place).copied()).filter(|end| end.is_finite())
+    let end = |sorted: &Differences, place: Option<usize>| {
+        place.and_then(|place| sorted.at(place)).filter(|end| end.is_finite())
     };
     Some(Shift {
         shift,
@@ -54,6 +54,79 @@ pub(crate) fn hodges_lehmann(
         high: end(&highest, rank.and_then(|rank| highest.len().checked_sub(rank))),
         confidence: (1.0 - 2.0 * left_out).max(0.0),
     })
+}
+
+/// The differences of all pairs, in ascending order, none of which is ever written down: of ten thousand
+/// trials each there are a hundred million.
+struct Differences {
+    arm: Vec<f64>,
+    control: Vec<f64>,
+}
+
+impl Differences {
+    fn of(arm: impl Iterator<Item = f64>, control: impl Iterator<Item = f64>) -> Self {
+        Differences { arm: ascending(arm), control: ascending(control) }
+    }
+
+    fn len(&self) -> usize {
+        self.arm.len().saturating_mul(self.control.len())
+    }
+
+    fn at(&self, place: usize) -> Option<f64> {
+        (place < self.len()).then(|| nth(place, |most| self.up_to(most)))
+    }
+
+    fn middle(&self) -> Option<f64> {
+        let (lower, upper) = (self.len().checked_sub(1)? / 2, self.len() / 2);
+        middle(&[self.at(lower)?, self.at(upper)?])
+    }
+
+    /// How many are at most this. The larger a reading of the arm, the fewer controls are small enough
+    /// to be left out, so one walk along both counts them.
+    fn up_to(&self, most: f64) -> usize {
+        let (mut above, mut count) = (0, 0_usize);
+        for arm in &self.arm {
+            while self.control.get(above).is_some_and(|c| difference(*arm, *c) > most) {
+                above += 1;
+            }
+            count = count.saturating_add(self.control.len() - above);
+        }
+        count
+    }
+}
+
+/// Two that are both beyond all figures do not differ.
+fn difference(arm: f64, control: f64) -> f64 {
+    if arm == control { 0.0 } else { arm - control }
+}
+
+/// The figure at a place of an ascending order that is known only by how many figures are at most so
+/// much: halves the range of floating-point numbers, of which there are 2^64, until one is left.
+pub(crate) fn nth(place: usize, up_to: impl Fn(f64) -> usize) -> f64 {
+    let (mut low, mut high) = (key(f64::NEG_INFINITY), key(f64::INFINITY));
+    while low < high {
+        // Their mean, rounded down, without the overflow of their sum.
+        let mid = (low & high) + ((low ^ high) >> 1);
+        match up_to(figure(mid)) > place {
+            true => high = mid,
+            false => low = mid + 1,
+        }
+    }
+    figure(low)
+}
+
+/// A whole number that orders as the figure does.
+fn key(figure: f64) -> i64 {
+    flipped(figure.to_bits().cast_signed())
+}
+
+fn figure(key: i64) -> f64 {
+    f64::from_bits(flipped(key).cast_unsigned())
+}
+
+/// Negative figures have their bits in the wrong order, but for the sign.
+fn flipped(bits: i64) -> i64 {
+    bits ^ ((bits >> 63) & i64::MAX)
 }
 
 #[cfg(test)]
@@ -101,6 +174,16 @@ mod tests {
         assert_eq!((found.low, found.high), (None, Some(7.0)));
     }
 
+    /// Written down, the differences would take ten gigabytes.
+    #[test]
+    fn many_trials_take_no_more_memory_than_they_are() {
+        let control: Vec<f64> = (0..20_000).map(f64::from).collect();
+        let arm: Vec<f64> = control.iter().map(|value| value + 7.0).collect();
+        let found = hodges_lehmann(&exact(&control), &exact(&arm), 0.95).unwrap();
+        assert_eq!(found.shift, 7.0);
+        assert!(found.low.unwrap() < 7.0 && found.high.unwrap() > 7.0);
+    }
+
     #[test]
     fn three_trials_each_are_too_few() {
         let found = hodges_lehmann(&exact(&[0.0; 3]), &exact(&[1.0; 3]), 0.95).unwrap();
@@ -110,6 +193,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn each_place_is_that_of_the_sorted_differences(
+            arm in prop::collection::vec((-9i32..9).prop_map(|n| if n == 8 { f64::INFINITY } else { f64::from(n) / 3.0 }), 1..9),
+            control in prop::collection::vec((-9i32..9).prop_map(|n| if n == 8 { f64::INFINITY } else { f64::from(n) / 7.0 }), 1..9),
+        ) {
+            let all = arm.iter().flat_map(|a| control.iter().map(|c| difference(*a, *c)));
+            let sorted = ascending(all);
+            let found = Differences::of(arm.iter().copied(), control.iter().copied());
+            for (place, expected) in sorted.iter().enumerate() {
+                prop_assert_eq!(found.at(place), Some(*expected));
+            }
+            prop_assert_eq!(found.at(sorted.len()), None);
+        }
+
         #[test]
         fn the_interval_holds_the_shift_and_widens_with_confidence(
             control in prop::collection::vec((0i32..30).prop_map(f64::from), 1..12),

@@ -2,10 +2,11 @@
 //! each time. The records stay the truth: the index can be deleted at any time.
 
 use crate::exit::Failure;
-use crate::records;
+use crate::{output, records};
+use host::private::{self, PrivateError};
 use model::{Estimate, Record, Role, State};
 use report::history::Line;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -34,9 +35,13 @@ impl Past {
     /// # Errors
     /// If not even one in memory can be had.
     pub fn open() -> Result<Self, Failure> {
-        let file = folder().and_then(|folder| {
-            std::fs::create_dir_all(&folder).ok()?;
-            Some(folder.join("history.sqlite"))
+        let file = folder().and_then(|folder| match private::folder(&folder) {
+            Ok(folder) => Some(folder.join("history.sqlite")),
+            Err(error @ PrivateError::Unsafe { .. }) => {
+                output::note(&format!("index of the history: {error}; it is not kept this time"));
+                None
+            }
+            Err(_) => None,
         });
         if let Some(past) = file.and_then(|file| opened(&file).ok().or_else(|| anew(&file))) {
             return Ok(past);
@@ -109,7 +114,12 @@ fn folder() -> Option<PathBuf> {
 }
 
 fn opened(file: &Path) -> rusqlite::Result<Past> {
-    let connection = Connection::open(file)?;
+    if file.symlink_metadata().is_ok() {
+        // One that somebody else could have written is made anew.
+        private::open(file).map_err(|_| rusqlite::Error::InvalidPath(file.to_owned()))?;
+    }
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(file, flags)?;
     // Another tailback that writes is waited for.
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     shaped(connection)

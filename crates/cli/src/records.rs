@@ -7,11 +7,11 @@ use model::{Meta, Record};
 use scenarios::Scenario;
 use std::path::{Path, PathBuf};
 
-/// The largest record that is read, in bytes; a study of thousands of trials is far smaller.
-const MOST: u64 = 256 << 20;
+/// The largest record that is read, in bytes.
+pub const MOST: u64 = model::record::MOST_TEXT as u64;
 
 /// What several records may be together, in bytes: all of them are in memory at once.
-const MOST_TOGETHER: u64 = 512 << 20;
+const MOST_TOGETHER: u64 = MOST;
 
 /// A record and the file it is from.
 pub struct Named {
@@ -71,8 +71,9 @@ pub fn read(path: &Path) -> Result<Record, Failure> {
     if path.is_dir() {
         return Err(refuse(&folder(path)));
     }
-    let text = input::read_text(path, MOST).map_err(|error| {
-        refuse(&format!("{error}; name a record, as the last line of a run names it"))
+    let text = input::read_text(path, MOST).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => refuse(&model::record::RecordError::TooLarge),
+        _ => refuse(&format!("{error}; name a record, as the last line of a run names it")),
     })?;
     Record::from_json(&text).map_err(|error| refuse(&error))
 }

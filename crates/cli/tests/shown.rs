@@ -128,7 +128,7 @@ fn ten_thousand_trials_and_a_thousand_records_fit_a_page() {
     let mut many = Record::from_json(&affected_record().to_string()).unwrap();
     let one = put(&place, "one.json", &many.to_json());
     for trial in &mut many.trials {
-        trial.observation.stalls = (0..20).map(|at| stall(f64::from(at))).collect();
+        trial.observation.stalls = (0..5).map(|at| stall(f64::from(at))).collect();
     }
     let trials = many.trials.clone();
     many.trials = (0..10_000).map(|at| trials[at % trials.len()].clone()).collect();

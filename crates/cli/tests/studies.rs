@@ -138,6 +138,66 @@ fn a_level_that_this_machine_refuses_is_left_out_and_said() {
     assert!(said.contains("the control procfile=nosuch cannot be had"), "{said}");
 }
 
+/// A study of a node that is said to be that program, and the program, which says when it is run.
+fn with_program(place: &Place, more: &str) -> (String, PathBuf) {
+    use std::os::unix::fs::PermissionsExt;
+    let (program, ran) = (place.path("erl"), place.path("was-run"));
+    std::fs::write(&program, format!("#!/bin/sh\necho run >> {}\nexit 1\n", ran.display()))
+        .unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let text = format!(
+        "scenario = \"blocking-nif\"\nblocks = 1\n[fixed]\nerl = {program:?}\n[factors]\n\
+         mode = [\"bignum_yield\", \"bignum\"]\n{more}"
+    );
+    (write(place, &text), ran)
+}
+
+#[test]
+fn a_dry_run_executes_nothing_and_says_what_needs_trust() {
+    let place = Place::new();
+    let (file, was_run) = with_program(&place, "");
+    // Whoever has no erl on the PATH has the same dry run.
+    let ran = place.say(&["study", &file, "--dry-run"]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.contains("mode=bignum ") && ran.out.contains("2 arms, 1 blocks"), "{ran:?}");
+    assert!(ran.out.contains("needs --trust: `fixed.erl` runs the program "), "{ran:?}");
+    assert!(!was_run.exists(), "a dry run has executed a program");
+}
+
+#[test]
+fn what_a_study_file_does_beyond_its_load_needs_trust() {
+    let place = Place::new();
+    let (file, was_run) = with_program(&place, "");
+    let said = refused(&place, &["study", &file, "--yes"]);
+    assert!(said.contains("`fixed.erl` runs the program") && said.contains("--trust"), "{said}");
+    assert!(!was_run.exists(), "a program was run that nobody trusts");
+    let trusted = place.say(&["study", &file, "--yes", "--trust"]);
+    assert_ne!(trusted.code(), 0, "{trusted:?}");
+    let has_erl = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+        .any(|folder| folder.join("erl").is_file());
+    assert_eq!(was_run.exists(), has_erl, "{trusted:?}");
+
+    let rows = |more: &str| {
+        write(&place, &format!("scenario = \"mmap-lock\"\n{more}\nfactors.busy = [0, 1]\n"))
+    };
+    let output = place.path("over.txt");
+    for (more, key) in [
+        (format!("output.report = {output:?}"), "`output.report`"),
+        (format!("output.folder = {:?}", place.path("kept")), "`output.folder`"),
+        ("factors.kernel = [\"/boot/vmlinuz\"]".to_owned(), "`factors.kernel`"),
+        ("factors.kernel = [\"built:plain\"]\nguest.root = \"/\"".to_owned(), "`guest.root`"),
+    ] {
+        let said = refused(&place, &["study", &rows(&more)]);
+        assert!(said.contains(key) && said.contains("say --trust"), "{said}");
+    }
+    std::fs::write(&output, "somebody's letter\n").unwrap();
+    let study = rows(&format!("output.report = {output:?}"));
+    let said = refused(&place, &["study", &study, "--trust"]);
+    assert!(said.contains("no report of tailback, and it stays"), "{said}");
+    assert_eq!(std::fs::read_to_string(&output).unwrap(), "somebody's letter\n");
+    assert!(!place.path("kept").exists());
+}
+
 /// Starts the quick form of the published rows.
 fn start<'a>(place: &'a Place, file: &Path) -> Running<'a> {
     place.start(place.tailback(&["study", file.to_str().unwrap(), "--quick"]))
@@ -254,7 +314,7 @@ fn a_report_goes_where_the_file_says() {
         "scenario = \"mmap-lock\"\nblocks = 1\n[fixed]\nduration = \"20ms\"\nhang-after = \"20ms\"\n\
          [factors]\nbusy = [0, 1]\n[output]\nfolder = {folder:?}\nreport = {report:?}\n"
     );
-    let ran = place.say(&["study", &write(&place, &text), "--seed", "5"]);
+    let ran = place.say(&["study", &write(&place, &text), "--seed", "5", "--trust"]);
     assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
     let kept = common::files(&folder);
     assert_eq!(kept.len(), 1, "{kept:?}");

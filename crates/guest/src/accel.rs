@@ -87,7 +87,8 @@ fn tested(
 ) -> Result<Accel, GuestError> {
     let file = cache.folder().join("kvm-test");
     let key = key(setup.qemu);
-    if let Some(works) = std::fs::read_to_string(&file).ok().and_then(|text| recall(&text, &key)) {
+    let known = cache.read(&file).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+    if let Some(works) = known.and_then(|text| recall(&text, &key)) {
         return Ok(if works { Accel::Kvm } else { Accel::Tcg });
     }
     let works = guest::says_a_word(setup, Accel::Kvm, FIRST_WORD, interrupted)?;

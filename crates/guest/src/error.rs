@@ -65,6 +65,18 @@ pub enum GuestError {
         /// The kernel's reason.
         source: std::io::Error,
     },
+    /// Somebody else could have put something into the cache.
+    #[error(
+        "{}: {why}; a kernel from there would not be trusted: set XDG_CACHE_HOME to a folder of your \
+         own (sudo without -E does)",
+        .path.display()
+    )]
+    Unsafe {
+        /// The folder or file.
+        path: PathBuf,
+        /// Who may change it.
+        why: String,
+    },
     /// A file cannot be read.
     #[error("{}: {source}", .path.display())]
     File {
@@ -111,9 +123,12 @@ impl GuestError {
                 ErrorKind::Usage
             }
             E::File { .. } => ErrorKind::Usage,
-            E::NoQemu { .. } | E::Tool { .. } | E::Fetch { .. } | E::Cache { .. } | E::Room(_) => {
-                ErrorKind::Need
-            }
+            E::NoQemu { .. }
+            | E::Tool { .. }
+            | E::Fetch { .. }
+            | E::Cache { .. }
+            | E::Unsafe { .. }
+            | E::Room(_) => ErrorKind::Need,
             E::System { .. } | E::Qemu(_) => ErrorKind::Broken,
             E::Interrupted => ErrorKind::Interrupted,
         }

@@ -3,6 +3,7 @@
 mod begin;
 mod control;
 mod hear;
+mod share;
 
 use crate::accel::{Accel, Clock};
 use crate::console::Console;

@@ -3,7 +3,6 @@
 use crate::accel::{Accel, Clock};
 use crate::error::GuestError;
 use crate::tool::Tool;
-use std::path::Path;
 use std::time::Duration;
 
 /// What the kernel is told at its start, under every accelerator.
@@ -32,7 +31,7 @@ pub(crate) struct Words<'a> {
     pub clock: Clock,
     pub cpus: u32,
     pub memory: u64,
-    pub kernel: &'a Path,
+    pub kernel_fd: i32,
     pub initramfs_fd: i32,
     pub console_fd: i32,
     pub data_fd: i32,
@@ -96,7 +95,7 @@ fn arguments(words: &Words<'_>) -> Vec<String> {
         ("-cpu", cpu.to_owned()),
         ("-smp", words.cpus.to_string()),
         ("-m", format!("{memory_mib}M")),
-        ("-kernel", words.kernel.display().to_string()),
+        ("-kernel", format!("/proc/self/fd/{}", words.kernel_fd)),
         ("-initrd", format!("/proc/self/fd/{}", words.initramfs_fd)),
         ("-append", cmdline),
         ("-chardev", format!("socket,id=console,fd={}", words.console_fd)),
@@ -138,7 +137,7 @@ mod tests {
             clock,
             cpus: 4,
             memory: 512 << 20,
-            kernel: Path::new("/k"),
+            kernel_fd: 11,
             initramfs_fd: 7,
             console_fd: 8,
             data_fd: 9,

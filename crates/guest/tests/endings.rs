@@ -32,7 +32,10 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        Stage { folder: tempfile::tempdir().unwrap() }
+        let stage = Stage { folder: tempfile::tempdir().unwrap() };
+        // Where root runs this, the stand-in runs as nobody.
+        std::fs::set_permissions(stage.folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        stage
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -56,11 +59,14 @@ impl Stage {
         std::fs::write(&program, format!("{STAND_IN}{script}\n")).unwrap();
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
         let qemu = Qemu { program: program.display().to_string(), version: "0".into() };
+        let image = self.path("k");
+        std::fs::write(&image, "image").unwrap();
+        let sha256 = tailback_guest::kernel::cache::sha256(&image).unwrap();
         let kernel = Kernel {
             name: "k".into(),
-            image: "/k".into(),
+            image,
             release: "6.1.0".into(),
-            sha256: String::new(),
+            sha256,
             config: None,
             modules: Vec::new(),
         };

@@ -8,6 +8,7 @@
 //! - [`facts::machine`]: kernel, CPUs, memory, control groups, for the record.
 //! - [`affinity`] and [`placement`]: which CPUs may be used, and which one for what.
 //! - [`surroundings`]: what the machine did to a trial from outside.
+//! - [`private`]: whether a cache is the caller's alone.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
 pub mod affinity;
@@ -22,6 +23,7 @@ mod kernel_config;
 pub mod limits;
 pub mod placement;
 mod preemption;
+pub mod private;
 pub mod roots;
 pub mod surroundings;
 mod text;

@@ -12,6 +12,18 @@ const ENCODING: &str = "hdrhistogram-v2-base64";
 /// The largest text that is taken for a histogram, in bytes; a real one is a few kilobytes.
 const MOST_TEXT: usize = 4 << 20;
 
+/// How an unpacked histogram of V2 begins.
+const V2_COOKIE: u32 = 0x1c84_9303 | 0x10;
+
+/// Length of its header, in bytes.
+const HEADER: usize = 40;
+
+/// The most significant digits: three take half a megabyte at most, five a hundred times as much.
+const MOST_DIGITS: u32 = 3;
+
+/// The highest value that a histogram may be made for: no latency takes 36 years.
+const MOST_VALUE: u64 = 1 << 60;
+
 /// A distribution of latencies in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -68,6 +80,7 @@ impl Latency {
             return Err(damaged(&"it is too large"));
         }
         let bytes = STANDARD.decode(&self.data).map_err(|e| damaged(&e))?;
+        bounded(&bytes).map_err(|why| LatencyError::Damaged(why.to_owned()))?;
         let histogram: Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| damaged(&e))?;
         if histogram.len() == self.count {
@@ -76,6 +89,28 @@ impl Latency {
             Err(damaged(&format!("it holds {} values, not {}", histogram.len(), self.count)))
         }
     }
+}
+
+/// Checks what an encoded histogram says of its own size before anything is allocated by it.
+///
+/// The header of V2: a cookie, the length of the counts, an offset, the significant digits (32 bits
+/// each), the lowest and the highest value that it can hold and a ratio (64 bits each). The packed
+/// form, of another cookie, is refused: what it would become is not known before.
+fn bounded(bytes: &[u8]) -> Result<(), &'static str> {
+    let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let long = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let header = (|| Some((word(0)?, word(4)?, word(12)?, long(16)?, long(24)?)))();
+    let (cookie, length, digits, low, high) = header.ok_or("it ends in its header")?;
+    if cookie != V2_COOKIE {
+        return Err("it is not of HdrHistogram V2, unpacked");
+    }
+    if bytes.len().checked_sub(HEADER) != usize::try_from(length).ok() {
+        return Err("its length is not that of its counts");
+    }
+    if digits > MOST_DIGITS || low == 0 || high < low.saturating_mul(2) || high > MOST_VALUE {
+        return Err("its digits or its limits are absurd");
+    }
+    Ok(())
 }
 
 /// What share of operations took longer, and at least how long those took.
@@ -142,6 +177,23 @@ mod tests {
             histogram.record(*value).unwrap();
         }
         histogram
+    }
+
+    #[test]
+    fn what_a_histogram_says_of_its_size_is_checked_before_it_is_believed() {
+        let latency = Latency::from_histogram(&histogram(&[1, 2, 3]));
+        let bytes = STANDARD.decode(&latency.data).unwrap();
+        let forged = |at: usize, with: &[u8]| {
+            let mut bytes = bytes.clone();
+            bytes[at..at + with.len()].copy_from_slice(with);
+            let latency = Latency { data: STANDARD.encode(bytes), ..latency.clone() };
+            latency.to_histogram().unwrap_err().to_string()
+        };
+        assert!(forged(4, &u32::MAX.to_be_bytes()).contains("length"));
+        assert!(forged(0, &0x1c84_9314u32.to_be_bytes()).contains("unpacked"));
+        assert!(forged(12, &5u32.to_be_bytes()).contains("absurd"));
+        assert!(forged(24, &u64::MAX.to_be_bytes()).contains("absurd"));
+        assert!(forged(16, &0u64.to_be_bytes()).contains("absurd"));
     }
 
     #[test]

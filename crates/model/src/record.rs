@@ -241,6 +241,9 @@ pub enum RecordError {
         "not a whole record: {0}; a run that was interrupted keeps its last whole block, so look for another copy"
     )]
     Torn(serde_json::Error),
+    /// Longer than any record that is read.
+    #[error("larger than {} MiB, and no record is read that is larger", MOST_TEXT >> 20)]
+    TooLarge,
     /// JSON of something else.
     #[error("not a record of tailback: it has no \"schema\": \"{SCHEMA}\"")]
     Foreign,
@@ -252,15 +255,33 @@ pub enum RecordError {
     Inconsistent(String),
 }
 
+/// The largest record that is read, in bytes of JSON; a study of a thousand blocks takes half of it.
+/// Memory and work of every command are bounded by it.
+pub const MOST_TEXT: usize = 64 << 20;
+
+/// What is read of a text before it is taken for a record.
+#[derive(Deserialize)]
+struct SchemaOnly {
+    schema: Option<String>,
+}
+
 impl Record {
     /// Reads a record.
     ///
     /// # Errors
-    /// If the text is torn, of a newer schema, or no record.
+    /// If the text is torn, of a newer schema, no record, or longer than [`MOST_TEXT`].
     pub fn from_json(text: &str) -> Result<Self, RecordError> {
-        let value: serde_json::Value = serde_json::from_str(text).map_err(RecordError::Torn)?;
-        check_schema(value.get("schema").and_then(|schema| schema.as_str()))?;
-        let record: Record = serde_json::from_value(value)
+        if text.len() > MOST_TEXT {
+            return Err(RecordError::TooLarge);
+        }
+        let schema = match serde_json::from_str::<SchemaOnly>(text) {
+            Ok(only) => only.schema,
+            Err(error) if error.is_data() => None,
+            Err(error) => return Err(RecordError::Torn(error)),
+        };
+        check_schema(schema.as_deref())?;
+        // Straight into its types: what no field takes is skipped and never kept.
+        let record: Record = serde_json::from_str(text)
             .map_err(|error| RecordError::Inconsistent(error.to_string()))?;
         record.check()?;
         Ok(record)

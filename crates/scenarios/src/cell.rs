@@ -1,7 +1,7 @@
 //! One combination of settings in a study of several factors.
 
 use crate::{Arms, ScenarioError};
-use model::{Arm, Role};
+use model::{Arm, Role, Settings};
 
 /// The arm of a combination of settings, and the control that its scenario makes for them.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +13,27 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// A control and a case of these settings.
+    pub fn of_settings(control: Settings, case: Settings) -> Self {
+        let arm = |id: &str, role, settings| Arm {
+            id: id.to_owned(),
+            role,
+            settings,
+            against: None,
+            change: None,
+        };
+        Cell {
+            control: arm("control", Role::Control, control),
+            case: arm("case", Role::Case, case),
+        }
+    }
+
+    /// The same, with the control as the case's own.
+    pub fn of_pair(control: Settings, case: Settings) -> Self {
+        let Cell { control, case } = Self::of_settings(control, case);
+        Cell { case: Arm { against: Some(control.id.clone()), ..case }, control }
+    }
+
     /// Takes control and case from the arms that a scenario makes of a combination; its fixes are
     /// left, since a study varies what may mend by factors of its own.
     ///
@@ -46,7 +67,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{LeftOut, Settings};
+    use model::LeftOut;
 
     fn arm(id: &str, role: Role) -> Arm {
         Arm { id: id.to_owned(), role, settings: Settings::default(), against: None, change: None }

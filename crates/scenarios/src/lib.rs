@@ -98,6 +98,16 @@ pub trait Scenario: Sync {
         Cell::of(self.arms(settings, site)?)
     }
 
+    /// As [`Scenario::cell`], as far as it can be told from the settings alone: for a dry run, which
+    /// runs no program and changes nothing.
+    ///
+    /// # Errors
+    /// If a setting cannot be used.
+    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        let _ = site;
+        Ok(Cell::of_settings(settings.clone(), settings.clone()))
+    }
+
     /// How trials of these settings are judged, the figure that matters most first.
     fn judging(&self, settings: &Settings) -> Vec<Judging> {
         let _ = settings;

@@ -1,22 +1,25 @@
 //! Starting QEMU with its ends of our pipes.
 
 use super::control::Control;
+use super::share::share;
 use super::{Guest, Heard, Setup};
 use crate::accel::Accel;
 use crate::console::Console;
 use crate::deadline::RunClock;
 use crate::error::GuestError;
 use crate::frame::Decoder;
+use crate::kernel::Kernel;
+use crate::kernel::cache::sha256_of;
 use crate::qemu::{Root, Words};
-use crate::tool::{Running, Tool};
+use crate::tool::Tool;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -25,12 +28,17 @@ use std::time::Instant;
 /// The tag of the shared root file system.
 pub const ROOT_TAG: &str = "tailback-root";
 
-/// Where Debian has the program that shares a folder.
-const SHARERS: &[&str] = &["/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd"];
+/// The largest kernel image, in bytes.
+const MOST: u64 = 256 << 20;
+
+/// The user that QEMU runs as where the caller is root: a guest's kernel that has taken QEMU over is
+/// then nobody.
+const NOBODY: u32 = 65_534;
 
 pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
     let system = |what| move |source| GuestError::System { what, source };
     let initramfs = in_memory(setup.initramfs).map_err(system("the initramfs"))?;
+    let image = in_memory(&image(setup.kernel)?).map_err(system("the kernel's image"))?;
     let pair = || UnixStream::pair().map_err(system("a socket pair"));
     let (console_port, console_end) = pair()?;
     let (data_port, data_end) = pair()?;
@@ -42,7 +50,7 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
         clock: setup.clock,
         cpus: setup.cpus,
         memory: setup.memory,
-        kernel: &setup.kernel.image,
+        kernel_fd: image.as_raw_fd(),
         initramfs_fd: initramfs.as_raw_fd(),
         console_fd: console_end.as_raw_fd(),
         data_fd: data_end.as_raw_fd(),
@@ -53,9 +61,14 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
     // What QEMU itself has to complain of stands between the words of the kernel.
     let complaints = console_end.try_clone().map_err(system("a socket"))?;
     tool.stdout(Stdio::null()).stderr(Stdio::from(OwnedFd::from(complaints)));
-    let mut ends = vec![words.initramfs_fd, words.console_fd, words.data_fd, words.control_fd];
+    let mut ends = vec![words.kernel_fd, words.initramfs_fd];
+    ends.extend([words.console_fd, words.data_fd, words.control_fd]);
     ends.extend(words.root.map(|root| root.fd));
     inherit(&mut tool, ends);
+    if let Some((user, group)) = user(accel, Path::new("/dev/kvm")) {
+        // All other groups are left, since the caller is root.
+        tool.command().uid(user).gid(group);
+    }
     let running = tool.spawn()?;
     for port in [&console_port, &data_port] {
         port.set_nonblocking(true).map_err(system("a socket"))?;
@@ -80,6 +93,39 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
     })
 }
 
+/// The user and group that QEMU runs as; none where it has to stay the caller's: the caller is not
+/// root, or nobody but root may open the device of KVM.
+fn user(accel: Accel, device: &Path) -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    if accel == Accel::Tcg {
+        return Some((NOBODY, NOBODY));
+    }
+    let device = device.metadata().ok()?;
+    let (mode, group) = (device.mode(), device.gid());
+    match group {
+        _ if mode & 0o006 == 0o006 => Some((NOBODY, NOBODY)),
+        0 => None,
+        group => (mode & 0o060 == 0o060).then_some((NOBODY, group)),
+    }
+}
+
+/// The image of a kernel, as it was when it was looked for.
+fn image(kernel: &Kernel) -> Result<Vec<u8>, GuestError> {
+    let path = &kernel.image;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
+    read.map_err(|source| GuestError::File { path: path.clone(), source })?;
+    match sha256_of(&bytes) == kernel.sha256 {
+        true => Ok(bytes),
+        false => Err(GuestError::NotKernel {
+            path: path.clone(),
+            why: "it has changed since it was checked".to_owned(),
+        }),
+    }
+}
+
 /// A file without a name, gone with the last process that has it open.
 fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
     let mut file = File::from(memfd_create("tailback-initramfs", MemfdFlags::CLOEXEC)?);
@@ -88,7 +134,7 @@ fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
 }
 
 /// Keeps these descriptors open in the program that is about to be started, and only there.
-fn inherit(tool: &mut Tool, descriptors: Vec<i32>) {
+pub(super) fn inherit(tool: &mut Tool, descriptors: Vec<i32>) {
     let keep = move || {
         for &fd in &descriptors {
             // SAFETY: the caller holds them open until the program has been started.
@@ -100,30 +146,25 @@ fn inherit(tool: &mut Tool, descriptors: Vec<i32>) {
     unsafe { tool.command().pre_exec(keep) };
 }
 
-/// A socket that listens, and the one connection that waits for it. The name by which they met is
-/// gone, so nobody else can connect.
-fn listening_pair() -> std::io::Result<(UnixStream, UnixListener)> {
-    let folder = std::env::temp_dir().join(format!("tailback-root-{}", std::process::id()));
-    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-    let path = folder.join("socket");
-    let met =
-        UnixListener::bind(&path).and_then(|listener| Ok((UnixStream::connect(&path)?, listener)));
-    let _ = std::fs::remove_file(&path);
-    let _ = std::fs::remove_dir(&folder);
-    met
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
-/// Starts the program that shares a folder; it, and the end that QEMU talks to.
-fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> {
-    let program = SHARERS.iter().find(|path| Path::new(path).exists()).unwrap_or(&"virtiofsd");
-    let (ours, theirs) = listening_pair()
-        .map_err(|source| GuestError::System { what: "a socket for --root", source })?;
-    let mut tool = Tool::new(*program, "install it for --root: apt-get install virtiofsd");
-    tool.arg(format!("--fd={}", theirs.as_raw_fd()));
-    let mut source = std::ffi::OsString::from("source=");
-    source.push(folder);
-    tool.arg("-o").arg(source).arg("-o").arg("cache=always,sandbox=chroot");
-    tool.stdout(Stdio::null()).stderr(Stdio::null());
-    inherit(&mut tool, vec![theirs.as_raw_fd()]);
-    Ok((tool.spawn()?, ours))
+    #[test]
+    fn qemu_is_nobody_where_kvm_lets_it() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: only root has something to drop");
+        }
+        let device = tempfile::NamedTempFile::new().unwrap();
+        let of = |mode: u32, group: u32| {
+            std::fs::set_permissions(device.path(), PermissionsExt::from_mode(mode)).unwrap();
+            std::os::unix::fs::chown(device.path(), None, Some(group)).unwrap();
+            user(Accel::Kvm, device.path())
+        };
+        assert_eq!(of(0o666, 0), Some((NOBODY, NOBODY)));
+        assert_eq!(of(0o660, 106), Some((NOBODY, 106)));
+        assert_eq!([of(0o660, 0), of(0o600, 106)], [None, None]);
+        assert_eq!(user(Accel::Tcg, device.path()), Some((NOBODY, NOBODY)));
+    }
 }

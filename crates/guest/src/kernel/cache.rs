@@ -1,13 +1,17 @@
 //! Where kernels are kept: by the checksum of the package that they came in.
 
 use crate::error::GuestError;
+use host::private::{self, PrivateError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The largest index or list of checksums, in bytes.
+const MOST_READ: u64 = 1 << 20;
 
 /// The cache folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,20 +50,39 @@ impl Cache {
         self.0.join("packages").join(sha256)
     }
 
-    /// Makes a folder of the cache.
+    /// Makes a folder of the cache, unless somebody else could change the cache.
     pub(crate) fn make(&self, folder: &Path) -> Result<(), GuestError> {
-        std::fs::create_dir_all(folder).map_err(|source| failed(folder, source))
+        private::folder(&self.0).and_then(|_| private::folder(folder)).map(drop).map_err(refused)
+    }
+
+    /// Refuses a file of the cache that somebody else could have put there.
+    pub(crate) fn check(&self, path: &Path) -> Result<(), GuestError> {
+        private::open(path).map(drop).map_err(refused)
+    }
+
+    /// What is in a file of the cache; none where there is none.
+    ///
+    /// # Errors
+    /// If somebody else could have put it there.
+    pub(crate) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, GuestError> {
+        // A link that leads to nothing is there all the same.
+        if path.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        let file = private::open(path).map_err(refused)?;
+        file.take(MOST_READ).read_to_end(&mut bytes).map_err(|source| failed(path, source))?;
+        Ok(Some(bytes))
     }
 
     /// Writes a file of the cache so that a reader finds it whole or not at all.
     pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), GuestError> {
-        let beside = path.with_extension(format!("{}.tmp", std::process::id()));
-        std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path)).map_err(
-            |source| {
-                let _ = std::fs::remove_file(&beside);
-                failed(path, source)
-            },
-        )
+        let folder = path.parent().unwrap_or(&self.0);
+        let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut beside| {
+            beside.write_all(bytes)?;
+            beside.persist(path).map(drop).map_err(|error| error.error)
+        });
+        written.map_err(|source| failed(path, source))
     }
 
     /// Waits for its turn to change the cache.
@@ -70,7 +93,7 @@ impl Cache {
     ) -> Result<Lock, GuestError> {
         self.make(&self.0)?;
         let path = self.0.join("lock");
-        let file = File::create(&path).map_err(|source| failed(&path, source))?;
+        let file = private::lock_file(&path).map_err(refused)?;
         let mut said = false;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -86,6 +109,14 @@ impl Cache {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+}
+
+/// A folder or file that is not taken for the caller's own.
+fn refused(error: PrivateError) -> GuestError {
+    match error {
+        PrivateError::Unsafe { path, why } => GuestError::Unsafe { path, why },
+        PrivateError::File { path, source, .. } => GuestError::Cache { path, source },
     }
 }
 
@@ -110,6 +141,11 @@ pub fn sha256(path: &Path) -> Result<String, GuestError> {
         }
     }
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The SHA-256 of bytes, in hexadecimal.
+pub(crate) fn sha256_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -148,6 +184,34 @@ mod tests {
         let error = cache.lock(&mut |_| {}, &|| false).unwrap_err();
         assert!(error.to_string().contains("/proc/nowhere"), "{error}");
         assert!(error.to_string().contains("XDG_CACHE_HOME"), "{error}");
+    }
+
+    #[test]
+    fn a_planted_lock_truncates_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned());
+        let letter = folder.path().join("letter");
+        std::fs::write(&letter, "keep me").unwrap();
+        std::os::unix::fs::symlink(&letter, folder.path().join("lock")).unwrap();
+        assert!(cache.lock(&mut |_| {}, &|| false).is_err());
+        assert_eq!(std::fs::read_to_string(&letter).unwrap(), "keep me");
+    }
+
+    #[test]
+    fn a_cache_of_another_user_is_neither_used_nor_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let theirs = folder.path().join("theirs");
+        std::fs::create_dir(&theirs).unwrap();
+        std::fs::write(theirs.join("index.json"), "{}").unwrap();
+        if std::os::unix::fs::chown(&theirs, Some(65_534), None).is_err() {
+            return eprintln!("skipped: only root can give a folder away");
+        }
+        let cache = Cache::at(theirs.join("tailback/kernels"));
+        let error = cache.lock(&mut |_| {}, &|| false).unwrap_err();
+        assert!(error.to_string().contains("owned by user 65534"), "{error}");
+        assert!(error.to_string().contains("XDG_CACHE_HOME"), "{error}");
+        assert!(cache.read(&theirs.join("index.json")).is_err());
+        assert_eq!(std::fs::read_dir(&theirs).unwrap().count(), 1);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Kernels of Debian, fetched with apt in lists of its own: the system's sources stay untouched.
 
 use super::cache::{Cache, failed, sha256};
-use super::package;
+use super::{package, sums};
 use crate::catalogue::catalogue;
 use crate::error::GuestError;
 use crate::tool::Tool;
@@ -37,12 +37,12 @@ pub(super) fn fetch(
 ) -> Result<PathBuf, GuestError> {
     let suite = suite(series)?;
     let index = cache.folder().join("debian").join(format!("{series}.json"));
-    if let Some(folder) = cached(&index, cache).filter(|_| !refresh) {
+    if let Some(folder) = cached(&index, cache)?.filter(|_| !refresh) {
         return Ok(folder);
     }
     let _turn = cache.lock(note, interrupted)?;
     // Another run may have fetched it while this one waited.
-    if let Some(folder) = cached(&index, cache).filter(|_| !refresh) {
+    if let Some(folder) = cached(&index, cache)?.filter(|_| !refresh) {
         return Ok(folder);
     }
     note(&format!("debian:{series}: fetching it from {MIRROR} ({suite}), once"));
@@ -74,11 +74,14 @@ fn suite(series: &str) -> Result<&'static str, GuestError> {
     })
 }
 
-fn cached(index: &Path, cache: &Cache) -> Option<PathBuf> {
-    let fetched: Fetched = serde_json::from_slice(&std::fs::read(index).ok()?).ok()?;
+/// The folder of what was fetched before; none where nothing was, or what is torn or older than the
+/// checksums of what is in it.
+fn cached(index: &Path, cache: &Cache) -> Result<Option<PathBuf>, GuestError> {
+    let Some(bytes) = cache.read(index)? else { return Ok(None) };
+    let Ok(fetched) = serde_json::from_slice::<Fetched>(&bytes) else { return Ok(None) };
     let plain = fetched.sha256.len() == 64 && fetched.sha256.chars().all(|c| c.is_ascii_hexdigit());
     let folder = cache.unpacked(&fetched.sha256);
-    (plain && folder.is_dir()).then_some(folder)
+    Ok((plain && sums::is_whole(&folder)).then_some(folder))
 }
 
 fn explain(error: GuestError, series: &str) -> GuestError {
@@ -272,11 +275,13 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("debian")).unwrap();
         let index = folder.path().join("debian/6.1.json");
         std::fs::write(&index, serde_json::to_vec(&fetched).unwrap()).unwrap();
-        assert_eq!(cached(&index, &cache), None, "an index without its package");
+        assert_eq!(cached(&index, &cache).unwrap(), None, "an index without its package");
         std::fs::create_dir_all(cache.unpacked(&sum)).unwrap();
+        assert_eq!(cached(&index, &cache).unwrap(), None, "a package without its checksums");
+        sums::keep(&cache.unpacked(&sum), &cache).unwrap();
         let found = fetch("6.1", &cache, false, &mut |_| {}, &|| false).unwrap();
         assert_eq!(found, cache.unpacked(&sum));
         std::fs::write(&index, "torn").unwrap();
-        assert_eq!(cached(&index, &cache), None);
+        assert_eq!(cached(&index, &cache).unwrap(), None);
     }
 }

@@ -5,6 +5,7 @@ mod debian;
 pub mod image;
 mod modules;
 mod package;
+mod sums;
 
 use crate::error::GuestError;
 use cache::Cache;
@@ -47,7 +48,7 @@ pub fn find(
     let Found { image, config, modules } = match name.split_once(':') {
         Some(("debian", series)) => {
             let folder = debian::fetch(series, cache, refresh, note, interrupted)?;
-            of_folder(&folder)?
+            of_cache(&folder, cache)?
         }
         Some((BUILT, which)) => built(name, which, cache)?,
         _ => of_path(Path::new(name), cache, interrupted)?,
@@ -73,7 +74,11 @@ fn built(name: &str, which: &str, cache: &Cache) -> Result<Found, GuestError> {
     let plain = !which.is_empty() && which.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let folder = cache.folder().join(BUILT).join(which);
     match plain && folder.join("bzImage").is_file() {
-        true => of_folder(&folder),
+        true => {
+            let found = of_folder(&folder)?;
+            files(&found).try_for_each(|file| cache.check(file))?;
+            Ok(found)
+        }
         false => Err(GuestError::Unknown {
             spec: name.to_owned(),
             why: format!("{} is not there; build it: make kernels", folder.display()),
@@ -98,9 +103,20 @@ fn of_path(
     }
     if package::is_package(path)? {
         let folder = package::unpack(path, cache, interrupted)?;
-        return of_folder(&folder);
+        return of_cache(&folder, cache);
     }
     Ok(Found { image: path.to_owned(), config: None, modules: Vec::new() })
+}
+
+/// What was unpacked into the cache, if it is still the same.
+fn of_cache(folder: &Path, cache: &Cache) -> Result<Found, GuestError> {
+    let found = of_folder(folder)?;
+    sums::compare(folder, files(&found), cache)?;
+    Ok(found)
+}
+
+fn files(found: &Found) -> impl Iterator<Item = &PathBuf> {
+    std::iter::once(&found.image).chain(&found.config).chain(&found.modules)
 }
 
 /// The image and the configuration in a folder: its own, or those in its `boot` or its modules.
@@ -180,6 +196,36 @@ mod tests {
         std::fs::create_dir_all(&built).unwrap();
         std::fs::write(built.join("bzImage"), image::tests::bzimage("6.12.1")).unwrap();
         assert_eq!(find_in(&cache, "built:plain").unwrap().release, "6.12.1");
+    }
+
+    #[test]
+    fn a_kernel_that_is_not_what_was_unpacked_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned());
+        let package = folder.path().join("packages/sum");
+        std::fs::create_dir_all(package.join(modules::FOLDER)).unwrap();
+        let image = package.join("vmlinuz-6.1");
+        std::fs::write(&image, image::tests::bzimage("6.1.0")).unwrap();
+        sums::keep(&package, &cache).unwrap();
+        assert_eq!(of_cache(&package, &cache).unwrap().image, image);
+        std::fs::write(&image, image::tests::bzimage("6.1.0-evil")).unwrap();
+        let error = of_cache(&package, &cache).err().unwrap().to_string();
+        assert!(error.contains("not what was unpacked"), "{error}");
+    }
+
+    #[test]
+    fn a_built_kernel_of_another_user_is_not_booted() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned());
+        let built = folder.path().join("built/plain");
+        std::fs::create_dir_all(&built).unwrap();
+        let image = built.join("bzImage");
+        std::fs::write(&image, image::tests::bzimage("6.12.1")).unwrap();
+        if std::os::unix::fs::chown(&image, Some(65_534), None).is_err() {
+            return eprintln!("skipped: only root can give a file away");
+        }
+        let error = find_in(&cache, "built:plain").unwrap_err();
+        assert!(matches!(error, GuestError::Unsafe { .. }), "{error}");
     }
 
     #[test]

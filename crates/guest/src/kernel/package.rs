@@ -1,7 +1,7 @@
 //! Taking a kernel out of a Debian package.
 
 use super::cache::{Cache, failed, sha256};
-use super::modules;
+use super::{modules, sums};
 use crate::error::GuestError;
 use crate::tool::Tool;
 use std::fs::File;
@@ -32,36 +32,35 @@ pub(super) fn unpack(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, GuestError> {
     let folder = cache.unpacked(&sha256(path)?);
-    if folder.join(modules::FOLDER).is_dir() {
+    if sums::is_whole(&folder) {
         return Ok(folder);
     }
-    let beside = folder.with_extension(format!("{}.tmp", std::process::id()));
-    let _ = std::fs::remove_dir_all(&beside);
-    cache.make(&beside.join(modules::FOLDER))?;
-    let done = take_out(path, &beside, interrupted).and_then(|count| match count {
+    let packages = folder.parent().unwrap_or(cache.folder());
+    cache.make(packages)?;
+    let beside = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(packages);
+    let beside = beside.map_err(|source| failed(packages, source))?;
+    let new = beside.path().join("new");
+    cache.make(&new.join(modules::FOLDER))?;
+    let done = take_out(path, &new, interrupted).and_then(|count| match count {
         0 => Err(GuestError::NotKernel {
             path: path.to_owned(),
             why: "a Debian package without a kernel in it".to_owned(),
         }),
         _ => Ok(()),
     });
-    let done = done.and_then(|()| put(&beside, &folder));
-    if done.is_err() || beside.is_dir() {
-        let _ = std::fs::remove_dir_all(&beside);
-    }
-    done.map(|()| folder)
+    done.and_then(|()| sums::keep(&new, cache)).and_then(|()| put(&new, &folder))?;
+    Ok(folder)
 }
 
-/// Puts what was taken out in its place. Somebody else may have unpacked the same one meanwhile,
-/// theirs is as good; one that was unpacked before modules were kept gets them.
-fn put(beside: &Path, folder: &Path) -> Result<(), GuestError> {
-    let put_one = |from: &Path, to: &Path| match std::fs::rename(from, to) {
-        Err(source) if !to.is_dir() => Err(failed(to, source)),
+/// Puts what was taken out in its place. Another run may have unpacked the same one meanwhile, and
+/// theirs is as good; one that was unpacked before checksums were kept goes.
+fn put(new: &Path, folder: &Path) -> Result<(), GuestError> {
+    if folder.is_dir() && !sums::is_whole(folder) {
+        std::fs::remove_dir_all(folder).map_err(|source| failed(folder, source))?;
+    }
+    match std::fs::rename(new, folder) {
+        Err(source) if !folder.is_dir() => Err(failed(folder, source)),
         _ => Ok(()),
-    };
-    match folder.is_dir() {
-        true => put_one(&beside.join(modules::FOLDER), &folder.join(modules::FOLDER)),
-        false => put_one(beside, folder),
     }
 }
 
@@ -146,19 +145,20 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_an_older_version_gets_its_modules() {
+    fn a_folder_of_an_older_version_is_replaced_and_one_with_checksums_stays() {
         let place = tempfile::tempdir().unwrap();
-        let (beside, folder) = (place.path().join("new"), place.path().join("old"));
-        std::fs::create_dir_all(beside.join(modules::FOLDER)).unwrap();
-        std::fs::write(beside.join("modules/fuse.ko"), "f").unwrap();
-        std::fs::write(beside.join("vmlinuz-6"), "new").unwrap();
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::write(folder.join("vmlinuz-6"), "in use").unwrap();
-        put(&beside, &folder).unwrap();
-        assert!(folder.join("modules/fuse.ko").is_file());
-        assert_eq!(std::fs::read_to_string(folder.join("vmlinuz-6")).unwrap(), "in use");
-        put(&beside, &place.path().join("third")).unwrap();
-        assert!(place.path().join("third/vmlinuz-6").is_file());
+        let cache = Cache::at(place.path().to_owned());
+        let (first, second, folder) =
+            (place.path().join("a"), place.path().join("b"), place.path().join("old"));
+        for (new, text) in [(&first, "first"), (&second, "second"), (&folder, "older")] {
+            std::fs::create_dir_all(new.join(modules::FOLDER)).unwrap();
+            std::fs::write(new.join("vmlinuz-6"), text).unwrap();
+        }
+        sums::keep(&first, &cache).unwrap();
+        sums::keep(&second, &cache).unwrap();
+        put(&first, &folder).unwrap();
+        put(&second, &folder).unwrap();
+        assert_eq!(std::fs::read_to_string(folder.join("vmlinuz-6")).unwrap(), "first");
     }
 
     #[test]

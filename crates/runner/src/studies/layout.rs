@@ -3,7 +3,7 @@
 use super::design::{Against, Design};
 use model::factorial::{Cell as CellOfRecord, Factor, Factorial};
 use model::record::Plan;
-use model::{Arm, LeftOut, Role};
+use model::{Arm, LeftOut, Role, Settings};
 use scenarios::{Arms, Cell, Scenario, ScenarioError, Site};
 use std::collections::BTreeSet;
 
@@ -40,7 +40,32 @@ pub fn lay_out(
     if let Some(missing) = scenario.missing(site) {
         return Err(ScenarioError::Missing(missing));
     }
-    let (control, is_cell) = control(design, scenario, site)?;
+    arms_by(design, combinations, &|settings| scenario.cell(settings, site))
+}
+
+/// The arms of a study as far as they can be told without running a program and without changing the
+/// machine: what only an OTP or the kernel can refuse is found when the study runs.
+///
+/// # Errors
+/// As [`lay_out`], but for the needs of the scenario.
+pub fn sketch(
+    design: &Design,
+    scenario: &dyn Scenario,
+    site: &Site,
+    combinations: usize,
+) -> Result<Layout, ScenarioError> {
+    arms_by(design, combinations, &|settings| scenario.sketch(settings, site))
+}
+
+/// What makes the arm of a combination, and the control that belongs to it.
+type Cells<'a> = &'a dyn Fn(&Settings) -> Result<Cell, ScenarioError>;
+
+fn arms_by(
+    design: &Design,
+    combinations: usize,
+    cells: Cells<'_>,
+) -> Result<Layout, ScenarioError> {
+    let (control, is_cell) = control(design, cells)?;
     let mut layout = Layout {
         arms: Arms { arms: vec![control], left_out: Vec::new() },
         factorial: factorial(design),
@@ -52,7 +77,7 @@ pub fn lay_out(
             layout.cell(design, &levels, &id);
             continue;
         }
-        match scenario.cell(&design.settings_of(&levels), site) {
+        match cells(&design.settings_of(&levels)) {
             Ok(cell) => {
                 layout.cell(design, &levels, &id);
                 layout.pair(design, cell, id);
@@ -144,11 +169,7 @@ impl Layout {
 }
 
 /// The control, and whether it is the combination of the control's levels itself.
-fn control(
-    design: &Design,
-    scenario: &dyn Scenario,
-    site: &Site,
-) -> Result<(Arm, bool), ScenarioError> {
+fn control(design: &Design, cells: Cells<'_>) -> Result<(Arm, bool), ScenarioError> {
     let id = design.id(&design.control);
     let of = |error: ScenarioError| match error {
         ScenarioError::Unusable(why) => {
@@ -156,8 +177,7 @@ fn control(
         }
         other => other,
     };
-    let Cell { control, case } =
-        scenario.cell(&design.settings_of(&design.control), site).map_err(of)?;
+    let Cell { control, case } = cells(&design.settings_of(&design.control)).map_err(of)?;
     // A case with a control of its own holds the cause, though a placebo has the control's settings.
     let no_cause = case.against.is_none() && control.settings == case.settings;
     if design.against == Against::Cell || no_cause {

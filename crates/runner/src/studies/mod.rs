@@ -14,12 +14,14 @@ mod kernels;
 mod layout;
 mod read;
 mod resume;
+mod trust;
 
 pub use combinations::MOST_ARMS;
 pub use design::{Against, Blocks, Design, GuestSize, Output};
 pub use error::StudyError;
 pub use factors::{Factor, Level};
 pub use kernels::together;
-pub use layout::{Layout, lay_out};
+pub use layout::{Layout, lay_out, sketch};
 pub(crate) use resume::whole_blocks;
 pub use resume::{Standing, sit, standing};
+pub use trust::Untrusted;

@@ -11,7 +11,7 @@ mod words;
 
 pub use meta::META;
 
-use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -34,6 +34,10 @@ impl Scenario for BlockingNif {
 
     fn judging(&self, _: &Settings) -> Vec<Judging> {
         vec![meta::ASLEEP, meta::UNFAIRNESS, meta::LATE]
+    }
+
+    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        plan::sketch(settings, site)
     }
 
     fn expected(&self, arm: &Arm) -> Duration {

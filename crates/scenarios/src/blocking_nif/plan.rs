@@ -2,7 +2,7 @@
 
 use super::meta::MODES;
 use crate::erlang::{self, Vm};
-use crate::{Arms, ScenarioError, Site};
+use crate::{Arms, Cell, ScenarioError, Site};
 use beam::Flags;
 use model::{Arm, LeftOut, Role, Settings, Value};
 use std::time::Duration;
@@ -189,6 +189,16 @@ fn mode(settings: &Settings) -> String {
 fn emulator_flags(settings: &Settings, flags: &str) -> Result<Flags, ScenarioError> {
     let schedulers = settings.number("schedulers").unwrap_or(2);
     erlang::flags(&format!("+S {schedulers}:{schedulers} {flags}"))
+}
+
+/// Control and case of these settings, as [`arms`] makes them, without asking an OTP.
+pub(super) fn sketch(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+    let settings = resolved(settings, site);
+    emulator_flags(&settings, settings.text("flags").unwrap_or_default())?;
+    let mode = mode(&settings);
+    let mut control = settings.clone();
+    control.set("mode", Value::Text(gentle(&mode).unwrap_or(&mode).to_owned()));
+    Ok(Cell::of_pair(control, settings))
 }
 
 /// What a trial of these settings plays.

@@ -47,6 +47,10 @@ impl Scenario for BusyWait {
         plan::cell(settings, site)
     }
 
+    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        plan::sketch(settings, site)
+    }
+
     fn expected(&self, arm: &Arm) -> Duration {
         plan::expected(&arm.settings)
     }

@@ -231,6 +231,13 @@ fn emulator_flags(settings: &Settings) -> Result<Flags, ScenarioError> {
     erlang::flags(&format!("+S {schedulers}:{schedulers} {base} {changed}"))
 }
 
+/// Control and case of these settings, as [`cell`] makes them, without asking an OTP.
+pub(super) fn sketch(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+    let settings = resolved(settings, site);
+    emulator_flags(&settings)?;
+    Ok(Cell::of_settings(without_spinning(&settings), settings))
+}
+
 /// What a trial of these settings runs.
 pub(super) fn script(settings: &Settings) -> Result<Script, ScenarioError> {
     let number =

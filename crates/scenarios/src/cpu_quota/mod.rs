@@ -9,7 +9,7 @@ mod words;
 pub use meta::META;
 pub use trial::{Played, Script, Window, play};
 
-use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
 use std::borrow::Cow;
@@ -34,6 +34,10 @@ impl Scenario for CpuQuota {
     fn judging(&self, _: &Settings) -> Vec<Judging> {
         let excess = Judging { measure: Cow::Borrowed(meta::measure::BEYOND), ..META.judging };
         vec![META.judging, excess]
+    }
+
+    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        plan::sketch(settings, site)
     }
 
     fn expected(&self, arm: &Arm) -> Duration {

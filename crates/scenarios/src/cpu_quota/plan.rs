@@ -1,7 +1,7 @@
 //! From knobs to arms and scripts, checked against the machine.
 
 use super::trial::{Script, Window};
-use crate::{Missing, ScenarioError, Site};
+use crate::{Cell, Missing, ScenarioError, Site};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, Home, sweep};
 use model::{Arm, Role, Settings, Value, units};
 use std::time::Duration;
@@ -81,10 +81,7 @@ pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Vec<Arm>, Scenari
     // What a run that was killed left behind goes first.
     sweep(&home);
     let burst = try_out(&home, &bandwidth)?;
-    let duration = long_enough(settings, &bandwidth, layout.spread, site.machine.hz);
-    let mut settings = settings.clone();
-    settings.set("duration", Value::Text(units::format_duration(duration)));
-    settings.set("threads", whole(layout.threads));
+    let settings = resolved(settings, &bandwidth, &layout, site);
     let mut arms = vec![
         arm(&settings, "control", Role::Control, layout.narrow, false),
         arm(&settings, "spread", Role::Case, layout.spread, false),
@@ -204,6 +201,26 @@ fn bandwidth(settings: &Settings) -> Result<Bandwidth, ScenarioError> {
         }
     };
     Ok(Bandwidth { quota_us: us("quota")?, period_us: us("period")?, burst_us: us("burst")? })
+}
+
+/// Control and case of these settings, as [`arms`] makes them, without trying the quota out.
+pub(super) fn sketch(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+    let bandwidth = bandwidth(settings)?;
+    let layout = Layout::of(settings, &bandwidth, site)?;
+    let settings = resolved(settings, &bandwidth, &layout, site);
+    Ok(Cell {
+        control: arm(&settings, "control", Role::Control, layout.narrow, false),
+        case: arm(&settings, "spread", Role::Case, layout.spread, false),
+    })
+}
+
+/// The settings with the length of a trial and the number of threads that they come to here.
+fn resolved(settings: &Settings, bandwidth: &Bandwidth, layout: &Layout, site: &Site) -> Settings {
+    let duration = long_enough(settings, bandwidth, layout.spread, site.machine.hz);
+    let mut settings = settings.clone();
+    settings.set("duration", Value::Text(units::format_duration(duration)));
+    settings.set("threads", whole(layout.threads));
+    settings
 }
 
 /// What a trial of these settings runs.

@@ -11,7 +11,7 @@ mod words;
 
 pub use meta::META;
 
-use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -30,6 +30,10 @@ impl Scenario for MailboxFlood {
 
     fn arms(&self, settings: &Settings, _: &Site) -> Result<Arms, ScenarioError> {
         plan::arms(settings)
+    }
+
+    fn sketch(&self, settings: &Settings, _: &Site) -> Result<Cell, ScenarioError> {
+        plan::sketch(settings)
     }
 
     fn expected(&self, arm: &Arm) -> Duration {

@@ -2,7 +2,7 @@
 
 use super::sink;
 use crate::erlang::{self, Vm};
-use crate::{Arms, ScenarioError};
+use crate::{Arms, Cell, ScenarioError};
 use beam::Flags;
 use model::{Arm, Role, Settings, Value};
 use std::path::PathBuf;
@@ -209,6 +209,13 @@ fn bytes(settings: &Settings) -> u64 {
         "large" => settings.size("size").unwrap_or(1024),
         _ => 20,
     }
+}
+
+/// Control and case of these settings, as [`arms`] makes them, without asking an OTP.
+pub(super) fn sketch(settings: &Settings) -> Result<Cell, ScenarioError> {
+    check(settings)?;
+    erlang::flags(text(settings, "flags"))?;
+    Ok(Cell::of_pair(control(settings), settings.clone()))
 }
 
 /// What a trial of these settings plays.

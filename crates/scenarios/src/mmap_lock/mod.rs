@@ -10,7 +10,7 @@ mod words;
 pub use meta::META;
 pub use trial::{Cast, Cut, Event, Played, Script, Twin, play};
 
-use crate::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -33,6 +33,11 @@ impl Scenario for MmapLock {
 
     fn judging(&self, settings: &Settings) -> Vec<Judging> {
         vec![plan::judging(settings)]
+    }
+
+    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        // It looks at /proc and no more.
+        self.cell(settings, site)
     }
 
     fn expected(&self, arm: &Arm) -> Duration {

@@ -35,7 +35,12 @@ pub fn command() -> Command {
         .arg(Arg::new("text").long("text").value_name("TOML").hide(true))
         .arg(Arg::new("in-kernel").long("in-kernel").value_name("K").hide(true))
         .arg(switch("fresh", "Begin anew, whatever has been run"))
-        .arg(switch("dry-run", "Show the arms and the time they need, and run nothing"))
+        .arg(switch("dry-run", "Show the arms and the time they need, and execute nothing"))
+        .arg(switch(
+            "trust",
+            "Let the file name programs, kernels and a root, and write outside the working folder: a \
+             study file is code",
+        ))
         .arg(switch("yes", "Do not ask before a study of many arms or of more than an hour"))
         .arg(
             Arg::new("samples")

@@ -5,6 +5,7 @@ pub mod flags;
 mod kernels;
 mod record;
 mod time;
+mod trust;
 
 use super::run::Done;
 use crate::exit::Failure;
@@ -15,9 +16,9 @@ use clap::ArgMatches;
 use host::Roots;
 use model::record::Plan;
 use model::{Machine, Record};
-use runner::studies::{Design, Layout, Standing, StudyError, lay_out, sit};
+use runner::studies::{Design, Layout, Standing, StudyError, lay_out, sit, sketch};
 use runner::{End, Study};
-use scenarios::{Launcher, Scenario, Site};
+use scenarios::{Launcher, Scenario, ScenarioError, Site};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,17 +37,22 @@ pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
     if let Some(samples) = matches.get_one::<u32>("samples") {
         design.exactly(*samples);
     }
+    let dry = matches.get_flag("dry-run");
+    if !dry {
+        trust::check(&design, file, matches.get_flag("trust"))?;
+    }
     if let Some(kernel) = matches.get_one::<String>("in-kernel") {
         design.keep_kernel(kernel);
-    } else if design.kernels().is_some() && !matches.get_flag("dry-run") {
+    } else if design.kernels().is_some() && !dry {
         return kernels::study(&design, &text, file, matches);
     }
     let machine = crate::machine::here();
-    let wanted = Wanted::of(design, file, &machine)?;
-    if matches.get_flag("dry-run") {
-        output::print(&time::plan(&wanted));
+    if dry {
+        let wanted = Wanted::laid_out(design, file, &machine, &sketch)?;
+        output::print(&format!("{}{}", time::plan(&wanted), trust::list(&wanted.design)));
         return Ok(0);
     }
+    let wanted = Wanted::of(design, file, &machine)?;
     let _lock = lock(file)?;
     let (path, standing, plan) = record::find(&wanted, matches)?;
     let done = match standing {
@@ -77,8 +83,20 @@ struct Wanted<'a> {
     machine: &'a Machine,
 }
 
+/// What makes the arms of a study.
+type LayOut = dyn Fn(&Design, &dyn Scenario, &Site, usize) -> Result<Layout, ScenarioError>;
+
 impl<'a> Wanted<'a> {
     fn of(design: Design, file: &Path, machine: &'a Machine) -> Result<Self, Failure> {
+        Self::laid_out(design, file, machine, &lay_out)
+    }
+
+    fn laid_out(
+        design: Design,
+        file: &Path,
+        machine: &'a Machine,
+        lay_out: &LayOut,
+    ) -> Result<Self, Failure> {
         let combinations = design.combinations(file)?;
         let scenario = design
             .scenario()

@@ -2,15 +2,12 @@
 
 use super::Wanted;
 use crate::exit::Failure;
-use crate::{input, keep};
+use crate::{input, keep, records};
 use clap::ArgMatches;
 use model::record::{Plan, Progress};
 use model::{Record, Value};
 use runner::studies::{Standing, StudyError, standing};
 use std::path::{Path, PathBuf};
-
-/// The largest record that is read, in bytes.
-const MOST: u64 = 1 << 30;
 
 /// How much of the content's digest stands in the name of a record.
 const DIGITS: usize = 12;
@@ -75,7 +72,7 @@ fn load(path: &Path) -> Result<Option<Record>, Failure> {
         return Ok(None);
     }
     let stale = |why: String| StudyError::Stale { path: path.to_owned(), why };
-    let text = input::read_text(path, MOST).map_err(|error| stale(error.to_string()))?;
+    let text = input::read_text(path, records::MOST).map_err(|error| stale(error.to_string()))?;
     Ok(Some(Record::from_json(&text).map_err(|error| stale(error.to_string()))?))
 }
 

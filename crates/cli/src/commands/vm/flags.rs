@@ -80,7 +80,7 @@ pub fn machine(command: Command) -> Command {
             Arg::new("root")
                 .long("root")
                 .value_name("DIR")
-                .help("Give the guest this folder as its root, `host` for this one; mounted read-only, but a kernel that you do not trust could write. Needs virtiofs built in, as debian:6.12 has, or as a module of a Debian package"),
+                .help("Give the guest this folder as its root, `host` for this one; shared read-only, whatever its kernel is, and without the file systems mounted below it. Needs root, and virtiofs built in, as debian:6.12 has, or as a module of a Debian package"),
         )
         .arg(
             Arg::new("refresh")

@@ -1,0 +1,96 @@
+//! Records made to exhaust the machine: each command ends within a gigabyte of address space.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use common::{Place, Ran, affected_record};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value, json};
+use std::os::unix::process::CommandExt;
+
+/// The most that any command over any record may take, in bytes.
+const MOST: u64 = 1 << 30;
+
+/// Runs a command over a record with no more than that.
+fn bounded(place: &Place, words: &[&str], text: &str) -> Ran {
+    let path = place.path("hostile.json");
+    std::fs::write(&path, text).unwrap();
+    let mut command = place.tailback(&[words, &[path.to_str().unwrap()]].concat());
+    let limit = || {
+        let maximum = getrlimit(Resource::As).maximum;
+        setrlimit(Resource::As, Rlimit { current: Some(MOST), maximum }).map_err(Into::into)
+    };
+    // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
+    unsafe { command.pre_exec(limit) };
+    place.run(command)
+}
+
+const COMMANDS: &[&[&str]] =
+    &[&["judge"], &["report", "-o", "-"], &["explain"], &["export", "--format", "csv"]];
+
+/// No command is killed, aborts or panics.
+fn assert_bounded(text: &str) {
+    let place = Place::new();
+    for words in COMMANDS {
+        let ran = bounded(&place, words, text);
+        ran.assert_no_panic();
+        assert!(ran.status.code().is_some(), "{words:?}: {:?} {}", ran.status, ran.err);
+    }
+}
+
+#[test]
+fn a_forged_length_of_a_histogram_is_not_believed() {
+    let mut record = affected_record();
+    for trial in record["trials"].as_array_mut().unwrap() {
+        for latency in trial["observation"]["latencies"].as_object_mut().unwrap().values_mut() {
+            let mut bytes = STANDARD.decode(latency["data"].as_str().unwrap()).unwrap();
+            bytes[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
+            latency["data"] = json!(STANDARD.encode(bytes));
+        }
+    }
+    assert_bounded(&record.to_string());
+}
+
+#[test]
+fn fields_that_nobody_knows_take_no_memory() {
+    let mut text = affected_record().to_string();
+    // A map of one entry is ninety times as large in memory as here.
+    let nested = "{\"\":0},".repeat(2_000_000);
+    text.truncate(text.trim_end().len() - 1);
+    assert_bounded(&format!("{text},\"unknown\":[{nested}0]}}"));
+}
+
+#[test]
+fn six_thousand_blocks_are_judged() {
+    let mut record = affected_record();
+    let trials = record["trials"].as_array().unwrap().clone();
+    let of = |arm: &Value| trials.iter().find(|trial| trial["arm"] == *arm).unwrap().clone();
+    let arms: Vec<Value> =
+        record["plan"]["arms"].as_array().unwrap().iter().map(|arm| arm["id"].clone()).collect();
+    let mut many = Vec::new();
+    for block in 0..6000 {
+        for arm in &arms {
+            let mut trial = of(arm);
+            trial["block"] = json!(block);
+            trial["observation"]["latencies"] = json!({});
+            trial["observation"]["stalls"] = json!([]);
+            many.push(trial);
+        }
+    }
+    record["trials"] = json!(many);
+    assert_bounded(&record.to_string());
+}
+
+#[test]
+fn a_record_beyond_the_limit_is_refused_by_every_command_with_the_limit() {
+    let text = format!("{}{}", affected_record(), " ".repeat(64 << 20));
+    let place = Place::new();
+    for words in COMMANDS {
+        let ran = bounded(&place, words, &text);
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        assert!(ran.err.contains("larger than 64 MiB"), "{ran:?}");
+    }
+}

@@ -1,0 +1,282 @@
+//! Whether a folder or a file is the caller's alone: the one check of every cache, since what is read
+//! from a cache is run, booted or believed.
+//!
+//! With `sudo -E` root has the cache folders of the user who asked. What that user, or anybody else,
+//! could have put there is refused.
+
+use rustix::fs::OFlags;
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Why something is not taken for the caller's own.
+#[derive(Debug, thiserror::Error)]
+pub enum PrivateError {
+    /// Somebody else owns it, or may change it.
+    #[error("{}: {why}", .path.display())]
+    Unsafe {
+        /// The folder or file.
+        path: PathBuf,
+        /// Who may change it.
+        why: String,
+    },
+    /// It cannot be made or looked at.
+    #[error("{}: {what}: {source}", .path.display())]
+    File {
+        /// The folder or file.
+        path: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+}
+
+type Result<T> = std::result::Result<T, PrivateError>;
+
+/// Makes a folder that is the caller's alone, unless it is there, and says where it really is.
+///
+/// Nothing is made below a folder that others could change.
+///
+/// # Errors
+/// If it cannot be made, or if another user owns it, or could change it or a folder above it.
+pub fn folder(path: &Path) -> Result<PathBuf> {
+    let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
+    let there = path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+    if there != path {
+        // A folder above need not be the caller's; it is checked as one above.
+        ancestors(&there.canonicalize().map_err(failed("find it"))?, false)?;
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("make it"))?;
+    let real = path.canonicalize().map_err(failed("find it"))?;
+    ancestors(&real, true)?;
+    Ok(real)
+}
+
+/// Refuses a folder or file, given without symbolic links, that another user could change, or put
+/// another in the place of.
+///
+/// # Errors
+/// If that is so, or if it cannot be looked at.
+pub fn check(real: &Path) -> Result<()> {
+    ancestors(real, true)
+}
+
+/// Refuses a folder if another user could have put anything below it there; `real` is given without
+/// symbolic links, and there may be none below it.
+///
+/// # Errors
+/// As [`check`].
+pub fn tree(real: &Path) -> Result<()> {
+    check(real)?;
+    below(real)
+}
+
+/// Opens a file for reading if nobody else could have changed it; a symbolic link is refused.
+///
+/// # Errors
+/// If it is not the caller's alone, or cannot be opened.
+pub fn open(path: &Path) -> Result<File> {
+    let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    ancestors(&folder.canonicalize().map_err(failed("find it"))?, true)?;
+    // A pipe that waits for a writer would keep us for ever.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let file = file.map_err(failed("open it, links not followed"))?;
+    let metadata = file.metadata().map_err(failed("look at it"))?;
+    match is_regular(&metadata).or_else(|| objection(&metadata, true)) {
+        Some(why) => Err(PrivateError::Unsafe { path: path.to_owned(), why }),
+        None => Ok(file),
+    }
+}
+
+/// Opens a file to lock it, and makes it where it is not there: a symbolic link is not followed, and
+/// what is in the file stays.
+///
+/// # Errors
+/// If it cannot be opened, or is a link.
+pub fn lock_file(path: &Path) -> Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let opened = options.custom_flags(flags.bits() as i32).open(path);
+    opened.map_err(|source| PrivateError::File {
+        path: path.to_owned(),
+        what: "open it, links not followed",
+        source,
+    })
+}
+
+fn ancestors(real: &Path, is_ours: bool) -> Result<()> {
+    for (depth, path) in real.ancestors().enumerate() {
+        let innermost = is_ours && depth == 0;
+        let metadata = look(path)?;
+        if let Some(why) = objection(&metadata, innermost) {
+            return Err(PrivateError::Unsafe { path: path.to_owned(), why });
+        }
+    }
+    Ok(())
+}
+
+fn below(folder: &Path) -> Result<()> {
+    let failed =
+        |source| PrivateError::File { path: folder.to_owned(), what: "look at it", source };
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let metadata = look(&path)?;
+        let link = metadata.is_symlink().then(|| "a symbolic link".to_owned());
+        if let Some(why) = link.or_else(|| objection(&metadata, true)) {
+            return Err(PrivateError::Unsafe { path, why });
+        }
+        if metadata.is_dir() {
+            below(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn look(path: &Path) -> Result<Metadata> {
+    path.symlink_metadata().map_err(|source| PrivateError::File {
+        path: path.to_owned(),
+        what: "look at it",
+        source,
+    })
+}
+
+fn is_regular(metadata: &Metadata) -> Option<String> {
+    (!metadata.is_file()).then(|| "no regular file".to_owned())
+}
+
+/// What is wrong with the owner or the mode; `innermost` for what has to be the caller's own.
+fn objection(metadata: &Metadata, innermost: bool) -> Option<String> {
+    let (owner, mode) = (metadata.uid(), metadata.mode());
+    let us = rustix::process::geteuid().as_raw();
+    if owner != us && owner != 0 {
+        return Some(format!("owned by user {owner}, not by user {us}"));
+    }
+    // In a folder such as /tmp others may add, but not take away what is ours.
+    let sticky = metadata.is_dir() && mode & 0o1000 != 0 && !innermost;
+    // A group of its owner's own, as most systems give each user, is nobody else.
+    let own_group = metadata.gid() == owner && !(innermost && metadata.is_dir());
+    let others = if own_group { 0o002 } else { 0o022 };
+    (mode & others != 0 && !sticky)
+        .then(|| format!("others may write to it (mode {:04o})", mode & 0o7777))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_folder_is_made_for_us_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = folder(&dir.path().join("a/b")).unwrap();
+        assert_eq!(fs::metadata(made).unwrap().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_refused_and_so_is_one_below_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = folder(&dir.path().join("a/b")).unwrap();
+        for bad in [0o777, 0o1777, 0o720] {
+            mode(&inner, bad);
+            let told = folder(&inner).unwrap_err().to_string();
+            assert!(told.contains("others may write to it"), "{told}");
+        }
+        mode(&inner, 0o755);
+        folder(&inner).unwrap();
+        let outer = dir.path().join("a");
+        mode(&outer, 0o777);
+        assert!(matches!(folder(&inner), Err(PrivateError::Unsafe { .. })));
+        assert!(folder(&outer.join("new/one")).is_err() && !outer.join("new").exists());
+        mode(&outer, 0o1777);
+        folder(&inner).unwrap();
+    }
+
+    #[test]
+    fn a_group_of_others_may_not_write_above_it_either() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = folder(&dir.path().join("a/b")).unwrap();
+        let outer = dir.path().join("a");
+        mode(&outer, 0o775);
+        if chown(&outer, None, Some(4_000)).is_err() {
+            return eprintln!("skipped: only root can give a folder away");
+        }
+        assert!(matches!(folder(&inner), Err(PrivateError::Unsafe { .. })));
+        mode(&outer, 0o755);
+        folder(&inner).unwrap();
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_refused_also_behind_a_link_and_nothing_is_made_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let theirs = folder(&dir.path().join("theirs")).unwrap();
+        if chown(&theirs, Some(65_534), None).is_err() {
+            return eprintln!("skipped: only root can give a folder away");
+        }
+        let link = dir.path().join("link");
+        symlink(&theirs, &link).unwrap();
+        for path in [&theirs, &link, &theirs.join("new"), &link.join("new")] {
+            let told = folder(path).unwrap_err().to_string();
+            assert!(told.contains("owned by user 65534"), "{told}");
+        }
+        assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn files_of_others_links_and_pipes_are_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let ours = folder(&dir.path().join("ours")).unwrap();
+        let file = ours.join("file");
+        fs::write(&file, "text").unwrap();
+        open(&file).unwrap();
+        tree(&ours).unwrap();
+        let link = ours.join("link");
+        symlink(&file, &link).unwrap();
+        assert!(open(&link).is_err() && lock_file(&link).is_err() && tree(&ours).is_err());
+        fs::remove_file(&link).unwrap();
+        let pipe = ours.join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        assert!(open(&pipe).unwrap_err().to_string().contains("no regular file"));
+        mode(&file, 0o666);
+        assert!(matches!(open(&file), Err(PrivateError::Unsafe { .. })));
+        mode(&file, 0o644);
+        if chown(&file, Some(65_534), None).is_ok() {
+            assert!(open(&file).unwrap_err().to_string().contains("owned by user 65534"));
+            assert!(tree(&ours).is_err());
+        }
+    }
+
+    #[test]
+    fn a_lock_neither_follows_a_link_nor_truncates() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("letter"), dir.path().join("lock"));
+        fs::write(&file, "keep me").unwrap();
+        symlink(&file, &link).unwrap();
+        assert!(lock_file(&link).is_err());
+        lock_file(&file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "keep me");
+    }
+
+    #[test]
+    fn a_file_in_its_place_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("f");
+        fs::write(&file, "").unwrap();
+        assert!(matches!(folder(&file), Err(PrivateError::File { .. })));
+    }
+}
