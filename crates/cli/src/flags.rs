@@ -10,7 +10,7 @@ use std::path::PathBuf;
 const ABOUT: &str = "Finds out why ready work stands still";
 
 const LONG_ABOUT: &str = "Finds out why ready work stands still.\n\nReproduces a scheduling stall \
-    in seconds, measures it, gives a verdict with an interval, and says what mends it.";
+    in seconds, measures it, gives a verdict with an interval, and says what fixes it.";
 
 const EXIT_CODES: &str = "Exit codes:\n  0    no stall\n  1    affected\n  2    bad usage or input\
     \n  3    a need is missing: CPUs, a privilege, room on the disk\n  4    inconclusive or \
@@ -186,7 +186,7 @@ fn judge() -> Command {
 
 fn explain() -> Command {
     Command::new("explain")
-        .about("Say who held up whom, and what mends it, from a record alone")
+        .about("Say who held up whom, and what fixes it, from a record alone")
         .arg(
             Arg::new("file")
                 .value_name("RECORD")

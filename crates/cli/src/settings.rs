@@ -183,9 +183,9 @@ mod tests {
         let guest = Guest { accelerator: "tcg".to_owned(), ..Guest::default() };
         let emulated = Machine { guest: Some(guest), ..Machine::default() };
         assert_eq!(time(&wish(None), 1, &here), 60);
-        // 15 blocks of three trials that take 60 ms more each.
-        assert_eq!(time(&wish(None), 3, &here), 172);
-        assert_eq!(time(&wish(None), 3, &emulated), 550);
+        // 10 blocks of three trials that take a little more each.
+        assert_eq!(time(&wish(None), 3, &here), 114);
+        assert_eq!(time(&wish(None), 3, &emulated), 367);
         assert_eq!(time(&wish(Some(Duration::from_secs(5))), 3, &emulated), 5);
     }
 }

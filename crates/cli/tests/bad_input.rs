@@ -201,7 +201,7 @@ fn what_is_no_record() {
         ("bare", r#"{"schema":"tailback/record/1"}"#, &["does not hold together", "missing"]),
         ("newer", &newer.to_string(), &["tailback/record/2", "newer tailback"]),
         ("unknown", &unknown.to_string(), &["nosuch", "tailback that wrote it"]),
-        ("deep", &"[".repeat(10 << 20), &["not a whole record"]),
+        ("deep", &"[".repeat(10 << 20), &["not a record of tailback"]),
     ];
     for (name, text, all) in cases {
         let ran = judge(&place, name, text);

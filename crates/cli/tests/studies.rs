@@ -159,7 +159,7 @@ fn a_dry_run_executes_nothing_and_says_what_needs_trust() {
     // Whoever has no erl on the PATH has the same dry run.
     let ran = place.say(&["study", &file, "--dry-run"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
-    assert!(ran.out.contains("mode=bignum ") && ran.out.contains("2 arms, 1 blocks"), "{ran:?}");
+    assert!(ran.out.contains("mode=bignum ") && ran.out.contains("4 arms, 1 blocks"), "{ran:?}");
     assert!(ran.out.contains("needs --trust: `fixed.erl` runs the program "), "{ran:?}");
     assert!(!was_run.exists(), "a dry run has executed a program");
 }

@@ -29,7 +29,7 @@ pub fn explanation(explanation: &Explanation, look: Look) -> String {
         line(&mut text, look, "  - ", sentence);
     }
     if let Some(mend) = &explanation.mend {
-        line(&mut text, look, "  ", &format!("Mending: {mend}"));
+        line(&mut text, look, "  ", &format!("Fix: {mend}"));
     }
     for cost in &explanation.cost {
         line(&mut text, look, "  ", &format!("Probes: {cost}"));

@@ -147,7 +147,7 @@ fn next(text: &mut String, look: Look, verdict: &Verdict) {
         return;
     }
     let heading = if verdict.state == State::Affected {
-        "What may mend it; each run measures whether it does here:"
+        "What may fix it; each run measures whether it does here:"
     } else {
         "Next:"
     };

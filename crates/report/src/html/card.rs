@@ -51,7 +51,7 @@ fn changes(one: &Shown) -> Markup {
     }
     let sure = advice.iter().any(|advice| advice.sure != Sure::Try);
     html! {
-        h3 { @if sure { "What to change" } @else { "What may mend it; each command measures whether it does here" } }
+        h3 { @if sure { "What to change" } @else { "What may fix it; each command measures whether it does here" } }
         ol.advice { @for advice in advice.iter().take(MOST_ADVICE) { li { (sentence(advice)) } } }
     }
 }

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 /// What part of its quota the control is to use: enough that what is spun beside has no room, and so
 /// little that requests which arrive together by chance seldom use up the rest. On 2 CPUs under half a
-/// CPU, controls that used 50 to 70% were throttled in 2 of 32 trials, and the VM's defaults in 24 of
-/// 24; with a load a quarter smaller in none of 24, and the defaults in 5 of 6.
+/// CPU, controls that used 50 to 70% were throttled in 2 of 32 trials, and the VM's defaults in 18 of
+/// 18; with a load that used half of the quota the defaults were throttled in 5 of 6.
 const SHARE: f64 = 0.6;
 
 /// How long each rate is served.

@@ -64,11 +64,11 @@ fn flags(plan: &Plan, role: Role) -> String {
     }
 }
 
-/// `under a quota of 0.5 CPUs 1 request in 100 took longer than 65 ms with the VM's defaults, and ..`
+/// `under a quota of 0.5 CPUs the slowest of 100 requests took 65 ms with the VM's defaults, and ..`
 fn figures(plan: &Plan, case: Option<&ArmResult>, arms: &[ArmResult]) -> String {
     let control = arms.iter().find(|arm| arm.role == Role::Control);
     format!(
-        "{} 1 request in 100 took longer than {} with {}, and {} with {}",
+        "{} the slowest of 100 requests took {} with {}, and {} with {}",
         place(plan),
         figure(case, measure::P99),
         flags(plan, Role::Case),

@@ -54,11 +54,8 @@ pub(super) fn lacking(site: &Site) -> Option<Missing> {
 }
 
 fn missing(error: &CgroupError) -> Missing {
-    let grant = match error.is_privilege() {
-        true => "run as root, or have the cpu controller delegated to this user",
-        false => "run where a cgroup hierarchy with the cpu controller is mounted",
-    };
-    Missing { what: format!("cpu-quota: {error}"), grant: grant.to_owned() }
+    // The error says itself what would help.
+    Missing { what: "cpu-quota: no CPU quota can be set here".to_owned(), grant: error.to_string() }
 }
 
 /// A group error as a scenario's.
