@@ -193,8 +193,8 @@ impl GoneBet {
 }
 
 /// The highest share of trials that is still possible where `struck` of some trials were and the
-/// others were `spared`, valid however long was looked: the highest rate that a bet against it, of
-/// [`GONE_STAKES`]' kind, has not refuted with this wealth (a confidence sequence; Waudby-Smith and
+/// others were `spared`, valid however long was looked: the highest rate that a bet against it has
+/// not refuted with this wealth (a confidence sequence; Waudby-Smith and
 /// Ramdas, section 4).
 pub fn highest_rate(struck: f64, spared: f64, wealth: f64) -> f64 {
     let refuted = |rate: f64| {

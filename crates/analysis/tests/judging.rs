@@ -114,7 +114,7 @@ fn a_restless_control_hides_stalls_and_then_nothing_is_called_absent() {
     let trials = |noise: f64| -> Vec<Trial> {
         let block = |block: u32| {
             // Whichever is disturbed, it is never the case alone.
-            let control = if block % 3 == 0 { noise } else { 0.0 };
+            let control = if block.is_multiple_of(3) { noise } else { 0.0 };
             [
                 trial(block, "control", control),
                 trial(block, "busy", 0.0),
@@ -147,7 +147,7 @@ fn a_hang_forbids_not_affected_unless_the_control_hung_as_often() {
     assert_eq!(outcome.state, State::Inconclusive, "the test alone would clear it");
     assert!(outcome.limits[0].contains("run more blocks"), "{outcome:?}");
     trials[3].observation.hang = true;
-    assert_eq!(judge(&plan, &trials).1.state, State::NotAffected);
+    assert_eq!(judge(&plan, trials).1.state, State::NotAffected);
 }
 
 #[test]

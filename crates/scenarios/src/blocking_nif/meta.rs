@@ -156,7 +156,7 @@ pub const META: Meta = Meta {
             name: "fixes",
             kind: Kind::Words,
             default: "dirty; +sfwi 10",
-            quick: None,
+            quick: Some("dirty"),
             help: "What may fix it, each between semicolons in an arm of its own: dirty for a dirty \
                    scheduler, charge for a call that charges its reductions, or emulator flags",
         },

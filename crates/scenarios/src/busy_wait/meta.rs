@@ -177,7 +177,7 @@ pub const META: Meta = Meta {
             name: "duration",
             kind: Kind::Duration { min_ns: 100_000_000, max_ns: 3600 * SECOND_NS },
             default: "1s",
-            quick: Some("700ms"),
+            quick: Some("600ms"),
             help: "How long a trial takes requests",
         },
     ],

@@ -87,7 +87,7 @@ pub const META: Meta = Meta {
             name: "hang-after",
             kind: Kind::Duration { min_ns: 10_000_000, max_ns: 600 * SECOND_NS },
             default: "250ms",
-            quick: None,
+            quick: Some("100ms"),
             help: "A call that outlasts the trial by so much is a hang; it is freed by ending the load",
         },
         Knob {
