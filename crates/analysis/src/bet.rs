@@ -105,8 +105,12 @@ pub struct AbsenceBet {
 }
 
 impl AbsenceBet {
-    /// One more block.
+    /// One more block; none where both hung, since two trials that were cut off say nothing about
+    /// each other.
     pub fn record(&mut self, control: f64, arm: f64, margin: f64) {
+        if control.is_infinite() && arm.is_infinite() {
+            return;
+        }
         if arm - control > margin {
             self.worse += 1.0;
         } else if control - arm > margin {

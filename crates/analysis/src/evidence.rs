@@ -104,8 +104,9 @@ impl Evidence {
             return 1.0;
         }
         let alone: f64 = self.effects.iter().map(|bet| bet.wealth() / arms as f64).sum();
-        let together: f64 = self.together.iter().map(EffectBet::wealth).product();
-        together.min(MOST_WEALTH) / 2.0 + alone / 2.0
+        // In logarithms, since a product of the largest and the least is no number.
+        let together: f64 = self.together.iter().map(|bet| bet.wealth().ln()).sum();
+        together.min(MOST_WEALTH.ln()).exp() / 2.0 + alone / 2.0
     }
 
     /// Evidence against "this arm has no effect", from this arm and the control alone.
@@ -299,13 +300,13 @@ mod tests {
         (0..3).for_each(|_| evidence.record(&[0.0, 100.0], &[500.0, 600.0]));
         let one = evidence.effect_of(0);
         assert!((evidence.effect() - (one * one / 2.0 + one / 2.0)).abs() < 1e-9);
-        // A hang beats every figure, and two hangs are alike.
+        // A hang beats every figure, and two hangs say nothing.
         let mut evidence = Evidence::with_controls(&[0], 1.0);
         (0..6).for_each(|_| evidence.record(&[900.0], &[f64::INFINITY]));
         assert_eq!(evidence.state(BOTH), State::Affected);
         let mut evidence = Evidence::with_controls(&[0], 1.0);
         (0..30).for_each(|_| evidence.record(&[f64::INFINITY], &[f64::INFINITY]));
-        assert_eq!(evidence.state(BOTH), State::NotAffected);
+        assert_eq!(evidence.state(BOTH), State::Inconclusive);
         // An arm without its control says nothing.
         let mut evidence = Evidence::with_controls(&[3], 1.0);
         (0..30).for_each(|_| evidence.record(&[0.0], &[9.0]));

@@ -23,23 +23,35 @@ const LEAST_BLOCKS: f64 = 6.0;
 ///
 /// `arms` are the estimates for the judged figure of `plan`.
 pub fn fixes(plan: &Plan, trials: &[Trial], arms: &[ArmResult]) -> Vec<Fix> {
-    let Some(case) = worst_case(plan, arms) else { return Vec::new() };
     let Some(study) = Study::of(plan, trials) else { return Vec::new() };
-    study.fixes.iter().filter_map(|arm| fix(plan, trials, &study, arms, arm, case)).collect()
+    study.fixes.iter().filter_map(|arm| fix(plan, trials, &study, arms, arm)).collect()
 }
 
 /// Whether more blocks could still call a fix fixed: it left little of the stall so far.
 pub fn is_open(fix: &Fix) -> bool {
     let Some(gone) = fix.evidence_gone else { return false };
     let seen = fix.left.as_ref().map_or(0.0, |left| f64::from(left.of));
-    fix.outcome != FixOutcome::Fixed && (gone >= 1.0 || seen < LEAST_BLOCKS)
+    // Once it is settled that the stall is gone, more blocks wait for nothing but `less`.
+    let settled = fix.threshold.is_some_and(|threshold| gone >= threshold);
+    !settled && (gone >= 1.0 || seen < LEAST_BLOCKS)
 }
 
-/// The affected arm that lost the most.
-fn worst_case<'a>(plan: &Plan, arms: &'a [ArmResult]) -> Option<&'a ArmResult> {
+/// The affected arm that lost the most, among those with the same control as a fix: what stalls
+/// elsewhere, as on another OTP, says nothing of it.
+fn worst_case<'a>(
+    plan: &Plan,
+    study: &Study,
+    arms: &'a [ArmResult],
+    fix: &Arm,
+) -> Option<&'a ArmResult> {
     let shift = |arm: &ArmResult| judged(plan, arm).map_or(0.0, |comparison| comparison.shift);
+    let control = &study.control_of(fix).id;
+    let same = |id: &str| {
+        study.cases.iter().any(|case| case.id == id && study.control_of(case).id == *control)
+    };
     arms.iter()
         .filter(|arm| arm.role == Role::Case && arm.state == Some(State::Affected))
+        .filter(|arm| same(&arm.id))
         .max_by(|a, b| shift(a).total_cmp(&shift(b)))
 }
 
@@ -47,19 +59,15 @@ fn judged<'a>(plan: &Plan, arm: &'a ArmResult) -> Option<&'a Comparison> {
     arm.against_control.get(plan.judging.measure.as_ref())
 }
 
-fn fix(
-    plan: &Plan,
-    trials: &[Trial],
-    study: &Study,
-    arms: &[ArmResult],
-    arm: &Arm,
-    case: &ArmResult,
-) -> Option<Fix> {
+fn fix(plan: &Plan, trials: &[Trial], study: &Study, arms: &[ArmResult], arm: &Arm) -> Option<Fix> {
+    let case = worst_case(plan, study, arms, arm)?;
     let result = arms.iter().find(|result| result.id == arm.id)?;
     let threshold = study.fixes.len() as f64 / study_error_rate(plan).max(1e-12);
     let less = evidence_less(plan, trials, &arm.id, &case.id);
     let gone = gone(plan, study, arm, &case.id);
-    let outcome = match (less >= threshold, gone.wealth() >= threshold) {
+    // A fix that leaves enough of a stall to be affected itself has not fixed it.
+    let still = result.state == Some(State::Affected);
+    let outcome = match (less >= threshold, gone.wealth() >= threshold && !still) {
         (true, true) => FixOutcome::Fixed,
         (true, false) => FixOutcome::Helped,
         (false, _) => FixOutcome::NotShown,
@@ -202,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_fix_is_held_against_the_stall_and_against_the_control() {
-        let outcomes = outcomes([0.0, 600.0, 2.0, 300.0, 600.5]);
+        let outcomes = outcomes([0.0, 600.0, 0.5, 300.0, 600.5]);
         let words: Vec<&str> = outcomes.iter().map(|(_, outcome)| outcome.word()).collect();
         assert_eq!(words, ["fixed", "helped", "not shown to help"]);
         assert_eq!(outcomes[0].0, "+good");

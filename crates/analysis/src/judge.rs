@@ -48,16 +48,16 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
     };
     let evidence = study.evidence(Figure::Plain);
     let doubts = doubts(plan, trials, &study, ground);
-    let coarse = too_coarse(plan, trials, arms, &study);
+    let coarse = too_coarse(plan, arms, &study);
+    let missed = missed(plan, trials, arms, &study);
     let state = match evidence.state(thresholds(plan)) {
         state if doubts.forbid(state, arms) => State::Untrustworthy,
-        State::NotAffected if !hung(trials, &study).is_empty() || coarse.is_some() => {
-            State::Inconclusive
-        }
+        State::NotAffected if missed.is_none() || coarse.is_some() => State::Inconclusive,
+        State::NotAffected if !hung(trials, &study).is_empty() => State::Inconclusive,
         state => state,
     };
     let mut because = Vec::new();
-    let mut limits = limits(plan, trials, arms, &study, &evidence, state);
+    let mut limits = limits(plan, arms, &study, &evidence, state);
     match state {
         // Doubts about some arms do not touch what the others support.
         State::Affected | State::NotAffected => limits.extend(doubts.sentences()),
@@ -70,10 +70,7 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
     limits.extend(carry_over(plan, trials, &study));
     because.extend(grounds(plan, trials, arms, &study, &evidence, state));
     let measure = plan.judging.measure.to_string();
-    let missed = match state {
-        State::NotAffected => missed(plan, trials, arms, &study),
-        _ => None,
-    };
+    let missed = missed.filter(|_| state == State::NotAffected);
     Outcome {
         state,
         measure,

@@ -2,12 +2,11 @@
 
 use crate::blocks::Study;
 use crate::evidence::Evidence;
-use crate::missed;
 use crate::quantile::count;
 use crate::rank_sum::differences_to_leave_out;
 use crate::words::{figure, judged_unit, percent, plural};
 use model::record::Plan;
-use model::{ArmResult, Role, State, Trial};
+use model::{ArmResult, Role, State};
 
 /// The most blocks that are worth suggesting.
 const MOST_BLOCKS: u32 = 1000;
@@ -15,7 +14,6 @@ const MOST_BLOCKS: u32 = 1000;
 /// What the study cannot tell, a sentence each.
 pub(crate) fn limits(
     plan: &Plan,
-    trials: &[Trial],
     arms: &[ArmResult],
     study: &Study,
     evidence: &Evidence,
@@ -23,7 +21,7 @@ pub(crate) fn limits(
 ) -> Vec<String> {
     let mut limits = match state {
         State::Affected => of_affected(plan, arms),
-        State::NotAffected => of_not_affected(plan, trials, arms, study),
+        State::NotAffected => vec![of_not_affected(plan, arms)],
         State::Inconclusive => vec![what_would_settle(plan, study, evidence)],
         State::Untrustworthy | State::Skipped => {
             vec!["it is not known what the arms would do on a quiet machine".to_owned()]
@@ -69,22 +67,12 @@ fn least_trials(confidence: f64) -> usize {
     (1..50).find(|n| differences_to_leave_out(*n, *n, tail).0.is_some()).unwrap_or(50)
 }
 
-fn of_not_affected(
-    plan: &Plan,
-    trials: &[Trial],
-    arms: &[ArmResult],
-    study: &Study,
-) -> Vec<String> {
+fn of_not_affected(plan: &Plan, arms: &[ArmResult]) -> String {
     let judging = &plan.judging;
-    let missed = missed::missed(plan, trials, arms, study);
-    let missed = missed.as_ref().map(missed::sentence);
-    missed
-        .into_iter()
-        .chain([format!(
-            "a difference of up to {} counts as none",
-            figure(judging.margin, judged_unit(judging, arms))
-        )])
-        .collect()
+    format!(
+        "a difference of up to {} counts as none",
+        figure(judging.margin, judged_unit(judging, arms))
+    )
 }
 
 fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> String {
@@ -100,7 +88,7 @@ fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> String 
         );
     }
     if evidence.state(thresholds) != State::Inconclusive {
-        return "the test alone would say not-affected, and what is said above forbids it; run more \
+        return "the test alone would say not-affected, and the reason above does not allow it; run more \
                 blocks on a quieter machine"
             .to_owned();
     }
@@ -118,7 +106,7 @@ fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence) -> String 
         None => format!(
             "the arms differ from the control too often for `not-affected` and not steadily \
              enough for `affected`; even {MOST_BLOCKS} blocks like these would not settle it: \
-             quieten the machine or run longer trials"
+             stop other programs or run longer trials"
         ),
     }
 }

@@ -11,16 +11,24 @@ use model::{Arm, ArmResult, Missed, Trial, Unit};
 /// The share of blocks whose noise a stall has to stand out from to count as one that shows.
 const SHARE_OF_BLOCKS: f64 = 0.9;
 
-/// What could have been missed in the arm in which it is most; `None` without whole blocks.
+/// What could have been missed in any arm with the cause; `None` where one of them says nothing.
 ///
 /// A stall shows in a block where the case exceeds its control by more than the margin. Noise of the
 /// control hides part of it, so what shows is the margin and the noise of nine blocks of ten; blocks
 /// that are noisier say nothing and are left out. From the others comes the highest share of trials
-/// that may have been struck all the same, valid however the study was stopped. A freeze that comes at
-/// random once in `every_s` seconds strikes a trial of that length with that share (Poisson).
+/// that may have shown a stall all the same, however the study was stopped; one strike in ten may not
+/// have shown. A freeze that comes at random once in `every_s` seconds strikes a trial of that length
+/// with that share (Poisson).
 pub fn missed(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study: &Study) -> Option<Missed> {
-    let of_cases = study.cases.iter().filter_map(|case| of_case(plan, trials, arms, study, case));
-    of_cases.reduce(|a, b| if b.every_s > a.every_s { b } else { a })
+    let of_cases: Option<Vec<Missed>> =
+        study.cases.iter().map(|case| of_case(plan, trials, arms, study, case)).collect();
+    of_cases?.into_iter().reduce(|a, b| Missed {
+        shown_above: a.shown_above.max(b.shown_above),
+        freeze_ms: a.freeze_ms.zip(b.freeze_ms).map(|(a, b)| a.max(b)),
+        share: a.share.max(b.share),
+        every_s: a.every_s.min(b.every_s),
+        ..a
+    })
 }
 
 fn of_case(
@@ -43,7 +51,8 @@ fn of_case(
         }
     }
     let error_rate = study_error_rate(plan);
-    let share = highest_rate(struck, spared, 1.0 / error_rate.max(1e-12));
+    let shown = highest_rate(struck, spared, 1.0 / error_rate.max(1e-12));
+    let share = (shown / SHARE_OF_BLOCKS).min(1.0);
     let of_arm = trials.iter().filter(|trial| trial.arm == case.id);
     let window_ms = middle(&ascending(of_arm.map(|trial| trial.observation.window_ms)))?;
     let unit = judged_unit(&plan.judging, arms);
@@ -75,19 +84,14 @@ fn shows_above(plan: &Plan, study: &Study, case: &Arm) -> Option<f64> {
 }
 
 /// Why no stall can be called absent here: it would have to be too large to show.
-pub(crate) fn too_coarse(
-    plan: &Plan,
-    _trials: &[Trial],
-    arms: &[ArmResult],
-    study: &Study,
-) -> Option<String> {
+pub(crate) fn too_coarse(plan: &Plan, arms: &[ArmResult], study: &Study) -> Option<String> {
     let judging = &plan.judging;
     let unit = judged_unit(judging, arms);
     let worst = study.cases.iter().filter_map(|case| Some((case, shows_above(plan, study, case)?)));
     let (case, shows) = worst.max_by(|a, b| a.1.total_cmp(&b.1))?;
     (shows > judging.margin + judging.control_limit).then(|| {
         format!(
-            "{} is so restless that only a stall of more than {} would show against it, and the \
+            "{} is so noisy that only a stall of more than {} would show against it, and the \
              most that may be hidden is {}; stop what else runs on this machine and run again",
             study.control_of(case).id,
             figure(shows, unit),
@@ -97,7 +101,7 @@ pub(crate) fn too_coarse(
 }
 
 /// What could have been missed, as a sentence.
-pub(crate) fn sentence(missed: &Missed) -> String {
+pub fn sentence(missed: &Missed) -> String {
     let confidence = crate::words::percent(missed.confidence);
     let every = figure_s(missed.every_s);
     match missed.freeze_ms {

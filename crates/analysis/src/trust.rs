@@ -55,8 +55,14 @@ impl Doubts {
             let cases = arms.iter().filter(|arm| arm.role == Role::Case);
             cases.filter(|arm| arm.state == Some(State::Affected))
         };
-        let all_named_are_doubted = named().next().is_some() && named().all(doubted);
-        let excused = self.explained.is_some() || all_named_are_doubted;
+        // Where it is not settled yet which arm stalls, any of them may be the one.
+        let cases = arms.iter().filter(|arm| arm.role == Role::Case);
+        let supporting: Vec<&ArmResult> = match named().next() {
+            Some(_) => named().collect(),
+            None => cases.collect(),
+        };
+        let all_are_doubted = !supporting.is_empty() && supporting.into_iter().all(doubted);
+        let excused = self.explained.is_some() || all_are_doubted;
         !self.machine.is_empty() || state == State::Affected && excused
     }
 }
@@ -165,7 +171,7 @@ fn explained(plan: &Plan, trials: &[Trial], study: &Study) -> Option<String> {
     };
     let most = study.cases.iter().map(|case| absent(&case.id)).fold(0.0, f64::max);
     Some(format!(
-        "the measured thread itself stood without a CPU for {} in the median trial of an arm with \
+        "the measured thread itself had no CPU for {} in the median trial of an arm with \
          the cause, and without that time no effect is left; keep other programs off its CPU, lift \
          the quota around it, and run again",
         figure(most, Unit::MillisecondsPerSecond)

@@ -102,10 +102,9 @@ fn a_quiet_study_says_what_it_could_have_missed() {
     let missed = outcome.test.missed.unwrap();
     assert_eq!((missed.shown_above, missed.freeze_ms), (1.0, Some(0.3)));
     // The rate that ten clean trials leave possible is at most the one that the test refutes.
-    assert!(missed.share > 0.2 && missed.share < 0.34, "{missed:?}");
-    assert!(missed.every_s > 0.8 && missed.every_s < 1.4, "{missed:?}");
-    assert!(outcome.limits[0].starts_with("a freeze of 0.3 ms or more"), "{outcome:?}");
-    assert!(outcome.limits[1].contains("1 ms/s"));
+    assert!(missed.share > 0.2 && missed.share < 0.38, "{missed:?}");
+    assert!(missed.every_s > 0.6 && missed.every_s < 1.4, "{missed:?}");
+    assert!(outcome.limits[0].contains("1 ms/s"));
 }
 
 #[test]
@@ -128,7 +127,7 @@ fn a_restless_control_hides_stalls_and_then_nothing_is_called_absent() {
     assert_eq!(outcome.test.missed.unwrap().shown_above, 41.0);
     let (_, outcome) = judge(&plan, &trials(80.0));
     assert_eq!(outcome.state, State::Inconclusive);
-    assert!(outcome.because[0].contains("so restless that only a stall of more than 81 ms/s"));
+    assert!(outcome.because[0].contains("so noisy that only a stall of more than 81 ms/s"));
 }
 
 #[test]
@@ -195,10 +194,10 @@ fn a_case_that_always_hangs_is_affected_and_its_figure_may_be_lost() {
     let (arms, outcome) = judge(&plan, &trials);
     assert_eq!((outcome.state, outcome.test.blocks), (State::Affected, 6));
     assert_eq!(state_of(&arms, "busy"), Some(State::Affected));
-    // Where the control hangs just as often, nothing sets them apart.
-    let mut trials = blocks(12, 0.0, 0.0, 0.0);
+    // Where the control hangs just as often, nothing is known of either.
+    let mut trials = blocks(24, 0.0, 0.0, 0.0);
     trials.iter_mut().for_each(|trial| trial.observation.hang = true);
-    assert_eq!(judge(&plan, &trials).1.state, State::NotAffected);
+    assert_eq!(judge(&plan, &trials).1.state, State::Inconclusive);
 }
 
 #[test]
@@ -281,7 +280,7 @@ fn what_the_absence_of_a_cpu_explains_is_not_affected_but_untrustworthy() {
     // 60 ms of a window of 300 are 200 ms/s.
     let (_, outcome) = judge(&plan, &delayed(200.0, 60.0));
     assert_eq!(outcome.state, State::Untrustworthy);
-    assert!(outcome.because[0].contains("stood without a CPU for 200 ms/s"), "{outcome:?}");
+    assert!(outcome.because[0].contains("had no CPU for 200 ms/s"), "{outcome:?}");
     assert_eq!(judge(&plan, &delayed(700.0, 60.0)).1.state, State::Affected);
     let mut figure_of_another_kind = plan.clone();
     figure_of_another_kind.judging.wants_cpu = false;

@@ -131,7 +131,7 @@ fn run_scenario(meta: &'static Meta) -> Command {
                 .long("time")
                 .value_name("TIME")
                 .value_parser(|text: &str| units::parse_duration(text))
-                .help("Begin no further block after so long, once a verdict is possible [default: 60s, more where the blocks of a verdict take longer]"),
+                .help("Time budget: no new block starts after it, once a verdict is possible [default: 60s, more where the blocks of a verdict take longer]"),
         )
         .arg(seed())
         .arg(quick())
@@ -293,7 +293,7 @@ fn advise() -> Command {
         .arg(text("cpus", "N", "Schedulers that the node would have: the CPUs of its host [default: one a CPU here, and 8 at least]"))
         .arg(text("erl", "PATH", "The erl of the OTP [default: the one on the PATH]"))
         .arg(text("load", "WORD", "What a request is: port, file, tcp or timer [default: port]"))
-        .arg(text("rate", "N", "Requests a second [default: 5000]"))
+        .arg(text("rate", "N", "Requests a second [default: a rate at which the node without busy waiting uses 60% of the quota]"))
         .arg(json("Print the record alone on standard output"))
         .arg(
             Arg::new("record")
@@ -375,14 +375,14 @@ fn quick() -> Arg {
     Arg::new("quick")
         .long("quick")
         .action(ArgAction::SetTrue)
-        .help("Fewer arms: a verdict sooner, with less detail")
+        .help("Fewer arms or shorter trials, where the scenario has quick settings")
 }
 
 fn no_probe() -> Arg {
     Arg::new("no-probe")
         .long("no-probe")
         .action(ArgAction::SetTrue)
-        .help("Do not look once more, with probes, at who holds up whom where a stall was found")
+        .help("Skip the trials with probes that say who holds up whom where a stall was found")
 }
 
 fn capitalised(text: &str) -> String {

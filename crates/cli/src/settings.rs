@@ -85,7 +85,8 @@ impl Wish {
         let settings = Settings::defaults(meta.knobs, studies > 1 || matches.get_flag("quick"));
         let (seed, probe) = (seed(matches), probe(matches));
         let studies = studies.max(1);
-        Wish { settings, samples: None, time: None, seed, probe, studies, go_on: false }
+        let go_on = !matches.contains_id("seed");
+        Wish { settings, samples: None, time: None, seed, probe, studies, go_on }
     }
 
     /// After how long a study of this plan begins no further block.

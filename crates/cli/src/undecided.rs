@@ -3,6 +3,7 @@
 use crate::{keep, records};
 use model::record::Plan;
 use model::{Machine, Record};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -11,6 +12,9 @@ const OLDEST: Duration = Duration::from_secs(24 * 3600);
 
 /// A larger record is not looked into.
 const MOST_BYTES: u64 = 64 << 20;
+
+/// Records that are looked into at most.
+const MOST_RECORDS: usize = 20;
 
 /// An undecided study to go on with.
 pub struct Undecided {
@@ -22,36 +26,48 @@ pub struct Undecided {
     pub record: Record,
 }
 
-/// The undecided study of this very plan: in the file that was asked for, else the newest record of
-/// the scenario in the state folder, and that one alone.
+/// The undecided study of this very plan: in the file that was asked for, else the newest that there is
+/// among the last records of the scenario in the state folder.
 pub fn find(
     asked: Option<&PathBuf>,
     scenario: &str,
     plan: &Plan,
     machine: &Machine,
 ) -> Option<Undecided> {
-    let path = match asked {
-        Some(path) => path.clone(),
-        None => newest(&keep::state_folder(), scenario)?,
+    let candidates = match asked {
+        Some(path) => vec![path.clone()],
+        None => newest(&keep::state_folder(), scenario),
     };
-    let metadata = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
-    let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
-    if metadata.len() > MOST_BYTES || age > OLDEST || !keep::holds_record(&path) {
-        return None;
-    }
-    let old = records::read(&path).ok().filter(|record| record.scenario == scenario)?;
-    let (plan, record) = runner::undecided(old, plan, machine)?;
-    Some(Undecided { path, plan, record })
+    candidates.into_iter().find_map(|path| {
+        let old = own(&path).filter(|record| record.scenario == scenario)?;
+        let (plan, record) = runner::undecided(old, plan, machine)?;
+        Some(Undecided { path, plan, record })
+    })
 }
 
-/// Names of records begin with the scenario and the time, so the last by name is the newest.
-fn newest(folder: &Path, scenario: &str) -> Option<PathBuf> {
+/// The record in a file that is this user's alone, young and small enough; evidence that somebody else
+/// could have written is none.
+fn own(path: &Path) -> Option<Record> {
+    let metadata = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
+    let mine =
+        metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0;
+    let fit = metadata.len() <= MOST_BYTES && age <= OLDEST && mine && keep::holds_record(path);
+    if fit { records::read(path).ok() } else { None }
+}
+
+/// The last records of a scenario, the newest first: their names begin with the scenario and the time.
+fn newest(folder: &Path, scenario: &str) -> Vec<PathBuf> {
     let is_of_scenario = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.starts_with(&format!("{scenario}-2")) && name.ends_with(".json")
     };
-    let entries = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
-    entries.filter(is_of_scenario).max()
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(is_of_scenario).collect();
+    found.sort_by(|a, b| b.cmp(a));
+    found.truncate(MOST_RECORDS);
+    found
 }
 
 #[cfg(test)]
@@ -59,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_record_of_a_scenario_is_the_last_by_name() {
+    fn the_newest_records_of_a_scenario_are_the_last_by_name() {
         let folder = tempfile::tempdir().unwrap();
         for name in [
             "mmap-lock-20261121T1.json",
@@ -69,8 +85,26 @@ mod tests {
         ] {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
-        let found = newest(folder.path(), "mmap-lock").unwrap();
-        assert!(found.ends_with("mmap-lock-20261122T1.json"));
-        assert_eq!(newest(folder.path(), "busy-wait"), None);
+        let found = newest(folder.path(), "mmap-lock");
+        assert_eq!(found.len(), 2);
+        assert!(found[0].ends_with("mmap-lock-20261122T1.json"));
+        assert_eq!(newest(folder.path(), "busy-wait"), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_record_that_others_may_write_is_not_taken() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        std::fs::write(&path, include_str!("../tests/golden/mmap-lock.record.json")).unwrap();
+        let mode = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        mode(0o644);
+        assert!(own(&path).is_some());
+        mode(0o666);
+        assert!(own(&path).is_none());
+        mode(0o644);
+        let link = folder.path().join("b.json");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(own(&link).is_none());
     }
 }

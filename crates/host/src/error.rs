@@ -46,10 +46,4 @@ pub enum HostError {
         /// What the system said.
         source: io::Error,
     },
-    /// A thread could not be started or prepared.
-    #[error("cannot start the timer witness: {source}")]
-    Thread {
-        /// What the system said.
-        source: io::Error,
-    },
 }

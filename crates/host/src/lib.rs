@@ -9,6 +9,7 @@
 //! - [`affinity`] and [`placement`]: which CPUs may be used, and which one for what.
 //! - [`surroundings`]: what the machine did to a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
+//! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
 pub mod affinity;
@@ -28,6 +29,7 @@ pub mod roots;
 pub mod surroundings;
 mod text;
 mod topology;
+pub mod wakeup;
 
 pub use error::HostError;
 pub use facts::machine;

@@ -65,7 +65,11 @@ fn a_busy_process_is_throttled_and_counted_and_goes_with_its_group() {
     let before = group.usage();
     let mut busy = Busy::start();
     group.add(busy.0.id()).unwrap();
-    until("some throttled periods", || group.usage().nr_throttled >= Some(5));
+    // Since Linux 6.18 a period counts as throttled before any time in it does.
+    until("some throttled periods", || {
+        let usage = group.usage();
+        usage.nr_throttled >= Some(5) && usage.since(&before).throttled_ns > Some(0)
+    });
     let used = group.usage().since(&before);
     assert!(used.nr_periods >= used.nr_throttled, "{used:?}");
     assert!(used.throttled_ns > Some(0) && used.usage_ns.is_none_or(|ns| ns > 0), "{used:?}");
@@ -134,9 +138,12 @@ fn what_a_killed_owner_left_is_swept_and_nothing_else() {
 
     // Not reaped: a zombie is as dead as can be.
     owner.kill().unwrap();
-    until("the end of the owner", || sweep(&home).removed.iter().any(|path| left.contains(path)));
+    // Another test that sweeps may come first, or a sweep while the worker still ends.
+    until("the end of the owner and of what it left", || {
+        sweep(&home);
+        left.iter().all(|path| !path.exists())
+    });
     owner.wait().unwrap();
-    assert!(left.iter().all(|path| !path.exists()));
     until("the end of its worker", || !runs(worker));
     assert!(mine.path().exists());
 }

@@ -147,7 +147,7 @@ pub struct Surroundings {
     /// Time in which some task waited for I/O, in milliseconds (/proc/pressure/io).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_pressure_ms: Option<f64>,
-    /// Lateness of a timer on the CPU that was measured.
+    /// Lateness of a timer on the CPU that was measured; in older records only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer: Option<TimerLateness>,
 }

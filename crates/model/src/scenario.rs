@@ -84,10 +84,10 @@ pub struct Judging {
     pub measure: std::borrow::Cow<'static, str>,
     /// A difference of no more than this, in the figure's unit, does not matter.
     pub margin: f64,
-    /// A control arm whose median is above this says that the machine is not fit to judge on.
+    /// Noise that hides more than this, over the margin, is too much for `not-affected`.
     pub control_limit: f64,
-    /// Whether a timer that comes late on the measured CPU is a reason for doubt: where the figure
-    /// moves when a CPU is taken away, and the load itself leaves that CPU alone.
+    /// Whether the figure is time that the measured thread lost, so that time in which it had no CPU
+    /// is taken off before `affected` is said.
     #[serde(default = "yes")]
     pub wants_cpu: bool,
     /// Highest rate of wrong `affected` verdicts, over all ways of stopping. A plan has its part of

@@ -18,7 +18,7 @@ pub enum State {
     Inconclusive,
     /// The study was not run, since something that it needs is missing.
     Skipped,
-    /// The machine was disturbed, so its figures prove nothing.
+    /// What disturbed the machine can explain the effect, the kernel became tainted, or a trial broke.
     Untrustworthy,
 }
 
@@ -64,7 +64,7 @@ pub struct Verdict {
     pub headline: String,
     /// The grounds, a sentence each, and what the study cannot tell.
     pub because: Vec<String>,
-    /// What to do next: what mends it, or what would settle it.
+    /// What to do next: what fixes it, or what would settle it.
     pub next: Vec<String>,
     /// The figure that decided; absent where nothing was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ pub struct Verdict {
     /// Figures that are judged too and not settled yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// What the arms that should mend the stall did, in this very study.
+    /// What the arms that should fix the stall did, in this very study.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<Fix>,
     /// The test that decided; absent where nothing was run.
@@ -80,7 +80,7 @@ pub struct Verdict {
     pub test: Option<Test>,
 }
 
-/// What an arm that should mend the stall did to it.
+/// What an arm that should fix the stall did to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fix {

@@ -6,24 +6,27 @@
 
 use crate::studies::whole_blocks;
 use model::record::{Plan, Progress};
-use model::{Machine, Record, State};
+use model::{Arm, Machine, Record, State, Value};
 use std::collections::BTreeSet;
 
 /// The plan with which an undecided study goes on, and its record without a block that is not whole;
 /// `None` where the record is of another study, of another machine or version, or has a verdict.
 ///
-/// It keeps its seed, so that the order of the blocks to come is the one that it would have had, and
-/// gets as many blocks again.
+/// It keeps its seed, so that the order of the blocks to come is the one that it would have had, what
+/// it measured of the machine where a setting leaves that open (`auto`), and gets as many blocks
+/// again. A study whose evidence sufficed, and that is undecided since the machine was noisy or the
+/// load did not do its work, is not gone on with: more blocks beside those would not help it.
 pub fn undecided(mut old: Record, plan: &Plan, machine: &Machine) -> Option<(Plan, Record)> {
     let blocks = whole_blocks(&old, &old.plan.arms);
     let stopped = matches!(old.progress, Progress::Complete | Progress::Interrupted);
     let open = old.verdict.state == State::Inconclusive && stopped && blocks > 0;
-    if !open || old.factorial.is_some() || !is_same(&old, plan, machine) {
+    if !open || old.factorial.is_some() || suffices(&old) || !is_same(&old, plan, machine) {
         return None;
     }
     old.trials.retain(|trial| trial.block < blocks);
     old.probed.clear();
     let plan = Plan {
+        arms: old.plan.arms.clone(),
         seed: old.plan.seed,
         max_blocks: blocks.saturating_add(plan.max_blocks),
         ..plan.clone()
@@ -31,20 +34,47 @@ pub fn undecided(mut old: Record, plan: &Plan, machine: &Machine) -> Option<(Pla
     Some((plan, old))
 }
 
+/// Whether the evidence of the first figure is beyond a threshold already.
+fn suffices(old: &Record) -> bool {
+    old.verdict.test.as_ref().is_some_and(|test| {
+        test.evidence_affected >= test.threshold
+            || test.evidence_not_affected >= test.threshold_not_affected.unwrap_or(test.threshold)
+    })
+}
+
 fn is_same(old: &Record, plan: &Plan, machine: &Machine) -> bool {
     let cpus = |machine: &Machine| machine.cpus.iter().map(|cpu| cpu.id).collect::<BTreeSet<_>>();
+    let limit = |machine: &Machine| machine.cgroup.as_ref().and_then(|group| group.cpu_limit);
     let judged = |plan: &Plan| -> Vec<(String, u64)> {
         let all = std::iter::once(&plan.judging).chain(&plan.also);
         all.map(|judging| (judging.measure.to_string(), judging.margin.to_bits())).collect()
     };
+    let arms = (&old.plan.arms, &plan.arms);
     old.tool.version == env!("CARGO_PKG_VERSION")
         && old.host.kernel == machine.kernel
         && old.host.kernel_build == machine.kernel_build
         && old.host.tainted == machine.tainted
+        && old.host.guest == machine.guest
+        && limit(&old.host) == limit(machine)
         && cpus(&old.host) == cpus(machine)
         && old.host.allowed_cpus == machine.allowed_cpus
         && old.plan.stop_when_settled
         && plan.stop_when_settled
-        && old.plan.arms == plan.arms
+        && arms.0.len() == arms.1.len()
+        && arms.0.iter().zip(arms.1).all(|(old, new)| is_same_arm(old, new))
         && judged(&old.plan) == judged(plan)
+}
+
+/// Whether two arms are the same but for what the new one leaves open.
+fn is_same_arm(old: &Arm, new: &Arm) -> bool {
+    let is_open = |value: &Value| matches!(value, Value::Text(text) if text == "auto");
+    let settings = &old.settings.0;
+    old.id == new.id
+        && old.role == new.role
+        && old.against == new.against
+        && old.change == new.change
+        && settings.len() == new.settings.0.len()
+        && new.settings.0.iter().all(|(name, value)| {
+            settings.get(name).is_some_and(|old| old == value || is_open(value))
+        })
 }

@@ -4,7 +4,7 @@
 
 mod player;
 
-use model::{Machine, Record, State};
+use model::{Machine, Record, State, Value};
 use player::{FILE, read, run};
 use tailback_runner::undecided;
 
@@ -17,6 +17,8 @@ fn left_open() -> Record {
     record.factorial = None;
     record.plan.stop_when_settled = true;
     record.verdict.state = State::Inconclusive;
+    let test = record.verdict.test.as_mut().unwrap();
+    (test.evidence_affected, test.evidence_not_affected) = (1.0, 1.0);
     record
 }
 
@@ -38,6 +40,23 @@ fn an_undecided_study_goes_on_with_its_seed_and_as_many_blocks_again() {
 }
 
 #[test]
+fn what_the_study_found_out_of_the_machine_stays() {
+    let old = left_open();
+    let mut open = old.plan.clone();
+    for arm in &mut open.arms {
+        arm.settings.set("cpu-load", Value::Text("auto".to_owned()));
+    }
+    let mut placed = old.clone();
+    for arm in &mut placed.plan.arms {
+        arm.settings.set("cpu-load", Value::Number(1));
+    }
+    let (plan, _) = undecided(placed.clone(), &open, &Machine::default()).unwrap();
+    assert_eq!(plan.arms, placed.plan.arms);
+    // What the new one asks for has to be what the old one had.
+    assert!(undecided(old, &placed.plan, &Machine::default()).is_none());
+}
+
+#[test]
 fn what_is_not_the_same_study_is_left_alone() {
     let (old, machine) = (left_open(), Machine::default());
     let refused = |change: &dyn Fn(&mut Record)| {
@@ -51,6 +70,10 @@ fn what_is_not_the_same_study_is_left_alone() {
     assert!(refused(&|record| record.tool.version = "0.0.1".to_owned()));
     assert!(refused(&|record| record.plan.judging.margin += 1.0));
     assert!(refused(&|record| record.plan.stop_when_settled = false));
+    assert!(refused(&|record| record.host.guest = Some(model::machine::Guest::default())));
+    assert!(refused(&|record| {
+        record.verdict.test.as_mut().unwrap().evidence_not_affected = 1e6;
+    }));
     assert!(refused(&|record| record.trials.clear()));
     assert!(refused(&|record| {
         record.plan.arms.pop();

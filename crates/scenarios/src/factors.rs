@@ -40,10 +40,7 @@ pub(crate) fn words(
     let headline = match outcome.state {
         State::Affected => affected(name, meta, outcome, arms),
         State::NotAffected => format!("Study {name}: no combination stalls ({title})."),
-        State::Untrustworthy => {
-            "This machine was disturbed while it was measured, so its figures prove nothing."
-                .to_owned()
-        }
+        State::Untrustworthy => crate::UNTRUSTWORTHY.to_owned(),
         State::Inconclusive | State::Skipped => {
             format!("Study {name}: too few blocks to say whether a combination stalls ({title}).")
         }

@@ -23,6 +23,9 @@ pub fn judge(record: &mut Record) -> bool {
         judge_also(plan, judging, trials, &mut record.arms, &mut outcome, ground);
     }
     scenario.review(plan, trials, &mut record.arms, &mut outcome);
+    if outcome.state != State::NotAffected {
+        outcome.test.missed = None;
+    }
     record.verdict = verdict(scenario, record, outcome);
     true
 }
@@ -110,8 +113,9 @@ fn verdict(scenario: &dyn Scenario, record: &Record, outcome: Outcome) -> Verdic
         }
         None => own,
     };
-    let mut because: Vec<String> =
-        outcome.because.iter().chain(&outcome.limits).map(|words| sentence(words)).collect();
+    let missed = outcome.test.missed.as_ref().map(analysis::missed::sentence);
+    let grounds = outcome.because.iter().chain(&missed).chain(&outcome.limits);
+    let mut because: Vec<String> = grounds.map(|words| sentence(words)).collect();
     if record.progress == Progress::Interrupted && outcome.state == State::Inconclusive {
         because.push("The study was interrupted before its verdict was settled.".to_owned());
     }

@@ -45,6 +45,9 @@ pub const ALL: &[&dyn Scenario] = &[
     &busy_wait::BusyWait,
 ];
 
+/// The sentence over figures that cannot be trusted, whatever the scenario.
+pub(crate) const UNTRUSTWORTHY: &str = "These figures prove nothing; the reason is below.";
+
 /// The scenario of that id.
 pub fn find(id: &str) -> Option<&'static dyn Scenario> {
     ALL.iter().find(|scenario| scenario.meta().id == id).copied()

@@ -135,11 +135,17 @@ pub fn study(
     };
     // Refused before anything is measured where nothing could be kept.
     let new = keep::path(asked, meta.id)?;
-    if let Err(error) = scenario.calibrate(&mut arms.arms, &site, &interrupted) {
+    let begun = match wish.go_on {
+        true => undecided::find(asked, meta.id, &wish.plan(scenario, arms.clone()), machine),
+        false => None,
+    };
+    // What was tried out for an undecided study stands in its record.
+    if begun.is_none()
+        && let Err(error) = scenario.calibrate(&mut arms.arms, &site, &interrupted)
+    {
         hindered = Some(error);
     }
     let plan = wish.plan(scenario, arms);
-    let begun = if wish.go_on { undecided::find(asked, meta.id, &plan, machine) } else { None };
     let path = begun.as_ref().map_or(new, |begun| begun.path.clone());
     let spent = begun.as_ref().map_or(0.0, |begun| begun.record.elapsed_s);
     let time = wish.time(scenario, &plan, machine);

@@ -171,7 +171,7 @@ pub const META: Meta = Meta {
             name: "time-limit",
             kind: Kind::Duration { min_ns: 1_000_000_000, max_ns: 3_600_000_000_000 },
             default: "60s",
-            quick: None,
+            quick: Some("5s"),
             help: "A trial that takes longer is a hang; its node is ended",
         },
     ],

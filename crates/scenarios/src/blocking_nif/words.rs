@@ -11,10 +11,7 @@ pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words
     let headline = match outcome.state {
         State::Affected => affected(plan, outcome, arms),
         State::NotAffected => not_affected(arms),
-        State::Untrustworthy => {
-            "This machine was disturbed while it was measured, so its figures prove nothing."
-                .to_owned()
-        }
+        State::Untrustworthy => crate::UNTRUSTWORTHY.to_owned(),
         State::Inconclusive | State::Skipped => {
             "Too few trials to say whether native functions stall the schedulers here.".to_owned()
         }

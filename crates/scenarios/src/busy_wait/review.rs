@@ -16,7 +16,8 @@ const QUOTA_USED: (f64, f64) = (35.0, 85.0);
 const LEAST_SPUN: f64 = 20.0;
 
 pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-    if too_much(arms, outcome) {
+    // What makes a whole study doubtful is not for this load to explain.
+    if outcome.state == State::Untrustworthy || too_much(arms, outcome) {
         return;
     }
     too_little(arms, outcome);

@@ -10,10 +10,7 @@ pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words
     let headline = match outcome.state {
         State::Affected => affected(plan, arms),
         State::NotAffected => not_affected(plan, arms),
-        State::Untrustworthy => {
-            "The machine was disturbed while it was measured, so its figures prove nothing."
-                .to_owned()
-        }
+        State::Untrustworthy => crate::UNTRUSTWORTHY.to_owned(),
         State::Inconclusive | State::Skipped => {
             "It is not settled whether busy waiting of schedulers costs latency here.".to_owned()
         }

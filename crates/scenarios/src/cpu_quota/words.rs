@@ -10,10 +10,7 @@ pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words
     let headline = match outcome.state {
         State::Affected => affected(arms, over),
         State::NotAffected => not_affected(arms),
-        State::Untrustworthy => {
-            "This machine was disturbed while it was measured, so its figures prove nothing."
-                .to_owned()
-        }
+        State::Untrustworthy => crate::UNTRUSTWORTHY.to_owned(),
         State::Inconclusive | State::Skipped => {
             "This study does not say whether a group gets its CPU quota here.".to_owned()
         }

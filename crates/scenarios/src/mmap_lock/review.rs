@@ -35,15 +35,30 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
     let mut idlers = Vec::new();
     for arm in plan.arms.iter().filter(reads) {
         let result = arms.iter_mut().find(|result| result.id == arm.id);
-        let Some(result) = result.filter(|r| r.state == Some(State::NotAffected)) else { continue };
-        let pair = std::iter::once(&arm.id).chain(&arm.against);
-        let idle: Vec<String> = pair.filter_map(|id| idle(trials, id)).collect();
+        // Readers of the case that read nothing cannot clear it; readers of its control that read
+        // nothing leave it without the case's load, and so cannot say that it is affected either.
+        let idle: Vec<String> = match result.as_ref().and_then(|result| result.state) {
+            Some(State::NotAffected) => {
+                let pair = std::iter::once(&arm.id).chain(&arm.against);
+                pair.filter_map(|id| idle(trials, id)).collect()
+            }
+            Some(State::Affected) => arm.against.iter().filter_map(|id| idle(trials, id)).collect(),
+            _ => continue,
+        };
+        let Some(result) = result else { continue };
         if !idle.is_empty() {
             result.state = Some(State::Inconclusive);
             idlers.extend(idle);
         }
     }
-    if !idlers.is_empty() && outcome.state == State::NotAffected {
+    let supported =
+        arms.iter().any(|arm| arm.role == Role::Case && arm.state == Some(State::Affected));
+    let taken_back = match outcome.state {
+        State::NotAffected => !idlers.is_empty(),
+        State::Affected => !idlers.is_empty() && !supported,
+        _ => false,
+    };
+    if taken_back {
         outcome.state = State::Inconclusive;
         outcome.because.splice(0..0, idlers);
         outcome.limits = vec!["give the scanners more time: --duration 5s".to_owned()];
@@ -57,7 +72,7 @@ fn idle(trials: &[Trial], arm: &str) -> Option<String> {
         bytes.is_none_or(|bytes| bytes.value <= 0.0)
     };
     let (idle, all) = (of_arm().filter(read_nothing).count(), of_arm().count());
-    (2 * idle >= all).then(|| {
+    (all > 0 && 2 * idle >= all).then(|| {
         format!(
             "the scanners of {arm} read nothing in {idle} of {all} trials, which could not have \
              shown a stall"

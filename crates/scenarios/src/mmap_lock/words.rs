@@ -13,10 +13,7 @@ pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words
     let headline = match outcome.state {
         State::Affected => shown.affected(file),
         State::NotAffected => shown.not_affected(file),
-        State::Untrustworthy => {
-            "This machine was disturbed while it was measured, so its figures prove nothing."
-                .to_owned()
-        }
+        State::Untrustworthy => crate::UNTRUSTWORTHY.to_owned(),
         State::Inconclusive | State::Skipped => format!(
             "Too few trials to say whether readers of /proc/PID/{file} stall memory mapping here."
         ),

@@ -45,6 +45,11 @@ fn cpu_quota() -> Command {
         .arg(number("threads", "N", "Threads: of fibtest, or that serve requests [default: CPUs]"))
         .arg(number("fast", "N", "fibtest: threads that never sleep [default: 1]"))
         .arg(time("slow-burst", "fibtest: CPU time of a slow thread between two sleeps [default: 5us]"))
+        .arg(
+            flag("measure-wakeup", "fibtest: measure what a wake-up costs on this machine, which takes half a second, and take that for --slow-burst")
+                .conflicts_with("slow-burst"),
+        )
+        .arg(time("sleep", "fibtest: how long a slow thread sleeps [default: 10ms]"))
         .arg(time("gap", "arrivals: mean time between two requests [default: 1ms]"))
         .arg(time("service", "arrivals: CPU time of a request [default: 200us]"))
         .arg(

@@ -2,7 +2,7 @@
 
 use super::{ns, refused};
 use crate::exit::Failure;
-use crate::input;
+use crate::{input, output};
 use clap::ArgMatches;
 use model::units;
 use sim::{Arrivals, Bursts, Config, Fibtest, Periodic, Service, Workload};
@@ -41,6 +41,11 @@ fn fibtest(matches: &ArgMatches, config: &Config) -> Workload {
     let mut load = Fibtest::new(threads(matches, config));
     load.fast = matches.get_one::<u32>("fast").copied().unwrap_or(load.fast);
     load.slow_burst_ns = nanoseconds(matches, "slow-burst").unwrap_or(load.slow_burst_ns);
+    load.sleep_ns = nanoseconds(matches, "sleep").unwrap_or(load.sleep_ns);
+    if let Some(cost) = matches.get_flag("measure-wakeup").then(host::wakeup::cost).flatten() {
+        output::note(&format!("a wake-up costs {} here", units::format_duration(cost)));
+        load.slow_burst_ns = ns(cost);
+    }
     Workload::Fibtest(load)
 }
 
