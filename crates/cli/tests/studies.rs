@@ -156,7 +156,7 @@ fn with_program(place: &Place, more: &str) -> (String, PathBuf) {
 fn a_dry_run_executes_nothing_and_says_what_needs_trust() {
     let place = Place::new();
     let (file, was_run) = with_program(&place, "");
-    // Whoever has no erl on the PATH has the same dry run.
+    // Without an erl on the PATH the dry run is the same.
     let ran = place.say(&["study", &file, "--dry-run"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.out.contains("mode=bignum ") && ran.out.contains("4 arms, 1 blocks"), "{ran:?}");

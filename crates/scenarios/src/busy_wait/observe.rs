@@ -66,8 +66,8 @@ pub(super) fn observe(
     seen
 }
 
-/// The observation of a trial whose node did not come back so long after its load had ended: whoever
-/// asks it for anything waits for longer than that.
+/// The observation of a trial whose node did not come back so long after its load had ended: a request
+/// to it waits for longer than that.
 pub(super) fn hung(outside: &Outside, quota: Option<&Bandwidth>, waited: Duration) -> Observation {
     let window_ms = outside.window.as_secs_f64() * 1e3;
     let mut seen = Observation { window_ms, hang: true, ..Observation::default() };
