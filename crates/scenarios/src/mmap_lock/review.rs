@@ -186,6 +186,15 @@ mod tests {
     }
 
     #[test]
+    fn a_control_without_its_load_convicts_nobody() {
+        use State::{Affected, Inconclusive};
+        let read = [9.0; 2];
+        let idle = reviewed(10, &read, &[0.0, 9.0], Affected);
+        assert_eq!(idle, (Inconclusive, Some(Inconclusive)));
+        assert_eq!(reviewed(10, &read, &[0.0, 9.0, 9.0], Affected), (Affected, Some(Affected)));
+    }
+
+    #[test]
     fn a_hang_is_said_to_be_cut_off() {
         let mut outcome = Outcome {
             measure: String::new(),
