@@ -65,3 +65,29 @@ fn a_fix_that_works_is_called_fixed_within_seventeen_blocks() {
 fn a_fix_that_fails_once_in_twenty_is_called_fixed_more_often_than_not() {
     assert!(called_fixed(5, 1, 0.05, 24) > STUDIES / 2);
 }
+
+/// Two nodes, each with a control, a case and a fix of its own; only the second stalls.
+#[test]
+fn a_fix_is_not_held_against_a_stall_that_has_another_control() {
+    let mut plan = plan(&[
+        ("control-a", Role::Control),
+        ("case-a", Role::Case),
+        ("fix-a", Role::Fix),
+        ("control-b", Role::Control),
+        ("case-b", Role::Case),
+        ("fix-b", Role::Fix),
+    ]);
+    for (arm, control) in [(1, "control-a"), (2, "control-a"), (4, "control-b"), (5, "control-b")] {
+        plan.arms[arm].against = Some(control.to_owned());
+    }
+    let block = |block: u32| {
+        let lost = |id: &str| if id == "case-b" { 700.0 } else { 0.0 };
+        plan.arms.iter().map(|arm| trial(block, &arm.id, lost(&arm.id))).collect::<Vec<_>>()
+    };
+    let trials: Vec<Trial> = (0..20).flat_map(block).collect();
+    let arms = estimate_arms(&plan, &trials);
+    let found = fixes(&plan, &trials, &arms);
+    let told: Vec<(&str, &str)> =
+        found.iter().map(|fix| (fix.arm.as_str(), fix.outcome.word())).collect();
+    assert_eq!(told, [("fix-b", "fixed")]);
+}

@@ -239,6 +239,41 @@ fn a_missing_trial_of_a_baseline_takes_no_block_away() {
     assert_eq!(judge(&plan, &trials).1.state, State::Affected);
 }
 
+#[test]
+fn what_could_have_been_missed_is_told_of_the_arm_that_says_least() {
+    let arms = [("control", Role::Control), ("quiet", Role::Case), ("struck", Role::Case)];
+    let plan = plan(&arms);
+    let block = |block: u32| {
+        // One strike among many trials leaves more of them possible.
+        let struck = if block == 3 { 200.0 } else { 0.0 };
+        [("control", 0.0), ("quiet", 0.0), ("struck", struck)]
+            .map(|(arm, lost)| trial(block, arm, lost))
+    };
+    let trials: Vec<Trial> = (0..30).flat_map(block).collect();
+    let share = |plan: &Plan| judge(plan, &trials).1.test.missed.unwrap().share;
+    let mut alone = plan.clone();
+    alone.arms.truncate(2);
+    assert!(share(&plan) > share(&alone), "{} {}", share(&plan), share(&alone));
+}
+
+#[test]
+fn steal_from_every_case_counts_where_none_is_named_yet() {
+    let cases = ["busy-1", "busy-10", "busy-100"];
+    let mut arms = vec![("control", Role::Control)];
+    arms.extend(cases.map(|id| (id, Role::Case)));
+    let plan = plan(&arms);
+    let block = |block: u32| {
+        let worse = cases.map(|arm| trial(block, arm, 900.0));
+        std::iter::once(trial(block, "control", 0.0)).chain(worse)
+    };
+    let mut trials: Vec<Trial> = (0..3).flat_map(block).collect();
+    assert_eq!(judge(&plan, &trials).1.state, State::Affected);
+    steal_from(&mut trials, &cases, 600.0);
+    let mut other_figure = plan;
+    other_figure.judging.wants_cpu = false;
+    assert_eq!(judge(&other_figure, &trials).1.state, State::Untrustworthy);
+}
+
 /// Steal of so many milliseconds from one CPU over a second around each trial of these arms.
 fn steal_from(trials: &mut [Trial], arms: &[&str], ms: f64) {
     for trial in trials.iter_mut() {
