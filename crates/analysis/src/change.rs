@@ -13,7 +13,7 @@ mod judged;
 mod same;
 
 use design::Design;
-use model::change::SCHEMA;
+use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, RecordWith, SCHEMA, across};
 use model::record::Progress;
 use model::{Basis, Change, ChangeState, Judging, Meta, Record, Role, Side, State};
 
@@ -29,14 +29,15 @@ pub struct Sides<'a> {
     pub after: &'a [Named<'a>],
     /// What the scenario says of itself, where this version knows it.
     pub meta: Option<&'a Meta>,
-    /// What may differ, since it is what is compared: knobs, and the words of [`ACROSS`].
+    /// What may differ, since it is what is compared: parameters, and the words of [`ACROSS`].
     pub across: &'a [String],
 }
 
-pub use same::ACROSS;
+/// What may be named besides parameters as what is compared.
+pub const ACROSS: [&str; 4] = across::ALL;
 
 /// Why something cannot be compared, and what to do.
-type Obstacle = (String, Option<String>);
+type Obstacle = (ChangeReason, Option<ChangeSuggestion>);
 
 impl<'a> Sides<'a> {
     fn all(&self) -> impl Iterator<Item = Named<'a>> {
@@ -83,8 +84,9 @@ impl<'a> Sides<'a> {
 /// Each judged figure of each arm with the cause is taken relative to the control of its block. The
 /// shift is that of Hodges and Lehmann with Moses' exact interval, at a confidence corrected for the
 /// number of judged figures. With several records a side that were made in turns a record counts as
-/// one figure, the Hodges-Lehmann estimate of its blocks, and an interval wholly beyond the margin is
-/// called worse or better. Otherwise the blocks count, and it is called different at most.
+/// one figure, the Hodges-Lehmann estimate of its blocks, and an interval wholly above the margin is
+/// called worse, one wholly below its negative better. Otherwise the blocks count, and it is called
+/// different at most.
 pub fn change(sides: &Sides) -> Change {
     let named = |side: &[Named]| side.iter().map(|(r, name)| self::side(r, name)).collect();
     let mut change = Change {
@@ -94,9 +96,9 @@ pub fn change(sides: &Sides) -> Change {
         after: named(sides.after),
         basis: Basis::Blocks,
         state: ChangeState::NotComparable,
-        headline: String::new(),
-        because: Vec::new(),
-        next: Vec::new(),
+        headline: ChangeHeadline::NotComparable,
+        reasons: Vec::new(),
+        suggestions: Vec::new(),
         differs: same::differences(sides),
         arms: Vec::new(),
     };
@@ -106,14 +108,10 @@ pub fn change(sides: &Sides) -> Change {
         change.basis = design.basis;
         change.arms = figures::arms(sides, design.basis);
         judged::judge(&mut change, sides, design);
-    } else {
-        change.headline =
-            "These records say nothing about each other, so neither side is called better."
-                .to_owned();
-        for (why, next) in obstacles {
-            change.because.push(why);
-            change.next.extend(next.filter(|next| !change.next.contains(next)));
-        }
+    }
+    for (reason, suggestion) in obstacles {
+        change.reasons.push(reason);
+        change.suggestions.extend(suggestion.filter(|s| !change.suggestions.contains(s)));
     }
     change
 }
@@ -129,25 +127,21 @@ fn side(record: &Record, name: &str) -> Side {
 
 /// Why the records cannot be compared, each with what to do.
 fn obstacles(sides: &Sides) -> Vec<Obstacle> {
-    let Some(((first, first_name), _)) = sides.first() else {
-        return vec![("There is no record on one of the sides.".to_owned(), None)];
+    let Some((first @ (record, _), _)) = sides.first() else {
+        return vec![(ChangeReason::NoRecord, None)];
     };
-    if let Some((other, name)) = sides.all().find(|(r, _)| r.scenario != first.scenario) {
-        let why = format!(
-            "{first_name} is a record of {}, {name} of {}.",
-            first.scenario, other.scenario
-        );
-        return vec![(why, Some("Name records of one scenario.".to_owned()))];
+    if let Some(other) = sides.all().find(|(r, _)| r.scenario != record.scenario) {
+        let of = |named: Named| with(named, Some(&named.0.scenario));
+        let reason = ChangeReason::OtherScenario { record: of(first), other: of(other) };
+        return vec![(reason, Some(ChangeSuggestion::OneScenario))];
     }
     let mut obstacles: Vec<Obstacle> = sides.all().filter_map(unusable).collect();
-    if sides.all().any(|(record, _)| judgings(record) != judgings(first)) {
-        let why = "They are judged by different figures or margins.".to_owned();
-        obstacles.push((why, Some("Run all with the same version of tailback.".to_owned())));
+    if sides.all().any(|(other, _)| judgings(other) != judgings(record)) {
+        obstacles.push((ChangeReason::JudgedOtherwise, Some(ChangeSuggestion::SameVersion)));
     }
     let cases = sides.common(Role::Case);
     if obstacles.is_empty() && cases.is_empty() {
-        let why = "They have no arm with the cause in common.".to_owned();
-        obstacles.push((why, Some("Run all with the same knobs.".to_owned())));
+        obstacles.push((ChangeReason::NoCommonCase, Some(ChangeSuggestion::SameParameters)));
     }
     obstacles.extend(cases.iter().find_map(|case| other_control(sides, case)));
     obstacles.extend(twice(sides));
@@ -155,29 +149,32 @@ fn obstacles(sides: &Sides) -> Vec<Obstacle> {
     obstacles
 }
 
+/// A record by its name, with what it has.
+fn with((_, name): Named, has: Option<&str>) -> RecordWith {
+    RecordWith { record: name.to_owned(), has: has.map(str::to_owned) }
+}
+
 fn unusable((record, name): Named) -> Option<Obstacle> {
-    let again = Some(format!("Make another record in the place of {name}."));
-    if record.verdict.state == State::Untrustworthy {
-        return Some((
-            format!("{name} is untrustworthy: the machine was disturbed, or a trial broke."),
-            again,
-        ));
-    }
-    let nothing = record.trials.is_empty() || record.progress == Progress::NotRun;
-    nothing.then(|| (format!("{name} has no trials."), again))
+    let name = || name.to_owned();
+    let reason = if record.verdict.state == State::Untrustworthy {
+        ChangeReason::Untrustworthy { record: name() }
+    } else if record.trials.is_empty() || record.progress == Progress::NotRun {
+        ChangeReason::NoTrials { record: name() }
+    } else {
+        return None;
+    };
+    Some((reason, Some(ChangeSuggestion::Replace { record: name() })))
 }
 
 /// An arm that is not held against the same control everywhere.
 fn other_control(sides: &Sides, arm: &str) -> Option<Obstacle> {
-    let ((first, first_name), _) = sides.first()?;
-    let of = |record| control_of(record, arm).unwrap_or("no control");
-    let (other, name) = sides.all().find(|(record, _)| of(record) != of(first))?;
-    let why = format!(
-        "{arm} is held against {} in {first_name}, against {} in {name}.",
-        of(first),
-        of(other)
-    );
-    Some((why, Some("Run all with the same version of tailback.".to_owned())))
+    let (first, _) = sides.first()?;
+    let of = |(record, _): Named<'_>| control_of(record, arm).map(str::to_owned);
+    let other = sides.all().find(|other| of(*other) != of(first))?;
+    let held = |named: Named| with(named, of(named).as_deref());
+    let (record, other) = (held(first), held(other));
+    let reason = ChangeReason::OtherControl { arm: arm.to_owned(), record, other };
+    Some((reason, Some(ChangeSuggestion::SameVersion)))
 }
 
 /// A record that was named twice, among several: it would count as two runs.
@@ -190,8 +187,8 @@ fn twice(sides: &Sides) -> Option<Obstacle> {
     let ((_, name), (_, other)) = all.iter().enumerate().find_map(|(place, one)| {
         all[place + 1..].iter().find(|other| same(one.0, other.0)).map(|other| (*one, *other))
     })?;
-    let why = format!("{name} and {other} are the same record.");
-    Some((why, Some("Name each record once: each has to be a run of its own.".to_owned())))
+    let reason = ChangeReason::SameRecord { record: name.to_owned(), other: other.to_owned() };
+    Some((reason, Some(ChangeSuggestion::NameOnce)))
 }
 
 fn judgings(record: &Record) -> Vec<&Judging> {

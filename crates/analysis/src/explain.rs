@@ -2,11 +2,11 @@
 
 mod costs;
 mod quota;
-mod sentences;
+mod seen;
 mod vm;
 
 use model::evidence::{Evidence, Split};
-use model::explanation::{Explanation, Share};
+use model::explanation::{Cause, Explanation, Happened, MissingEvidence, Remedy, SCHEMA, Share};
 use model::record::Probed;
 use model::{FixOutcome, Record, State};
 
@@ -14,25 +14,22 @@ use model::{FixOutcome, Record, State};
 pub fn explain(record: &Record, arm: Option<&str>) -> Explanation {
     let chosen = choose(record, arm);
     let evidence = chosen.and_then(|probed| probed.trial.observation.evidence.as_ref());
-    let mut explanation = Explanation {
+    Explanation {
+        schema: SCHEMA.to_owned(),
         scenario: record.scenario.clone(),
         state: record.verdict.state,
         arm: chosen.map(|probed| probed.trial.arm.clone()),
         cause: evidence
-            .and_then(sentences::cause)
-            .unwrap_or_else(|| record.verdict.headline.clone()),
+            .and_then(seen::cause)
+            .unwrap_or_else(|| Cause::Verdict(record.verdict.headline.clone())),
         shares: evidence.map(shares).unwrap_or_default(),
-        evidence: evidence.map(sentences::evidence).unwrap_or_default(),
-        mend: mend(record),
-        cost: costs::costs(record),
+        evidence: evidence.map(seen::beside).unwrap_or_default(),
+        fix: remedy(record),
+        cost: costs::cost(record),
         sources: evidence.map(|evidence| evidence.sources.clone()).unwrap_or_default(),
-        missing: evidence.map(|evidence| evidence.missing.clone()).unwrap_or_default(),
+        missing: missing(record, evidence),
         waits: evidence.map(|evidence| evidence.waits.clone()).unwrap_or_default(),
-    };
-    if evidence.is_none() {
-        explanation.missing.push(sentences::without_evidence(record));
     }
-    explanation
 }
 
 /// The trial with probes that tells most.
@@ -42,7 +39,7 @@ fn choose<'a>(record: &'a Record, arm: Option<&str>) -> Option<&'a Probed> {
     let weight = |probed: &&Probed| {
         let evidence = probed.trial.observation.evidence.as_ref();
         let waits = evidence.map_or(0, |evidence| evidence.waits_ns);
-        let delays = evidence.map_or(0, |e| e.threads.iter().map(|t| t.runnable_ns).sum());
+        let delays = evidence.map_or(0, |e| sum(e.threads.iter().map(|t| t.runnable_ns)));
         (Some(probed.trial.arm.as_str()) != control, waits, delays)
     };
     record.probed.iter().filter(wanted).max_by_key(weight)
@@ -52,20 +49,18 @@ fn choose<'a>(record: &'a Record, arm: Option<&str>) -> Option<&'a Probed> {
 fn shares(evidence: &Evidence) -> Vec<Share> {
     let Some(split) = &evidence.split else { return Vec::new() };
     let total = evidence.waits_ns.max(1);
-    let share = |(what, ns): (&str, u64)| Share {
-        what: what.to_owned(),
-        ns,
-        percent: 100.0 * ns as f64 / total as f64,
-    };
+    let share =
+        |(what, ns): (Happened, u64)| Share { what, ns, percent: 100.0 * ns as f64 / total as f64 };
     let Split { covered_ns, own_ns, running_ns, preempted_ns, blocked_ns, .. } = split;
-    let told = running_ns + preempted_ns + blocked_ns;
+    let told = sum([*running_ns, *preempted_ns, *blocked_ns].into_iter());
+    let held_or_own = covered_ns.saturating_add(*own_ns);
     [
-        ("a holder was runnable but preempted, and none ran", *preempted_ns),
-        ("a holder ran", *running_ns),
-        ("every known holder slept", *blocked_ns),
-        ("somebody held; what it did is not known", covered_ns.saturating_sub(told)),
-        ("nobody held any more; the waiter itself waited for a CPU", *own_ns),
-        ("no holder is known", evidence.waits_ns.saturating_sub(covered_ns + own_ns)),
+        (Happened::HolderPreempted, *preempted_ns),
+        (Happened::HolderRan, *running_ns),
+        (Happened::HoldersSlept, *blocked_ns),
+        (Happened::HolderUnknown, covered_ns.saturating_sub(told)),
+        (Happened::WaiterDelayed, *own_ns),
+        (Happened::NoHolderKnown, evidence.waits_ns.saturating_sub(held_or_own)),
     ]
     .into_iter()
     .filter(|(_, ns)| *ns > 0)
@@ -73,16 +68,48 @@ fn shares(evidence: &Evidence) -> Vec<Share> {
     .collect()
 }
 
-/// What fixed it in this very study, else what may.
-fn mend(record: &Record) -> Option<String> {
-    if record.verdict.state != State::Affected {
-        return record.verdict.next.first().cloned();
+/// What fixed the stall in this study, else what may.
+fn remedy(record: &Record) -> Option<Remedy> {
+    let verdict = &record.verdict;
+    let fixed = verdict.fixes.iter().find(|fix| fix.outcome == FixOutcome::Fixed);
+    if let Some(fix) = fixed.filter(|_| verdict.state == State::Affected) {
+        return Some(Remedy::Measured {
+            arm: fix.arm.clone(),
+            change: fix.change.clone(),
+            outcome: fix.outcome,
+        });
     }
-    let fixed = record.verdict.fixes.iter().find(|fix| fix.outcome == FixOutcome::Fixed);
-    match fixed {
-        Some(fix) => Some(format!("{}; it fixed the stall in this very run", fix.change)),
-        None => record.verdict.next.first().cloned(),
+    verdict.suggestions.first().cloned().map(Remedy::Suggested)
+}
+
+fn missing(record: &Record, evidence: Option<&Evidence>) -> Vec<MissingEvidence> {
+    match evidence {
+        Some(evidence) => evidence.missing.iter().cloned().map(MissingEvidence::Refused).collect(),
+        None => vec![without_evidence(record)],
     }
+}
+
+/// Why there is no evidence at all.
+fn without_evidence(record: &Record) -> MissingEvidence {
+    if record.tool.argv.iter().any(|word| word == "--no-probe") {
+        MissingEvidence::NoProbe
+    } else if record.trials.is_empty() {
+        MissingEvidence::NothingRun
+    } else if record.verdict.state == State::Affected {
+        MissingEvidence::NotProbed
+    } else {
+        MissingEvidence::NotAffected
+    }
+}
+
+/// A sum of times; those of a damaged record may be too large for one.
+fn sum(times: impl Iterator<Item = u64>) -> u64 {
+    times.fold(0, u64::saturating_add)
+}
+
+/// Milliseconds as whole nanoseconds; of a negative time, which only a damaged record has, none.
+fn ns(ms: f64) -> u64 {
+    (ms * 1e6).max(0.0).round() as u64
 }
 
 #[cfg(test)]

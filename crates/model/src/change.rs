@@ -7,7 +7,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The schema of a comparison.
-pub const SCHEMA: &str = "tailback/change/2";
+pub const SCHEMA: &str = "tailback/change/3";
+
+/// What may be compared besides parameters, as `--across` names it.
+pub mod across {
+    /// The machine.
+    pub const HOST: &str = "host";
+    /// The kernel.
+    pub const KERNEL: &str = "kernel";
+    /// The OTP release.
+    pub const OTP: &str = "otp";
+    /// The version of tailback.
+    pub const TAILBACK: &str = "tailback";
+    /// All of them.
+    pub const ALL: [&str; 4] = [HOST, KERNEL, OTP, TAILBACK];
+}
 
 /// The records after held against the records before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,13 +38,13 @@ pub struct Change {
     pub basis: Basis,
     /// The verdict in one word.
     pub state: ChangeState,
-    /// The verdict in one sentence.
-    pub headline: String,
-    /// The grounds, a sentence each; where the records cannot be compared, why.
-    pub because: Vec<String>,
+    /// What decided.
+    pub headline: ChangeHeadline,
+    /// Why the verdict is what it is; where the records cannot be compared, why not.
+    pub reasons: Vec<ChangeReason>,
     /// What to do next.
-    pub next: Vec<String>,
-    /// What is not the same on both sides: kernel, settings, flags.
+    pub suggestions: Vec<ChangeSuggestion>,
+    /// What is not the same on both sides: kernel, parameters, flags.
     pub differs: Vec<Setting>,
     /// The arms that all records have, control first.
     pub arms: Vec<ArmChange>,
@@ -61,15 +75,292 @@ pub enum Basis {
     Records,
 }
 
-/// Something that is not the same on both sides.
+/// What decided a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeHeadline {
+    /// The largest change of the kind that decided, in multiples of its margin.
+    Largest {
+        /// The arm.
+        arm: String,
+        /// The figure.
+        measure: String,
+        /// The figure on both sides.
+        difference: Box<Difference>,
+    },
+    /// No judged figure is in all records.
+    NoFigure,
+    /// The records cannot be compared; the reasons say why.
+    NotComparable,
+}
+
+/// Why a comparison says what it says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeReason {
+    /// One record a side does not show how much runs differ by themselves.
+    OneRecordEach,
+    /// More records a side do, and there are too few for an interval.
+    TooFewRecords {
+        /// Records before.
+        before: usize,
+        /// Records after.
+        after: usize,
+        /// How many it takes a side.
+        needed: usize,
+        /// Figures that are judged: each is one chance to be wrong.
+        judged: usize,
+        /// The confidence of all that is said together.
+        confidence: f64,
+    },
+    /// The times of the records do not tell in which order they were made.
+    OrderUnknown,
+    /// They were not made in turns, so drift of the machine looks like the change.
+    NotInTurns {
+        /// The order in which they were made.
+        order: Vec<Turn>,
+    },
+    /// Too few blocks or records for an interval, or too many cut off.
+    NoInterval {
+        /// The arms.
+        arms: Vec<String>,
+    },
+    /// A control changed by more than the margin; it is subtracted.
+    ControlChanged {
+        /// The control.
+        arm: String,
+        /// The figure.
+        measure: String,
+        /// By how much.
+        shift: Comparison,
+    },
+    /// What the verdict claims: an interval wholly above the margins of the judged figures.
+    Claim {
+        /// How often that is wrong at most, over all judged figures together.
+        error_rate: f64,
+    },
+    /// A side has no record.
+    NoRecord,
+    /// Two records are of different scenarios.
+    OtherScenario {
+        /// One of them.
+        record: RecordWith,
+        /// Another.
+        other: RecordWith,
+    },
+    /// A record is untrustworthy.
+    Untrustworthy {
+        /// Its name.
+        record: String,
+    },
+    /// A record has no trials.
+    NoTrials {
+        /// Its name.
+        record: String,
+    },
+    /// The records are judged by different figures or margins.
+    JudgedOtherwise,
+    /// No arm with the cause is in all records.
+    NoCommonCase,
+    /// An arm is held against different controls.
+    OtherControl {
+        /// The arm.
+        arm: String,
+        /// One record, and the control there.
+        record: RecordWith,
+        /// Another, and the control there.
+        other: RecordWith,
+    },
+    /// A record was named twice: it would count as two runs.
+    SameRecord {
+        /// Its name.
+        record: String,
+        /// Its other name.
+        other: String,
+    },
+    /// Records of one side were not made alike.
+    MixedSide {
+        /// One of them.
+        record: String,
+        /// Another.
+        other: String,
+        /// What differs between them.
+        setting: Setting,
+    },
+    /// The sides differ in more than what is compared.
+    Confounded {
+        /// In what, as `--across` names it.
+        by: Vec<String>,
+    },
+}
+
+/// A record, and what it has that another has not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordWith {
+    /// What the user calls the record.
+    pub record: String,
+    /// Its scenario, or its control; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has: Option<String>,
+}
+
+/// Records of one side that were made one after another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Which side.
+    pub side: When,
+    /// How many.
+    pub records: usize,
+}
+
+/// A side of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// Before the change.
+    Before,
+    /// After it.
+    After,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeSuggestion {
+    /// Make records of both sides in turns.
+    MakeTurns {
+        /// So many a side.
+        records: usize,
+        /// What that would show.
+        purpose: Purpose,
+    },
+    /// Look at who held up whom in a record after the change.
+    Explain {
+        /// Its name.
+        record: String,
+    },
+    /// Name records of one scenario.
+    OneScenario,
+    /// Make another record in the place of this one.
+    Replace {
+        /// Its name.
+        record: String,
+    },
+    /// Make all records with the same version of tailback.
+    SameVersion,
+    /// Make all records with the same parameters.
+    SameParameters,
+    /// Name each record once.
+    NameOnce,
+    /// Name records of one set-up for each side.
+    OneSetUp,
+    /// Say that all of this is what is compared.
+    Across {
+        /// All that `--across` has to name.
+        names: Vec<String>,
+    },
+}
+
+/// What records made in turns would show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// Whether the change did it.
+    Cause,
+    /// A difference too small for so few blocks.
+    Detect,
+    /// A difference too small for so few records.
+    Narrow,
+}
+
+/// Something that is not the same on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// What: `kernel`, `--procfile`.
-    pub what: String,
-    /// Before.
-    pub before: String,
+    /// What.
+    pub what: SettingName,
+    /// The arms for which it differs, where that is not all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<String>,
+    /// Before; absent where it is not known or not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<SettingValue>,
     /// After.
-    pub after: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<SettingValue>,
+}
+
+/// What may differ between two records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SettingName {
+    /// Architecture.
+    Architecture,
+    /// CPUs that are online.
+    Cpus,
+    /// CPUs that may be used.
+    AllowedCpus,
+    /// Model of the CPU.
+    CpuModel,
+    /// Memory, in bytes.
+    Memory,
+    /// Whether a hypervisor is underneath.
+    VirtualMachine,
+    /// What runs the instructions of a guest.
+    GuestAccelerator,
+    /// What the clock of a guest counts.
+    GuestClock,
+    /// Version of QEMU.
+    Qemu,
+    /// CPUs of the host of a guest.
+    GuestHostCpus,
+    /// Kernel of the host of a guest.
+    GuestHostKernel,
+    /// CPU quota around tailback, in CPUs.
+    CpuLimit,
+    /// Memory limit around tailback, in bytes.
+    MemoryLimit,
+    /// Kernel release.
+    Kernel,
+    /// Kernel build.
+    KernelBuild,
+    /// Preemption mode.
+    Preemption,
+    /// Timer interrupts a second.
+    Hz,
+    /// Clock source.
+    ClockSource,
+    /// Distribution.
+    Distribution,
+    /// Version of tailback.
+    Tailback,
+    /// OTP release and version of the run-time system.
+    Otp,
+    /// Emulator flags.
+    EmulatorFlags,
+    /// A parameter of the scenario.
+    Parameter(String),
+}
+
+/// A value of something that differs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SettingValue {
+    /// Yes or no.
+    Holds(bool),
+    /// A whole number.
+    Whole(u64),
+    /// A number.
+    Number(f64),
+    /// A word.
+    Text(String),
+    /// Several words.
+    Words(Vec<String>),
+}
+
+impl From<&str> for SettingValue {
+    fn from(text: &str) -> Self {
+        SettingValue::Text(text.to_owned())
+    }
 }
 
 /// What is said of a change.
@@ -140,4 +431,15 @@ pub struct Difference {
     /// What is said of it, where it is judged and lower is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ChangeState>,
+    /// The margin of a judged figure: a difference of no more does not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+}
+
+impl Difference {
+    /// How large it is: in multiples of its margin, where it has one.
+    pub fn size(&self) -> f64 {
+        let shift = self.comparison.shift.abs();
+        self.margin.filter(|margin| *margin > 0.0).map_or(shift, |margin| shift / margin)
+    }
 }

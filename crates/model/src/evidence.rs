@@ -1,6 +1,7 @@
 //! Who waited, for what, how long, who held it, and what the holder was doing meanwhile.
 
 use crate::measure::Measure;
+use crate::said::data_or_said;
 use serde::{Deserialize, Serialize};
 
 /// What was seen of the waits of one trial, and what could not be.
@@ -98,6 +99,25 @@ pub mod figure {
     /// Asleep where a scheduler without work does not sleep, in milliseconds: neither in futex nor
     /// waiting for input, so in a native function or in a file.
     pub const SLEPT_ELSEWHERE: &str = "slept_elsewhere";
+}
+
+/// Parts of the threads of an Erlang VM, as [`Task::part`] names them.
+pub mod part {
+    /// A thread of a node that is no scheduler, and all of them where they are not told apart.
+    pub const NODE: &str = "node";
+    /// A process that a node started.
+    pub const PORT: &str = "port program";
+    /// A normal scheduler.
+    pub const SCHEDULER: &str = "scheduler";
+    /// A dirty CPU scheduler.
+    pub const DIRTY_CPU: &str = "dirty CPU scheduler";
+    /// A dirty I/O scheduler.
+    pub const DIRTY_IO: &str = "dirty I/O scheduler";
+
+    /// Whether it is that of a scheduler of any sort.
+    pub fn is_scheduler(part: &str) -> bool {
+        [SCHEDULER, DIRTY_CPU, DIRTY_IO].contains(&part)
+    }
 }
 
 /// How waits went by; each moment counts once, so the times add up to no more than the waits.
@@ -209,8 +229,8 @@ pub struct Wait {
     pub took_ns: u64,
     /// Who waited.
     pub waiter: Task,
-    /// For what: `mmap lock of pid 25391`.
-    pub resource: String,
+    /// For what.
+    pub resource: Resource,
     /// How it was wanted: `write`, `read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
@@ -228,6 +248,40 @@ pub struct Wait {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Span>,
 }
+
+/// What was waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
+pub enum Resource {
+    /// The mmap lock of a process.
+    MmapLock {
+        /// The process.
+        pid: u32,
+    },
+    /// The lock of a single mapping of a process.
+    MappingLock {
+        /// The process.
+        pid: u32,
+    },
+    /// A read-write semaphore that a process takes in the kernel.
+    Semaphore {
+        /// The process.
+        pid: u32,
+    },
+    /// A mutex that a process takes in the kernel.
+    Mutex {
+        /// The process.
+        pid: u32,
+    },
+    /// It slept in the kernel; for what was not seen.
+    Sleep,
+    /// In the words of a record of version 1.
+    #[cfg_attr(feature = "schema", schemars(untagged))]
+    Said(String),
+}
+
+data_or_said!(Resource);
 
 /// Somebody who held what was waited for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -259,10 +313,29 @@ pub struct Holder {
 pub struct Behind {
     /// Their part in the scenario or their name.
     pub name: String,
-    /// How many threads.
+    /// What the name is.
+    #[serde(default)]
+    pub kind: BehindKind,
+    /// How many threads; 0 where that is not known.
     pub threads: u32,
     /// How long they ran meanwhile, in nanoseconds.
     pub ns: u64,
+}
+
+/// What the name of those who ran is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BehindKind {
+    /// Their name: `comm`. Older records do not say, and hold other kinds too.
+    #[default]
+    Name,
+    /// Their part in the scenario.
+    Part,
+    /// Nobody ran: the thread was throttled, or had not been fetched yet.
+    Idle,
+    /// Everybody who has no part.
+    Others,
 }
 
 /// A stretch of one thread's time.

@@ -7,7 +7,7 @@ use crate::parts::Parts;
 use crate::quota;
 use crate::suspects::{self, Stacks};
 use crate::words;
-use model::evidence::{Evidence, Wait};
+use model::evidence::{Evidence, Resource, Wait};
 use std::collections::HashMap;
 
 /// Waits that are kept.
@@ -111,7 +111,7 @@ impl Gatherer {
         evidence.waits_seen = self.seen;
         evidence.waits_ns = self.seen_ns;
         evidence.split =
-            (self.seen > 0).then(|| words::split(total.covered, total.own, &total.ways));
+            (self.seen > 0).then(|| words::split(total.covered, total.own, &total.ways, parts));
     }
 
     fn join(&self, wait: &Event, parts: &Parts, stacks: &dyn Stacks) -> Joined {
@@ -145,19 +145,16 @@ impl Total {
 }
 
 /// What was waited for.
-fn resource(wait: &Event, owner: Option<u32>, stack: &[String]) -> String {
-    if wait.space != 0 {
-        let owner = owner.unwrap_or(wait.pid);
-        return format!("mmap lock of pid {owner}");
-    }
+fn resource(wait: &Event, owner: Option<u32>, stack: &[String]) -> Resource {
     let pid = wait.pid;
+    if wait.space != 0 {
+        return Resource::MmapLock { pid: owner.unwrap_or(pid) };
+    }
     if suspects::is_mmap_lock(stack) {
-        return format!("mmap lock of pid {pid}");
+        return Resource::MmapLock { pid };
     }
-    match stack.iter().find_map(|name| suspects::place(name)) {
-        Some(what) => format!("{what} of pid {pid}"),
-        None => "a sleep in the kernel".to_owned(),
-    }
+    let place = stack.iter().find_map(|name| suspects::place(name, pid));
+    place.unwrap_or(Resource::Sleep)
 }
 
 #[cfg(test)]
@@ -203,7 +200,7 @@ mod tests {
         let timelines = evidence.waits.iter().filter(|wait| !wait.timeline.is_empty()).count();
         assert_eq!(timelines, 1);
         assert_eq!(evidence.waits[0].holders[0].task.part.as_deref(), Some("scanner"));
-        assert_eq!(evidence.waits[0].resource, "mmap lock of pid 1");
+        assert_eq!(evidence.waits[0].resource, Resource::MmapLock { pid: 1 });
         let split = evidence.split.unwrap();
         assert_eq!(split.covered_ns, (10..60).sum::<u64>());
         assert!(split.running_ns + split.preempted_ns + split.blocked_ns <= split.covered_ns);

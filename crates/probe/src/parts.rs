@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::watched::{Role, Watched};
-use model::evidence::Task;
+use model::evidence::{BehindKind, Task};
 use std::collections::HashMap;
 
 /// Parts that the kernel side tells apart, beside everybody who has none.
@@ -40,6 +40,23 @@ impl Parts {
         }
         let index = usize::from(number).checked_sub(1)?;
         self.names.get(index).map(String::as_str)
+    }
+
+    /// What a number stands for among those who ran.
+    pub fn kind(&self, number: u8) -> BehindKind {
+        match self.name(number) {
+            _ if number == IDLE => BehindKind::Idle,
+            Some(_) => BehindKind::Part,
+            None => BehindKind::Others,
+        }
+    }
+
+    /// What a name stands for that [`Parts::call`] gave.
+    pub fn kind_of(&self, name: &str) -> BehindKind {
+        match self.names.iter().any(|part| part == name) {
+            true => BehindKind::Part,
+            false => BehindKind::Name,
+        }
     }
 
     /// The part of a process.

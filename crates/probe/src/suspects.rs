@@ -6,6 +6,7 @@ use crate::history::History;
 use crate::join::{Joined, join_with};
 use crate::parts::Parts;
 use crate::watched::Role;
+use model::evidence::Resource;
 
 /// Names of the functions on kernel stacks.
 pub trait Stacks {
@@ -13,18 +14,16 @@ pub trait Stacks {
     fn names(&self, stack: u32) -> Vec<String>;
 }
 
-/// What a function that a thread sleeps in waits for.
-pub fn place(function: &str) -> Option<&'static str> {
-    const PLACES: [(&str, &str); 4] = [
-        ("vma_start_write", "lock of a single mapping"),
-        ("vma_enter_locked", "lock of a single mapping"),
-        ("rwsem_down", "a read-write semaphore"),
-        ("mutex_lock", "a mutex"),
-    ];
-    let known = |(start, what): (&str, &'static str)| {
-        function.trim_start_matches('_').starts_with(start).then_some(what)
-    };
-    PLACES.into_iter().find_map(known)
+/// What a function that a thread of a process sleeps in waits for.
+pub fn place(function: &str, pid: u32) -> Option<Resource> {
+    let starts = |start: &str| function.trim_start_matches('_').starts_with(start);
+    if starts("vma_start_write") || starts("vma_enter_locked") {
+        Some(Resource::MappingLock { pid })
+    } else if starts("rwsem_down") {
+        Some(Resource::Semaphore { pid })
+    } else {
+        starts("mutex_lock").then_some(Resource::Mutex { pid })
+    }
 }
 
 /// Whether a stack, innermost first, waits for the mmap lock: a semaphore that is taken by a function
@@ -120,8 +119,8 @@ mod tests {
 
     #[test]
     fn places_have_names() {
-        assert_eq!(place("__vma_start_write"), Some("lock of a single mapping"));
-        assert_eq!(place("rwsem_down_write_slowpath"), Some("a read-write semaphore"));
-        assert_eq!(place("do_nanosleep"), None);
+        assert_eq!(place("__vma_start_write", 7), Some(Resource::MappingLock { pid: 7 }));
+        assert_eq!(place("rwsem_down_write_slowpath", 7), Some(Resource::Semaphore { pid: 7 }));
+        assert_eq!(place("do_nanosleep", 7), None);
     }
 }

@@ -4,7 +4,7 @@ use crate::history::{Doing, History};
 use crate::join::{BehindWhom, Held, Joined, Split as Ways};
 use crate::parts::Parts;
 use crate::span::Stretch;
-use model::evidence::{Behind, Holder, Span, Split, Wait};
+use model::evidence::{Behind, Holder, Resource, Span, Split, Wait};
 
 /// Holders of a wait that are listed.
 const HOLDERS: usize = 12;
@@ -19,11 +19,12 @@ const SPANS: usize = 300;
 const TIMELINE_HOLDERS: usize = 4;
 
 /// Who ran meanwhile, longest first.
-pub fn behind(whom: &BehindWhom) -> Vec<Behind> {
+pub fn behind(whom: &BehindWhom, parts: &Parts) -> Vec<Behind> {
     let mut all: Vec<Behind> = whom
         .iter()
         .map(|(name, (threads, ns))| Behind {
             name: name.clone(),
+            kind: parts.kind_of(name),
             threads: u32::try_from(threads.len()).unwrap_or(u32::MAX),
             ns: *ns,
         })
@@ -34,14 +35,14 @@ pub fn behind(whom: &BehindWhom) -> Vec<Behind> {
 }
 
 /// How waits went by.
-pub fn split(covered: u64, own: u64, ways: &Ways) -> Split {
+pub fn split(covered: u64, own: u64, ways: &Ways, parts: &Parts) -> Split {
     Split {
         covered_ns: covered,
         own_ns: own,
         running_ns: ways.running,
         preempted_ns: ways.preempted,
         blocked_ns: ways.blocked,
-        behind: behind(&ways.behind),
+        behind: behind(&ways.behind, parts),
     }
 }
 
@@ -51,7 +52,7 @@ pub fn mode(write: bool) -> String {
 }
 
 /// A wait as it stands in a record; `zero` is when the load was released.
-pub fn wait(joined: &Joined, parts: &Parts, resource: String, zero: u64) -> Wait {
+pub fn wait(joined: &Joined, parts: &Parts, resource: Resource, zero: u64) -> Wait {
     let wait = &joined.wait;
     Wait {
         at_ms: ms_after(zero, wait.from),
@@ -62,7 +63,7 @@ pub fn wait(joined: &Joined, parts: &Parts, resource: String, zero: u64) -> Wait
         stack: Vec::new(),
         holders: joined.holders.iter().take(HOLDERS).map(|held| holder(held, parts)).collect(),
         covered_ns: joined.covered,
-        split: Some(split(joined.covered, joined.own, &joined.split)),
+        split: Some(split(joined.covered, joined.own, &joined.split, parts)),
         timeline: Vec::new(),
     }
 }
@@ -76,7 +77,7 @@ fn holder(held: &Held, parts: &Parts) -> Holder {
         preempted_ns: held.spent(Doing::Runnable),
         blocked_ns: held.spent(Doing::Blocked),
         cpu: held.waited_for(),
-        behind: behind(&held.behind),
+        behind: behind(&held.behind, parts),
     }
 }
 

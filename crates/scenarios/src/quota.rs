@@ -46,7 +46,7 @@ fn refused(error: CgroupError) -> ScenarioError {
 pub(crate) fn lay_over(evidence: &mut Evidence, gained: &Usage) {
     if evidence.quota.is_none() {
         evidence.missing.push(
-            "who was caught by the throttle: only programs in the kernel see which run queue is \
+            "whom the quota kept off a CPU: only programs in the kernel see which run queue is \
              throttled; build with the feature `bpf` and run as root"
                 .to_owned(),
         );
@@ -83,6 +83,6 @@ mod tests {
         let mut unseen = Evidence::default();
         lay_over(&mut unseen, &gained);
         assert_eq!(unseen.quota.unwrap().throttles, 7);
-        assert!(unseen.missing[0].contains("caught"));
+        assert!(unseen.missing[0].contains("kept off a CPU"));
     }
 }

@@ -2,14 +2,17 @@
 
 use super::{Basis, Named, Sides};
 use crate::rank_sum::differences_to_leave_out;
-use crate::words::{percent, plural};
+use model::change::{ChangeReason, Turn, When};
+
+/// Turns that are listed at most.
+const MOST_TURNS: usize = 8;
 
 /// What is counted, and where that is not enough for worse or better, why.
 pub(super) struct Design {
     /// What is counted.
     pub(super) basis: Basis,
     /// Why it says `differs` at most.
-    pub(super) limit: Option<String>,
+    pub(super) limit: Option<ChangeReason>,
     /// How many records a side it takes to say more.
     pub(super) needed: usize,
 }
@@ -21,17 +24,10 @@ impl Design {
         let needed = needed(tail);
         let (before, after) = (sides.before.len(), sides.after.len());
         let limit = if before == 1 && after == 1 {
-            Some(
-                "One run a side does not show how much two runs of the same thing differ."
-                    .to_owned(),
-            )
+            Some(ChangeReason::OneRecordEach)
         } else if differences_to_leave_out(before, after, tail).0.is_none() {
-            Some(format!(
-                "{before} and {after} records are too few to say worse or better: for {} at {} it \
-                 takes {needed} a side.",
-                plural(u32::try_from(sides.judged()).unwrap_or(u32::MAX), "judged figure"),
-                percent(sides.confidence())
-            ))
+            let (judged, confidence) = (sides.judged(), sides.confidence());
+            Some(ChangeReason::TooFewRecords { before, after, needed, judged, confidence })
         } else {
             not_in_turns(sides)
         };
@@ -49,43 +45,27 @@ fn needed(tail: f64) -> usize {
 /// Why the records were not made in turns: each two that follow one another have to be one of
 /// either side. So before, after, before, after is in turns, and so is before, after, after, before;
 /// drift of the machine then meets both sides alike.
-fn not_in_turns(sides: &Sides) -> Option<String> {
-    let of = |side: &[Named], name: &'static str| -> Vec<(String, &'static str)> {
-        side.iter().map(|(record, _)| (record.started.clone(), name)).collect()
+fn not_in_turns(sides: &Sides) -> Option<ChangeReason> {
+    let of = |side: &[Named], when: When| -> Vec<(String, When)> {
+        side.iter().map(|(record, _)| (record.started.clone(), when)).collect()
     };
-    let mut order = [of(sides.before, "before"), of(sides.after, "after")].concat();
+    let mut order = [of(sides.before, When::Before), of(sides.after, When::After)].concat();
     // Times of RFC 3339 in UTC sort as text.
-    order.sort();
+    order.sort_by(|one, other| one.0.cmp(&other.0));
     let unknown = order.iter().any(|(time, _)| time.is_empty())
         || order.windows(2).any(|two| two[0].0 == two[1].0);
     if unknown {
-        let why = "The times of the records do not tell in which order they were made, so nobody \
-                   knows whether it was in turns.";
-        return Some(why.to_owned());
+        return Some(ChangeReason::OrderUnknown);
     }
-    let names: Vec<&str> = order.iter().map(|(_, name)| *name).collect();
-    let turns = names.chunks(2).all(|two| two.len() < 2 || two[0] != two[1]);
-    (!turns).then(|| {
-        format!(
-            "The records were not made in turns but in the order {}: what drifts meanwhile looks like \
-             the change.",
-            runs(&names)
-        )
-    })
+    let whens: Vec<When> = order.iter().map(|(_, when)| *when).collect();
+    let in_turns = whens.chunks(2).all(|two| two.len() < 2 || two[0] != two[1]);
+    (!in_turns).then(|| ChangeReason::NotInTurns { order: turns(&whens) })
 }
 
-/// `4 x before, 4 x after`; the first of a long row.
-fn runs(names: &[&str]) -> String {
-    const MOST: usize = 8;
-    let parts: Vec<String> = names
-        .chunk_by(|a, b| a == b)
-        .map(|run| match run.len() {
-            1 => run[0].to_owned(),
-            many => format!("{many} x {}", run[0]),
-        })
-        .collect();
-    let more = if parts.len() > MOST { ", .." } else { "" };
-    format!("{}{more}", parts[..parts.len().min(MOST)].join(", "))
+/// Records of one side that follow one another together; the first of a long row.
+fn turns(whens: &[When]) -> Vec<Turn> {
+    let turns = whens.chunk_by(|a, b| a == b).map(|run| Turn { side: run[0], records: run.len() });
+    turns.take(MOST_TURNS).collect()
 }
 
 #[cfg(test)]
@@ -100,7 +80,9 @@ mod tests {
 
     #[test]
     fn an_order_is_told_in_runs() {
-        assert_eq!(runs(&["b", "b", "a", "b", "a", "a"]), "2 x b, a, b, 2 x a");
-        assert!(runs(&["a", "b"].repeat(9)).ends_with(", .."));
+        use When::{After, Before};
+        let counts = |whens: &[When]| turns(whens).iter().map(|t| t.records).collect::<Vec<_>>();
+        assert_eq!(counts(&[Before, Before, After, Before, After, After]), [2, 1, 1, 2]);
+        assert_eq!(turns(&[Before, After].repeat(9)).len(), MOST_TURNS);
     }
 }

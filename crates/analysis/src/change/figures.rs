@@ -81,7 +81,8 @@ impl Figure<'_> {
         let comparison = compare(&before, &after, unit, confidence)?;
         let state = judging.map(|judging| state(&comparison, judging.margin, self.basis));
         let (before, after) = (median(&before, unit, plain)?, median(&after, unit, plain)?);
-        Some(Difference { over: over.map(str::to_owned), before, after, comparison, state })
+        let margin = judging.map(|judging| judging.margin);
+        Some(Difference { over: over.map(str::to_owned), before, after, comparison, state, margin })
     }
 
     /// The control that is subtracted: for what is judged, where the arm has one.

@@ -1,24 +1,21 @@
-//! The verdict on a difference, in words.
+//! The verdict on a difference.
 
 use super::design::Design;
 use super::figures::strongest;
 use super::{Basis, Change, ChangeState, Role, Sides, judgings};
-use crate::words::{figure, number, percent, shift};
-use model::{Comparison, Difference, Estimate};
+use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, Purpose};
+use model::{Comparison, Difference};
 
-/// Fills in state, headline, grounds and next steps from the arms.
+/// Fills in state, headline, reasons and suggestions from the arms.
 pub(super) fn judge(change: &mut Change, sides: &Sides, design: Design) {
     let state = strongest(change.arms.iter().filter_map(|arm| arm.state));
-    let because = [
-        design.limit.clone(),
-        unbounded(change),
-        control(change, sides),
-        Some(claim(change, sides)),
-    ];
+    let suggestion = suggestion(change, state, &design);
+    let claim = ChangeReason::Claim { error_rate: 1.0 - sides.confidence() };
+    let reasons = [design.limit, no_interval(change), control(change, sides), Some(claim)];
     change.state = state;
     change.headline = headline(change, state);
-    change.because = because.into_iter().flatten().collect();
-    change.next = next(change, sides, state, &design).into_iter().collect();
+    change.reasons = reasons.into_iter().flatten().collect();
+    change.suggestions = suggestion.into_iter().collect();
 }
 
 fn judged_differences(change: &Change) -> impl Iterator<Item = (&str, &str, &Difference)> {
@@ -29,132 +26,58 @@ fn judged_differences(change: &Change) -> impl Iterator<Item = (&str, &str, &Dif
     })
 }
 
-/// The largest change of the kind that decided, in a sentence.
-fn headline(change: &Change, state: ChangeState) -> String {
-    let size = |d: &Difference| d.comparison.shift.abs();
+/// The largest change of the kind that decided.
+fn headline(change: &Change, state: ChangeState) -> ChangeHeadline {
     let largest = judged_differences(change)
         .filter(|(.., difference)| difference.state == Some(state))
-        .max_by(|a, b| size(a.2).total_cmp(&size(b.2)));
-    let words = largest.map(|(arm, name, difference)| sentence(arm, name, difference));
-    let words = words.unwrap_or_else(|| "no judged figure is in all records".to_owned());
-    let records = format!("{} records before, {} after", change.before.len(), change.after.len());
-    match state {
-        ChangeState::Worse => format!("It is worse after the change: {words}; {records}."),
-        ChangeState::Better => format!("It is better after the change: {words}; {records}."),
-        ChangeState::Differs => format!(
-            "These runs differ: {words}. Whether the change did that, or something else that was not \
-             the same in these runs, cannot be told."
-        ),
-        ChangeState::NoDifferenceShown | ChangeState::NotComparable => {
-            format!("No difference beyond the margin is shown; the largest: {words}.")
-        }
-    }
-}
-
-fn sentence(arm: &str, name: &str, difference: &Difference) -> String {
-    let over = difference.over.as_ref().map_or_else(String::new, |over| format!(" over {over}"));
-    format!(
-        "{name} of {arm}{over} was {}, then {}, changed by {}",
-        median(&difference.before),
-        median(&difference.after),
-        shift(&difference.comparison)
-    )
-}
-
-fn median(estimate: &Estimate) -> String {
-    let at_least = if estimate.median_at_least { "at least " } else { "" };
-    format!("{at_least}{}", figure(estimate.median, estimate.unit))
+        .max_by(|a, b| a.2.size().total_cmp(&b.2.size()));
+    largest.map_or(ChangeHeadline::NoFigure, |(arm, measure, difference)| ChangeHeadline::Largest {
+        arm: arm.to_owned(),
+        measure: measure.to_owned(),
+        difference: Box::new(difference.clone()),
+    })
 }
 
 /// Arms of which too little is known for an interval.
-fn unbounded(change: &Change) -> Option<String> {
+fn no_interval(change: &Change) -> Option<ChangeReason> {
     let open = |d: &Comparison| d.low.is_none() && d.high.is_none();
-    let mut arms: Vec<&str> = judged_differences(change)
+    let mut arms: Vec<String> = judged_differences(change)
         .filter(|(.., d)| open(&d.comparison))
-        .map(|(arm, ..)| arm)
+        .map(|(arm, ..)| arm.to_owned())
         .collect();
     arms.dedup();
-    let counted = match change.basis {
-        Basis::Blocks => "blocks",
-        Basis::Records => "records",
-    };
-    (!arms.is_empty()).then(|| {
-        format!(
-            "Of {} there are too few {counted} for an interval, or too many were cut off; nothing is \
-             said about it.",
-            arms.join(", ")
-        )
-    })
+    (!arms.is_empty()).then_some(ChangeReason::NoInterval { arms })
 }
 
 /// A change of a control by more than matters. It is subtracted, and still good to know.
-fn control(change: &Change, sides: &Sides) -> Option<String> {
+fn control(change: &Change, sides: &Sides) -> Option<ChangeReason> {
     let ((first, _), _) = sides.first()?;
     let controls = change.arms.iter().filter(|arm| arm.role == Role::Control);
-    controls.flat_map(|arm| judgings(first).into_iter().map(move |j| (arm, j))).find_map(|(arm, j)| {
-        let comparison = &arm.measures.get(j.measure.as_ref())?.comparison;
-        let moved = comparison.low.is_some_and(|low| low > j.margin)
-            || comparison.high.is_some_and(|high| high < -j.margin);
-        moved.then(|| {
-            format!(
-                "{}, which has no cause to stall, changed too: {} by {}. That is a change of the machine; \
-                 it is subtracted.",
-                arm.id,
-                j.measure,
-                shift(comparison)
-            )
-        })
-    })
-}
-
-/// What the words claim, and with which error.
-fn claim(change: &Change, sides: &Sides) -> String {
-    let claimed = match change.basis {
-        Basis::Blocks => "differs",
-        Basis::Records => "worse or better",
-    };
-    format!(
-        "An interval wholly beyond the margin of {} is called {claimed}; over all judged figures \
-         together that is wrong in at most {}.",
-        margins(change, sides),
-        percent(1.0 - sides.confidence())
+    controls.flat_map(|arm| judgings(first).into_iter().map(move |j| (arm, j))).find_map(
+        |(arm, j)| {
+            let shift = &arm.measures.get(j.measure.as_ref())?.comparison;
+            let moved = shift.low.is_some_and(|low| low > j.margin)
+                || shift.high.is_some_and(|high| high < -j.margin);
+            moved.then(|| ChangeReason::ControlChanged {
+                arm: arm.id.clone(),
+                measure: j.measure.to_string(),
+                shift: shift.clone(),
+            })
+        },
     )
 }
 
-fn margins(change: &Change, sides: &Sides) -> String {
-    let judgings = sides.first().map_or_else(Vec::new, |((first, _), _)| judgings(first));
-    let margins = judgings.into_iter().map(|judging| {
-        let found = change.arms.iter().find_map(|arm| arm.measures.get(judging.measure.as_ref()));
-        let margin = found.map_or_else(
-            || number(judging.margin),
-            |found| figure(judging.margin, found.before.unit),
-        );
-        format!("{margin} in {}", judging.measure)
-    });
-    margins.collect::<Vec<String>>().join(" and ")
-}
-
-fn next(change: &Change, sides: &Sides, state: ChangeState, design: &Design) -> Option<String> {
-    let many = design.needed.max(sides.before.len()).max(sides.after.len());
-    let turns = |many: usize| {
-        format!(
-            "make {many} records of each in turns (before, after, before, after, ..), then tailback \
-             compare --before before*.json --after after*.json"
-        )
-    };
+fn suggestion(change: &Change, state: ChangeState, design: &Design) -> Option<ChangeSuggestion> {
+    let many = design.needed.max(change.before.len()).max(change.after.len());
+    let turns = |records, purpose| Some(ChangeSuggestion::MakeTurns { records, purpose });
     match (state, change.basis) {
-        (ChangeState::Differs, _) => Some(format!("To tell what did it, {}", turns(many))),
-        (ChangeState::NoDifferenceShown, Basis::Blocks) => Some(format!(
-            "None shown is not the same as none: a small one can hide in few blocks. To look closer, {}",
-            turns(many)
-        )),
-        (ChangeState::NoDifferenceShown, Basis::Records) => Some(format!(
-            "None shown is not the same as none. More records narrow the interval: {}",
-            turns(2 * many)
-        )),
-        (ChangeState::Worse, _) => Some(
-            "To see who held up whom, run tailback explain on one of the records after.".to_owned(),
-        ),
+        (ChangeState::Differs, _) => turns(many, Purpose::Cause),
+        (ChangeState::NoDifferenceShown, Basis::Blocks) => turns(many, Purpose::Detect),
+        (ChangeState::NoDifferenceShown, Basis::Records) => turns(2 * many, Purpose::Narrow),
+        (ChangeState::Worse, _) => {
+            let record = change.after.first()?.name.clone();
+            Some(ChangeSuggestion::Explain { record })
+        }
         (ChangeState::Better | ChangeState::NotComparable, _) => None,
     }
 }

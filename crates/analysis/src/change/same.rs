@@ -1,18 +1,11 @@
 //! What records do not have in common.
 
 use super::{Named, Obstacle, Sides};
-use model::change::Setting;
+use model::change::across::{HOST, KERNEL, OTP, TAILBACK};
+use model::change::{ChangeReason, ChangeSuggestion, Setting, SettingName, SettingValue};
 use model::machine::Guest;
 use model::{Kind, Machine, Meta, Record, Role, Value, Vm};
 use std::collections::BTreeSet;
-
-/// What may be named besides knobs as what is compared.
-pub const ACROSS: [&str; 4] = [HOST, KERNEL, OTP, TAILBACK];
-
-const HOST: &str = "host";
-const KERNEL: &str = "kernel";
-const OTP: &str = "otp";
-const TAILBACK: &str = "tailback";
 
 /// Memory of one machine is not the same number after each start; a difference of less is none.
 const SAME_MEMORY: f64 = 0.05;
@@ -54,14 +47,15 @@ pub(super) fn in_the_way(sides: &Sides) -> Vec<Obstacle> {
 
 /// A record that is not made as the first of its side.
 fn unlike(side: &[Named], meta: Option<&Meta>) -> Option<Obstacle> {
-    let ((first, first_name), others) = side.split_first()?;
-    others.iter().find_map(|(other, name)| {
-        let found = between(first, other, meta).into_iter().find(|f| f.part != Part::Told)?;
-        let Setting { what, before, after } = found.setting;
-        let why = format!(
-            "{first_name} and {name} are of one side but differ in {what}: {before}, then {after}."
-        );
-        Some((why, Some("Name records of one set-up for each side.".to_owned())))
+    let ((first, record), others) = side.split_first()?;
+    others.iter().find_map(|(another, other)| {
+        let found = between(first, another, meta).into_iter().find(|f| f.part != Part::Told)?;
+        let reason = ChangeReason::MixedSide {
+            record: (*record).to_owned(),
+            other: (*other).to_owned(),
+            setting: found.setting,
+        };
+        Some((reason, Some(ChangeSuggestion::OneSetUp)))
     })
 }
 
@@ -82,23 +76,9 @@ fn apart(sides: &Sides) -> Option<Obstacle> {
     if in_the_way.is_empty() {
         return None;
     }
-    let names = in_the_way.iter().copied().collect::<Vec<&str>>();
-    let words: Vec<String> = names.iter().map(|thing| in_words(thing)).collect();
-    let next = format!(
-        "Make records that differ in one thing; or, where all of that is what you compare, add --across {}.",
-        sides.across.iter().map(String::as_str).chain(names).collect::<Vec<&str>>().join(",")
-    );
-    Some((format!("They differ in {}.", words.join(", ")), Some(next)))
-}
-
-fn in_words(thing: &str) -> String {
-    match thing {
-        HOST => "the machine".to_owned(),
-        KERNEL => "the kernel".to_owned(),
-        OTP => "the OTP release".to_owned(),
-        TAILBACK => "the version of tailback".to_owned(),
-        knob => format!("--{knob}"),
-    }
+    let by: Vec<String> = in_the_way.into_iter().map(str::to_owned).collect();
+    let names = sides.across.iter().chain(&by).cloned().collect();
+    Some((ChangeReason::Confounded { by }, Some(ChangeSuggestion::Across { names })))
 }
 
 /// All that differs, the machine first.
@@ -106,16 +86,13 @@ fn between(before: &Record, after: &Record, meta: Option<&Meta>) -> Vec<Found> {
     let mut list = List(Vec::new());
     machine(&mut list, &before.host, &after.host);
     kernel(&mut list, &before.host, &after.host);
-    list.add(
-        ("tailback", TAILBACK),
-        Part::Ground,
-        before.tool.version.clone(),
-        after.tool.version.clone(),
-    );
+    let version = |record: &Record| text(&record.tool.version);
+    list.add((SettingName::Tailback, TAILBACK), Part::Ground, version(before), version(after));
     vms(&mut list, before, after);
     for (knob, was, is) in knobs(before, after) {
         let (thing, part) = part(meta, &knob);
-        list.add((&format!("--{knob}"), thing.unwrap_or(&knob)), part, was, is);
+        let thing = thing.unwrap_or(&knob);
+        list.add((SettingName::Parameter(knob.clone()), thing), part, was, is);
     }
     list.0
 }
@@ -123,9 +100,26 @@ fn between(before: &Record, after: &Record, meta: Option<&Meta>) -> Vec<Found> {
 struct List(Vec<Found>);
 
 impl List {
-    fn add(&mut self, (what, thing): (&str, &str), part: Part, before: String, after: String) {
+    fn add(
+        &mut self,
+        what: (SettingName, &str),
+        part: Part,
+        before: Option<SettingValue>,
+        after: Option<SettingValue>,
+    ) {
+        self.add_of(what, Vec::new(), part, (before, after));
+    }
+
+    /// The same of some arms alone.
+    fn add_of(
+        &mut self,
+        (what, thing): (SettingName, &str),
+        arms: Vec<String>,
+        part: Part,
+        (before, after): (Option<SettingValue>, Option<SettingValue>),
+    ) {
         if before != after {
-            let setting = Setting { what: what.to_owned(), before, after };
+            let setting = Setting { what, arms, before, after };
             self.0.push(Found { setting, part, thing: thing.to_owned() });
         }
     }
@@ -134,90 +128,86 @@ impl List {
 /// What stays when another kernel is started. The name of a host is not recorded, so two machines of
 /// one model pass for one.
 fn machine(list: &mut List, was: &Machine, is: &Machine) {
-    let mut add = |what: &str, of: &dyn Fn(&Machine) -> String| {
+    let mut add = |what: SettingName, of: &dyn Fn(&Machine) -> Option<SettingValue>| {
         list.add((what, HOST), Part::Ground, of(was), of(is));
     };
-    add("architecture", &|host| host.arch.clone());
-    add("CPUs", &|host| host.cpus.len().to_string());
-    add("CPUs that may be used", &|host| host.allowed_cpus.len().to_string());
-    add("CPU model", &|host| text(host.cpu_model.as_deref()));
+    add(SettingName::Architecture, &|host| text(&host.arch));
+    add(SettingName::Cpus, &|host| whole(host.cpus.len()));
+    add(SettingName::AllowedCpus, &|host| whole(host.allowed_cpus.len()));
+    add(SettingName::CpuModel, &|host| text(host.cpu_model.as_ref()?));
     let (old, new) = (was.memory_bytes, is.memory_bytes);
     if !old.zip(new).is_some_and(|(old, new)| nearly(old, new)) {
-        add("memory", &|host| amount(host.memory_bytes));
+        add(SettingName::Memory, &|host| host.memory_bytes.map(SettingValue::Whole));
     }
-    add("virtual machine", &|host| {
-        text(host.virtualised.map(|yes| if yes { "yes" } else { "no" }))
-    });
-    let guest = |of: fn(&Guest) -> String| {
-        move |host: &Machine| host.guest.as_ref().map_or_else(|| "no guest".to_owned(), of)
+    add(SettingName::VirtualMachine, &|host| host.virtualised.map(SettingValue::Holds));
+    let guest = |of: fn(&Guest) -> Option<SettingValue>| {
+        move |host: &Machine| host.guest.as_ref().and_then(of)
     };
-    add("accelerator of the guest", &guest(|guest| guest.accelerator.clone()));
-    add("clock of the guest", &guest(|guest| text(guest.clock.as_deref())));
-    add("QEMU", &guest(|guest| guest.qemu.clone()));
-    add("CPUs of the guest's host", &guest(|guest| guest.host_cpus.to_string()));
-    add("kernel of the guest's host", &guest(|guest| guest.host_kernel.clone()));
-    let limit = |host: &Machine| host.cgroup.as_ref().and_then(|group| group.cpu_limit);
-    add("CPU quota around tailback", &|host| {
-        text(limit(host).map(|cpus| cpus.to_string()).as_deref())
-    });
-    add("memory limit around tailback", &|host| {
-        amount(host.cgroup.as_ref().and_then(|group| group.memory_limit_bytes))
+    add(SettingName::GuestAccelerator, &guest(|guest| text(&guest.accelerator)));
+    add(SettingName::GuestClock, &guest(|guest| text(guest.clock.as_ref()?)));
+    add(SettingName::Qemu, &guest(|guest| text(&guest.qemu)));
+    add(
+        SettingName::GuestHostCpus,
+        &guest(|guest| Some(SettingValue::Whole(guest.host_cpus.into()))),
+    );
+    add(SettingName::GuestHostKernel, &guest(|guest| text(&guest.host_kernel)));
+    add(SettingName::CpuLimit, &|host| host.cgroup.as_ref()?.cpu_limit.map(SettingValue::Number));
+    add(SettingName::MemoryLimit, &|host| {
+        // Less than a MiB is no difference.
+        host.cgroup.as_ref()?.memory_limit_bytes.map(|bytes| SettingValue::Whole(bytes >> 20 << 20))
     });
 }
 
 fn kernel(list: &mut List, was: &Machine, is: &Machine) {
-    let mut add = |what: &str, part: Part, of: &dyn Fn(&Machine) -> String| {
+    let mut add = |what: SettingName, part: Part, of: &dyn Fn(&Machine) -> Option<SettingValue>| {
         list.add((what, KERNEL), part, of(was), of(is));
     };
-    add("kernel", Part::What, &|host| host.kernel.clone());
-    add("kernel build", Part::What, &|host| host.kernel_build.clone());
-    add("preemption", Part::What, &|host| text(host.preemption.as_deref()));
-    add("HZ", Part::What, &|host| text(host.hz.map(|hz| hz.to_string()).as_deref()));
-    add("clock source", Part::What, &|host| text(host.clocksource.as_deref()));
-    add("distribution", Part::Told, &|host| text(host.distribution.as_deref()));
+    add(SettingName::Kernel, Part::What, &|host| text(&host.kernel));
+    add(SettingName::KernelBuild, Part::What, &|host| text(&host.kernel_build));
+    add(SettingName::Preemption, Part::What, &|host| text(host.preemption.as_ref()?));
+    add(SettingName::Hz, Part::What, &|host| host.hz.map(|hz| SettingValue::Whole(hz.into())));
+    add(SettingName::ClockSource, Part::What, &|host| text(host.clocksource.as_ref()?));
+    add(SettingName::Distribution, Part::Told, &|host| text(host.distribution.as_ref()?));
 }
 
 fn nearly(was: u64, is: u64) -> bool {
     was.abs_diff(is) as f64 <= SAME_MEMORY * was.max(is) as f64
 }
 
-fn text(word: Option<&str>) -> String {
-    word.unwrap_or("unknown").to_owned()
+fn text(word: &str) -> Option<SettingValue> {
+    Some(SettingValue::from(word))
 }
 
-fn amount(bytes: Option<u64>) -> String {
-    bytes.map_or_else(|| "unknown".to_owned(), |bytes| format!("{} MiB", bytes >> 20))
+fn whole(count: usize) -> Option<SettingValue> {
+    u64::try_from(count).ok().map(SettingValue::Whole)
 }
 
 /// OTP releases and flags, arm by arm: each arm may have its own. Flags follow from knobs, which are
 /// looked at by themselves.
 fn vms(list: &mut List, before: &Record, after: &Record) {
-    let otp = |vm: &Vm| format!("{} (erts {})", vm.otp, vm.erts);
-    let flags = |vm: &Vm| match vm.flags.is_empty() {
-        true => "none".to_owned(),
-        false => vm.flags.join(" "),
-    };
+    let otp = |vm: &Vm| SettingValue::Words(vec![vm.otp.clone(), vm.erts.clone()]);
+    let flags = |vm: &Vm| SettingValue::Words(vm.flags.clone());
     let arms = before.plan.arms.iter().map(|arm| arm.id.as_str());
     let pairs: Vec<(&str, &Vm, &Vm)> =
         arms.filter_map(|arm| Some((arm, vm_of(before, arm)?, vm_of(after, arm)?))).collect();
     for (what, thing, part, of) in [
-        ("OTP", OTP, Part::What, &otp as &dyn Fn(&Vm) -> String),
-        ("emulator flags", "", Part::Told, &flags),
+        (SettingName::Otp, OTP, Part::What, &otp as &dyn Fn(&Vm) -> SettingValue),
+        (SettingName::EmulatorFlags, "", Part::Told, &flags),
     ] {
         // Arms that changed alike are told together.
-        let mut changed: Vec<(String, String, Vec<&str>)> = Vec::new();
+        let mut changed: Vec<(SettingValue, SettingValue, Vec<String>)> = Vec::new();
         for (arm, was, is) in &pairs {
             let (was, is) = (of(was), of(is));
             match changed.iter_mut().find(|(w, i, _)| *w == was && *i == is) {
-                Some((.., arms)) => arms.push(arm),
-                None => changed.push((was, is, vec![arm])),
+                Some((.., arms)) => arms.push((*arm).to_owned()),
+                None => changed.push((was, is, vec![(*arm).to_owned()])),
             }
         }
-        for (was, is, arms) in changed {
-            let of_all = arms.len() == pairs.len();
-            let what =
-                if of_all { what.to_owned() } else { format!("{what} of {}", arms.join(", ")) };
-            list.add((&what, thing), part, was, is);
+        for (was, is, mut arms) in changed {
+            if arms.len() == pairs.len() {
+                arms.clear();
+            }
+            list.add_of((what.clone(), thing), arms, part, (Some(was), Some(is)));
         }
     }
 }
@@ -228,18 +218,21 @@ fn vm_of<'a>(record: &'a Record, arm: &str) -> Option<&'a Vm> {
     of_arm.find_map(|trial| trial.observation.vm.as_ref())
 }
 
+/// A parameter, and its value on both sides.
+type Changed = (String, Option<SettingValue>, Option<SettingValue>);
+
 /// The knobs whose values differ in an arm of the same name, with the first such pair of values.
-fn knobs(before: &Record, after: &Record) -> Vec<(String, String, String)> {
-    let text = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), Value::to_string);
-    let mut found: Vec<(String, String, String)> = Vec::new();
+fn knobs(before: &Record, after: &Record) -> Vec<Changed> {
+    let is = |value: Option<&Value>| value.map(|value| SettingValue::Text(value.to_string()));
+    let mut found: Vec<Changed> = Vec::new();
     // What is shown and not judged may be anything.
     for was in before.plan.arms.iter().filter(|arm| arm.role != Role::Baseline) {
-        let Some(is) = after.plan.arms.iter().find(|arm| arm.id == was.id) else { continue };
-        let names: BTreeSet<&String> = was.settings.0.keys().chain(is.settings.0.keys()).collect();
+        let Some(now) = after.plan.arms.iter().find(|arm| arm.id == was.id) else { continue };
+        let names: BTreeSet<&String> = was.settings.0.keys().chain(now.settings.0.keys()).collect();
         for name in names {
-            let (old, new) = (was.settings.0.get(name), is.settings.0.get(name));
+            let (old, new) = (was.settings.0.get(name), now.settings.0.get(name));
             if old != new && !found.iter().any(|(known, ..)| known == name) {
-                found.push((name.clone(), text(old), text(new)));
+                found.push((name.clone(), is(old), is(new)));
             }
         }
     }

@@ -1,10 +1,11 @@
 //! Records with figures of their own, held against each other.
 
 use super::*;
+use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
 use model::record::{Plan, SCHEMA as RECORD, Tool};
 use model::{
-    Arm, Kind, Knob, Machine, Measure, Observation, Settings, Surroundings, Trial, Unit, Value,
-    Verdict, Vm,
+    Arm, Headline, Kind, Knob, Machine, Measure, Observation, Settings, Surroundings, Trial, Unit,
+    Value, Verdict, Vm,
 };
 
 const META: Meta = Meta {
@@ -12,7 +13,8 @@ const META: Meta = Meta {
     title: "",
     about: "",
     who: "",
-    mends: &[],
+    fixes: &[],
+    sentences: &[],
     tags: &[],
     needs: model::Needs { cpus: 1, root: false },
     knobs: &[
@@ -80,17 +82,7 @@ pub(super) fn of_blocks(blocks: &[(f64, f64)], settings: &[(&str, &str)]) -> Rec
         host: Machine::default(),
         trials: trials.collect(),
         arms: Vec::new(),
-        verdict: Verdict {
-            state: State::Affected,
-            kind: None,
-            headline: String::new(),
-            because: Vec::new(),
-            next: Vec::new(),
-            measure: None,
-            open: Vec::new(),
-            fixes: Vec::new(),
-            test: None,
-        },
+        verdict: Verdict::of(State::Affected, Headline::NotMeasured),
     }
 }
 
@@ -141,9 +133,18 @@ fn one_record_a_side_says_that_the_runs_differ_and_no_more() {
         let found = between(before, after, &[]);
         assert_eq!((found.state, found.basis), (ChangeState::Differs, Basis::Blocks));
         assert_eq!(found.state.exit_code(), 0);
-        assert!(found.headline.contains("cannot be told"), "{found:?}");
-        assert!(found.next[0].contains("make 4 records"), "{found:?}");
+        let purpose = Purpose::Cause;
+        let turns = ChangeSuggestion::MakeTurns { records: 4, purpose };
+        assert_eq!(found.suggestions, [turns]);
         let difference = &found.arms[1].measures["lost"];
+        let largest = ChangeHeadline::Largest {
+            arm: "case".to_owned(),
+            measure: "lost".to_owned(),
+            difference: Box::new(difference.clone()),
+        };
+        assert_eq!(found.headline, largest);
+        assert_eq!(found.reasons[0], ChangeReason::OneRecordEach);
+        assert_eq!(difference.margin, Some(1.0));
         assert_eq!(difference.over.as_deref(), Some("control"));
         let comparison = &difference.comparison;
         let ends = [comparison.low.unwrap().abs(), comparison.high.unwrap().abs()];
@@ -158,10 +159,11 @@ fn what_control_and_case_share_is_no_change() {
     let moved = |by: f64| -> Vec<(f64, f64)> { LITTLE.map(|lost| (by, by + lost)).to_vec() };
     let found = between(&of_blocks(&moved(0.0), &[]), &of_blocks(&moved(300.0), &[]), &[]);
     assert_eq!(found.state, ChangeState::NoDifferenceShown);
-    assert!(
-        found.because.iter().any(|why| why.contains("control, which has no cause")),
-        "{found:?}"
-    );
+    let is_control = |reason: &ChangeReason| {
+        matches!(reason, ChangeReason::ControlChanged { arm, shift, .. }
+            if arm == "control" && shift.shift == 300.0)
+    };
+    assert!(found.reasons.iter().any(is_control), "{found:?}");
 }
 
 /// Each case has a control of its own; a baseline is never subtracted.
@@ -192,10 +194,13 @@ fn a_case_is_held_against_its_own_control() {
     elsewhere.plan.arms[4].against = None;
     let found = between(&of(0.0), &elsewhere, &[]);
     assert_eq!(found.state, ChangeState::NotComparable);
-    assert!(
-        found.because[0].contains("is held against twin in a, against control in b"),
-        "{found:?}"
-    );
+    let with = |record: &str, has: &str| RecordWith {
+        record: record.to_owned(),
+        has: Some(has.to_owned()),
+    };
+    let (record, other) = (with("a", "twin"), with("b", "control"));
+    let reason = ChangeReason::OtherControl { arm: "other".to_owned(), record, other };
+    assert_eq!(found.reasons, [reason]);
 }
 
 #[test]
@@ -215,7 +220,9 @@ fn several_records_in_turns_say_worse_and_better() {
     assert_eq!(in_turns(&runs(&LITTLE, &LITTLE, 4)).state, ChangeState::NoDifferenceShown);
     let few = in_turns(&runs(&LITTLE, &MUCH, 3));
     assert_eq!((few.state, few.basis), (ChangeState::Differs, Basis::Blocks));
-    assert!(few.because[0].contains("it takes 4 a side"), "{few:?}");
+    let few_records =
+        ChangeReason::TooFewRecords { before: 3, after: 3, needed: 4, judged: 1, confidence: 0.95 };
+    assert_eq!(few.reasons[0], few_records);
 }
 
 #[test]
@@ -227,7 +234,9 @@ fn records_that_were_not_made_in_turns_say_that_they_differ_at_most() {
         &records,
     );
     assert_eq!(found.state, ChangeState::Differs);
-    assert!(found.because[0].contains("4 x before, 4 x after"), "{found:?}");
+    let turn = |side| Turn { side, records: 4 };
+    let order = vec![turn(When::Before), turn(When::After)];
+    assert_eq!(found.reasons[0], ChangeReason::NotInTurns { order });
     // Balanced pairs are turns, too.
     let turned: Vec<Record> =
         [0, 4, 4, 0, 0, 4, 4, 0].map(|place: usize| records[place].clone()).into();
@@ -238,7 +247,7 @@ fn records_that_were_not_made_in_turns_say_that_they_differ_at_most() {
     let sides = Sides { before: &before, after: &twice, meta: Some(&META), across: &[] };
     let found = change(&sides);
     assert_eq!(found.state, ChangeState::NotComparable);
-    assert!(found.because[0].contains("are the same record"), "{found:?}");
+    assert!(matches!(found.reasons[0], ChangeReason::SameRecord { .. }), "{found:?}");
 }
 
 #[test]
@@ -253,7 +262,7 @@ fn records_without_times_say_that_they_differ_at_most() {
     let sides = Sides { before: &named[..4], after: &named[4..], meta: Some(&META), across: &[] };
     let found = change(&sides);
     assert_eq!(found.state, ChangeState::Differs);
-    assert!(found.because[0].contains("do not tell in which order"), "{found:?}");
+    assert_eq!(found.reasons[0], ChangeReason::OrderUnknown);
 }
 
 #[test]
@@ -262,7 +271,11 @@ fn records_of_one_side_are_of_one_set_up() {
     records[4].host.kernel = "6.1".to_owned();
     let found = in_turns(&records);
     assert_eq!(found.state, ChangeState::NotComparable);
-    assert!(found.because[0].contains("of one side but differ in kernel"), "{found:?}");
+    let is_kernel = |reason: &ChangeReason| {
+        matches!(reason, ChangeReason::MixedSide { setting, .. }
+            if setting.what == SettingName::Kernel && setting.after == Some("6.1".into()))
+    };
+    assert!(is_kernel(&found.reasons[0]), "{found:?}");
 }
 
 /// However little a trial had read when it hung, it ranks above every other.
@@ -302,7 +315,8 @@ fn a_difference_within_the_margin_is_none() {
 fn a_handful_of_trials_says_nothing() {
     let change = between(&record(&LITTLE[..2], &[]), &record(&MUCH[..2], &[]), &[]);
     assert_eq!(change.state, ChangeState::NoDifferenceShown);
-    assert!(change.because.iter().any(|why| why.contains("too few blocks")), "{change:?}");
+    let reason = ChangeReason::NoInterval { arms: vec!["case".to_owned()] };
+    assert!(change.reasons.contains(&reason), "{change:?}");
 }
 
 #[test]
@@ -322,9 +336,29 @@ fn one_file_may_differ_and_an_amount_may_not() {
         let across: Vec<String> = across.iter().map(|knob| (*knob).to_owned()).collect();
         let change = between(&maps, &of(settings), &across);
         let found = change.state != ChangeState::NotComparable;
-        assert_eq!(found, comparable, "{settings:?} {across:?} {:?}", change.because);
-        assert!(found || change.next[0].contains("--across"), "{:?}", change.next);
+        assert_eq!(found, comparable, "{settings:?} {across:?} {:?}", change.reasons);
+        assert!(found || is_across(&change), "{:?}", change.suggestions);
     }
+}
+
+/// Whether it says what `--across` would have to name.
+fn is_across(change: &Change) -> bool {
+    let named = |suggestion: &ChangeSuggestion| matches!(suggestion, ChangeSuggestion::Across { names } if !names.is_empty());
+    change.suggestions.iter().any(named)
+}
+
+#[test]
+fn all_that_is_in_the_way_is_named_with_what_was_named_before() {
+    let here = record(&LITTLE, &[("busy", "10")]);
+    let mut there = record(&LITTLE, &[("busy", "20")]);
+    there.host.kernel = "6.1".to_owned();
+    there.host.arch = "arm".to_owned();
+    let change = between(&here, &there, &["host".to_owned()]);
+    let by: Vec<String> = ["busy", "kernel"].map(str::to_owned).into();
+    assert_eq!(change.reasons, [ChangeReason::Confounded { by }]);
+    let names: Vec<String> = ["host", "busy", "kernel"].map(str::to_owned).into();
+    assert_eq!(change.suggestions, [ChangeSuggestion::Across { names }]);
+    assert_eq!(change.headline, ChangeHeadline::NotComparable);
 }
 
 #[test]
@@ -375,8 +409,8 @@ fn another_machine_has_to_be_asked_for_and_another_kernel_has_not() {
         let across: Vec<String> = across.iter().map(|name| (*name).to_owned()).collect();
         let change = between(&here, &with(alter), &across);
         let found = change.state != ChangeState::NotComparable;
-        assert_eq!(found, comparable, "case {place}: {:?}", change.because);
-        assert!(found || change.next[0].contains("--across"), "{:?}", change.next);
+        assert_eq!(found, comparable, "case {place}: {:?}", change.reasons);
+        assert!(found || is_across(&change), "{:?}", change.suggestions);
     }
 }
 
@@ -400,17 +434,25 @@ fn flags_and_releases_are_held_against_each_other_arm_by_arm() {
     let turned = with_vms(["case", "control"], "25", ["1:1", "2:2"]);
     assert_eq!(between(&one, &turned, &[]).differs, []);
     let other = with_vms(["case", "control"], "27", ["1:1", "4:4"]);
-    let told: Vec<(String, String, String)> = between(&one, &other, &[])
-        .differs
-        .into_iter()
-        .map(|setting| (setting.what, setting.before, setting.after))
-        .collect();
-    let words = |what: &str, was: &str, is: &str| (what.to_owned(), was.to_owned(), is.to_owned());
+    let words = |words: &[&str]| {
+        Some(SettingValue::Words(words.iter().map(|word| (*word).to_owned()).collect()))
+    };
+    let setting = |what, arms: &[&str], before, after| Setting {
+        what,
+        arms: arms.iter().map(|arm| (*arm).to_owned()).collect(),
+        before,
+        after,
+    };
     assert_eq!(
-        told,
+        between(&one, &other, &[]).differs,
         [
-            words("OTP", "25 (erts )", "27 (erts )"),
-            words("emulator flags of case", "+S 2:2", "+S 4:4")
+            setting(SettingName::Otp, &[], words(&["25", ""]), words(&["27", ""])),
+            setting(
+                SettingName::EmulatorFlags,
+                &["case"],
+                words(&["+S", "2:2"]),
+                words(&["+S", "4:4"])
+            )
         ]
     );
 }

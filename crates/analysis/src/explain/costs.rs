@@ -1,51 +1,42 @@
 //! What the probes cost, from a trial with them and those without.
 
 use model::Record;
+use model::explanation::{Cost, Rate};
 use model::record::{ProbeCost, Probed};
 
-/// What the probes cost and lost, a sentence each.
-pub(super) fn costs(record: &Record) -> Vec<String> {
-    let control = record.control().map(|arm| arm.id.as_str());
-    let mut sentences: Vec<String> = record
-        .probed
-        .iter()
-        .filter(|probed| Some(probed.trial.arm.as_str()) == control)
-        .flat_map(|probed| rates(probed).map(|cost| sentence(&probed.trial.arm, cost)))
-        .collect();
-    let lost: u64 = record
-        .probed
-        .iter()
-        .filter_map(|probed| probed.trial.observation.evidence.as_ref())
-        .map(|evidence| evidence.lost_events)
-        .sum();
-    if !record.probed.is_empty() {
-        sentences.push(format!("{lost} events were lost"));
+/// What the probes cost and lost; nothing where no trial had any.
+pub(super) fn cost(record: &Record) -> Option<Cost> {
+    if record.probed.is_empty() {
+        return None;
     }
-    sentences
+    let control = record.control().map(|arm| arm.id.as_str());
+    let of_control = record.probed.iter().filter(|p| Some(p.trial.arm.as_str()) == control);
+    let evidence = record.probed.iter().filter_map(|p| p.trial.observation.evidence.as_ref());
+    Some(Cost {
+        rates: of_control.flat_map(rates).collect(),
+        lost_events: super::sum(evidence.map(|evidence| evidence.lost_events)),
+    })
 }
 
 /// The figures that tell how fast the work went: rates that are there without probes too, but for
 /// those of switches, which are no work.
-fn rates(probed: &Probed) -> impl Iterator<Item = &ProbeCost> {
+fn rates(probed: &Probed) -> impl Iterator<Item = Rate> {
     let is_rate = |cost: &&ProbeCost| cost.unit == model::Unit::PerSecond && cost.without > 0.0;
     let is_work = |cost: &&ProbeCost| !cost.measure.starts_with("switches");
-    probed.cost.iter().filter(is_rate).filter(is_work)
+    let costs = probed.cost.iter().filter(is_rate).filter(is_work);
+    costs.map(|cost| rate(&probed.trial.arm, cost))
 }
 
-fn sentence(arm: &str, cost: &ProbeCost) -> String {
-    let ProbeCost { measure, with, without, range: (least, most), unit } = cost;
-    let change = 100.0 * (with - without) / without;
-    let number = model::estimate::number;
-    let within = match (least..=most).contains(&with) {
-        true => "within what trials without them differ by",
-        false => "beyond what trials without them differ by",
-    };
-    format!(
-        "{arm} with probes: {measure} {} {}, without {} [{}, {}]: {change:+.1}%, {within}",
-        number(*with),
-        unit.symbol(),
-        number(*without),
-        number(*least),
-        number(*most)
-    )
+fn rate(arm: &str, cost: &ProbeCost) -> Rate {
+    let ProbeCost { measure, with, without, range, unit } = cost;
+    Rate {
+        arm: arm.to_owned(),
+        measure: measure.clone(),
+        unit: *unit,
+        with: *with,
+        without: *without,
+        range: *range,
+        change_percent: 100.0 * (with - without) / without,
+        within_range: (range.0..=range.1).contains(with),
+    }
 }

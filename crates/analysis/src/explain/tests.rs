@@ -2,8 +2,12 @@
 
 use super::*;
 use model::evidence::{
-    Behind, Figure, Holder, QuotaEvidence, QuotaShare, Task, ThreadEvidence, Throttle, VmEvidence,
-    Wait, figure,
+    Behind, BehindKind, Figure, Holder, QuotaEvidence, QuotaShare, Resource, Task, ThreadEvidence,
+    Throttle, VmEvidence, Wait, figure, part,
+};
+use model::explanation::{
+    Delay, IdleScheduler, Mostly, QuotaCause, SchedulersThrottled, SchedulersUneven, Seen, Spun,
+    Throttled, UsedUp, Work,
 };
 use model::{Measure, Unit};
 
@@ -14,7 +18,7 @@ fn task(tid: u32, part: &str, nice: i32) -> Task {
 }
 
 fn behind(name: &str, threads: u32, ms: u64) -> Behind {
-    Behind { name: name.to_owned(), threads, ns: ms * MS }
+    Behind { name: name.to_owned(), kind: BehindKind::Part, threads, ns: ms * MS }
 }
 
 fn evidence() -> Evidence {
@@ -40,7 +44,7 @@ fn evidence() -> Evidence {
         at_ms: 1.0,
         took_ns: 264 * MS,
         waiter: task(25391, "mapper", 0),
-        resource: "mmap lock of pid 25391".to_owned(),
+        resource: Resource::MmapLock { pid: 25391 },
         mode: Some("write".to_owned()),
         stack: Vec::new(),
         holders: vec![holder],
@@ -58,12 +62,14 @@ fn evidence() -> Evidence {
 }
 
 #[test]
-fn the_worst_wait_is_told_in_one_sentence() {
+fn the_longest_wait_is_the_cause_and_who_ran_meanwhile_is_told() {
+    assert_eq!(seen::cause(&evidence()), Some(Cause::LongestWait));
     assert_eq!(
-        sentences::cause(&evidence()).unwrap(),
-        "mapper 25391 waited 264 ms for the mmap lock of pid 25391 (write); held for reading by \
-         scanner 25399 (nice 15), which was runnable but preempted for 262 ms on CPU 1 behind 10 \
-         spinners"
+        seen::beside(&evidence()),
+        [
+            Seen::Waits { count: 3, ns: 300 * MS },
+            Seen::RanMeanwhile { behind: vec![behind("spinner", 10, 262)] }
+        ]
     );
 }
 
@@ -74,11 +80,16 @@ fn the_shares_add_up_to_all_waits() {
     assert_eq!(shares.iter().map(|share| share.ns).sum::<u64>(), evidence.waits_ns);
     let percent: f64 = shares.iter().map(|share| share.percent).sum();
     assert!((percent - 100.0).abs() < 1e-6, "{percent}");
-    assert_eq!(shares.last().unwrap().ns, 30 * MS, "what is not known is said");
+    let last = shares.last().unwrap();
+    assert_eq!(
+        (last.what, last.ns),
+        (Happened::NoHolderKnown, 30 * MS),
+        "what is not known is said"
+    );
 }
 
 #[test]
-fn a_quota_names_who_used_it_and_who_was_caught() {
+fn a_quota_names_who_used_it_and_whom_it_kept_off_a_cpu() {
     let stretch = |ms: f64, tid| Throttle {
         cpu: 0,
         from_ms: 10.0,
@@ -98,35 +109,74 @@ fn a_quota_names_who_used_it_and_who_was_caught() {
         timeline: vec![stretch(5.0, 2), stretch(40.0, 2), stretch(9.0, 1)],
     };
     assert_eq!(
-        quota::stretches(&quota).unwrap(),
-        "the quota held the group off a CPU 3 times, for 54 ms in all (cpu.stat says 50 ms), at most 40 \
-         ms at a time; in 2 of them thread 2 ran when it was used up"
+        quota::throttles(&quota),
+        Some(Seen::Throttles {
+            times: 3,
+            ns: 54 * MS,
+            counted_ns: Some(50 * MS),
+            longest_ns: 40 * MS,
+            used_up_by: Some(UsedUp { task: task(2, "thread", 0), times: 2 }),
+        })
     );
     let evidence = Evidence { quota: Some(quota), ..Evidence::default() };
     assert_eq!(
-        sentences::cause(&evidence).unwrap(),
-        "thread 1 used 90 ms of CPU, 90% of what the group used; the quota throttled the group in \
-         50 periods, and thread 2 was caught by it for 900 ms"
+        seen::cause(&evidence),
+        Some(Cause::Quota(QuotaCause {
+            task: task(1, "thread", 0),
+            used_ns: 90 * MS,
+            percent: 90.0,
+            throttled_periods: 50,
+            worst: Some(Throttled { task: task(2, "thread", 0), throttled_ns: 900 * MS }),
+        }))
     );
 }
 
 #[test]
 fn without_waits_the_longest_delay_is_the_cause() {
+    let idle = Behind { kind: BehindKind::Idle, ..behind("idle", 0, 30) };
     let thread = ThreadEvidence {
         task: task(5, "scanner", 0),
         running_ns: 10 * MS,
         runnable_ns: 40 * MS,
         longest_runnable_ns: 20 * MS,
-        behind: vec![behind("idle", 0, 30)],
+        behind: vec![idle.clone()],
         ..ThreadEvidence::default()
     };
+    let delay = Delay {
+        task: task(5, "scanner", 0),
+        running_ns: 10 * MS,
+        runnable_ns: 40 * MS,
+        longest_ns: Some(20 * MS),
+        behind: vec![idle],
+    };
     let evidence = Evidence { threads: vec![thread], ..Evidence::default() };
-    assert_eq!(
-        sentences::cause(&evidence).unwrap(),
-        "scanner 5 ran 10 ms and waited 40 ms for a CPU (at most 20 ms at a time) while there ran \
-         nobody for 30 ms"
-    );
-    assert_eq!(sentences::cause(&Evidence::default()), None);
+    assert_eq!(seen::cause(&evidence), Some(Cause::NoCpu(delay.clone())));
+    assert_eq!(seen::beside(&evidence), [Seen::NoCpu(delay)]);
+    assert_eq!(seen::cause(&Evidence::default()), None);
+}
+
+#[test]
+fn times_that_no_number_holds_are_no_panic() {
+    let thread = ThreadEvidence {
+        runnable_ns: u64::MAX,
+        running_ns: u64::MAX,
+        futex_slept_ns: Some(u64::MAX),
+        poll_slept_ns: Some(u64::MAX),
+        blocked_ns: Some(u64::MAX),
+        task: task(1, part::SCHEDULER, 0),
+        ..ThreadEvidence::default()
+    };
+    let split = Split { covered_ns: u64::MAX, own_ns: u64::MAX, running_ns: 9, ..Split::default() };
+    let figures = [(figure::RAN, exact(1e300)), (figure::SLEPT_ELSEWHERE, exact(f64::MAX))];
+    let damaged = Evidence {
+        split: Some(Split { blocked_ns: u64::MAX, ..split }),
+        threads: vec![thread; 2],
+        vm: Some(vm(&figures)),
+        ..evidence()
+    };
+    assert!(shares(&damaged).iter().all(|share| share.percent.is_finite()));
+    assert!(matches!(seen::cause(&damaged), Some(Cause::SchedulersUneven(_))));
+    assert!(!seen::beside(&damaged).is_empty());
 }
 
 fn vm(figures: &[(&str, Measure)]) -> VmEvidence {
@@ -147,7 +197,7 @@ fn exact(ms: f64) -> Measure {
 }
 
 #[test]
-fn of_a_node_under_a_quota_it_is_said_what_was_spun_and_who_was_caught() {
+fn of_a_node_under_a_quota_it_is_told_what_was_spun_and_for_how_long_it_was_throttled() {
     let figures = [
         (figure::RAN, exact(900.0)),
         (figure::SPUN, Measure::at_least(600.0, Unit::Milliseconds)),
@@ -164,25 +214,31 @@ fn of_a_node_under_a_quota_it_is_said_what_was_spun_and_who_was_caught() {
         threads: Vec::new(),
         timeline: Vec::new(),
     };
-    let seen = Evidence { vm: Some(vm(&figures)), quota: Some(quota), ..Evidence::default() };
+    let evidence = Evidence { vm: Some(vm(&figures)), quota: Some(quota), ..Evidence::default() };
+    let spun = Spun { ns: 600 * MS, at_least: true, percent: 100.0 * 600.0 / 900.0 };
     assert_eq!(
-        sentences::cause(&seen).unwrap(),
-        "in 2000 ms 8 schedulers spun at least 600 ms (67%) of the 900 ms of CPU that they used; the \
-         quota throttled the group in 18 periods, and they stood caught by it for 4000 ms of thread \
-         time"
+        seen::cause(&evidence),
+        Some(Cause::SchedulersThrottled(SchedulersThrottled {
+            work: Work { watched_ns: 2000 * MS, schedulers: 8, ran_ns: 900 * MS, spun: Some(spun) },
+            throttled_periods: 18,
+            throttled_ns: Some(4000 * MS),
+        }))
     );
     assert_eq!(
-        sentences::evidence(&seen),
+        seen::beside(&evidence),
         [
-            "the schedulers made 3000 calls of futex, 1500 a second, and were in them for 7000 ms",
-            "they stood runnable without a CPU for 5000 ms, at most 90 ms at a time; 4000 ms of it \
-             by the quota"
+            Seen::Futex { calls: 3000, per_second: 1500.0, ns: 7000 * MS },
+            Seen::SchedulersDelayed {
+                ns: 5000 * MS,
+                longest_ns: Some(90 * MS),
+                throttled_ns: Some(4000 * MS)
+            }
         ]
     );
 }
 
 #[test]
-fn of_a_collapse_it_is_said_who_slept_in_native_code_and_who_idly() {
+fn of_a_collapse_it_is_told_who_slept_in_native_code_and_who_idly() {
     let thread = |tid, running, blocked, idle| ThreadEvidence {
         task: Task { name: format!("{tid}_scheduler"), ..task(tid, "scheduler", 0) },
         running_ns: running * MS,
@@ -191,20 +247,26 @@ fn of_a_collapse_it_is_said_who_slept_in_native_code_and_who_idly() {
         poll_slept_ns: Some(0),
         ..ThreadEvidence::default()
     };
-    let seen = Evidence {
+    let evidence = Evidence {
         threads: vec![thread(1, 9, 1900, 1890), thread(2, 20, 1960, 10)],
         vm: Some(vm(&[(figure::RAN, exact(29.0)), (figure::SLEPT_ELSEWHERE, exact(1960.0))])),
         ..Evidence::default()
     };
+    let task = |place: usize| evidence.threads[place].task.clone();
     assert_eq!(
-        sentences::cause(&seen).unwrap(),
-        "in 2000 ms 2_scheduler 2 ran 20 ms and slept 1950 ms in native code; meanwhile 1_scheduler \
-         1 ran 9 ms and slept 1890 ms as a scheduler without work does"
+        seen::cause(&evidence),
+        Some(Cause::SchedulersUneven(SchedulersUneven {
+            watched_ns: 2000 * MS,
+            most: task(1),
+            most_ran_ns: 20 * MS,
+            most_native_ns: 1950 * MS,
+            least: Some(IdleScheduler { task: task(0), ran_ns: 9 * MS, idle_ns: 1890 * MS }),
+        }))
     );
 }
 
 #[test]
-fn of_a_node_that_was_not_held_up_it_is_said() {
+fn of_a_node_that_was_not_held_up_it_is_told() {
     let figures = [(figure::RAN, exact(1900.0)), (figure::DELAYED, exact(3.0))];
     let thread = ThreadEvidence {
         task: Task { name: "1_scheduler".to_owned(), ..task(1, "scheduler", 0) },
@@ -212,11 +274,10 @@ fn of_a_node_that_was_not_held_up_it_is_said() {
         runnable_ns: 2 * MS,
         ..ThreadEvidence::default()
     };
-    let seen = Evidence { vm: Some(vm(&figures)), threads: vec![thread], ..Evidence::default() };
-    assert_eq!(
-        sentences::cause(&seen).unwrap(),
-        "in 2000 ms 8 schedulers ran 1900 ms in all, and waited 3 ms for a CPU; 1_scheduler 1 ran \
-         most, 1890 ms, and waited 2 ms: the machine hardly kept it waiting, so its time is CPU work \
-         in the VM"
-    );
+    let evidence =
+        Evidence { vm: Some(vm(&figures)), threads: vec![thread], ..Evidence::default() };
+    let Some(Cause::SchedulersRan(ran)) = seen::cause(&evidence) else { panic!("{evidence:?}") };
+    assert_eq!((ran.work.ran_ns, ran.work.spun, ran.delayed_ns), (1900 * MS, None, 3 * MS));
+    let busiest = ran.busiest.unwrap();
+    assert_eq!((busiest.ran_ns, busiest.mostly), (1890 * MS, Mostly::WorkAlone));
 }

@@ -1,103 +1,98 @@
-//! Sentences of what the schedulers of an Erlang VM did.
+//! What the schedulers of an Erlang VM did.
 
-use super::sentences::{call, ms};
-use model::Measure;
-use model::estimate::number;
+use super::{ns, sum};
+use model::evidence::part::{SCHEDULER, is_scheduler};
 use model::evidence::{Evidence, QuotaEvidence, ThreadEvidence, VmEvidence, figure};
+use model::explanation::{
+    Busiest, Cause, IdleScheduler, Mostly, SchedulersRan, SchedulersThrottled, SchedulersUneven,
+    Seen, Spun, Work,
+};
 
-/// Less of what the schedulers ran is not worth a word.
+/// Less of what the schedulers ran is not worth telling.
 const WORTH: f64 = 0.05;
 
+/// A shorter delay of all schedulers together is not told, in milliseconds.
+const LEAST_DELAY_MS: f64 = 1.0;
+
 /// What held the schedulers up, or that nothing did.
-pub(super) fn cause(evidence: &Evidence) -> Option<String> {
+pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     let vm = evidence.vm.as_ref()?;
     let ran = of(vm, figure::RAN)?;
     let delayed = of(vm, figure::DELAYED).unwrap_or(0.0);
     let elsewhere = of(vm, figure::SLEPT_ELSEWHERE).unwrap_or(0.0);
+    let work = work(vm, ran);
     if let Some(quota) = evidence.quota.as_ref().filter(|quota| quota.throttles > 0) {
-        return Some(throttled(vm, quota));
+        return Some(Cause::SchedulersThrottled(throttled(vm, work, quota)));
     }
     if elsewhere > ran + delayed {
-        return uneven(&evidence.threads, vm);
+        return uneven(&evidence.threads, vm).map(Cause::SchedulersUneven);
     }
-    Some(format!("{}{}", worked(vm), busiest(&evidence.threads)))
+    let busiest = busiest(&evidence.threads);
+    Some(Cause::SchedulersRan(SchedulersRan { work, delayed_ns: ns(delayed), busiest }))
 }
 
-/// `in 2,000 ms 8 schedulers ran 900 ms in all and waited 12 ms for a CPU`.
-fn worked(vm: &VmEvidence) -> String {
-    let spun = spun(vm).map_or_else(String::new, |spun| format!(", of which they spun {spun}"));
-    format!(
-        "in {} {} ran {} in all{spun}, and waited {} for a CPU",
-        ms(vm.watched_ns),
-        crowd(vm),
-        milliseconds(vm, figure::RAN),
-        milliseconds(vm, figure::DELAYED)
-    )
+/// What the schedulers ran together, in milliseconds, and what of it was without work.
+fn work(vm: &VmEvidence, ran: f64) -> Work {
+    let spun = vm.figure(figure::SPUN).filter(|spun| spun.value > WORTH * ran);
+    Work {
+        watched_ns: vm.watched_ns,
+        schedulers: vm.schedulers,
+        ran_ns: ns(ran),
+        spun: spun.map(|spun| Spun {
+            ns: ns(spun.value),
+            at_least: spun.at_least,
+            percent: 100.0 * spun.value / ran.max(1e-6),
+        }),
+    }
 }
 
-fn throttled(vm: &VmEvidence, quota: &QuotaEvidence) -> String {
-    let spun = match spun(vm) {
-        Some(spun) => format!("spun {spun} of the {} of CPU that they used", ran(vm)),
-        None => format!("used {} of CPU", ran(vm)),
-    };
-    let caught = of(vm, figure::CAUGHT).map_or_else(String::new, |caught| {
-        format!(", and they stood caught by it for {} of thread time", time(caught))
-    });
-    format!(
-        "in {} {} {spun}; the quota throttled the group in {} periods{caught}",
-        ms(vm.watched_ns),
-        crowd(vm),
-        quota.throttles
-    )
+fn throttled(vm: &VmEvidence, work: Work, quota: &QuotaEvidence) -> SchedulersThrottled {
+    SchedulersThrottled {
+        work,
+        throttled_periods: quota.throttles,
+        throttled_ns: of(vm, figure::CAUGHT).map(ns),
+    }
 }
 
-/// The scheduler that ran most, and whether that was its work or a wait for the machine.
-fn busiest(threads: &[ThreadEvidence]) -> String {
-    let of_scheduler = |thread: &&ThreadEvidence| {
-        thread.task.part.as_deref().is_some_and(|part| part.ends_with("scheduler"))
-    };
-    let Some(most) = threads.iter().filter(of_scheduler).max_by_key(|thread| thread.running_ns)
-    else {
-        return String::new();
-    };
-    let what = if most.runnable_ns > most.running_ns {
-        "it stood runnable without a CPU for longer than it ran"
+/// The scheduler that ran most, and whether that was its work or a wait for a CPU.
+fn busiest(threads: &[ThreadEvidence]) -> Option<Busiest> {
+    let of_scheduler =
+        |thread: &&ThreadEvidence| thread.task.part.as_deref().is_some_and(is_scheduler);
+    let most = threads.iter().filter(of_scheduler).max_by_key(|thread| thread.running_ns)?;
+    let mostly = if most.runnable_ns > most.running_ns {
+        Mostly::Waiting
     } else if most.runnable_ns > most.running_ns / 10 {
-        "more of it was CPU work in the VM than waiting for the machine"
+        Mostly::Work
     } else {
-        "the machine hardly kept it waiting, so its time is CPU work in the VM"
+        Mostly::WorkAlone
     };
-    format!(
-        "; {} ran most, {}, and waited {}: {what}",
-        call(&most.task),
-        ms(most.running_ns),
-        ms(most.runnable_ns)
-    )
+    Some(Busiest {
+        task: most.task.clone(),
+        ran_ns: most.running_ns,
+        runnable_ns: most.runnable_ns,
+        mostly,
+    })
 }
 
 /// Who was at work while who slept: of the normal schedulers the one that worked most and the one that
 /// worked least.
-fn uneven(threads: &[ThreadEvidence], vm: &VmEvidence) -> Option<String> {
+fn uneven(threads: &[ThreadEvidence], vm: &VmEvidence) -> Option<SchedulersUneven> {
     let schedulers =
-        || threads.iter().filter(|thread| thread.task.part.as_deref() == Some("scheduler"));
+        || threads.iter().filter(|thread| thread.task.part.as_deref() == Some(SCHEDULER));
     let most = schedulers().max_by_key(|thread| at_work(thread))?;
     let least = schedulers().min_by_key(|thread| at_work(thread))?;
-    let mut text = format!(
-        "in {} {} ran {} and slept {} in native code",
-        ms(vm.watched_ns),
-        call(&most.task),
-        ms(most.running_ns),
-        ms(slept_elsewhere(most))
-    );
-    if least.task.tid != most.task.tid {
-        text.push_str(&format!(
-            "; meanwhile {} ran {} and slept {} as a scheduler without work does",
-            call(&least.task),
-            ms(least.running_ns),
-            ms(slept_idle(least))
-        ));
-    }
-    Some(text)
+    let idle = || IdleScheduler {
+        task: least.task.clone(),
+        ran_ns: least.running_ns,
+        idle_ns: slept_idle(least),
+    };
+    Some(SchedulersUneven {
+        watched_ns: vm.watched_ns,
+        most: most.task.clone(),
+        most_ran_ns: most.running_ns,
+        most_native_ns: slept_elsewhere(most),
+        least: (least.task.tid != most.task.tid).then(idle),
+    })
 }
 
 fn slept_elsewhere(thread: &ThreadEvidence) -> u64 {
@@ -106,63 +101,30 @@ fn slept_elsewhere(thread: &ThreadEvidence) -> u64 {
 
 /// Asleep as a scheduler without work sleeps.
 fn slept_idle(thread: &ThreadEvidence) -> u64 {
-    thread.futex_slept_ns.unwrap_or(0) + thread.poll_slept_ns.unwrap_or(0)
+    sum([thread.futex_slept_ns, thread.poll_slept_ns].into_iter().flatten())
 }
 
 fn at_work(thread: &ThreadEvidence) -> u64 {
-    thread.running_ns + thread.runnable_ns + slept_elsewhere(thread)
+    sum([thread.running_ns, thread.runnable_ns, slept_elsewhere(thread)].into_iter())
 }
 
-/// Sentences beside the cause.
-pub(super) fn evidence(vm: &VmEvidence) -> Vec<String> {
+/// What was seen beside the cause.
+pub(super) fn beside(vm: &VmEvidence) -> Vec<Seen> {
     let seconds = (vm.watched_ns as f64 / 1e9).max(1e-3);
-    let futex = of(vm, figure::FUTEX_CALLS).map(|calls| {
-        format!(
-            "the schedulers made {} calls of futex, {} a second, and were in them for {}",
-            number(calls),
-            number(calls / seconds),
-            milliseconds(vm, figure::FUTEX_TIME)
-        )
+    let futex = of(vm, figure::FUTEX_CALLS).map(|calls| Seen::Futex {
+        calls: calls.max(0.0).round() as u64,
+        per_second: calls / seconds,
+        ns: of(vm, figure::FUTEX_TIME).map_or(0, ns),
     });
-    let delay = of(vm, figure::DELAYED).filter(|delayed| *delayed >= 1.0).map(|delayed| {
-        let longest = of(vm, figure::LONGEST_DELAY)
-            .map_or_else(String::new, |longest| format!(", at most {} at a time", time(longest)));
-        let caught = of(vm, figure::CAUGHT)
-            .map_or_else(String::new, |caught| format!("; {} of it by the quota", time(caught)));
-        format!("they stood runnable without a CPU for {}{longest}{caught}", time(delayed))
+    let delayed = of(vm, figure::DELAYED).filter(|delayed| *delayed >= LEAST_DELAY_MS);
+    let delayed = delayed.map(|delayed| Seen::SchedulersDelayed {
+        ns: ns(delayed),
+        longest_ns: of(vm, figure::LONGEST_DELAY).map(ns),
+        throttled_ns: of(vm, figure::CAUGHT).map(ns),
     });
-    futex.into_iter().chain(delay).collect()
-}
-
-/// What was spun, with its share of the CPU time; none where it is little or not known.
-fn spun(vm: &VmEvidence) -> Option<String> {
-    let Measure { value, at_least, .. } = *vm.figure(figure::SPUN)?;
-    let ran = of(vm, figure::RAN)?;
-    let bound = if at_least { "at least " } else { "" };
-    let percent = 100.0 * value / ran.max(1e-6);
-    (value > WORTH * ran).then(|| format!("{bound}{} ({percent:.0}%)", time(value)))
-}
-
-fn ran(vm: &VmEvidence) -> String {
-    milliseconds(vm, figure::RAN)
-}
-
-/// Scheduler threads of every sort.
-fn crowd(vm: &VmEvidence) -> String {
-    match vm.schedulers {
-        1 => "1 scheduler".to_owned(),
-        schedulers => format!("{schedulers} schedulers"),
-    }
+    futex.into_iter().chain(delayed).collect()
 }
 
 fn of(vm: &VmEvidence, name: &str) -> Option<f64> {
     vm.figure(name).map(|measure| measure.value)
-}
-
-fn milliseconds(vm: &VmEvidence, name: &str) -> String {
-    time(of(vm, name).unwrap_or(0.0))
-}
-
-fn time(ms: f64) -> String {
-    format!("{} ms", number(ms))
 }

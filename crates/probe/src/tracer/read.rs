@@ -8,7 +8,8 @@ use crate::Wish;
 use crate::event::{Event, Kind, name};
 use crate::parts::Parts;
 use crate::watched::{Role, Watched};
-use model::evidence::{Behind, CpuEvidence, Task, ThreadEvidence};
+use model::evidence::{Behind, BehindKind, CpuEvidence, Task, ThreadEvidence};
+use std::collections::HashMap;
 use std::ptr::addr_of_mut;
 
 /// Threads that are listed in evidence.
@@ -141,6 +142,7 @@ impl Tables {
                 (thread.flags & VICTIM == 0, seen)
             })
             .collect();
+        count_threads(&mut all);
         all.sort_by_key(|(ordinary, thread)| (*ordinary, std::cmp::Reverse(thread.runnable_ns)));
         all.truncate(THREADS);
         all.into_iter().map(|(_, thread)| thread).collect()
@@ -300,13 +302,27 @@ fn evidence_of(
     }
 }
 
+/// Says how many threads each part has: the kernel adds up what they ran by part alone, and a process
+/// may have several of them.
+fn count_threads(all: &mut [(bool, ThreadEvidence)]) {
+    let mut counts: HashMap<String, u32> = HashMap::new();
+    for part in all.iter().filter_map(|(_, seen)| seen.task.part.clone()) {
+        *counts.entry(part).or_default() += 1;
+    }
+    let behind = all.iter_mut().flat_map(|(_, seen)| &mut seen.behind);
+    for of_part in behind.filter(|behind| behind.kind == BehindKind::Part) {
+        let threads = counts.get(&of_part.name).copied().unwrap_or(0);
+        of_part.threads = of_part.threads.max(threads);
+    }
+}
+
 fn behind(thread: &thread, parts: &Parts) -> Vec<Behind> {
     let mut all: Vec<Behind> = (0u8..)
         .zip(thread.behind)
         .filter(|(_, ns)| *ns > 0)
         .map(|(part, ns)| {
             let name = parts.name(part).unwrap_or("others").to_owned();
-            Behind { name, threads: parts.count(part), ns }
+            Behind { name, kind: parts.kind(part), threads: parts.count(part), ns }
         })
         .collect();
     all.sort_by_key(|behind| std::cmp::Reverse(behind.ns));

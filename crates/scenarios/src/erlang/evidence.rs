@@ -3,16 +3,11 @@
 use crate::probing::{Player, Probing};
 use beam::ThreadKind;
 use host::roots::Roots;
+use model::evidence::part::{DIRTY_CPU, DIRTY_IO, NODE, PORT, SCHEDULER};
 use model::evidence::{Figure, ThreadEvidence, VmEvidence, figure};
 use model::{Evidence, Measure, Unit};
 use probe::{Role, Wish};
 use std::time::{Duration, Instant};
-
-/// The part of a thread of a node that is no scheduler, and of all until the end.
-const NODE: &str = "node";
-
-/// The part of what a node started.
-const PORT: &str = "port program";
 
 /// What is wanted of the probes around a node.
 pub(crate) fn wish(roots: &Roots, quota: bool) -> Wish {
@@ -91,9 +86,9 @@ fn put_together(evidence: &mut Evidence, lasted: Duration, active: Option<Durati
 /// What a thread of a node is for.
 fn part(name: &str) -> &'static str {
     match ThreadKind::of(name) {
-        ThreadKind::Scheduler(_) => "scheduler",
-        ThreadKind::DirtyCpu(_) => "dirty CPU scheduler",
-        ThreadKind::DirtyIo(_) => "dirty I/O scheduler",
+        ThreadKind::Scheduler(_) => SCHEDULER,
+        ThreadKind::DirtyCpu(_) => DIRTY_CPU,
+        ThreadKind::DirtyIo(_) => DIRTY_IO,
         _ => NODE,
     }
 }
