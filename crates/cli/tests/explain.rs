@@ -55,13 +55,17 @@ fn scanners_are_named_as_holders_and_spinners_as_those_in_front() {
     let holder = &wait["holders"][0];
     assert_eq!((&holder["task"]["part"], &holder["mode"]), (&"scanner".into(), &"read".into()));
     let behind = holder["behind"].as_array().unwrap();
-    assert!(behind.iter().any(|behind| behind["name"] == "spinner"), "{holder}");
+    let is_spinner = |one: &Value| one["name"] == "spinner" && one["kind"] == "part";
+    assert!(behind.iter().any(is_spinner), "{holder}");
+    let mapper = wait["waiter"]["pid"].clone();
+    assert_eq!(wait["resource"], serde_json::json!({ "mmap-lock": { "pid": mapper } }), "{wait}");
     let covered = evidence["split"]["covered_ns"].as_f64().unwrap() / 1e6;
     let stall = &trial["observation"]["measures"]["stall"]["value"];
     let stalled = stall.as_f64().unwrap() * trial["observation"]["window_ms"].as_f64().unwrap();
     assert!(covered >= 0.8 * stalled / 1e3, "{covered} ms of {stalled} us");
 
     let (_, explanation) = explained(&place);
+    assert_eq!(explanation["schema"], model::explanation::SCHEMA);
     let holder = &explanation["waits"][0]["holders"][0];
     assert!(holder["overlap_ns"].as_u64().unwrap() > 0, "{holder}");
     let percent: f64 = explanation["shares"]
@@ -71,7 +75,12 @@ fn scanners_are_named_as_holders_and_spinners_as_those_in_front() {
         .map(|share| share["percent"].as_f64().unwrap())
         .sum();
     assert!((percent - 100.0).abs() < 0.01, "{percent}");
-    assert!(explanation["cause"].as_str().unwrap().contains("held for reading by scanner"));
+    let share = &explanation["shares"][0];
+    assert!(share["ns"].as_u64().is_some() && share["what"].as_str().is_some(), "{share}");
+    assert_eq!(explanation["cause"], "longest-wait");
+    let ran = place.say(&["explain", place.path("record.json").to_str().unwrap()]);
+    let words = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(words.contains("held it for reading") && words.contains(" spinners"), "{ran:?}");
 }
 
 #[test]
@@ -98,7 +107,7 @@ fn without_probes_all_else_works_and_it_is_said() {
     let (ran, record) = study(&place, &["--no-probe"], &[]);
     assert!(record.get("probed").is_none(), "{ran:?}");
     let (ran, explanation) = explained(&place);
-    assert!(explanation["missing"][0].as_str().unwrap().contains("--no-probe"), "{ran:?}");
+    assert_eq!(explanation["missing"][0], "no-probe", "{ran:?}");
 }
 
 #[test]

@@ -1,53 +1,75 @@
 //! An explanation as text.
 
-use crate::text::{Look, plain};
+use crate::prose::explanation as prose;
+use crate::prose::plain;
+use crate::text::Look;
 use model::evidence::{Span, Wait};
-use model::{Explanation, State};
+use model::explanation::Share;
+use model::{Explanation, Meta, State};
 use std::fmt::Write as _;
 
 /// Spans of a timeline that are written.
 const SPANS: usize = 60;
 
-/// The explanation in about a dozen lines.
-pub fn explanation(explanation: &Explanation, look: Look) -> String {
+/// The explanation in about a dozen lines; `meta` is what its scenario says of itself, where this
+/// version knows it.
+pub fn explanation(explanation: &Explanation, meta: Option<&Meta>, look: Look) -> String {
     let mut text = String::new();
-    let arm = explanation.arm.as_ref().map_or_else(String::new, |arm| format!(" ({arm})"));
-    let scenario = plain(&explanation.scenario);
+    let arm = explanation.arm.as_deref().map(|arm| format!(" ({})", plain(arm)));
+    let (scenario, arm) = (plain(&explanation.scenario), arm.unwrap_or_default());
     let _ = match explanation.state {
-        State::Affected => writeln!(text, "Why {scenario} stalls{}:", plain(&arm)),
-        state => writeln!(text, "What was seen of {scenario}{}, {state}:", plain(&arm)),
+        State::Affected => writeln!(text, "Why {scenario} stalls{arm}:"),
+        state => writeln!(text, "What was seen of {scenario}{arm}, {state}:"),
     };
-    line(&mut text, look, "  ", &explanation.cause);
-    if !explanation.shares.is_empty() {
-        let _ = writeln!(text, "  Of all the time in such waits:");
+    line(&mut text, look, "  ", &prose::cause(explanation, meta));
+    shares(&mut text, look, &explanation.shares);
+    for seen in &explanation.evidence {
+        line(&mut text, look, "  - ", &prose::seen(seen));
     }
-    for share in &explanation.shares {
-        let ms = model::estimate::number(share.ns as f64 / 1e6);
-        let _ = writeln!(text, "  {:>5.1}%  {:>9} ms  {}", share.percent, ms, plain(&share.what));
-    }
-    for sentence in &explanation.evidence {
-        line(&mut text, look, "  - ", sentence);
-    }
-    if let Some(mend) = &explanation.mend {
-        line(&mut text, look, "  ", &format!("Fix: {mend}"));
-    }
-    for cost in &explanation.cost {
-        line(&mut text, look, "  ", &format!("Probes: {cost}"));
-    }
-    for source in &explanation.sources {
-        line(&mut text, look, "  ", &format!("From {source}"));
-    }
-    for missing in &explanation.missing {
-        line(&mut text, look, "  ", &format!("Missing: {missing}"));
-    }
+    fix(&mut text, explanation, meta, look);
+    sources(&mut text, explanation, meta, look);
     text
 }
 
+fn shares(text: &mut String, look: Look, shares: &[Share]) {
+    if !shares.is_empty() {
+        let _ = writeln!(text, "  Of all the time in such waits:");
+    }
+    for share in shares {
+        let ms = model::estimate::number(share.ns as f64 / 1e6);
+        let first = format!("  {:>5.1}%  {ms:>9} ms  ", share.percent);
+        let rest = " ".repeat(first.len());
+        let _ = writeln!(text, "{}", look.wrap(prose::happened(share.what), &first, &rest));
+    }
+}
+
+fn fix(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, look: Look) {
+    let Some(remedy) = &explanation.fix else { return };
+    let step = prose::remedy(remedy, meta);
+    let heading = if explanation.state == State::Affected { "Fix" } else { "Next" };
+    line(text, look, "  ", &format!("{heading}: {}", step.what));
+    if let Some(command) = step.command {
+        // Never broken, so that it can be copied.
+        let _ = writeln!(text, "      {command}");
+    }
+}
+
+/// What the probes cost, where the evidence comes from, and what could not be had.
+fn sources(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, look: Look) {
+    for cost in explanation.cost.iter().flat_map(|cost| prose::cost(cost, meta)) {
+        line(text, look, "  ", &format!("Probes: {cost}"));
+    }
+    for source in &explanation.sources {
+        line(text, look, "  ", &format!("From {}", prose::source(source)));
+    }
+    for missing in &explanation.missing {
+        line(text, look, "  ", &format!("Missing: {}", prose::missing(missing)));
+    }
+}
+
 fn line(text: &mut String, look: Look, indent: &str, sentence: &str) {
-    let sentence = plain(sentence);
-    let stop = if sentence.ends_with(['.', '?', '!']) { "" } else { "." };
     let rest = " ".repeat(indent.len());
-    let _ = writeln!(text, "{}", look.wrap(&format!("{sentence}{stop}"), indent, &rest));
+    let _ = writeln!(text, "{}", look.wrap(sentence, indent, &rest));
 }
 
 /// The moments of a wait, one a line.
@@ -61,7 +83,7 @@ pub fn timeline(wait: &Wait) -> String {
             span.from_ms,
             span.until_ms,
             cpu,
-            plain(&name(span)),
+            plain(name(span)),
             span.task.tid,
             plain(&span.state)
         );
@@ -73,6 +95,74 @@ pub fn timeline(wait: &Wait) -> String {
     text
 }
 
-fn name(span: &Span) -> String {
-    span.task.part.clone().unwrap_or_else(|| span.task.name.clone())
+fn name(span: &Span) -> &str {
+    span.task.part.as_ref().unwrap_or(&span.task.name)
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use model::evidence::{Resource, Task, Wait};
+    use model::explanation::{Cause, Cost, Happened, MissingEvidence, Remedy, SCHEMA, Seen, Share};
+    use model::{Explanation, FixOutcome, State};
+
+    /// An explanation by a wait of which the holder is not known.
+    pub(crate) fn explanation() -> Explanation {
+        let waiter = Task { tid: 5, name: "worker".to_owned(), ..Task::default() };
+        let wait = Wait {
+            at_ms: 1.0,
+            took_ns: 264_000_000,
+            waiter,
+            resource: Resource::Mutex { pid: 5 },
+            mode: None,
+            stack: Vec::new(),
+            holders: Vec::new(),
+            covered_ns: 0,
+            split: None,
+            timeline: Vec::new(),
+        };
+        let remedy = Remedy::Measured {
+            arm: "fix".to_owned(),
+            change: "--busy 1".to_owned(),
+            outcome: FixOutcome::Fixed,
+        };
+        Explanation {
+            schema: SCHEMA.to_owned(),
+            scenario: "some-stall".to_owned(),
+            state: State::Affected,
+            arm: Some("case".to_owned()),
+            cause: Cause::LongestWait,
+            shares: vec![Share { what: Happened::NoHolderKnown, ns: 300_000_000, percent: 100.0 }],
+            evidence: vec![Seen::Waits { count: 3, ns: 300_000_000 }],
+            fix: Some(remedy),
+            cost: Some(Cost::default()),
+            sources: vec!["eBPF on tracepoints".to_owned()],
+            missing: vec![MissingEvidence::Refused("kernel stacks\u{1b}[2J".to_owned())],
+            waits: vec![wait],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_is_a_dozen_lines() {
+        let look = Look { width: 100, ..Look::default() };
+        let text = explanation(&testing::explanation(), None, look);
+        assert_eq!(
+            text.lines().collect::<Vec<_>>(),
+            [
+                "Why some-stall stalls (case):",
+                "  worker 5 waited 264 ms for a mutex in the kernel (pid 5). Who held it is not known.",
+                "  Of all the time in such waits:",
+                "  100.0%        300 ms  no holder is known",
+                "  - 3 waits of a millisecond or more were seen, 300 ms in total.",
+                "  Fix: --busy 1 fixed the stall in this study.",
+                "  Probes: no event was lost.",
+                "  From eBPF on tracepoints.",
+                "  Missing: kernel stacks [2J.",
+            ]
+        );
+    }
 }

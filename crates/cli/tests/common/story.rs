@@ -1,6 +1,8 @@
 //! A record that has everything a page can show: fixes, series, evidence, a VM.
 
-use model::evidence::{Behind, Holder, Span, Task, ThreadEvidence, Wait};
+use model::evidence::{
+    Behind, BehindKind, Holder, Resource, Span, Task, ThreadEvidence, Wait,
+};
 use model::{Arm, Evidence, Record, Role, Series, Trial, Unit, Vm};
 
 /// Schedulers, and samples of each.
@@ -105,7 +107,12 @@ fn evidence() -> Evidence {
         preempted_ns: 468_000_000,
         blocked_ns: 0,
         cpu: Some(1),
-        behind: vec![Behind { name: "spinner".into(), threads: 10, ns: 468_000_000 }],
+        behind: vec![Behind {
+            name: "spinner".into(),
+            kind: BehindKind::Part,
+            threads: 10,
+            ns: 468_000_000,
+        }],
     };
     let span = |task: Task, state: &str, from_ms: f64, until_ms: f64| Span {
         task,
@@ -129,7 +136,7 @@ fn evidence() -> Evidence {
             at_ms: 12.0,
             took_ns: 480_000_000,
             waiter: task("mapper", 5),
-            resource: "the mmap lock of pid 5".into(),
+            resource: Resource::MmapLock { pid: 5 },
             mode: Some("write".into()),
             stack: Vec::new(),
             holders: vec![holder],
@@ -173,7 +180,7 @@ pub fn hostile(evil: &str) -> Record {
         }
         let waits = seen.evidence.iter_mut().flat_map(|evidence| &mut evidence.waits);
         for wait in waits {
-            name(&mut wait.resource);
+            wait.resource = Resource::Said(evil.to_owned());
             wait.waiter.part = Some(evil.to_owned());
             wait.timeline.iter_mut().for_each(|span| name(&mut span.task.name));
         }

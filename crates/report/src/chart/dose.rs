@@ -1,4 +1,4 @@
-//! The judged figure against the one setting that tells the arms apart: more load, more stall?
+//! The judged figure against the one parameter in which the arms differ.
 
 use super::axis::{Axis, Scale};
 use super::draw::{all, dot, line};
@@ -68,7 +68,7 @@ pub fn dose(
     let comma = if unit.is_empty() { "" } else { ", " };
     Ok(Some(Chart {
         title: format!("{heading}{comma}{unit}, against {knob}"),
-        about: format!("How {heading} grows with {knob}: medians with their intervals."),
+        about: format!("{heading} by {knob}: medians with their intervals."),
         body,
         size: (WIDTH, frame.height),
         legend: Vec::new(),
@@ -107,7 +107,7 @@ fn number_of(record: &Record, arm: &str, knob: &str) -> Option<f64> {
     }
 }
 
-/// The one knob in which the arms without a mend differ.
+/// The one knob in which the arms without a fix differ.
 fn only_difference(record: &Record) -> Option<String> {
     let mut arms = record.plan.arms.iter().filter(|arm| arm.role != Role::Fix);
     let first = arms.next()?;

@@ -48,8 +48,8 @@ pub fn heat(trial: &Trial, series: &Series, most: f64) -> Result<Chart, ReportEr
     Ok(Chart {
         title: format!("{}: {}", series.title, trial.arm),
         about: format!(
-            "{} in one trial of {} (block {}, the middle one by the judged figure); the darker, the \
-             more, up to {}{}.",
+            "{} in one trial of {} (block {}, the median one by the judged figure); darker is more, up \
+             to {}{}.",
             series.title,
             trial.arm,
             trial.block + 1,

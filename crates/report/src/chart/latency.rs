@@ -112,9 +112,9 @@ fn about(tails: &[Tail]) -> String {
     let worst: Vec<String> =
         worst.take(4).map(|(arm, ms)| format!("{arm} {} ms", number(ms))).collect();
     format!(
-        "How long the slowest half, tenth, hundredth and so on took, on logarithmic axes. A program \
-         that stalls makes few calls meanwhile, so a long stall counts once here; the figure that is \
-         judged counts all of its time. Slowest of all: {}.",
+        "How long the slowest half, tenth, hundredth and so on took at least, on logarithmic axes. A \
+         program that stalls makes fewer calls meanwhile, so a long stall counts as one call here. \
+         Slowest of all: {}.",
         worst.join(", ")
     )
 }

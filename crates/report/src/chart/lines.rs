@@ -36,7 +36,7 @@ pub fn lines(
     Ok(Chart {
         title: format!("{}{comma}{unit}: {}", series.title, trial.arm),
         about: format!(
-            "{} over one trial of {} (block {}, the middle one by the judged figure).",
+            "{} over one trial of {} (block {}, the median one by the judged figure).",
             series.title,
             trial.arm,
             trial.block + 1
@@ -73,7 +73,7 @@ pub fn arms(record: &Record, drawn: &[(&Trial, &Series)]) -> Result<Option<Chart
     Ok(Some(Chart {
         title: format!("{}{comma}{unit}", first.title),
         about: format!(
-            "{} over one trial of each arm, the middle one by the judged figure: {}.",
+            "{} over one trial of each arm, the median one by the judged figure: {}.",
             first.title,
             blocks.collect::<Vec<String>>().join(", ")
         ),

@@ -5,8 +5,8 @@ use super::draw::{all, line, n, short, words};
 use super::frame::{Frame, LETTERS, Plane};
 use super::{Chart, Color, Table, WIDTH, palette};
 use crate::ReportError;
-use crate::html::change_side;
-use crate::words::shift;
+use crate::prose::change::side;
+use crate::prose::figures::shift;
 use maud::{Markup, html};
 use model::scenario::MeasureMeta;
 use model::{Basis, Change, Difference, Estimate};
@@ -62,8 +62,7 @@ pub fn pair(
     table.rows = arms
         .iter()
         .map(|(id, found)| {
-            let [before, after] =
-                [&found.before, &found.after].map(|e| change_side(change.basis, e));
+            let [before, after] = [&found.before, &found.after].map(|e| side(change.basis, e));
             vec![label(id, found), before, after, shift(&found.comparison)]
         })
         .collect();
@@ -114,7 +113,7 @@ fn bar(basis: Basis, estimate: &Estimate, (color, y): (Color, f64), plane: &Plan
     html! {
         g class=(format!("p{}", color.0)) {
             (line("range", (low, y), (high, y)))
-            rect.mark x=(n(x - 5.0)) y=(n(y - 11.0)) width="10" height="22" { title { (change_side(basis, estimate)) } }
+            rect.mark x=(n(x - 5.0)) y=(n(y - 11.0)) width="10" height="22" { title { (side(basis, estimate)) } }
         }
     }
 }

@@ -13,7 +13,7 @@ pub const CONTROL: Color = Color(1);
 /// First colour of the arms with the cause, and how many there are.
 const CASES: (u8, u8) = (2, 4);
 
-/// First colour of the arms that should mend it, and how many there are.
+/// First colour of the fixes, and how many there are.
 const FIXES: (u8, u8) = (6, 3);
 
 /// First colour of whatever else is told apart, and how many there are.

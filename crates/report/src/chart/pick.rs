@@ -36,8 +36,8 @@ pub fn typical<'a>(
     trials.get(trials.len() / 2).copied()
 }
 
-/// Up to three arms that tell the story: the control, the worst with the cause, the best that
-/// should mend it; among those that have something.
+/// Up to three arms that show what happened: the control, the worst with the cause, the best fix;
+/// among those that have something.
 pub fn telling(record: &Record, has: impl Fn(&Trial) -> bool) -> Vec<&str> {
     use model::Role::{Case, Control, Fix};
     let measured: Vec<&model::Arm> = record

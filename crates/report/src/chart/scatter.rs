@@ -53,7 +53,7 @@ pub fn scatter(
     Ok(Some(Chart {
         title: format!("{}, {}, against {}", series.title, series.unit.symbol(), against.title),
         about: format!(
-            "Each dot is a moment of a trial: how {} goes with {}.",
+            "Each dot is a moment of a trial: {} against {}.",
             series.title, against.title
         ),
         body,

@@ -1,4 +1,4 @@
-//! When work stood still: a row for each trial, a bar for each stall.
+//! Stalls over the time of trials: a row for each trial, a bar for each stall.
 
 use super::axis::Axis;
 use super::draw::{all, bar, short, words};
@@ -51,11 +51,8 @@ pub fn stalls(record: &Record) -> Result<Option<Chart>, ReportError> {
     }
     body.push_str(&all(marks.into_iter()));
     Ok(Some(Chart {
-        title: "When work stood still".to_owned(),
-        about:
-            "Each row is a trial, each bar a stretch in which the work stood still. An empty row \
-                is work that was never held up."
-                .to_owned(),
+        title: "Stalls over time".to_owned(),
+        about: "Each row is a trial, each bar a stall; a row without a bar had none.".to_owned(),
         body,
         size: (WIDTH, frame.height),
         legend: Vec::new(),

@@ -5,7 +5,7 @@ use super::draw::{all, bar, short, words};
 use super::frame::{Frame, LETTERS};
 use super::{Chart, Color, MOST_ROWS, Table, WIDTH, palette};
 use crate::ReportError;
-use crate::evidence::of_task;
+use crate::prose::explanation::task as of_task;
 use maud::html;
 use model::estimate::number;
 use model::evidence::{Span, Task, Wait};

@@ -3,10 +3,10 @@
 use super::figure;
 use crate::ReportError;
 use crate::chart::{self, Table};
-use crate::words;
+use crate::prose::change as prose;
+use crate::prose::{Step, figures, heading, plain};
 use maud::{Markup, html};
-use model::estimate::number;
-use model::{Basis, Change, Difference, Estimate, Meta};
+use model::{Basis, Change, ChangeState, Difference, Meta};
 use std::collections::BTreeSet;
 
 /// The section of a comparison.
@@ -15,11 +15,9 @@ use std::collections::BTreeSet;
 /// If a chart could not be drawn.
 pub fn section(change: &Change, meta: Option<&Meta>) -> Result<Markup, ReportError> {
     let mut differs = Table::new(["what", "before", "after"]);
-    differs.rows = change
-        .differs
-        .iter()
-        .map(|setting| vec![setting.what.clone(), setting.before.clone(), setting.after.clone()])
-        .collect();
+    differs.rows = change.differs.iter().map(|setting| prose::setting(setting).into()).collect();
+    differs.rows.truncate(chart::MOST_ROWS);
+    let (reasons, steps) = (prose::reasons(change, meta), prose::suggestions(change));
     let mut charts = Vec::new();
     for name in judged(change) {
         charts.extend(chart::pair::pair(change, name, meta.and_then(|meta| meta.measure(name)))?);
@@ -27,18 +25,30 @@ pub fn section(change: &Change, meta: Option<&Meta>) -> Result<Markup, ReportErr
     Ok(html! {
         section #verdicts aria-label="What changed" {
             article class={ "card state-" (change.state.word()) } {
-                h2 { span class={ "pill state-" (change.state.word()) } { (change.state.word().replace('-', " ")) } " " (change.scenario) }
-                p.headline { (change.headline) }
-                @if !change.because.is_empty() { ul.advice { @for why in &change.because { li { (why) } } } }
-                @if !change.next.is_empty() { h3 { "Next" } ul.advice { @for next in &change.next { li { (next) } } } }
+                h2 { span class={ "pill state-" (change.state.word()) } { (change.state.word().replace('-', " ")) } " " (plain(&change.scenario)) }
+                p.headline { (prose::headline(change, meta)) }
+                @if !steps.is_empty() { h3 { "Next" } (next(&steps)) }
+                @if !reasons.is_empty() { h3 { "Why" } ul.advice { @for why in &reasons { li { (why) } } } }
             }
             div.charts {
                 @for (place, chart) in charts.iter().enumerate() { (figure::figure(chart, &format!("d{place}"))) }
             }
             @if !differs.rows.is_empty() { h3 { "What is not the same" } (figure::scroll(&differs, "what is not the same")) }
-            @if !change.arms.is_empty() { h3 { "What changed, figure by figure" } (figure::scroll(&figures(change, meta), "what changed")) }
+            @if !change.arms.is_empty() {
+                h3 { "Every figure" }
+                p.note { (prose::note(change.basis)) }
+                (figure::scroll(&every_figure(change, meta), "every figure"))
+            }
         }
     })
+}
+
+fn next(steps: &[Step]) -> Markup {
+    html! {
+        ul.advice {
+            @for step in steps { li { (step.what) @if let Some(command) = &step.command { code.command { (command) } } } }
+        }
+    }
 }
 
 /// The figures that the comparison is decided by.
@@ -48,51 +58,71 @@ fn judged(change: &Change) -> BTreeSet<&str> {
 }
 
 /// Every figure of every arm on both sides.
-fn figures(change: &Change, meta: Option<&Meta>) -> Table {
-    let mut table = Table::new(HEAD);
+fn every_figure(change: &Change, meta: Option<&Meta>) -> Table {
+    let mut table = Table::new([
+        "arm",
+        "figure",
+        "before",
+        "after",
+        "change",
+        "chance of being higher",
+        "verdict",
+    ]);
     for arm in &change.arms {
-        let rows = arm
-            .measures
-            .iter()
-            .map(|(name, difference)| row(change.basis, &arm.id, name, difference, meta));
-        table.rows.extend(rows.map(Vec::from));
+        let figures = arm.measures.iter();
+        let rows =
+            figures.map(|(name, found)| row(change.basis, &arm.id, (name, found), meta).into());
+        table.rows.extend(rows);
     }
-    table.rows.truncate(crate::chart::MOST_ROWS);
+    table.rows.truncate(chart::MOST_ROWS);
     table
 }
 
-/// Headings of the figures of a comparison.
-pub const HEAD: [&str; 7] =
-    ["arm", "figure", "before", "after", "change", "chance of being higher", "verdict"];
-
 /// One figure of an arm on both sides.
-pub fn row(
+fn row(
     basis: Basis,
     arm: &str,
-    name: &str,
-    difference: &Difference,
+    (name, found): (&str, &Difference),
     meta: Option<&Meta>,
 ) -> [String; 7] {
-    let heading = meta.and_then(|meta| meta.measure(name)).map_or(name, |m| m.heading);
-    let over = difference.over.as_ref().map_or_else(String::new, |over| format!(" over {over}"));
+    let over = found.over.as_deref().map(|over| format!(" over {}", plain(over)));
     [
-        arm.to_owned(),
-        format!("{heading}{over}"),
-        side(basis, &difference.before),
-        side(basis, &difference.after),
-        words::shift(&difference.comparison),
-        format!("{:.0}%", difference.comparison.superiority * 100.0),
-        difference.state.map_or("", model::ChangeState::word).to_owned(),
+        plain(arm),
+        format!("{}{}", heading(name, meta), over.unwrap_or_default()),
+        prose::side(basis, &found.before),
+        prose::side(basis, &found.after),
+        figures::shift(&found.comparison),
+        figures::percent(found.comparison.superiority),
+        found.state.map_or("", ChangeState::word).to_owned(),
     ]
 }
 
-/// A side with its interval; of a handful of records, which have none, with the range of them.
-pub fn side(basis: Basis, estimate: &Estimate) -> String {
-    if basis == Basis::Blocks {
-        return estimate.to_string();
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::testing::change;
+
+    #[test]
+    fn the_page_says_what_the_text_says() {
+        let worse = change(ChangeState::Worse, Basis::Records);
+        let page = section(&worse, None).unwrap().into_string();
+        for sentence in [prose::headline(&worse, None), prose::suggestions(&worse)[0].what.clone()]
+        {
+            assert!(page.contains(&sentence), "{sentence}: {page}");
+        }
+        assert!(
+            page.contains("tailback compare --before") && page.contains("900 ms/s (898 to 902)")
+        );
     }
-    let at_least = if estimate.max_at_least { ">= " } else { "" };
-    let (symbol, range) = (estimate.unit.symbol(), [estimate.min, estimate.max].map(number));
-    let space = if symbol.is_empty() { "" } else { " " };
-    format!("{}{space}{symbol} ({} to {at_least}{})", estimate.figure(), range[0], range[1])
+
+    #[test]
+    fn words_of_others_are_no_markup() {
+        let mut hostile = change(ChangeState::Differs, Basis::Blocks);
+        hostile.scenario = "<script>".to_owned();
+        for arm in &mut hostile.arms {
+            arm.id = "<img>".to_owned();
+        }
+        let page = section(&hostile, None).unwrap().into_string();
+        assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
+    }
 }

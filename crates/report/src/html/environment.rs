@@ -25,7 +25,7 @@ pub fn environment(record: &Record) -> Table {
     add("virtual machine", host.virtualised.map(|is| if is { "yes" } else { "no" }.to_owned()));
     if let Some(cgroup) = &host.cgroup {
         add("control groups", Some(cgroup.version.clone()));
-        add("CPU limit of tailback", cgroup.cpu_limit.map(|limit| format!("{limit} CPUs")));
+        add("CPU quota around tailback", cgroup.cpu_limit.map(|limit| format!("{limit} CPUs")));
     }
     for (name, vm) in vms(record) {
         add(&format!("Erlang VM of {name}"), Some(of_vm(vm)));

@@ -1,0 +1,495 @@
+//! What changed between the records of two sides, in words.
+
+use super::command::quoted;
+use super::figures::{self, figure, listed, percent, plural};
+use super::{Step, heading, plain};
+use model::change::{
+    ChangeHeadline, ChangeReason, ChangeSuggestion, Purpose, RecordWith, Setting, SettingName,
+    SettingValue, Turn, When, across,
+};
+use model::estimate::number;
+use model::{Basis, Change, ChangeState, Difference, Estimate, Meta, Unit};
+
+/// Standard input as it is named on a command line; no command can be made of it.
+const STANDARD_INPUT: &str = "-";
+
+/// The verdict in a sentence or two.
+pub fn headline(change: &Change, meta: Option<&Meta>) -> String {
+    let largest = match &change.headline {
+        ChangeHeadline::Largest { arm, measure, difference } => {
+            largest(arm, measure, difference, meta)
+        }
+        ChangeHeadline::NoFigure => return "No judged figure is in all records.".to_owned(),
+        ChangeHeadline::NotComparable => return "These records cannot be compared.".to_owned(),
+    };
+    let before = plural(change.before.len() as u64, "record");
+    let records = format!("{before} before and {} after", change.after.len());
+    match change.state {
+        ChangeState::Worse => format!("Worse after the change: {largest}; {records}."),
+        ChangeState::Better => format!("Better after the change: {largest}; {records}."),
+        ChangeState::Differs => format!(
+            "These runs differ: {largest}. Whether the change did that, or something else that was \
+             not the same, cannot be told."
+        ),
+        ChangeState::NoDifferenceShown | ChangeState::NotComparable => {
+            format!("No difference above the margin was shown. The largest: {largest}.")
+        }
+    }
+}
+
+/// `stalled of busy-10 over control was 20 ms/s, then 900 ms/s: +880 ms/s [870, 890]`.
+fn largest(arm: &str, measure: &str, difference: &Difference, meta: Option<&Meta>) -> String {
+    let over = difference.over.as_deref();
+    let over = over.map(|over| format!(" over {}", plain(over))).unwrap_or_default();
+    format!(
+        "{} of {}{over} was {}, then {}: {}",
+        heading(measure, meta),
+        plain(arm),
+        figures::median(&difference.before),
+        figures::median(&difference.after),
+        figures::shift(&difference.comparison)
+    )
+}
+
+/// Why the verdict is what it is; where the records cannot be compared, why not.
+pub fn reasons(change: &Change, meta: Option<&Meta>) -> Vec<String> {
+    change.reasons.iter().map(|one| reason(one, change, meta)).collect()
+}
+
+fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String {
+    match reason {
+        ChangeReason::OneRecordEach => {
+            "One record a side does not show how much two runs of the same thing differ.".to_owned()
+        }
+        ChangeReason::TooFewRecords { before, after, needed, judged, confidence } => format!(
+            "{before} and {after} records are too few to say worse or better: for {} at {} \
+             confidence it takes {needed} a side.",
+            plural(*judged as u64, "judged figure"),
+            percent(*confidence)
+        ),
+        ChangeReason::OrderUnknown => {
+            "The start times of the records do not tell whether they were \
+                                       made in turns."
+                .to_owned()
+        }
+        ChangeReason::NotInTurns { order } => format!(
+            "The records were not made in turns but in the order {}, so drift of the machine looks \
+             like the change.",
+            turns(order, change)
+        ),
+        ChangeReason::NoInterval { arms } => format!(
+            "For {} there are too few {} for an interval, or too many were cut off.",
+            listed(arms),
+            counted(change.basis)
+        ),
+        ChangeReason::ControlChanged { arm, measure, shift } => format!(
+            "{} changed too, though it has no cause to stall: {} {}. What changes a control is the \
+             machine, so it is subtracted.",
+            plain(arm),
+            heading(measure, meta),
+            figures::shift(shift)
+        ),
+        ChangeReason::Claim { error_rate } => format!(
+            "A difference is called {} where its whole interval is above the margin ({}). Over all \
+             judged figures together, that is wrong in at most {}.",
+            claimed(change.basis),
+            margins(change, meta),
+            percent(*error_rate)
+        ),
+        _ => obstacle(reason),
+    }
+}
+
+/// Why records cannot be compared.
+fn obstacle(reason: &ChangeReason) -> String {
+    match reason {
+        ChangeReason::NoRecord => "One of the sides has no record.".to_owned(),
+        ChangeReason::OtherScenario { record, other } => format!(
+            "{} is a record of {}, {} of {}.",
+            plain(&record.record),
+            has(record),
+            plain(&other.record),
+            has(other)
+        ),
+        ChangeReason::Untrustworthy { record } => format!(
+            "{} is untrustworthy: the machine was disturbed, or a trial broke.",
+            plain(record)
+        ),
+        ChangeReason::NoTrials { record } => format!("{} has no trials.", plain(record)),
+        ChangeReason::JudgedOtherwise => {
+            "The records are judged by different figures or margins.".to_owned()
+        }
+        ChangeReason::NoCommonCase => "No arm with the cause is in all of them.".to_owned(),
+        ChangeReason::OtherControl { arm, record, other } => format!(
+            "{} is held against {} in {}, against {} in {}.",
+            plain(arm),
+            has(record),
+            plain(&record.record),
+            has(other),
+            plain(&other.record)
+        ),
+        ChangeReason::SameRecord { record, other } => {
+            format!("{} and {} are the same record.", plain(record), plain(other))
+        }
+        ChangeReason::MixedSide { record, other, setting } => {
+            let [what, before, after] = self::setting(setting);
+            format!(
+                "{} and {} are of one side, and differ in {what}: {before}, then {after}.",
+                plain(record),
+                plain(other)
+            )
+        }
+        ChangeReason::Confounded { by } => {
+            let things: Vec<String> = by.iter().map(|thing| thing_of(thing)).collect();
+            format!("They differ in {}.", listed(&things))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Its scenario, or its control.
+fn has(record: &RecordWith) -> String {
+    record.has.as_deref().map_or_else(|| "no control".to_owned(), plain)
+}
+
+/// Something that `--across` may name.
+fn thing_of(thing: &str) -> String {
+    match thing {
+        across::HOST => "the machine".to_owned(),
+        across::KERNEL => "the kernel".to_owned(),
+        across::OTP => "the OTP release".to_owned(),
+        across::TAILBACK => "the version of tailback".to_owned(),
+        parameter => format!("--{}", plain(parameter)),
+    }
+}
+
+/// `4 x before, 4 x after`.
+fn turns(order: &[Turn], change: &Change) -> String {
+    let mut words: Vec<String> = order.iter().map(turn).collect();
+    let listed: usize = order.iter().map(|turn| turn.records).sum();
+    if listed < change.before.len() + change.after.len() {
+        words.push("..".to_owned());
+    }
+    words.join(", ")
+}
+
+fn turn(turn: &Turn) -> String {
+    let side = match turn.side {
+        When::Before => "before",
+        When::After => "after",
+    };
+    match turn.records {
+        1 => side.to_owned(),
+        records => format!("{records} x {side}"),
+    }
+}
+
+fn counted(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Blocks => "blocks",
+        Basis::Records => "records",
+    }
+}
+
+fn claimed(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Blocks => "\"differs\"",
+        Basis::Records => "\"worse\" or \"better\"",
+    }
+}
+
+/// `1 ms/s in stalled and 5% in late`.
+fn margins(change: &Change, meta: Option<&Meta>) -> String {
+    let mut margins: Vec<String> = Vec::new();
+    for (name, difference) in change.arms.iter().flat_map(|arm| &arm.measures) {
+        let Some(margin) = difference.margin else { continue };
+        let margin = figure(margin, difference.comparison.unit);
+        let said = format!("{margin} in {}", heading(name, meta));
+        if !margins.contains(&said) {
+            margins.push(said);
+        }
+    }
+    listed(&margins)
+}
+
+/// What to do next.
+pub fn suggestions(change: &Change) -> Vec<Step> {
+    change.suggestions.iter().map(suggestion).collect()
+}
+
+fn suggestion(suggestion: &ChangeSuggestion) -> Step {
+    let step = |what: &str| Step { what: what.to_owned(), command: None };
+    match suggestion {
+        ChangeSuggestion::MakeTurns { records, purpose } => make_turns(*records, *purpose),
+        ChangeSuggestion::Explain { record } => {
+            let command = format!("tailback explain {}", quoted(record));
+            let command = (record != STANDARD_INPUT).then_some(command);
+            Step { command, ..step("Look at who held up whom after the change.") }
+        }
+        ChangeSuggestion::OneScenario => step("Name records of one scenario."),
+        ChangeSuggestion::Replace { record } => {
+            step(&format!("Make another record in the place of {}.", plain(record)))
+        }
+        ChangeSuggestion::SameVersion => {
+            step("Make all records with the same version of tailback.")
+        }
+        ChangeSuggestion::SameParameters => step("Make all records with the same parameters."),
+        ChangeSuggestion::NameOnce => {
+            step("Name each record once: each has to be a run of its own.")
+        }
+        ChangeSuggestion::OneSetUp => step("Name records of one set-up for each side."),
+        ChangeSuggestion::Across { names } => step(&format!(
+            "Make records that differ in one thing. Or, if all of that is what you compare, add \
+             --across {}.",
+            quoted(&names.join(","))
+        )),
+    }
+}
+
+fn make_turns(records: usize, purpose: Purpose) -> Step {
+    let why = match purpose {
+        Purpose::Cause => "To tell whether the change did it",
+        Purpose::Detect => "A small difference can hide in few blocks. To look closer",
+        Purpose::Narrow => "A small difference can hide in few records. To look closer",
+    };
+    Step {
+        what: format!(
+            "{why}, make {records} records of each side in turns: before, after, before, after, .."
+        ),
+        command: Some("tailback compare --before before*.json --after after*.json".to_owned()),
+    }
+}
+
+/// Something that is not the same: what, before, after.
+pub fn setting(setting: &Setting) -> [String; 3] {
+    let name = setting_name(&setting.what);
+    let what = match setting.arms.as_slice() {
+        [] => name,
+        arms => format!("{name} of {}", listed(arms)),
+    };
+    let value = |value: &Option<SettingValue>| setting_value(&setting.what, value.as_ref());
+    [what, value(&setting.before), value(&setting.after)]
+}
+
+fn setting_name(name: &SettingName) -> String {
+    let name = match name {
+        SettingName::Architecture => "architecture",
+        SettingName::Cpus => "CPUs",
+        SettingName::AllowedCpus => "CPUs that may be used",
+        SettingName::CpuModel => "CPU model",
+        SettingName::Memory => "memory",
+        SettingName::VirtualMachine => "virtual machine",
+        SettingName::GuestAccelerator => "accelerator of the guest",
+        SettingName::GuestClock => "clock of the guest",
+        SettingName::Qemu => "QEMU",
+        SettingName::GuestHostCpus => "CPUs of the guest's host",
+        SettingName::GuestHostKernel => "kernel of the guest's host",
+        SettingName::CpuLimit => "CPU quota around tailback",
+        SettingName::MemoryLimit => "memory limit around tailback",
+        SettingName::Kernel => "kernel",
+        SettingName::KernelBuild => "kernel build",
+        SettingName::Preemption => "preemption",
+        SettingName::Hz => "timer interrupts a second",
+        SettingName::ClockSource => "clock source",
+        SettingName::Distribution => "distribution",
+        SettingName::Tailback => "tailback",
+        SettingName::Otp => "OTP",
+        SettingName::EmulatorFlags => "emulator flags",
+        SettingName::Parameter(parameter) => return format!("--{}", plain(parameter)),
+    };
+    name.to_owned()
+}
+
+fn setting_value(name: &SettingName, value: Option<&SettingValue>) -> String {
+    match (name, value) {
+        (SettingName::CpuLimit | SettingName::MemoryLimit | SettingName::Parameter(_), None) => {
+            "none".to_owned()
+        }
+        (_, None) => "unknown".to_owned(),
+        (SettingName::Memory | SettingName::MemoryLimit, Some(SettingValue::Whole(bytes))) => {
+            figure(*bytes as f64, Unit::Bytes)
+        }
+        (SettingName::CpuLimit, Some(SettingValue::Number(cpus))) => {
+            format!("{} CPUs", number(*cpus))
+        }
+        (SettingName::Otp, Some(SettingValue::Words(words))) => match words.as_slice() {
+            [otp, erts] => format!("{} (erts {})", plain(otp), plain(erts)),
+            words => words.iter().map(|word| plain(word)).collect::<Vec<_>>().join(" "),
+        },
+        (_, Some(value)) => as_it_is(value),
+    }
+}
+
+fn as_it_is(value: &SettingValue) -> String {
+    let words = match value {
+        SettingValue::Holds(holds) => if *holds { "yes" } else { "no" }.to_owned(),
+        SettingValue::Whole(count) => count.to_string(),
+        SettingValue::Number(value) => number(*value),
+        SettingValue::Text(text) => plain(text),
+        SettingValue::Words(words) => plain(&words.join(" ")),
+    };
+    if words.is_empty() { "none".to_owned() } else { words }
+}
+
+/// A side with its interval; of a handful of records, which have none, with the range of them.
+pub fn side(basis: Basis, estimate: &Estimate) -> String {
+    format!("{} {}", figures::median(estimate), spread(basis, estimate))
+}
+
+/// The same without its unit.
+pub fn side_alone(basis: Basis, estimate: &Estimate) -> String {
+    format!("{} {}", estimate.figure(), spread(basis, estimate))
+}
+
+fn spread(basis: Basis, estimate: &Estimate) -> String {
+    match basis {
+        Basis::Blocks => estimate.interval(),
+        Basis::Records => {
+            let at_least = if estimate.max_at_least { ">= " } else { "" };
+            format!("({} to {at_least}{})", number(estimate.min), number(estimate.max))
+        }
+    }
+}
+
+/// What the figures of a comparison are.
+pub fn note(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Blocks => {
+            "Medians over blocks with their intervals; of a case, less its control in the same block."
+        }
+        Basis::Records => {
+            "Medians over records with their range; of a case, less its control in the same block."
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::testing::{change, difference};
+
+    #[test]
+    fn a_headline_has_the_figures_that_decided() {
+        let mut worse = change(ChangeState::Worse, Basis::Records);
+        assert_eq!(
+            headline(&worse, None),
+            "Worse after the change: lost of case over control was 20 ms/s, then 900 ms/s: +880 ms/s \
+             [870, 890]; 1 record before and 1 after."
+        );
+        worse.state = ChangeState::Differs;
+        assert!(headline(&worse, None).ends_with("cannot be told."));
+        worse.state = ChangeState::NoDifferenceShown;
+        assert!(headline(&worse, None).starts_with("No difference above the margin was shown."));
+        worse.headline = ChangeHeadline::NotComparable;
+        assert_eq!(headline(&worse, None), "These records cannot be compared.");
+    }
+
+    #[test]
+    fn reasons_have_their_figures() {
+        let change = change(ChangeState::Differs, Basis::Blocks);
+        let said = |one: &ChangeReason| reason(one, &change, None);
+        let few = ChangeReason::TooFewRecords {
+            before: 3,
+            after: 3,
+            needed: 4,
+            judged: 1,
+            confidence: 0.95,
+        };
+        assert_eq!(
+            said(&few),
+            "3 and 3 records are too few to say worse or better: for 1 judged figure at 95% \
+             confidence it takes 4 a side."
+        );
+        let turn = |side, records| Turn { side, records };
+        let order = vec![turn(When::Before, 1), turn(When::After, 1)];
+        assert!(
+            said(&ChangeReason::NotInTurns { order }).contains("in the order before, after, so")
+        );
+        assert_eq!(
+            said(&ChangeReason::Claim { error_rate: 0.05 }),
+            "A difference is called \"differs\" where its whole interval is above the margin (1 ms/s \
+             in lost). Over all judged figures together, that is wrong in at most 5%."
+        );
+        let moved = ChangeReason::ControlChanged {
+            arm: "control".to_owned(),
+            measure: "lost".to_owned(),
+            shift: difference(20.0, 900.0).comparison,
+        };
+        assert!(said(&moved).starts_with("control changed too"), "{}", said(&moved));
+        let none = ChangeReason::NoInterval { arms: vec!["case".to_owned()] };
+        assert!(said(&none).starts_with("For case there are too few blocks"));
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_named() {
+        let with = |record: &str, has: Option<&str>| RecordWith {
+            record: record.to_owned(),
+            has: has.map(str::to_owned),
+        };
+        let (record, other) = (with("a.json", Some("twin")), with("b\u{1b}.json", None));
+        let held = ChangeReason::OtherControl { arm: "x".to_owned(), record, other };
+        assert_eq!(
+            obstacle(&held),
+            "x is held against twin in a.json, against no control in b .json."
+        );
+        let by = ["busy", "host", "kernel"].map(str::to_owned).into();
+        let said = obstacle(&ChangeReason::Confounded { by });
+        assert_eq!(said, "They differ in --busy, the machine and the kernel.");
+        let kernel = Setting {
+            what: SettingName::Kernel,
+            arms: Vec::new(),
+            before: Some("6.0".into()),
+            after: Some("6.1".into()),
+        };
+        let mixed = ChangeReason::MixedSide {
+            record: "a".to_owned(),
+            other: "b".to_owned(),
+            setting: kernel,
+        };
+        let said = obstacle(&mixed);
+        assert_eq!(said, "a and b are of one side, and differ in kernel: 6.0, then 6.1.");
+    }
+
+    #[test]
+    fn values_are_shown_as_what_they_are() {
+        let of = |what, before, after| {
+            let arms = vec!["case".to_owned()];
+            setting(&Setting { what, arms, before, after }).join("; ")
+        };
+        let whole = |count| Some(SettingValue::Whole(count));
+        assert_eq!(of(SettingName::Memory, whole(8 << 30), None), "memory of case; 8 GiB; unknown");
+        let words = |words: &[&str]| {
+            Some(SettingValue::Words(words.iter().map(|word| (*word).to_owned()).collect()))
+        };
+        assert_eq!(
+            of(SettingName::Otp, words(&["25", "13.1"]), words(&["27", "15"])),
+            "OTP of case; 25 (erts 13.1); 27 (erts 15)"
+        );
+        assert_eq!(
+            of(SettingName::EmulatorFlags, words(&[]), words(&["+S", "2\u{1b}"])),
+            "emulator flags of case; none; +S 2 "
+        );
+        assert_eq!(
+            of(SettingName::CpuLimit, Some(SettingValue::Number(0.5)), None),
+            "CPU quota around tailback of case; 0.5 CPUs; none"
+        );
+        assert_eq!(
+            of(SettingName::VirtualMachine, Some(SettingValue::Holds(true)), None),
+            "virtual machine of case; yes; unknown"
+        );
+    }
+
+    #[test]
+    fn a_step_names_a_command_that_a_shell_takes() {
+        let explain = |record: &str| {
+            suggestion(&ChangeSuggestion::Explain { record: record.to_owned() }).command
+        };
+        assert_eq!(explain("a b.json").as_deref(), Some("tailback explain 'a b.json'"));
+        assert_eq!(explain("-"), None);
+        let across = ChangeSuggestion::Across { names: vec!["host".to_owned(), "busy".to_owned()] };
+        assert!(suggestion(&across).what.ends_with("add --across host,busy."));
+        let turns = make_turns(4, Purpose::Cause);
+        assert!(turns.what.contains("make 4 records of each side in turns"), "{turns:?}");
+        assert!(turns.command.is_some_and(|command| command.starts_with("tailback compare")));
+    }
+}

@@ -1,0 +1,562 @@
+//! Who held up whom, in words: the same for text and page.
+
+use super::figures::{figure, plural};
+use super::headline::headline;
+use super::sentence::ended;
+use super::suggestion::{self, Step};
+use super::{heading, plain};
+use model::estimate::number;
+use model::evidence::{Behind, BehindKind, Holder, Resource, Task, Wait, part};
+use model::explanation::{
+    Busiest, Cause, Cost, Delay, Happened, MissingEvidence, Mostly, QuotaCause, Rate, Remedy,
+    SchedulersRan, SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
+};
+use model::{Explanation, FixOutcome, Meta, Unit};
+
+/// Names of those who ran that are told.
+const NAMES: usize = 3;
+
+/// The cause in a few sentences.
+pub fn cause(explanation: &Explanation, meta: Option<&Meta>) -> String {
+    match &explanation.cause {
+        Cause::LongestWait => match explanation.waits.first() {
+            Some(longest) => wait(longest),
+            None => "No wait was seen.".to_owned(),
+        },
+        Cause::Quota(quota) => of_quota(quota),
+        Cause::NoCpu(delay) => ended(&of_delay(delay)),
+        Cause::SchedulersThrottled(throttled) => of_throttled(throttled),
+        Cause::SchedulersUneven(uneven) => of_uneven(uneven),
+        Cause::SchedulersRan(ran) => of_ran(ran),
+        Cause::Verdict(of_verdict) => headline(of_verdict, meta),
+    }
+}
+
+/// A wait: who waited for what, how long, who held it, and what that one was doing.
+pub fn wait(wait: &Wait) -> String {
+    let mode = wait.mode.as_deref().map(|mode| format!(" ({})", plain(mode)));
+    let waited = format!(
+        "{} waited {} {}{}.",
+        task(&wait.waiter),
+        ms(wait.took_ns),
+        resource(&wait.resource),
+        mode.unwrap_or_default()
+    );
+    let holder = match wait.holders.first() {
+        Some(holder) => held(holder),
+        None => "Who held it is not known.".to_owned(),
+    };
+    let others = match wait.holders.len() {
+        0 | 1 => String::new(),
+        2 => " 1 other held it too.".to_owned(),
+        holders => format!(" {} others held it too.", holders - 1),
+    };
+    format!("{waited} {holder}{others}")
+}
+
+/// What was waited for, with its preposition.
+fn resource(resource: &Resource) -> String {
+    match resource {
+        Resource::MmapLock { pid } => format!("for the mmap lock of pid {pid}"),
+        Resource::MappingLock { pid } => format!("for the lock of a single mapping of pid {pid}"),
+        Resource::Semaphore { pid } => {
+            format!("for a read-write semaphore in the kernel (pid {pid})")
+        }
+        Resource::Mutex { pid } => format!("for a mutex in the kernel (pid {pid})"),
+        Resource::Sleep => "asleep in the kernel".to_owned(),
+        Resource::Said(text) => format!("for {}", plain(text)),
+    }
+}
+
+fn held(holder: &Holder) -> String {
+    let how = if holder.mode == "write" { "writing" } else { "reading" };
+    let held = format!("{} held it for {how}", task(&holder.task));
+    let Holder { running_ns, preempted_ns, blocked_ns, overlap_ns, .. } = *holder;
+    let did = if preempted_ns >= running_ns.max(blocked_ns) && preempted_ns > 0 {
+        let cpu = holder.cpu.map(|cpu| format!(" on CPU {cpu}"));
+        let by = holder.behind.first().map(|behind| format!(" by {}", crowd(behind)));
+        format!(
+            " and was ready to run, but preempted for {}{}{}",
+            ms(preempted_ns),
+            cpu.unwrap_or_default(),
+            by.unwrap_or_default()
+        )
+    } else if blocked_ns > running_ns {
+        format!(" and slept for {} of that time", ms(blocked_ns))
+    } else if running_ns > 0 {
+        format!(" and ran for {} of that time", ms(running_ns))
+    } else {
+        format!(", for {} of that time", ms(overlap_ns))
+    };
+    format!("{held}{did}.")
+}
+
+fn of_quota(quota: &QuotaCause) -> String {
+    let worst = quota.worst.as_ref().map(|worst| {
+        format!("; {} was kept off its CPU for {}", task(&worst.task), ms(worst.throttled_ns))
+    });
+    format!(
+        "{} used {} of CPU time, {} of what its group used. The quota throttled the group in {}{}.",
+        task(&quota.task),
+        ms(quota.used_ns),
+        percent(quota.percent),
+        plural(quota.throttled_periods, "period"),
+        worst.unwrap_or_default()
+    )
+}
+
+/// `scanner 7 (nice 15) ran 2 ms and waited 260 ms for a CPU, 200 ms at most at a time`.
+fn of_delay(delay: &Delay) -> String {
+    let longest = delay.longest_ns.map(|ns| format!(", {} at most at a time", ms(ns)));
+    let behind = if delay.behind.is_empty() {
+        String::new()
+    } else {
+        format!("; meanwhile its CPU ran {}", ran(&delay.behind))
+    };
+    format!(
+        "{} ran {} and waited {} for a CPU{}{behind}",
+        task(&delay.task),
+        ms(delay.running_ns),
+        ms(delay.runnable_ns),
+        longest.unwrap_or_default()
+    )
+}
+
+/// `In 2000 ms, 8 schedulers used 900 ms of CPU time, at least 600 ms (67%) of it spinning without work`.
+fn of_work(work: &Work) -> String {
+    let spun = work.spun.map(|spun| {
+        let bound = if spun.at_least { "at least " } else { "" };
+        format!(", {bound}{} ({}) of it spinning without work", ms(spun.ns), percent(spun.percent))
+    });
+    format!(
+        "In {}, {} used {} of CPU time{}",
+        ms(work.watched_ns),
+        plural(work.schedulers.into(), "scheduler"),
+        ms(work.ran_ns),
+        spun.unwrap_or_default()
+    )
+}
+
+fn of_throttled(throttled: &SchedulersThrottled) -> String {
+    let kept_off = throttled.throttled_ns.map(|ns| {
+        format!(" and kept scheduler threads that were ready to run off their CPUs for {}", ms(ns))
+    });
+    format!(
+        "{}. The quota throttled the group in {}{}.",
+        of_work(&throttled.work),
+        plural(throttled.throttled_periods, "period"),
+        kept_off.unwrap_or_default()
+    )
+}
+
+fn of_uneven(uneven: &SchedulersUneven) -> String {
+    let least = uneven.least.as_ref().map(|idle| {
+        format!(
+            " Meanwhile {} ran {} and slept {} without work.",
+            task(&idle.task),
+            ms(idle.ran_ns),
+            ms(idle.idle_ns)
+        )
+    });
+    format!(
+        "In {}, {} ran {} and slept {} in native code.{}",
+        ms(uneven.watched_ns),
+        task(&uneven.most),
+        ms(uneven.most_ran_ns),
+        ms(uneven.most_native_ns),
+        least.unwrap_or_default()
+    )
+}
+
+fn of_ran(ran: &SchedulersRan) -> String {
+    let busiest = ran.busiest.as_ref().map(of_busiest);
+    format!(
+        "{} and waited {} for a CPU.{}",
+        of_work(&ran.work),
+        ms(ran.delayed_ns),
+        busiest.unwrap_or_default()
+    )
+}
+
+fn of_busiest(busiest: &Busiest) -> String {
+    let mostly = match busiest.mostly {
+        Mostly::Waiting => "longer than it ran",
+        Mostly::Work => "so most of its time was work in the VM",
+        Mostly::WorkAlone => "so nearly all of its time was work in the VM",
+    };
+    format!(
+        " {} ran most, {}, and waited {} for a CPU, {mostly}.",
+        task(&busiest.task),
+        ms(busiest.ran_ns),
+        ms(busiest.runnable_ns)
+    )
+}
+
+/// What happened in a share of the time of all waits.
+pub fn happened(happened: Happened) -> &'static str {
+    match happened {
+        Happened::HolderPreempted => "a holder was ready to run but preempted, and none ran",
+        Happened::HolderRan => "a holder ran",
+        Happened::HoldersSlept => "every known holder slept",
+        Happened::HolderUnknown => "somebody held it; what the holder did is not known",
+        Happened::WaiterDelayed => "nobody held it any more; the waiter itself waited for a CPU",
+        Happened::NoHolderKnown => "no holder is known",
+    }
+}
+
+/// Something that was seen beside the cause.
+pub fn seen(seen: &Seen) -> String {
+    let said = match seen {
+        Seen::Futex { calls, per_second, ns } => format!(
+            "The schedulers called futex {calls} times, {} a second, and spent {} in it",
+            number(*per_second),
+            ms(*ns)
+        ),
+        Seen::SchedulersDelayed { ns, longest_ns, throttled_ns } => {
+            let longest = longest_ns.map(|ns| format!(", {} at most at a time", ms(ns)));
+            let throttled = throttled_ns.map(|ns| format!("; for {} of it by the quota", ms(ns)));
+            format!(
+                "The schedulers were ready to run and had no CPU for {} in total{}{}",
+                ms(*ns),
+                longest.unwrap_or_default(),
+                throttled.unwrap_or_default()
+            )
+        }
+        Seen::Throttles { times, ns, counted_ns, longest_ns, used_up_by } => {
+            let counted = counted_ns.map(|ns| format!(" (cpu.stat: {})", ms(ns)));
+            let by = used_up_by.as_ref().map(of_used_up);
+            format!(
+                "The quota kept the group off a CPU {}, {} in total{}, {} at most at a time{}",
+                plural(*times as u64, "time"),
+                ms(*ns),
+                counted.unwrap_or_default(),
+                ms(*longest_ns),
+                by.unwrap_or_default()
+            )
+        }
+        Seen::Waits { count, ns } => {
+            format!("{count} waits of a millisecond or more were seen, {} in total", ms(*ns))
+        }
+        Seen::RanMeanwhile { behind } => {
+            format!("While a holder was ready to run, its CPU ran {}", ran(behind))
+        }
+        Seen::NoCpu(delay) => of_delay(delay),
+    };
+    ended(&said)
+}
+
+fn of_used_up(by: &UsedUp) -> String {
+    format!(
+        "; {} was running when it was used up {}",
+        task(&by.task),
+        plural(by.times as u64, "time")
+    )
+}
+
+/// What fixes it, or what to do next.
+pub fn remedy(remedy: &Remedy, meta: Option<&Meta>) -> Step {
+    match remedy {
+        Remedy::Measured { change, outcome, .. } => {
+            let did = match outcome {
+                FixOutcome::Fixed => "fixed the stall in this study",
+                FixOutcome::Helped => "helped in this study",
+                FixOutcome::NotShown => "was not shown to help in this study",
+            };
+            Step { what: format!("{} {did}.", plain(change)), command: None }
+        }
+        Remedy::Suggested(one) => suggestion::step(one, meta),
+    }
+}
+
+/// What the probes cost, and what they lost.
+pub fn cost(cost: &Cost, meta: Option<&Meta>) -> Vec<String> {
+    let lost = match cost.lost_events {
+        0 => "no event was lost.".to_owned(),
+        lost => format!("{} lost.", plural(lost, "event")),
+    };
+    cost.rates.iter().map(|one| rate(one, meta)).chain([lost]).collect()
+}
+
+/// `control: calls 990/s with probes, 1000/s [980, 1020] without: -1%, within the range without`.
+fn rate(rate: &Rate, meta: Option<&Meta>) -> String {
+    let (least, most) = rate.range;
+    let where_it_lies = if rate.within_range { "within" } else { "outside" };
+    format!(
+        "{}: {} {} with probes, {} [{}, {}] without: {:+.1}%, {where_it_lies} the range without.",
+        plain(&rate.arm),
+        heading(&rate.measure, meta),
+        figure(rate.with, rate.unit),
+        figure(rate.without, rate.unit),
+        number(least),
+        number(most),
+        rate.change_percent
+    )
+}
+
+/// Where evidence comes from, in the words of what looked.
+pub fn source(source: &str) -> String {
+    ended(&plain(source))
+}
+
+/// Evidence that could not be had.
+pub fn missing(missing: &MissingEvidence) -> String {
+    match missing {
+        MissingEvidence::Refused(why) => ended(&plain(why)),
+        MissingEvidence::NoProbe => {
+            "evidence: the study was run with --no-probe; run it again without.".to_owned()
+        }
+        MissingEvidence::NothingRun => "evidence: nothing was run.".to_owned(),
+        MissingEvidence::NotAffected => {
+            "evidence: no arm was affected, so no trial with probes was run.".to_owned()
+        }
+        MissingEvidence::NotProbed => "evidence: the record has no trial with probes.".to_owned(),
+    }
+}
+
+/// Who ran, and for how long.
+fn ran(behind: &[Behind]) -> String {
+    let names: Vec<String> =
+        behind.iter().take(NAMES).map(|b| format!("{} for {}", crowd(b), ms(b.ns))).collect();
+    names.join(", ")
+}
+
+/// `10 spinners`, `2 threads of kworker`, `nothing`.
+fn crowd(behind: &Behind) -> String {
+    let name = plain(&behind.name);
+    let threads = || match behind.threads {
+        0 => "threads".to_owned(),
+        threads => plural(threads.into(), "thread"),
+    };
+    match (behind.kind, behind.threads) {
+        (BehindKind::Idle, _) => "nothing".to_owned(),
+        (BehindKind::Others, _) => "others".to_owned(),
+        (BehindKind::Part, _) if behind.name == part::NODE => format!("{} of the node", threads()),
+        (_, 0 | 1) => name,
+        (BehindKind::Part, many) => plural(many.into(), &name),
+        (BehindKind::Name, _) => format!("{} of {name}", threads()),
+    }
+}
+
+/// A thread by its part or its name, with what tells it apart: `scanner 812 (nice 15)`.
+pub fn task(task: &Task) -> String {
+    // The threads of a VM have names that tell more than their part.
+    let of_vm = |part: &&String| part.as_str() == part::NODE || part::is_scheduler(part);
+    let name = task.part.as_ref().filter(|part| !of_vm(part)).unwrap_or(&task.name);
+    let nice = task.nice.filter(|nice| *nice != 0).map(|nice| format!(" (nice {nice})"));
+    format!("{} {}{}", plain(name), task.tid, nice.unwrap_or_default())
+}
+
+fn ms(ns: u64) -> String {
+    figure(ns as f64 / 1e6, Unit::Milliseconds)
+}
+
+fn percent(percent: f64) -> String {
+    format!("{percent:.0}%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::explanation::{IdleScheduler, Spun, Throttled};
+
+    const MS: u64 = 1_000_000;
+
+    fn thread(tid: u32, part: &str, nice: i32) -> Task {
+        let (name, part) = (format!("{tid}_scheduler"), Some(part.to_owned()));
+        Task { pid: tid, tid, name, part, nice: Some(nice) }
+    }
+
+    fn behind(name: &str, kind: BehindKind, threads: u32, ms: u64) -> Behind {
+        Behind { name: name.to_owned(), kind, threads, ns: ms * MS }
+    }
+
+    fn longest() -> Wait {
+        let holder = Holder {
+            task: thread(7, "scanner", 15),
+            mode: "read".to_owned(),
+            overlap_ns: 264 * MS,
+            running_ns: 2 * MS,
+            preempted_ns: 262 * MS,
+            blocked_ns: 0,
+            cpu: Some(1),
+            behind: vec![behind("spinner", BehindKind::Part, 10, 262)],
+        };
+        Wait {
+            at_ms: 1.0,
+            took_ns: 264 * MS,
+            waiter: thread(5, "mapper", 0),
+            resource: Resource::MmapLock { pid: 5 },
+            mode: Some("write".to_owned()),
+            stack: Vec::new(),
+            holders: vec![holder],
+            covered_ns: 264 * MS,
+            split: None,
+            timeline: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_wait_is_told_with_its_holder() {
+        let mut one = longest();
+        assert_eq!(
+            wait(&one),
+            "mapper 5 waited 264 ms for the mmap lock of pid 5 (write). scanner 7 (nice 15) held it \
+             for reading and was ready to run, but preempted for 262 ms on CPU 1 by 10 spinners."
+        );
+        one.holders.push(Holder {
+            blocked_ns: 262 * MS,
+            preempted_ns: 0,
+            ..one.holders[0].clone()
+        });
+        assert!(wait(&one).ends_with("by 10 spinners. 1 other held it too."), "{}", wait(&one));
+        one.holders.remove(0);
+        assert!(wait(&one).ends_with("held it for reading and slept for 262 ms of that time."));
+        one.holders.clear();
+        one.resource = Resource::Sleep;
+        one.mode = None;
+        assert_eq!(
+            wait(&one),
+            "mapper 5 waited 264 ms asleep in the kernel. Who held it is not known."
+        );
+    }
+
+    #[test]
+    fn words_of_a_record_are_cleaned() {
+        let mut one = longest();
+        one.resource = Resource::Said("lock\u{1b}[2J".to_owned());
+        one.waiter.part = Some("\u{1b}[2J".to_owned());
+        one.holders[0].behind[0].name = "\u{1b}[2J".to_owned();
+        assert!(!wait(&one).contains('\u{1b}'), "{}", wait(&one));
+    }
+
+    #[test]
+    fn a_quota_names_who_used_it_and_whom_it_kept_off_a_cpu() {
+        let cause = QuotaCause {
+            task: thread(1, "thread", 0),
+            used_ns: 90 * MS,
+            percent: 90.0,
+            throttled_periods: 50,
+            worst: Some(Throttled { task: thread(2, "thread", 0), throttled_ns: 900 * MS }),
+        };
+        assert_eq!(
+            of_quota(&cause),
+            "thread 1 used 90 ms of CPU time, 90% of what its group used. The quota throttled the \
+             group in 50 periods; thread 2 was kept off its CPU for 900 ms."
+        );
+        let throttles = Seen::Throttles {
+            times: 3,
+            ns: 54 * MS,
+            counted_ns: Some(50 * MS),
+            longest_ns: 40 * MS,
+            used_up_by: Some(UsedUp { task: thread(2, "thread", 0), times: 2 }),
+        };
+        assert_eq!(
+            seen(&throttles),
+            "The quota kept the group off a CPU 3 times, 54 ms in total (cpu.stat: 50 ms), 40 ms at \
+             most at a time; thread 2 was running when it was used up 2 times."
+        );
+    }
+
+    #[test]
+    fn schedulers_are_called_by_their_own_names() {
+        let work = Work {
+            watched_ns: 2000 * MS,
+            schedulers: 8,
+            ran_ns: 900 * MS,
+            spun: Some(Spun { ns: 600 * MS, at_least: true, percent: 66.7 }),
+        };
+        let throttled = SchedulersThrottled {
+            work: work.clone(),
+            throttled_periods: 18,
+            throttled_ns: Some(4000 * MS),
+        };
+        assert_eq!(
+            of_throttled(&throttled),
+            "In 2000 ms, 8 schedulers used 900 ms of CPU time, at least 600 ms (67%) of it spinning \
+             without work. The quota throttled the group in 18 periods and kept scheduler threads that \
+             were ready to run off their CPUs for 4000 ms."
+        );
+        let uneven = SchedulersUneven {
+            watched_ns: 2000 * MS,
+            most: thread(2, part::SCHEDULER, 0),
+            most_ran_ns: 20 * MS,
+            most_native_ns: 1950 * MS,
+            least: Some(IdleScheduler {
+                task: thread(1, part::SCHEDULER, 0),
+                ran_ns: 9 * MS,
+                idle_ns: 1890 * MS,
+            }),
+        };
+        assert_eq!(
+            of_uneven(&uneven),
+            "In 2000 ms, 2_scheduler 2 ran 20 ms and slept 1950 ms in native code. Meanwhile \
+             1_scheduler 1 ran 9 ms and slept 1890 ms without work."
+        );
+        let busiest = Busiest {
+            task: thread(1, part::SCHEDULER, 0),
+            ran_ns: 890 * MS,
+            runnable_ns: 2 * MS,
+            mostly: Mostly::WorkAlone,
+        };
+        let alone = Work { spun: None, ..work };
+        let ran = SchedulersRan { work: alone, delayed_ns: 3 * MS, busiest: Some(busiest) };
+        assert_eq!(
+            of_ran(&ran),
+            "In 2000 ms, 8 schedulers used 900 ms of CPU time and waited 3 ms for a CPU. 1_scheduler 1 \
+             ran most, 890 ms, and waited 2 ms for a CPU, so nearly all of its time was work in the VM."
+        );
+    }
+
+    #[test]
+    fn who_ran_meanwhile_is_counted() {
+        let all = [
+            behind("spinner", BehindKind::Part, 10, 262),
+            behind("node", BehindKind::Part, 0, 3),
+            behind("idle", BehindKind::Idle, 0, 2),
+            behind("left out", BehindKind::Name, 1, 1),
+        ];
+        assert_eq!(
+            ran(&all),
+            "10 spinners for 262 ms, threads of the node for 3 ms, nothing for 2 ms"
+        );
+        assert_eq!(crowd(&behind("kworker", BehindKind::Name, 2, 1)), "2 threads of kworker");
+        assert_eq!(crowd(&behind("mapper", BehindKind::Part, 1, 1)), "mapper");
+        let delay = Delay {
+            task: thread(5, "scanner", 0),
+            running_ns: 10 * MS,
+            runnable_ns: 40 * MS,
+            longest_ns: Some(20 * MS),
+            behind: vec![behind("idle", BehindKind::Idle, 0, 30)],
+        };
+        assert_eq!(
+            seen(&Seen::NoCpu(delay)),
+            "scanner 5 ran 10 ms and waited 40 ms for a CPU, 20 ms at most at a time; meanwhile its CPU \
+             ran nothing for 30 ms."
+        );
+    }
+
+    #[test]
+    fn the_cost_of_probes_has_the_range_without() {
+        let one = Cost {
+            rates: vec![Rate {
+                arm: "control".to_owned(),
+                measure: "calls".to_owned(),
+                unit: Unit::PerSecond,
+                with: 990.0,
+                without: 1000.0,
+                range: (980.0, 1020.0),
+                change_percent: -1.0,
+                within_range: true,
+            }],
+            lost_events: 1,
+        };
+        assert_eq!(
+            cost(&one, None),
+            [
+                "control: calls 990/s with probes, 1000/s [980, 1020] without: -1.0%, within the range \
+                 without.",
+                "1 event lost."
+            ]
+        );
+    }
+}
