@@ -3,12 +3,14 @@
 mod costs;
 mod quota;
 mod seen;
+mod times;
 mod vm;
 
 use model::evidence::{Evidence, Split};
 use model::explanation::{Cause, Explanation, Happened, MissingEvidence, Remedy, SCHEMA, Share};
 use model::record::Probed;
 use model::{FixOutcome, Record, State};
+use times::sum;
 
 /// Explains a record: by the trial with probes of this arm, else by the one that waited longest.
 pub fn explain(record: &Record, arm: Option<&str>) -> Explanation {
@@ -100,16 +102,6 @@ fn without_evidence(record: &Record) -> MissingEvidence {
     } else {
         MissingEvidence::NotAffected
     }
-}
-
-/// A sum of times; those of a damaged record may be too large for one.
-fn sum(times: impl Iterator<Item = u64>) -> u64 {
-    times.fold(0, u64::saturating_add)
-}
-
-/// Milliseconds as whole nanoseconds; of a negative time, which only a damaged record has, none.
-fn ns(ms: f64) -> u64 {
-    (ms * 1e6).max(0.0).round() as u64
 }
 
 #[cfg(test)]

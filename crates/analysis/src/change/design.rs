@@ -1,7 +1,8 @@
 //! What the records allow to be said, by their number and their order.
 
-use super::{Basis, Named, Sides};
+use super::sides::{Named, Sides};
 use crate::rank_sum::differences_to_leave_out;
+use model::Basis;
 use model::change::{ChangeReason, Turn, When};
 
 /// Turns that are listed at most.

@@ -2,9 +2,9 @@
 
 use super::design::Design;
 use super::figures::strongest;
-use super::{Basis, Change, ChangeState, Role, Sides, judgings};
+use super::sides::{Sides, judgings};
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, Purpose};
-use model::{Comparison, Difference};
+use model::{Basis, Change, ChangeState, Comparison, Difference, Role};
 
 /// Fills in state, headline, reasons and suggestions from the arms.
 pub(super) fn judge(change: &mut Change, sides: &Sides, design: Design) {

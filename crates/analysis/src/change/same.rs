@@ -1,6 +1,6 @@
 //! What records do not have in common.
 
-use super::{Named, Obstacle, Sides};
+use super::sides::{Named, Obstacle, Sides};
 use model::change::across::{HOST, KERNEL, OTP, TAILBACK};
 use model::change::{ChangeReason, ChangeSuggestion, Setting, SettingName, SettingValue};
 use model::machine::Guest;

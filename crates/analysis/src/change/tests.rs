@@ -4,8 +4,8 @@ use super::*;
 use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
 use model::record::{Plan, SCHEMA as RECORD, Tool};
 use model::{
-    Arm, Headline, Kind, Knob, Machine, Measure, Observation, Settings, Surroundings, Trial, Unit,
-    Value, Verdict, Vm,
+    Arm, Headline, Judging, Kind, Knob, Machine, Measure, Meta, Observation, Settings,
+    Surroundings, Trial, Unit, Value, Verdict, Vm,
 };
 
 const META: Meta = Meta {

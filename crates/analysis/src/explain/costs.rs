@@ -1,5 +1,6 @@
 //! What the probes cost, from a trial with them and those without.
 
+use super::times::sum;
 use model::Record;
 use model::explanation::{Cost, Rate};
 use model::record::{ProbeCost, Probed};
@@ -14,7 +15,7 @@ pub(super) fn cost(record: &Record) -> Option<Cost> {
     let evidence = record.probed.iter().filter_map(|p| p.trial.observation.evidence.as_ref());
     Some(Cost {
         rates: of_control.flat_map(rates).collect(),
-        lost_events: super::sum(evidence.map(|evidence| evidence.lost_events)),
+        lost_events: sum(evidence.map(|evidence| evidence.lost_events)),
     })
 }
 

@@ -1,5 +1,6 @@
 //! What the quota of a group did.
 
+use super::times::{ns, sum};
 use model::evidence::{QuotaEvidence, Task};
 use model::explanation::{QuotaCause, Seen, Throttled, UsedUp};
 use std::collections::HashMap;
@@ -8,7 +9,7 @@ use std::collections::HashMap;
 pub(super) fn cause(quota: &QuotaEvidence) -> Option<QuotaCause> {
     let user = quota.threads.iter().max_by_key(|thread| thread.used_ns)?;
     let worst = quota.threads.iter().max_by_key(|thread| thread.caught_ns)?;
-    let used = super::sum(quota.threads.iter().map(|thread| thread.used_ns));
+    let used = sum(quota.threads.iter().map(|thread| thread.used_ns));
     Some(QuotaCause {
         task: user.task.clone(),
         used_ns: user.used_ns,
@@ -31,9 +32,9 @@ pub(super) fn throttles(quota: &QuotaEvidence) -> Option<Seen> {
     let most = by.into_values().max_by_key(|(times, task)| (*times, std::cmp::Reverse(task.tid)));
     Some(Seen::Throttles {
         times: quota.timeline.len(),
-        ns: super::ns(lengths().sum()),
+        ns: ns(lengths().sum()),
         counted_ns: quota.throttled_ns,
-        longest_ns: super::ns(longest),
+        longest_ns: ns(longest),
         used_up_by: most.map(|(times, task)| UsedUp { task: task.clone(), times }),
     })
 }

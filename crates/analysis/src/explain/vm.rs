@@ -1,6 +1,6 @@
 //! What the schedulers of an Erlang VM did.
 
-use super::{ns, sum};
+use super::times::{ns, sum};
 use model::evidence::part::{SCHEDULER, is_scheduler};
 use model::evidence::{Evidence, QuotaEvidence, ThreadEvidence, VmEvidence, figure};
 use model::explanation::{
