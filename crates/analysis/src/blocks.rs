@@ -4,7 +4,7 @@ use crate::bet::AbsenceBet;
 use crate::evidence::{Evidence, Thresholds};
 use crate::trust;
 use model::record::Plan;
-use model::{Arm, Measure, Role, Trial};
+use model::{Arm, ArmResult, Judging, Measure, Role, Trial, Unit};
 use std::collections::BTreeMap;
 
 /// The trials of a study put in order.
@@ -168,6 +168,12 @@ pub fn hung_more_often(trials: &[Trial], arm: &str, control: &str) -> bool {
 /// A figure of a trial; absent where it was not measured or is no number.
 pub fn measured<'a>(trial: &'a Trial, measure: &str) -> Option<&'a Measure> {
     trial.observation.measures.get(measure).filter(|measure| measure.value.is_finite())
+}
+
+/// Unit of the judged figure, from the first arm that has it.
+pub(crate) fn judged_unit(judging: &Judging, arms: &[ArmResult]) -> Unit {
+    let estimate = arms.iter().find_map(|arm| arm.measures.get(judging.measure.as_ref()));
+    estimate.map_or(Unit::Ratio, |estimate| estimate.unit)
 }
 
 fn whole_block<'a>(plan: &'a Plan, trials: &[&Trial]) -> Option<Block<'a>> {

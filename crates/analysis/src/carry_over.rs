@@ -7,9 +7,8 @@
 use crate::blocks::{Study, measured};
 use crate::reading::{Reading, ascending, middle};
 use crate::superiority::brunner_munzel;
-use crate::words::figure;
 use model::record::Plan;
-use model::{Arm, Role, Trial, Unit};
+use model::{Amount, Arm, Caveat, Role, Trial, Unit};
 
 /// Trials on either side, at least: with fewer nothing can be told.
 const LEAST: usize = 4;
@@ -18,12 +17,12 @@ const LEAST: usize = 4;
 /// of the study's error rate; a caveat in one study of a hundred is no nuisance.
 const SIGNIFICANT: f64 = 0.01;
 
-/// A control that reads otherwise after a case than after a control, as a sentence.
-pub(crate) fn carry_over(plan: &Plan, trials: &[Trial], study: &Study) -> Option<String> {
+/// A control that reads otherwise after a case than after a control.
+pub(crate) fn carry_over(plan: &Plan, trials: &[Trial], study: &Study) -> Option<Caveat> {
     study.controls.iter().find_map(|control| of_control(plan, trials, control))
 }
 
-fn of_control(plan: &Plan, trials: &[Trial], control: &Arm) -> Option<String> {
+fn of_control(plan: &Plan, trials: &[Trial], control: &Arm) -> Option<Caveat> {
     let role = |id: &str| plan.arms.iter().find(|arm| arm.id == id).map(|arm| arm.role);
     let mut in_order: Vec<&Trial> = trials.iter().collect();
     in_order.sort_by(|a, b| a.started_ms.total_cmp(&b.started_ms));
@@ -45,14 +44,9 @@ fn of_control(plan: &Plan, trials: &[Trial], control: &Arm) -> Option<String> {
     let median = |readings: &[Reading]| middle(&ascending(readings.iter().map(|r| r.value)));
     let (case, other) = (median(&after_case)?, median(&after_control)?);
     let matters = (case - other).abs() > plan.judging.margin;
-    (p < SIGNIFICANT && matters).then(|| {
-        format!(
-            "{} reads {} right after an arm with the cause and {} otherwise, so a trial may leave \
-             something behind for the next one; what sets the arms apart may be larger or smaller \
-             than it seems",
-            control.id,
-            figure(case, unit),
-            figure(other, unit)
-        )
+    (p < SIGNIFICANT && matters).then(|| Caveat::CarryOver {
+        control: control.id.clone(),
+        after_case: Amount::exact(case, unit),
+        otherwise: Amount::exact(other, unit),
     })
 }

@@ -143,15 +143,12 @@ fn comparison(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> Option<Co
 mod tests {
     use super::*;
     use crate::estimate_arms;
-    use model::{Judging, Measure, Observation, Settings, Surroundings, Unit};
+    use model::testing::{self, trial};
 
     fn plan() -> Plan {
         let arm = |id: &str, role| Arm {
-            id: id.to_owned(),
-            role,
-            against: None,
-            settings: Settings::default(),
             change: (role == Role::Fix).then(|| format!("+{id}")),
+            ..testing::arm(id, role)
         };
         Plan {
             arms: vec![
@@ -161,36 +158,8 @@ mod tests {
                 arm("half", Role::Fix),
                 arm("vain", Role::Fix),
             ],
-            seed: 1,
-            min_blocks: 6,
-            max_blocks: 6,
-            stop_when_settled: false,
             error_rate: Some(0.05),
-            settle_fixes: false,
-            judging: Judging {
-                measure: "lost".into(),
-                margin: 1.0,
-                control_limit: 50.0,
-                wants_cpu: true,
-                error_rate: 0.05,
-                confidence: 0.95,
-            },
-            also: Vec::new(),
-            left_out: Vec::new(),
-        }
-    }
-
-    fn trial(block: u32, arm: &str, value: f64) -> Trial {
-        let mut observation = Observation::default();
-        let measure = Measure::exact(value, Unit::Milliseconds);
-        observation.measures.insert("lost".to_owned(), measure);
-        Trial {
-            block,
-            arm: arm.to_owned(),
-            started_ms: 0.0,
-            took_ms: 0.0,
-            observation,
-            surroundings: Surroundings::default(),
+            ..testing::plan(&[])
         }
     }
 

@@ -5,19 +5,15 @@ use crate::carry_over::carry_over;
 use crate::evidence::Evidence;
 use crate::limits::limits;
 use crate::missed::{missed, too_coarse};
+use crate::quantile::count;
 use crate::trust::{Ground, doubts};
-use crate::words::{number, percent, plural, shift};
+use model::reason::{BlocksSeen, EValue, PairSeen};
 use model::record::Plan;
-use model::{ArmResult, Role, State, Test, Trial};
+use model::{ArmResult, Caveat, Reason, Role, State, Suggestion, Test, Trial};
 
 /// Name and sources of the test, as they stand in the record.
 const METHOD: &str = "betting on randomised blocks, anytime-valid (Ville 1939; Vovk and Wang 2021; \
                       Waudby-Smith and Ramdas 2023)";
-
-/// What no study in an emulated guest can tell.
-const EMULATED: &str = "the guest was emulated, so its time stretches with what the host has to \
-                        do: what sets its arms apart counts, the sizes do not carry over to a real \
-                        machine";
 
 /// What follows from the trials.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,10 +28,28 @@ pub struct Outcome {
     pub open: Vec<String>,
     /// The test that decided.
     pub test: Test,
-    /// The grounds, a sentence each; where the machine was disturbed, that first.
-    pub because: Vec<String>,
-    /// What the study cannot tell, and what would settle it, a sentence each.
-    pub limits: Vec<String>,
+    /// The grounds; where the machine was disturbed, that first.
+    pub reasons: Vec<Reason>,
+    /// What the study cannot tell, and what would settle it.
+    pub caveats: Vec<Caveat>,
+    /// What to do next, as far as the review of the scenario knows more than its summary.
+    pub suggestions: Vec<Suggestion>,
+}
+
+impl Outcome {
+    /// An outcome by this figure, with grounds still to come.
+    pub fn new(state: State, measure: &str, test: Test) -> Self {
+        Outcome {
+            state,
+            measure: measure.to_owned(),
+            also: Vec::new(),
+            open: Vec::new(),
+            test,
+            reasons: Vec::new(),
+            caveats: Vec::new(),
+            suggestions: Vec::new(),
+        }
+    }
 }
 
 /// Judges a study from its trials and the estimates that [`crate::estimate_arms`] made of them.
@@ -56,30 +70,24 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
         State::NotAffected if !hung(trials, &study).is_empty() => State::Inconclusive,
         state => state,
     };
-    let mut because = Vec::new();
-    let mut limits = limits(plan, arms, &study, &evidence, state);
+    let mut reasons = Vec::new();
+    let mut caveats = limits(plan, arms, &study, &evidence, state);
     match state {
         // Doubts about some arms do not touch what the others support.
-        State::Affected | State::NotAffected => limits.extend(doubts.sentences()),
-        _ => because.extend(doubts.sentences()),
+        State::Affected | State::NotAffected => {
+            caveats.extend(doubts.all().cloned().map(Caveat::Doubt));
+        }
+        _ => reasons.extend(doubts.all().cloned().map(Reason::Doubt)),
     }
-    because.extend(coarse.filter(|_| state == State::Inconclusive));
+    reasons.extend(coarse.filter(|_| state == State::Inconclusive));
     if ground.emulated {
-        limits.push(EMULATED.to_owned());
+        caveats.push(Caveat::Emulated);
     }
-    limits.extend(carry_over(plan, trials, &study));
-    because.extend(grounds(plan, trials, arms, &study, &evidence, state));
-    let measure = plan.judging.measure.to_string();
+    caveats.extend(carry_over(plan, trials, &study));
+    reasons.extend(grounds(plan, trials, arms, &study, &evidence, state));
     let missed = missed.filter(|_| state == State::NotAffected);
-    Outcome {
-        state,
-        measure,
-        also: Vec::new(),
-        open: Vec::new(),
-        test: Test { missed, ..test(plan, &evidence) },
-        because,
-        limits,
-    }
+    let test = Test { missed, ..test(plan, &evidence) };
+    Outcome { reasons, caveats, ..Outcome::new(state, &plan.judging.measure, test) }
 }
 
 /// The arms with the cause that hung more often than the control.
@@ -102,14 +110,11 @@ fn test(plan: &Plan, evidence: &Evidence) -> Test {
 }
 
 fn without_control(plan: &Plan) -> Outcome {
+    let test = test(plan, &Evidence::new(0, plan.judging.margin));
     Outcome {
-        state: State::Inconclusive,
-        measure: plan.judging.measure.to_string(),
-        also: Vec::new(),
-        open: Vec::new(),
-        test: test(plan, &Evidence::new(0, plan.judging.margin)),
-        because: vec!["the plan has no control arm to hold the others against".to_owned()],
-        limits: vec!["add an arm without the cause".to_owned()],
+        reasons: vec![Reason::NoControl],
+        caveats: vec![Caveat::NeedsControl],
+        ..Outcome::new(State::Inconclusive, &plan.judging.measure, test)
     }
 }
 
@@ -120,78 +125,72 @@ fn grounds(
     study: &Study,
     evidence: &Evidence,
     state: State,
-) -> Vec<String> {
+) -> Vec<Reason> {
     if study.cases.is_empty() {
-        return vec!["no arm with the cause was run".to_owned()];
+        return vec![Reason::NoCase];
     }
     if evidence.blocks() == 0 {
-        return vec![format!(
-            "no block is whole: a verdict takes blocks in which every arm yielded {}",
-            plan.judging.measure
-        )];
+        return vec![Reason::NoWholeBlock { measure: plan.judging.measure.to_string() }];
     }
     let hung = hung(trials, study);
     let cases = study.cases.iter().filter(|arm| hung.contains(&arm.id.as_str()));
-    let hangs = cases.map(|arm| hang_sentence(trials, &arm.id, &study.control_of(arm).id));
-    let mut grounds = vec![evidence_sentence(plan, study, evidence, state)];
-    grounds.extend(arms.iter().filter_map(|arm| arm_sentence(plan, arm)));
+    let hangs = cases.map(|arm| hung_reason(trials, &arm.id, &study.control_of(arm).id));
+    let mut grounds = vec![Reason::Evidence(blocks_seen(plan, study, evidence, state))];
+    grounds.extend(arms.iter().filter_map(|arm| over_control(plan, arm)));
     grounds.extend(hangs);
     grounds
 }
 
-fn evidence_sentence(plan: &Plan, study: &Study, evidence: &Evidence, state: State) -> String {
-    let cases = study.cases.iter().zip(evidence.absences()).enumerate();
-    let counts: Vec<String> = cases
-        .map(|(place, (arm, bet))| match place {
-            0 => format!(
-                "{} was clearly worse than {} in {} and better in {}",
-                arm.id,
-                control_word(study, arm),
-                bet.worse(),
-                bet.better()
-            ),
-            _ => format!("{} in {} and {}", arm.id, bet.worse(), bet.better()),
-        })
-        .collect();
+/// In how many blocks each arm was worse or better, and what that is worth. Of a settled verdict the
+/// test of the other one does not matter.
+fn blocks_seen(plan: &Plan, study: &Study, evidence: &Evidence, state: State) -> BlocksSeen {
+    let several = study.controls.len() > 1;
+    let cases = study.cases.iter().zip(evidence.absences());
+    let pairs = cases.map(|(arm, bet)| PairSeen {
+        arm: arm.id.clone(),
+        control: several.then(|| study.control_of(arm).id.clone()),
+        worse: bet.worse() as u32,
+        better: bet.better() as u32,
+    });
     let thresholds = thresholds(plan);
-    let rate = plan.judging.error_rate;
-    let effect = format!(
-        "the e-value against no effect is {}, and {} is needed for an error rate of {}",
-        number(evidence.effect()),
-        number(thresholds.affected),
-        percent(rate)
-    );
-    let absence = format!(
-        "the e-value against a stall in one trial of three is {}, and {} is needed for an error \
-         rate of {}",
-        number(evidence.absence()),
-        number(thresholds.not_affected),
-        percent(study_error_rate(plan))
-    );
-    let tests = match state {
-        State::Affected => effect,
-        State::NotAffected => absence,
-        _ => format!("{effect}; {absence}"),
+    let affected = EValue {
+        value: evidence.effect(),
+        needed: thresholds.affected,
+        error_rate: plan.judging.error_rate,
     };
-    format!("of {} {}; {tests}", plural(evidence.blocks(), "block"), counts.join(", "))
-}
-
-/// The control by its name where there are several.
-fn control_word(study: &Study, arm: &model::Arm) -> String {
-    match study.controls.len() {
-        1 => "the control".to_owned(),
-        _ => study.control_of(arm).id.clone(),
+    let not_affected = EValue {
+        value: evidence.absence(),
+        needed: thresholds.not_affected,
+        error_rate: study_error_rate(plan),
+    };
+    BlocksSeen {
+        blocks: evidence.blocks(),
+        pairs: pairs.collect(),
+        affected: (state != State::NotAffected).then_some(affected),
+        not_affected: (state != State::Affected).then_some(not_affected),
     }
 }
 
-fn arm_sentence(plan: &Plan, arm: &ArmResult) -> Option<String> {
+fn over_control(plan: &Plan, arm: &ArmResult) -> Option<Reason> {
     let measure = plan.judging.measure.as_ref();
     let affected = arm.role == Role::Case && arm.state == Some(State::Affected);
-    let comparison = arm.against_control.get(measure)?;
-    affected.then(|| format!("{}: {measure} {} over its control", arm.id, shift(comparison)))
+    let shift = arm.against_control.get(measure)?;
+    affected.then(|| Reason::OverControl {
+        arm: arm.id.clone(),
+        measure: measure.to_owned(),
+        shift: shift.clone(),
+    })
 }
 
-fn hang_sentence(trials: &[Trial], arm: &str, control: &str) -> String {
-    let ((hung, of), (control_hung, control_of)) = (hangs(trials, arm), hangs(trials, control));
-    format!("{arm} hung in {hung} of {of} trials, {control} in {control_hung} of {control_of}")
+fn hung_reason(trials: &[Trial], arm: &str, control: &str) -> Reason {
+    let counts = |id: &str| {
+        let (hung, all) = hangs(trials, id);
+        (count(hung), count(all))
+    };
+    Reason::Hung {
+        arm: arm.to_owned(),
+        hung: counts(arm),
+        control: control.to_owned(),
+        control_hung: counts(control),
+    }
 }

@@ -2,11 +2,10 @@
 //! how often.
 
 use crate::bet::highest_rate;
-use crate::blocks::{Study, study_error_rate};
+use crate::blocks::{Study, judged_unit, study_error_rate};
 use crate::reading::{ascending, middle};
-use crate::words::{figure, judged_unit};
 use model::record::Plan;
-use model::{Arm, ArmResult, Missed, Trial, Unit};
+use model::{Amount, Arm, ArmResult, Missed, Reason, Trial, Unit};
 
 /// The share of blocks whose noise a stall has to stand out from to count as one that shows.
 const SHARE_OF_BLOCKS: f64 = 0.9;
@@ -84,44 +83,17 @@ fn shows_above(plan: &Plan, study: &Study, case: &Arm) -> Option<f64> {
 }
 
 /// Why no stall can be called absent here: it would have to be too large to show.
-pub(crate) fn too_coarse(plan: &Plan, arms: &[ArmResult], study: &Study) -> Option<String> {
+pub(crate) fn too_coarse(plan: &Plan, arms: &[ArmResult], study: &Study) -> Option<Reason> {
     let judging = &plan.judging;
     let unit = judged_unit(judging, arms);
     let worst = study.cases.iter().filter_map(|case| Some((case, shows_above(plan, study, case)?)));
     let (case, shows) = worst.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    (shows > judging.margin + judging.control_limit).then(|| {
-        format!(
-            "{} is so noisy that only a stall of more than {} would show against it, and the \
-             most that may be hidden is {}; stop what else runs on this machine and run again",
-            study.control_of(case).id,
-            figure(shows, unit),
-            figure(judging.margin + judging.control_limit, unit)
-        )
+    let most = judging.margin + judging.control_limit;
+    (shows > most).then(|| Reason::TooNoisy {
+        control: study.control_of(case).id.clone(),
+        shows_above: Amount::exact(shows, unit),
+        most: Amount::exact(most, unit),
     })
-}
-
-/// What could have been missed, as a sentence.
-pub fn sentence(missed: &Missed) -> String {
-    let confidence = crate::words::percent(missed.confidence);
-    let every = figure_s(missed.every_s);
-    match missed.freeze_ms {
-        Some(ms) => format!(
-            "a freeze of {} or more that comes once in {every} or more often would have shown \
-             ({confidence}, however the study was stopped); shorter or rarer ones could have been \
-             missed",
-            figure(ms, Unit::Milliseconds)
-        ),
-        None => format!(
-            "what adds more than {} to a trial and comes once in {every} or more often would have \
-             shown ({confidence}, however the study was stopped); less, or rarer, could have been \
-             missed",
-            figure(missed.shown_above, missed.unit)
-        ),
-    }
-}
-
-fn figure_s(seconds: f64) -> String {
-    format!("{} s", crate::words::number(seconds))
 }
 
 #[cfg(test)]
@@ -134,21 +106,5 @@ mod tests {
         assert!(every_s(250.0, 0.1) > every_s(250.0, 0.3));
         assert_eq!(every_s(f64::NAN, 0.1), 0.0);
         assert!(every_s(250.0, 1.0) < 0.01);
-    }
-
-    #[test]
-    fn the_sentence_has_length_and_pace() {
-        let missed = Missed {
-            shown_above: 4.0,
-            unit: Unit::MillisecondsPerSecond,
-            freeze_ms: Some(1.0),
-            share: 0.3,
-            every_s: 0.7,
-            confidence: 0.95,
-        };
-        let words = sentence(&missed);
-        assert!(words.starts_with("a freeze of 1 ms or more that comes once in 0.7 s"), "{words}");
-        let words = sentence(&Missed { freeze_ms: None, unit: Unit::Percent, ..missed });
-        assert!(words.starts_with("what adds more than 4 % to a trial"), "{words}");
     }
 }

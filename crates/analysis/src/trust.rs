@@ -6,9 +6,8 @@
 
 use crate::blocks::{Figure, Study, thresholds};
 use crate::reading::{ascending, middle};
-use crate::words::{figure, percent};
 use model::record::Plan;
-use model::{ArmResult, Measure, Role, State, Trial, Unit};
+use model::{ArmResult, Doubt, Measure, Role, State, Trial, Unit};
 
 /// By how much more of a CPU's time the hypervisor may take in the median block from a case than from
 /// its control.
@@ -29,22 +28,22 @@ pub struct Ground {
     pub emulated: bool,
 }
 
-/// Why figures prove nothing, a sentence each with what to do.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Why figures prove nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Doubts {
     /// About the machine, and so about every arm.
-    pub machine: Vec<String>,
+    pub machine: Vec<Doubt>,
     /// About what single arms with the cause showed: which, and why.
-    pub arms: Vec<(String, String)>,
+    pub arms: Vec<(String, Doubt)>,
     /// Whether the absence of CPUs explains that the study as a whole shows an effect.
-    pub explained: Option<String>,
+    pub explained: Option<Doubt>,
 }
 
 impl Doubts {
-    /// All sentences.
-    pub fn sentences(&self) -> Vec<String> {
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Doubt> {
         let arms = self.arms.iter().map(|(_, why)| why);
-        self.machine.iter().chain(arms).chain(&self.explained).cloned().collect()
+        self.machine.iter().chain(arms).chain(&self.explained)
     }
 
     /// Whether this state cannot be said: the kernel changed, or everything that shows an effect
@@ -118,24 +117,18 @@ fn worst_steal(trial: &Trial) -> Option<f64> {
     (over > 0.0).then(|| (worst / over).clamp(0.0, 1.0))
 }
 
-fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<String> {
+fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<Doubt> {
     let mut known = trials.iter().filter_map(|trial| trial.surroundings.tainted);
     let before = match ground.tainted {
         Some(before) => before,
         None => known.next()?,
     };
     let new = known.fold(0, |new, flags| new | (flags & !before));
-    (new != 0).then(|| {
-        format!(
-            "the kernel became tainted during the study (flags {new:#x} of \
-             /proc/sys/kernel/tainted): it warned, oopsed or was given a module; look into dmesg \
-             and run again after a reboot"
-        )
-    })
+    (new != 0).then_some(Doubt::Tainted { flags: new })
 }
 
 /// Steal that strikes case and control alike is no doubt.
-fn steal_doubt(trials: &[Trial], case: &str, control: &str) -> Option<String> {
+fn steal_doubt(trials: &[Trial], case: &str, control: &str) -> Option<Doubt> {
     let of_arm = |arm: &str| -> Vec<(u32, f64)> {
         let of_arm = trials.iter().filter(|trial| trial.arm == arm);
         of_arm.filter_map(|trial| Some((trial.block, worst_steal(trial)?))).collect()
@@ -146,17 +139,11 @@ fn steal_doubt(trials: &[Trial], case: &str, control: &str) -> Option<String> {
         Some(stolen - of_control.1)
     });
     let more = middle(&ascending(differences)).filter(|more| *more > MOST_STEAL)?;
-    Some(format!(
-        "the hypervisor took {} more of a CPU's time from {case} than from {control} in the \
-         median block, and the most that can be judged on is {}; run on a machine with CPUs of \
-         its own, or at a quieter time",
-        percent(more),
-        percent(MOST_STEAL)
-    ))
+    Some(Doubt::Steal { arm: case.to_owned(), control: control.to_owned(), more, most: MOST_STEAL })
 }
 
 /// Whether no effect is left once the time without a CPU is taken off every trial.
-fn explained(plan: &Plan, trials: &[Trial], study: &Study) -> Option<String> {
+fn explained(plan: &Plan, trials: &[Trial], study: &Study) -> Option<Doubt> {
     if !plan.judging.wants_cpu {
         return None;
     }
@@ -170,10 +157,5 @@ fn explained(plan: &Plan, trials: &[Trial], study: &Study) -> Option<String> {
         middle(&ascending(of_arm.map(|trial| cpu_absent_ms_per_s(plan, trial)))).unwrap_or(0.0)
     };
     let most = study.cases.iter().map(|case| absent(&case.id)).fold(0.0, f64::max);
-    Some(format!(
-        "the measured thread itself had no CPU for {} in the median trial of an arm with \
-         the cause, and without that time no effect is left; keep other programs off its CPU, lift \
-         the quota around it, and run again",
-        figure(most, Unit::MillisecondsPerSecond)
-    ))
+    Some(Doubt::NoCpu { arm: None, ms_per_s: most })
 }

@@ -3,10 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::{LOST, trial};
 use model::factorial::{Cell, Effect, Factor, Shift};
+use model::testing::{LOST, trial};
 use model::{Factorial, Measure, Trial, Unit};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -2,12 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::{LOST, plan, trial};
 use model::machine::CpuSteal;
+use model::reason::PairSeen;
 use model::record::Plan;
-use model::{ArmResult, Measure, Role, State, Trial, Unit};
+use model::testing::{LOST, plan, trial};
+use model::{Amount, ArmResult, Caveat, Doubt, Measure, Reason, Role, State, Trial, Unit};
 use proptest::prelude::*;
 use tailback_analysis::evidence::{Evidence, Thresholds};
 use tailback_analysis::{Ground, Outcome, decide, estimate_arms};
@@ -37,7 +36,7 @@ fn a_stall_is_affected_after_five_blocks_and_the_arm_is_named() {
     let plan = three_arms();
     let (_, early) = judge(&plan, &blocks(4, 0.0, 700.0, 0.0));
     assert_eq!(early.state, State::Inconclusive);
-    assert!(early.limits[0].contains("about 1 more"), "{:?}", early.limits);
+    assert_eq!(early.caveats, [Caveat::MoreBlocks { more: 1, blocks: 5, goes_on: true }]);
 
     let trials = blocks(5, 0.0, 700.0, 0.0);
     let (arms, outcome) = judge(&plan, &trials);
@@ -49,12 +48,17 @@ fn a_stall_is_affected_after_five_blocks_and_the_arm_is_named() {
     assert_eq!(state_of(&arms, "fixed"), Some(State::Inconclusive));
     assert_eq!(arms[1].worse.as_ref().map(|worse| (worse.count, worse.of)), Some((5, 5)));
     assert_eq!(arms[1].against_control[LOST].shift, 700.0);
-    assert!(
-        outcome.because[1].starts_with("busy: lost 700 ms/s")
-            && outcome.because[1].ends_with("over its control"),
-        "{outcome:?}"
-    );
-    assert_eq!(outcome.limits, Vec::<String>::new());
+    let [Reason::Evidence(seen), over_control] = outcome.reasons.as_slice() else {
+        panic!("{outcome:?}")
+    };
+    let pair = PairSeen { arm: "busy".to_owned(), control: None, worse: 5, better: 0 };
+    assert_eq!((seen.blocks, seen.pairs.as_slice()), (5, [pair].as_slice()));
+    assert!(seen.affected.is_some_and(|e| e.value >= e.needed && e.needed == 20.0), "{seen:?}");
+    assert_eq!(seen.not_affected, None, "a settled verdict needs no other test");
+    let shift = arms[1].against_control[LOST].clone();
+    let (arm, measure) = ("busy".to_owned(), LOST.to_owned());
+    assert_eq!(*over_control, Reason::OverControl { arm, measure, shift });
+    assert_eq!(outcome.caveats, []);
 }
 
 #[test]
@@ -76,8 +80,8 @@ fn three_blocks_of_three_arms_settle_that_but_not_how_much() {
     assert_eq!(outcome.state, State::Affected);
     // Three pairs are too few to name an arm by itself.
     assert!(cases.iter().all(|id| state_of(&arms, id) == Some(State::Inconclusive)));
-    assert!(outcome.limits[0].contains("busy-1, busy-10, busy-100"), "{outcome:?}");
-    assert!(outcome.limits[1].contains("no 95% interval; 4 or more do"), "{outcome:?}");
+    let open = Caveat::ArmsOpen { arms: cases.map(str::to_owned).to_vec() };
+    assert_eq!(outcome.caveats, [open, Caveat::NoInterval { confidence: 0.95, blocks: 4 }]);
 }
 
 #[test]
@@ -104,7 +108,8 @@ fn a_quiet_study_says_what_it_could_have_missed() {
     // The rate that ten clean trials leave possible is at most the one that the test refutes.
     assert!(missed.share > 0.2 && missed.share < 0.38, "{missed:?}");
     assert!(missed.every_s > 0.6 && missed.every_s < 1.4, "{missed:?}");
-    assert!(outcome.limits[0].contains("1 ms/s"));
+    let margin = Amount::exact(1.0, Unit::MillisecondsPerSecond);
+    assert_eq!(outcome.caveats, [Caveat::Margin(margin)]);
 }
 
 #[test]
@@ -127,7 +132,10 @@ fn a_restless_control_hides_stalls_and_then_nothing_is_called_absent() {
     assert_eq!(outcome.test.missed.unwrap().shown_above, 41.0);
     let (_, outcome) = judge(&plan, &trials(80.0));
     assert_eq!(outcome.state, State::Inconclusive);
-    assert!(outcome.because[0].contains("so noisy that only a stall of more than 81 ms/s"));
+    let amount = |value| Amount::exact(value, Unit::MillisecondsPerSecond);
+    let control = "control".to_owned();
+    let noisy = Reason::TooNoisy { control, shows_above: amount(81.0), most: amount(51.0) };
+    assert_eq!(outcome.reasons[0], noisy);
 }
 
 #[test]
@@ -139,12 +147,18 @@ fn a_hang_forbids_not_affected_unless_the_control_hung_as_often() {
     assert_eq!((arms[1].hangs.count, arms[1].hangs.of), (1, 16));
     assert_eq!(outcome.state, State::Inconclusive);
     assert_eq!(state_of(&arms, "busy"), Some(State::Inconclusive));
-    assert!(outcome.because.iter().any(|b| b.contains("busy hung in 1 of 16 trials")));
+    let hung = Reason::Hung {
+        arm: "busy".to_owned(),
+        hung: (1, 16),
+        control: "control".to_owned(),
+        control_hung: (0, 16),
+    };
+    assert!(outcome.reasons.contains(&hung), "{outcome:?}");
     let trials = &mut blocks(24, 0.0, 0.0, 0.0);
     trials[1].observation.hang = true;
     let (_, outcome) = judge(&plan, trials);
     assert_eq!(outcome.state, State::Inconclusive, "the test alone would clear it");
-    assert!(outcome.limits[0].contains("run more blocks"), "{outcome:?}");
+    assert_eq!(outcome.caveats, [Caveat::NeedsQuietBlocks]);
     trials[3].observation.hang = true;
     assert_eq!(judge(&plan, trials).1.state, State::NotAffected);
 }
@@ -159,7 +173,7 @@ fn blocks_that_are_not_whole_have_no_part_in_the_test() {
     let (arms, outcome) = judge(&plan, &trials);
     assert_eq!((outcome.test.blocks, outcome.state), (3, State::Inconclusive));
     assert_eq!(arms[1].trials, 7);
-    assert!(outcome.limits.iter().any(|limit| limit.starts_with("9 trials")), "{outcome:?}");
+    assert!(outcome.caveats.contains(&Caveat::LeftOut { trials: 9 }), "{outcome:?}");
 }
 
 #[test]
@@ -169,12 +183,13 @@ fn studies_without_the_arms_for_it_are_inconclusive() {
         let plan = plan(arms);
         let (_, outcome) = judge(&plan, &trials);
         assert_eq!(outcome.state, State::Inconclusive);
-        assert!(!outcome.because.is_empty() && !outcome.limits.is_empty());
+        assert!(!outcome.reasons.is_empty() && !outcome.caveats.is_empty());
     }
     let (arms, outcome) = judge(&three_arms(), &[]);
     assert_eq!((outcome.state, outcome.test.blocks), (State::Inconclusive, 0));
     assert_eq!((arms.len(), arms[0].trials), (3, 0));
-    assert!(outcome.limits[0].contains("--samples 24"), "{outcome:?}");
+    assert_eq!(outcome.reasons, [Reason::NoWholeBlock { measure: LOST.to_owned() }]);
+    assert_eq!(outcome.caveats, [Caveat::NeedsBlocks { least: 3, most: 24 }]);
 }
 
 #[test]
@@ -228,7 +243,9 @@ fn each_case_is_held_against_its_own_control_and_a_baseline_against_nothing() {
     assert_eq!(state_of(&arms, "busy-1"), Some(State::NotAffected));
     let busy_10 = arms.iter().find(|arm| arm.id == "busy-10").unwrap();
     assert_eq!(busy_10.against_control[LOST].shift, 600.0);
-    assert!(outcome.because[0].contains("than twin-1"), "{outcome:?}");
+    let Reason::Evidence(seen) = &outcome.reasons[0] else { panic!("{outcome:?}") };
+    let controls: Vec<_> = seen.pairs.iter().map(|pair| pair.control.as_deref()).collect();
+    assert_eq!(controls, [Some("twin-1"), Some("twin-10")]);
 }
 
 #[test]
@@ -296,7 +313,10 @@ fn steal_is_read_by_cpu_over_its_own_time_and_doubts_only_what_it_struck_more() 
     steal_from(&mut trials, &["busy"], 600.0);
     let (_, outcome) = judge(&plan, &trials);
     assert_eq!(outcome.state, State::Untrustworthy);
-    assert!(outcome.because.iter().any(|why| why.contains("60% more")), "{outcome:?}");
+    let (arm, control) = ("busy".to_owned(), "control".to_owned());
+    let steal = Doubt::Steal { arm, control, more: 0.6, most: 0.05 };
+    assert_eq!(outcome.reasons[0], Reason::Doubt(steal));
+    assert_eq!(outcome.caveats, [Caveat::QuietMachineUnknown]);
     let mut trials = blocks(14, 0.0, 0.0, 0.0);
     steal_from(&mut trials, &["busy"], 600.0);
     assert_eq!(judge(&plan, &trials).1.state, State::NotAffected, "nothing to be excused");
@@ -315,7 +335,8 @@ fn what_the_absence_of_a_cpu_explains_is_not_affected_but_untrustworthy() {
     // 60 ms of a window of 300 are 200 ms/s.
     let (_, outcome) = judge(&plan, &delayed(200.0, 60.0));
     assert_eq!(outcome.state, State::Untrustworthy);
-    assert!(outcome.because[0].contains("had no CPU for 200 ms/s"), "{outcome:?}");
+    let no_cpu = Doubt::NoCpu { arm: None, ms_per_s: 200.0 };
+    assert_eq!(outcome.reasons[0], Reason::Doubt(no_cpu));
     assert_eq!(judge(&plan, &delayed(700.0, 60.0)).1.state, State::Affected);
     let mut figure_of_another_kind = plan.clone();
     figure_of_another_kind.judging.wants_cpu = false;
@@ -337,7 +358,7 @@ fn a_kernel_that_became_tainted_is_untrustworthy() {
     assert_eq!(decide(&plan, &trials, &arms, before(4096)).state, State::Affected);
     let outcome = decide(&plan, &trials, &arms, before(0));
     assert_eq!(outcome.state, State::Untrustworthy);
-    assert!(outcome.because[0].contains("became tainted"), "{outcome:?}");
+    assert_eq!(outcome.reasons[0], Reason::Doubt(Doubt::Tainted { flags: 4096 }));
     trials[9].surroundings.tainted = Some(4096 | 512);
     assert_eq!(judge(&plan, &trials).1.state, State::Untrustworthy);
 }
@@ -348,7 +369,7 @@ fn an_emulated_guest_is_said_to_be_one() {
     let arms = estimate_arms(&plan, &trials);
     let outcome = decide(&plan, &trials, &arms, Ground { emulated: true, ..Ground::default() });
     assert_eq!(outcome.state, State::Affected);
-    assert!(outcome.limits.iter().any(|limit| limit.contains("emulated")), "{outcome:?}");
+    assert!(outcome.caveats.contains(&Caveat::Emulated), "{outcome:?}");
 }
 
 #[test]
@@ -369,8 +390,13 @@ fn a_control_that_reads_more_after_a_case_is_told() {
     }
     let (_, outcome) = judge(&plan, &trials);
     assert_eq!(outcome.state, State::Affected);
+    let amount = |value| Amount::exact(value, Unit::MillisecondsPerSecond);
     let told = |outcome: &Outcome| {
-        outcome.limits.iter().any(|limit| limit.contains("control reads 30 ms/s right after"))
+        outcome.caveats.contains(&Caveat::CarryOver {
+            control: "control".to_owned(),
+            after_case: amount(30.0),
+            otherwise: amount(0.0),
+        })
     };
     assert!(told(&outcome), "{outcome:?}");
     trials.iter_mut().filter(|trial| trial.arm == "control").for_each(|trial| {
@@ -403,8 +429,8 @@ fn a_cut_off_arm_has_a_shift_of_at_least() {
     let (arms, outcome) = judge(&plan, &trials);
     assert!(arms[1].against_control[LOST].shift_at_least);
     assert!(arms[1].measures[LOST].high_unbounded);
-    assert!(outcome.because[1].contains("at least 990 ms/s"), "{outcome:?}");
-    assert!(outcome.because[1].contains("990 ms/s and above"), "{outcome:?}");
+    let Reason::OverControl { shift, .. } = &outcome.reasons[1] else { panic!("{outcome:?}") };
+    assert_eq!((shift.shift, shift.low, shift.high), (990.0, Some(990.0), None));
 }
 
 fn any_trial() -> impl Strategy<Value = Trial> {
@@ -436,7 +462,7 @@ proptest! {
         let arms = estimate_arms(&plan, &trials);
         let outcome = decide(&plan, &trials, &arms, Ground { tainted, emulated: false });
         prop_assert!(outcome.test.evidence_affected >= 0.0);
-        prop_assert!(!outcome.because.is_empty());
+        prop_assert!(!outcome.reasons.is_empty());
         for estimate in arms.iter().flat_map(|arm| arm.measures.values()) {
             prop_assert!(estimate.median.is_finite());
         }

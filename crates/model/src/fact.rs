@@ -6,7 +6,8 @@
 
 use crate::estimate::{Comparison, Estimate};
 use crate::measure::Unit;
-use serde::{Deserialize, Serialize};
+use crate::said::{self, Said};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// One fact: the id of a sentence that the scenario declares, and its values.
@@ -26,9 +27,9 @@ pub struct Fact {
 #[serde(rename_all = "kebab-case")]
 pub enum FactValue {
     /// A median over trials with its interval.
-    Estimate(Estimate),
+    Estimate(Box<Estimate>),
     /// A shift between two arms with its interval.
-    Shift(Comparison),
+    Shift(Box<Comparison>),
     /// A figure worked out of others, with its interval where there is one.
     Amount(Amount),
     /// How many.
@@ -91,13 +92,13 @@ impl Amount {
 
 impl From<&Estimate> for FactValue {
     fn from(estimate: &Estimate) -> Self {
-        FactValue::Estimate(estimate.clone())
+        FactValue::Estimate(Box::new(estimate.clone()))
     }
 }
 
 impl From<&Comparison> for FactValue {
     fn from(shift: &Comparison) -> Self {
-        FactValue::Shift(shift.clone())
+        FactValue::Shift(Box::new(shift.clone()))
     }
 }
 
@@ -113,6 +114,12 @@ impl From<u64> for FactValue {
     }
 }
 
+impl From<u32> for FactValue {
+    fn from(count: u32) -> Self {
+        FactValue::Count(count.into())
+    }
+}
+
 impl From<bool> for FactValue {
     fn from(holds: bool) -> Self {
         FactValue::Holds(holds)
@@ -122,5 +129,50 @@ impl From<bool> for FactValue {
 impl From<&str> for FactValue {
     fn from(name: &str) -> Self {
         FactValue::Name(name.to_owned())
+    }
+}
+
+impl From<String> for FactValue {
+    fn from(name: String) -> Self {
+        FactValue::Name(name)
+    }
+}
+
+impl From<Vec<String>> for FactValue {
+    fn from(names: Vec<String>) -> Self {
+        FactValue::Names(names)
+    }
+}
+
+/// What else should be known of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Note {
+    /// What its scenario says of it.
+    Fact(Fact),
+    /// A sentence of a record of version 1.
+    Said(String),
+}
+
+impl From<Fact> for Note {
+    fn from(fact: Fact) -> Self {
+        Note::Fact(fact)
+    }
+}
+
+impl Said for Note {
+    fn said(sentence: String) -> Self {
+        Note::Said(sentence)
+    }
+
+    fn data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Fact::deserialize(deserializer).map(Note::Fact)
+    }
+}
+
+impl<'de> Deserialize<'de> for Note {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        said::read(deserializer)
     }
 }

@@ -2,27 +2,35 @@
 
 use crate::estimate::Comparison;
 use crate::fact::{Amount, Fact};
+use crate::said::data_or_said;
+use crate::verdict::State;
 use serde::{Deserialize, Serialize};
 
 /// The verdict in one sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum Headline {
     /// What the scenario says of its outcome.
     Scenario(Fact),
     /// What disturbed the machine, or the kernel, makes the figures prove nothing.
     Untrustworthy,
-    /// The study was not run, since something is missing.
+    /// Nothing was measured yet.
+    NotMeasured,
+    /// Something is missing, so the study was not run or not to its end; the first reason says what.
     Skipped,
-    /// A trial broke.
+    /// A trial broke; the first reason says how.
     Broken,
     /// A study of several factors.
     Study(StudyHeadline),
     /// The sentence of a record of version 1.
-    #[serde(untagged)]
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
+
+data_or_said!(Headline);
 
 /// What a study of several factors found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,7 +52,8 @@ pub struct StudyHeadline {
 /// A ground of a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum Reason {
     /// What the test says of all blocks.
     Evidence(BlocksSeen),
@@ -110,6 +119,20 @@ pub enum Reason {
         /// What is missing.
         what: String,
     },
+    /// A setting turned out not to be usable once it was tried.
+    Unusable {
+        /// Why: in the words of what refused it.
+        why: String,
+    },
+    /// What the whole blocks before a break would have made the verdict.
+    WouldHaveBeen {
+        /// So many blocks.
+        blocks: u32,
+        /// In one word.
+        state: State,
+        /// In one sentence.
+        headline: Box<Headline>,
+    },
     /// The study was interrupted before its verdict was settled.
     Interrupted,
     /// The study had not ended when the record was written.
@@ -117,9 +140,12 @@ pub enum Reason {
     /// What only the scenario knows.
     Scenario(Fact),
     /// A sentence of a record of version 1.
-    #[serde(untagged)]
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
+
+data_or_said!(Reason);
 
 /// What the test says of all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -198,7 +224,8 @@ pub enum Doubt {
 /// What a study cannot tell, and what would settle it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum Caveat {
     /// A difference of up to this counts as none.
     Margin(Amount),
@@ -218,6 +245,14 @@ pub enum Caveat {
     LeftOut {
         /// How many.
         trials: u32,
+    },
+    /// A trial hung; how long it would have taken is not known.
+    HangCutOff {
+        /// When it was cut off, in milliseconds.
+        after: Amount,
+        /// The parameter that lets a trial hang longer, where there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parameter: Option<String>,
     },
     /// The guest was emulated, so sizes do not carry over to a real machine.
     Emulated,
@@ -264,6 +299,9 @@ pub enum Caveat {
     /// What only the scenario knows.
     Scenario(Fact),
     /// A sentence of a record of version 1.
-    #[serde(untagged)]
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
+
+data_or_said!(Caveat);

@@ -4,19 +4,21 @@ use crate::arm::{Arm, LeftOut};
 use crate::at_work::AtWork;
 use crate::estimate::ArmResult;
 use crate::evidence::Evidence;
+use crate::fact::Note;
 use crate::factorial::Factorial;
 use crate::latency::Latency;
 use crate::machine::{Machine, Surroundings};
 use crate::measure::Measure;
+use crate::said;
 use crate::scenario::Judging;
 use crate::series::Series;
 use crate::verdict::Verdict;
 use crate::vm::Vm;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The schema that this version writes; its number grows when old readers would go wrong.
-pub const SCHEMA: &str = "tailback/record/1";
+pub const SCHEMA: &str = "tailback/record/2";
 
 /// The highest rate of wrong verdicts of studies that are reported together.
 pub const ERROR_RATE: f64 = 0.05;
@@ -25,13 +27,17 @@ pub const ERROR_RATE: f64 = 0.05;
 const SCHEMA_PREFIX: &str = "tailback/record/";
 
 /// The number in [`SCHEMA`].
-const SCHEMA_NUMBER: u32 = 1;
+const SCHEMA_NUMBER: u32 = 2;
+
+/// The number of the oldest schema that is read. Version 1 has its verdict in sentences.
+const OLDEST_NUMBER: u32 = 1;
 
 /// All of a study: plan, machine, trials in the order they ran, estimates and verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
-    /// [`SCHEMA`].
+    /// [`SCHEMA`], or that of the older record that was read; what is written is always the first.
+    #[serde(serialize_with = "write_schema")]
     pub schema: String,
     /// What wrote it.
     pub tool: Tool,
@@ -207,8 +213,8 @@ pub struct Observation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<Vm>,
     /// What else should be known of this trial.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "said::notes")]
+    pub notes: Vec<Note>,
 }
 
 impl Observation {
@@ -334,11 +340,16 @@ impl Record {
     }
 }
 
+/// An older record is written as one of this version, since its fields are this version's.
+fn write_schema<S: Serializer>(_: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(SCHEMA)
+}
+
 fn check_schema(schema: Option<&str>) -> Result<(), RecordError> {
     let schema = schema.ok_or(RecordError::Foreign)?;
     let number = schema.strip_prefix(SCHEMA_PREFIX).ok_or(RecordError::Foreign)?;
     match number.parse::<u32>() {
-        Ok(SCHEMA_NUMBER) => Ok(()),
+        Ok(OLDEST_NUMBER..=SCHEMA_NUMBER) => Ok(()),
         Ok(number) if number > SCHEMA_NUMBER => Err(RecordError::Newer(schema.to_owned())),
         _ => Err(RecordError::Foreign),
     }

@@ -1,6 +1,5 @@
 //! What a scenario says of itself: data that flags, help, docs and the judge read.
 
-use crate::arm::Settings;
 use crate::knob::Knob;
 use crate::measure::Unit;
 use serde::{Deserialize, Serialize};
@@ -16,8 +15,10 @@ pub struct Meta {
     pub about: &'static str,
     /// Who should care, as an end to "matters to ...".
     pub who: &'static str,
-    /// What may mend or avoid the stall, most useful first.
-    pub mends: &'static [Mend],
+    /// What may fix or avoid the stall, most useful first.
+    pub fixes: &'static [FixMeta],
+    /// The sentences that only this scenario has need of.
+    pub sentences: &'static [Sentence],
     /// What it needs of the machine.
     pub needs: Needs,
     /// Its parameters.
@@ -26,11 +27,11 @@ pub struct Meta {
     pub measures: &'static [MeasureMeta],
     /// How its trials are judged.
     pub judging: Judging,
-    /// Commits of the kernel that mend it.
+    /// Commits of the kernel that fix it.
     pub tags: &'static [Tag],
 }
 
-/// A commit that mends a stall.
+/// A commit that fixes a stall.
 #[derive(Debug, Clone, Copy)]
 pub struct Tag {
     /// The commit, as the kernel's history has it.
@@ -43,13 +44,25 @@ pub struct Tag {
     pub knobs: &'static [(&'static str, &'static str)],
 }
 
-/// What may mend a stall, and the knobs that measure whether it does.
+/// What may fix a stall, and the parameters that measure whether it does.
 #[derive(Debug, Clone, Copy)]
-pub struct Mend {
-    /// What to do, and why it may help.
+pub struct FixMeta {
+    /// Its name, unique in its scenario: what a record says instead of the sentence.
+    pub id: &'static str,
+    /// What to do, and why it may help: a sentence.
     pub what: &'static str,
-    /// The knobs of the run that measures it, by name and value.
-    pub knobs: &'static [(&'static str, &'static str)],
+    /// The parameters of the run that measures it, by name and value.
+    pub parameters: &'static [(&'static str, &'static str)],
+}
+
+/// A sentence of a scenario, for a [`crate::fact::Fact`] of its outcome.
+#[derive(Debug, Clone, Copy)]
+pub struct Sentence {
+    /// Its name, unique in its scenario: what a record says instead of the sentence.
+    pub id: &'static str,
+    /// A template of minijinja over the fact's values: `{{ name }}`, `{{ name|figure }}`,
+    /// `{{ name|count("reader") }}` and `{% if name %}`. It is a whole sentence.
+    pub text: &'static str,
 }
 
 /// What a scenario needs of the machine.
@@ -103,50 +116,23 @@ fn yes() -> bool {
 }
 
 impl Meta {
-    /// The command that runs this scenario with these settings: what differs from the defaults.
-    pub fn command(&self, settings: &Settings) -> String {
-        let defaults = Settings::defaults(self.knobs, false);
-        let mut words = format!("tailback run {}", self.id);
-        for knob in self.knobs {
-            match settings.0.get(knob.name) {
-                Some(value) if defaults.0.get(knob.name) != Some(value) => {
-                    words.push_str(&format!(" --{} {}", knob.name, quoted(&value.to_string())));
-                }
-                _ => {}
-            }
-        }
-        words
-    }
-
     /// The figure of that name.
     pub fn measure(&self, name: &str) -> Option<&'static MeasureMeta> {
         self.measures.iter().find(|measure| measure.name == name)
     }
 
+    /// The fix of that name.
+    pub fn fix(&self, id: &str) -> Option<&'static FixMeta> {
+        self.fixes.iter().find(|fix| fix.id == id)
+    }
+
+    /// The sentence of that name.
+    pub fn sentence(&self, id: &str) -> Option<&'static Sentence> {
+        self.sentences.iter().find(|sentence| sentence.id == id)
+    }
+
     /// The knob of that name.
     pub fn knob(&self, name: &str) -> Option<&'static Knob> {
         self.knobs.iter().find(|knob| knob.name == name)
-    }
-}
-
-/// A word as a shell takes it back: quoted where it has to be.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_shell_takes_words_back_whole() {
-        assert_eq!(quoted("250ms"), "250ms");
-        assert_eq!(quoted("+sfwi 10"), "'+sfwi 10'");
-        assert_eq!(quoted("a'b"), "'a'\\''b'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::arm::Settings;
 use crate::fact::Fact;
+use crate::said::{Said, data_or_said};
 use crate::verdict::FixOutcome;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// One thing to do next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,10 +20,28 @@ pub struct Suggestion {
     pub measured: Option<FixOutcome>,
 }
 
+impl From<What> for Suggestion {
+    fn from(what: What) -> Self {
+        Suggestion { what, run: None, measured: None }
+    }
+}
+
+impl Said for Suggestion {
+    /// The command that a sentence may end with is not taken out of it: it is a text and no more.
+    fn said(sentence: String) -> Self {
+        What::Said(sentence).into()
+    }
+
+    fn data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Suggestion::deserialize(deserializer)
+    }
+}
+
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum What {
     /// A fix that the scenario declares, by its id ([`crate::scenario::Meta::fixes`]).
     Fix(String),
@@ -33,9 +52,12 @@ pub enum What {
     /// Run it again once nothing interferes.
     RunAgain,
     /// A sentence of a record of version 1.
-    #[serde(untagged)]
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
+
+data_or_said!(What);
 
 /// A command of tailback, without its words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,8 +67,8 @@ pub struct Run {
     pub command: Command,
     /// Its scenario.
     pub scenario: String,
-    /// Its parameters, by name. For `run` those that are the scenario's defaults are not written, and
-    /// those that the scenario does not have are not shown.
+    /// Its parameters, by name; for `run` those that differ from the scenario's defaults. Those that the
+    /// command does not have are not shown.
     pub parameters: Settings,
 }
 

@@ -2,6 +2,9 @@
 
 use crate::estimate::{Comparison, Estimate, Proportion};
 use crate::measure::Unit;
+use crate::reason::{Caveat, Headline, Reason};
+use crate::said;
+use crate::suggestion::Suggestion;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -60,15 +63,23 @@ pub struct Verdict {
     /// Which of several stalls of the scenario, where it has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// In one sentence, with figures and their intervals.
-    pub headline: String,
-    /// The grounds, a sentence each, and what the study cannot tell.
-    pub because: Vec<String>,
-    /// What to do next: what fixes it, or what would settle it.
-    pub next: Vec<String>,
+    /// In one sentence.
+    pub headline: Headline,
+    /// Its grounds, the most important first.
+    #[serde(alias = "because", deserialize_with = "said::list")]
+    pub reasons: Vec<Reason>,
+    /// What the study cannot tell, and what would settle it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "said::list")]
+    pub caveats: Vec<Caveat>,
+    /// What to do next: what may fix it, or what would settle it.
+    #[serde(alias = "next", deserialize_with = "said::list")]
+    pub suggestions: Vec<Suggestion>,
     /// The figure that decided; absent where nothing was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
+    /// Other figures that show a stall as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// Figures that are judged too and not settled yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
@@ -78,6 +89,25 @@ pub struct Verdict {
     /// The test that decided; absent where nothing was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<Test>,
+}
+
+impl Verdict {
+    /// A verdict without grounds yet.
+    pub fn of(state: State, headline: Headline) -> Self {
+        Verdict {
+            state,
+            kind: None,
+            headline,
+            reasons: Vec::new(),
+            caveats: Vec::new(),
+            suggestions: Vec::new(),
+            measure: None,
+            also: Vec::new(),
+            open: Vec::new(),
+            fixes: Vec::new(),
+            test: None,
+        }
+    }
 }
 
 /// What an arm that should fix the stall did to it.

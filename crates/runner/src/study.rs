@@ -5,7 +5,7 @@ use crate::order::{order_of_block, seed_of_trial};
 use crate::probed::ProbeWhen;
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
-use model::{Machine, Record, State, Trial, Verdict};
+use model::{Headline, Machine, Reason, Record, State, Trial, Verdict, What};
 use scenarios::{Context, Launcher, Scenario, ScenarioError, Seen, Site, Tick};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -192,11 +192,9 @@ impl Study<'_> {
                 scenarios::judge(record);
                 return;
             }
-            End::Missing(why) => broken(State::Skipped, "A need is missing", why, measured),
-            End::Unusable(why) => {
-                broken(State::Skipped, "A setting cannot be used here", why, measured)
-            }
-            End::Broken(why) => broken(State::Untrustworthy, "A trial broke", why, measured),
+            End::Missing(what) => skipped(Reason::Missing { what: what.clone() }, measured),
+            End::Unusable(why) => skipped(Reason::Unusable { why: why.clone() }, measured),
+            End::Broken(error) => broken(Reason::Broke { error: error.clone() }, measured),
         };
     }
 
@@ -211,8 +209,8 @@ impl Study<'_> {
     pub fn not_run(&self, missing: &scenarios::Missing) -> Record {
         let mut record = self.empty_record();
         record.progress = Progress::NotRun;
-        record.verdict = stopped(State::Skipped, "Not run", &missing.what);
-        record.verdict.next = vec![missing.grant.clone()];
+        record.verdict = skipped(Reason::Missing { what: missing.what.clone() }, None);
+        record.verdict.suggestions = vec![What::Grant(missing.grant.clone()).into()];
         record
     }
 
@@ -242,44 +240,30 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
         probed: Vec::new(),
         arms: Vec::new(),
         factorial: None,
-        verdict: Verdict {
-            state: State::Inconclusive,
-            kind: None,
-            headline: "Nothing was measured yet.".to_owned(),
-            because: Vec::new(),
-            next: Vec::new(),
-            measure: None,
-            open: Vec::new(),
-            fixes: Vec::new(),
-            test: None,
-        },
+        verdict: Verdict::of(State::Inconclusive, Headline::NotMeasured),
     }
 }
 
-/// The verdict of a study that did not come to its end, with what its trials said until then.
-fn broken(state: State, headline: &str, why: &str, measured: Option<Verdict>) -> Verdict {
-    let Some(measured) = measured else { return stopped(state, headline, why) };
-    let mut verdict = stopped(State::Untrustworthy, headline, why);
-    let blocks = measured.test.map_or(0, |test| test.blocks);
-    verdict.because = vec![format!(
-        "The {blocks} whole blocks before would have made it {}. {}",
-        measured.state, measured.headline
-    )];
-    verdict.next = vec!["run it again once nothing interferes".to_owned()];
-    verdict
+/// The verdict of a study that could not be run, or not to its end.
+fn skipped(why: Reason, measured: Option<Verdict>) -> Verdict {
+    match measured {
+        Some(measured) => broken(why, Some(measured)),
+        None => Verdict { reasons: vec![why], ..Verdict::of(State::Skipped, Headline::Skipped) },
+    }
 }
 
-fn stopped(state: State, headline: &str, why: &str) -> Verdict {
+/// The verdict of a study that broke, with what its trials said until then.
+fn broken(why: Reason, measured: Option<Verdict>) -> Verdict {
+    let before = measured.map(|measured| Reason::WouldHaveBeen {
+        blocks: measured.test.map_or(0, |test| test.blocks),
+        state: measured.state,
+        headline: Box::new(measured.headline),
+    });
+    let again = before.is_some().then(|| What::RunAgain.into());
     Verdict {
-        state,
-        kind: None,
-        headline: format!("{headline}: {}.", why.trim_end_matches('.')),
-        because: Vec::new(),
-        next: Vec::new(),
-        measure: None,
-        open: Vec::new(),
-        fixes: Vec::new(),
-        test: None,
+        suggestions: again.into_iter().collect(),
+        reasons: std::iter::once(why).chain(before).collect(),
+        ..Verdict::of(State::Untrustworthy, Headline::Broken)
     }
 }
 

@@ -6,12 +6,12 @@ use analysis::Outcome;
 use host::Roots;
 use model::record::Progress;
 use model::{
-    Arm, ArmResult, Machine, Measure, Meta, Observation, Plan, Record, Role, Settings, State,
-    Surroundings, Unit,
+    Arm, ArmResult, Headline, Machine, Measure, Meta, Observation, Plan, Reason, Record, Role,
+    Settings, State, Surroundings, Unit, What, testing,
 };
 use scenarios::mmap_lock::META;
 use scenarios::{
-    Arms, Context, Launcher, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words,
+    Arms, Context, Launcher, Missing, Scenario, ScenarioError, Seen, Site, Summary, Tick,
 };
 use std::cell::Cell;
 use std::path::Path;
@@ -60,20 +60,13 @@ impl Scenario for Player {
         Ok(Seen { observation, surroundings: Surroundings::default() })
     }
 
-    fn words(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Words {
-        Words::default()
+    fn summary(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Summary {
+        Summary::default()
     }
 }
 
 fn arms() -> Vec<Arm> {
-    let arm = |id: &str, role| Arm {
-        id: id.to_owned(),
-        role,
-        against: None,
-        settings: Settings::default(),
-        change: None,
-    };
-    vec![arm("control", Role::Control), arm("busy", Role::Case)]
+    vec![testing::arm("control", Role::Control), testing::arm("busy", Role::Case)]
 }
 
 fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
@@ -83,11 +76,8 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
         min_blocks: 6,
         max_blocks,
         stop_when_settled,
-        error_rate: None,
-        settle_fixes: false,
         judging: META.judging,
-        also: Vec::new(),
-        left_out: Vec::new(),
+        ..testing::plan(&[])
     }
 }
 
@@ -174,8 +164,15 @@ fn a_trial_that_breaks_ends_the_study_and_keeps_the_others() {
     let (record, end) = run(plan(24, true), None, |_| false);
     assert!(matches!(end, End::Broken(why) if why == "the mapper was killed"));
     assert_eq!((record.verdict.state, record.trials.len()), (State::Untrustworthy, 7));
-    assert!(record.verdict.headline.contains("the mapper was killed"));
-    assert!(record.verdict.because[0].contains("3 whole blocks"), "{:?}", record.verdict);
+    assert_eq!(record.verdict.headline, Headline::Broken);
+    let [Reason::Broke { error }, Reason::WouldHaveBeen { blocks: 3, headline, .. }] =
+        record.verdict.reasons.as_slice()
+    else {
+        panic!("{:?}", record.verdict)
+    };
+    assert_eq!(error, "the mapper was killed");
+    assert!(matches!(**headline, Headline::Scenario(_)), "{headline:?}");
+    assert_eq!(record.verdict.suggestions, [What::RunAgain.into()]);
     let mut again = record.clone();
     scenarios::judge(&mut again);
     assert_eq!(again, record, "judging again must not forget what broke");

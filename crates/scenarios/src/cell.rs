@@ -35,7 +35,7 @@ impl Cell {
     }
 
     /// Takes control and case from the arms that a scenario makes of a combination; its fixes are
-    /// left, since a study varies what may mend by factors of its own.
+    /// left, since a study varies what may fix it by factors of its own.
     ///
     /// # Errors
     /// If there are several cases, so that it is not clear which one is meant, or if the case
@@ -68,10 +68,7 @@ impl Cell {
 mod tests {
     use super::*;
     use model::LeftOut;
-
-    fn arm(id: &str, role: Role) -> Arm {
-        Arm { id: id.to_owned(), role, settings: Settings::default(), against: None, change: None }
-    }
+    use model::testing::arm;
 
     fn of(arms: Vec<Arm>, left_out: &[&str]) -> Result<Cell, ScenarioError> {
         let out = |why: &&str| LeftOut { id: "case".to_owned(), why: (*why).to_owned() };

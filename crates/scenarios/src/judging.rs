@@ -1,9 +1,11 @@
 //! From trials to a verdict, from the record alone.
 
-use crate::{Scenario, Words, factors, find};
+use crate::{Scenario, factors, find};
 use analysis::{Ground, Outcome};
-use model::record::Progress;
-use model::{ArmResult, Fix, Judging, Plan, Record, State, Trial, Verdict};
+use model::record::{Progress, SCHEMA};
+use model::{
+    ArmResult, Fix, Headline, Judging, Plan, Reason, Record, State, Suggestion, Trial, Verdict,
+};
 
 /// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says so.
 ///
@@ -12,6 +14,7 @@ pub fn judge(record: &mut Record) -> bool {
     let Some(scenario) = find(&record.scenario) else {
         return false;
     };
+    SCHEMA.clone_into(&mut record.schema);
     record.arms = analysis::estimate_arms(&record.plan, &record.trials);
     if matches!(record.progress, Progress::NotRun | Progress::Broken) {
         return true;
@@ -61,14 +64,14 @@ fn judge_also(
                 arm.evidence = result.evidence;
             }
         }
-        (State::NotAffected, State::NotAffected) => outcome
-            .because
-            .push(format!("by the same test no stall shows in {} either", other.measure)),
+        (State::NotAffected, State::NotAffected) => {
+            outcome.reasons.push(Reason::NorIn { measure: other.measure });
+        }
         (State::NotAffected, _) => {
             outcome.state = State::Inconclusive;
-            let why = other.because.first().map(|why| format!(": {why}")).unwrap_or_default();
-            outcome.because.push(format!("it is not settled for {}{why}", other.measure));
-            outcome.limits = other.limits;
+            let why = other.reasons.into_iter().next().map(Box::new);
+            outcome.reasons.push(Reason::NotSettledIn { measure: other.measure, why });
+            outcome.caveats = other.caveats;
         }
         _ => {}
     }
@@ -105,58 +108,34 @@ fn ground(record: &Record) -> Ground {
 }
 
 fn verdict(scenario: &dyn Scenario, record: &Record, outcome: Outcome) -> Verdict {
-    let own = scenario.words(&record.plan, &outcome, &record.arms);
-    let words = match &record.factorial {
-        Some(factorial) => {
-            let meta = scenario.meta();
-            Words { kind: own.kind, ..factors::words(factorial, meta, &outcome, &record.arms) }
-        }
-        None => own,
+    let summary = scenario.summary(&record.plan, &outcome, &record.arms);
+    let headline = match &record.factorial {
+        _ if outcome.state == State::Untrustworthy => Headline::Untrustworthy,
+        Some(factorial) => factors::headline(factorial, &outcome, &record.arms),
+        None => Headline::Scenario(summary.headline),
     };
-    let missed = outcome.test.missed.as_ref().map(analysis::missed::sentence);
-    let grounds = outcome.because.iter().chain(&missed).chain(&outcome.limits);
-    let mut because: Vec<String> = grounds.map(|words| sentence(words)).collect();
+    // What may fix a combination of a study is a level of one of its factors.
+    let own = summary.suggestions.into_iter().filter(|_| record.factorial.is_none());
+    let fixes = fixes(record, &outcome);
+    let suggestions: Vec<Suggestion> = outcome.suggestions.into_iter().chain(own).collect();
+    let mut reasons = outcome.reasons;
     if record.progress == Progress::Interrupted && outcome.state == State::Inconclusive {
-        because.push("The study was interrupted before its verdict was settled.".to_owned());
+        reasons.push(Reason::Interrupted);
     }
     if record.progress == Progress::Running {
-        because.push("The study had not ended when this record was written.".to_owned());
+        reasons.push(Reason::NotEnded);
     }
     Verdict {
         state: outcome.state,
-        kind: words.kind,
-        headline: words.headline,
-        because,
-        next: words.next,
-        fixes: fixes(record, &outcome),
-        open: outcome.open,
+        kind: summary.kind,
+        headline,
+        reasons,
+        caveats: outcome.caveats,
+        suggestions,
         measure: Some(outcome.measure),
+        also: outcome.also,
+        open: outcome.open,
+        fixes,
         test: Some(outcome.test),
-    }
-}
-
-/// Words as a sentence: a capital at its start, unless it starts with a name, and a full stop.
-fn sentence(words: &str) -> String {
-    let first = words.split_whitespace().next().unwrap_or_default();
-    let name = first.contains(|c: char| !c.is_ascii_lowercase());
-    let mut chars = words.chars();
-    let start: String = match chars.next() {
-        Some(c) if !name => c.to_uppercase().collect(),
-        Some(c) => c.to_string(),
-        None => return String::new(),
-    };
-    let stop = if words.ends_with(['.', '?', '!']) { "" } else { "." };
-    format!("{start}{}{stop}", chars.as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::sentence;
-
-    #[test]
-    fn words_become_sentences_and_names_keep_their_letters() {
-        assert_eq!(sentence("the control stalled"), "The control stalled.");
-        assert_eq!(sentence("busy-10 hung."), "busy-10 hung.");
-        assert_eq!(sentence(""), "");
     }
 }

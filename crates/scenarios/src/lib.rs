@@ -11,12 +11,16 @@ pub mod cpu_quota;
 pub mod cpus;
 pub mod erlang;
 mod factors;
+mod hang;
 mod judging;
 pub mod mailbox_flood;
 pub mod mmap_lock;
 mod pinned;
 mod probing;
 mod quota;
+mod suggest;
+#[cfg(test)]
+mod testing;
 mod wait;
 mod watch;
 
@@ -31,8 +35,8 @@ pub use watch::Watch;
 use analysis::Outcome;
 use host::roots::Roots;
 use model::{
-    Arm, ArmResult, Judging, LeftOut, Machine, Meta, Observation, Plan, Record, Settings,
-    Surroundings, Trial,
+    Arm, ArmResult, Fact, Judging, LeftOut, Machine, Meta, Observation, Plan, Record, Settings,
+    Suggestion, Surroundings, Trial,
 };
 use std::time::Duration;
 
@@ -45,9 +49,6 @@ pub const ALL: &[&dyn Scenario] = &[
     &busy_wait::BusyWait,
 ];
 
-/// The sentence over figures that cannot be trusted, whatever the scenario.
-pub(crate) const UNTRUSTWORTHY: &str = "These figures prove nothing; the reason is below.";
-
 /// The scenario of that id.
 pub fn find(id: &str) -> Option<&'static dyn Scenario> {
     ALL.iter().find(|scenario| scenario.meta().id == id).copied()
@@ -59,6 +60,7 @@ pub fn find(id: &str) -> Option<&'static dyn Scenario> {
 pub fn judge(record: &mut Record) -> bool {
     let known = judging::judge(record);
     control_fix::add(record);
+    suggest::add_measured(record);
     known
 }
 
@@ -132,8 +134,9 @@ pub trait Scenario: Sync {
         let _ = (plan, trials, arms, outcome);
     }
 
-    /// Puts an outcome into words.
-    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words;
+    /// What it says of an outcome, as facts for its sentences. Of one that is untrustworthy, and of a
+    /// study of several factors, the headline is not asked for.
+    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary;
 }
 
 /// The arms of a study.
@@ -195,13 +198,13 @@ pub struct Seen {
     pub surroundings: Surroundings,
 }
 
-/// The words of a verdict.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words {
-    /// One sentence with figures.
-    pub headline: String,
+/// What a scenario says of an outcome.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Summary {
+    /// The verdict in one sentence.
+    pub headline: Fact,
     /// What to do next.
-    pub next: Vec<String>,
+    pub suggestions: Vec<Suggestion>,
     /// Which of several stalls, where the scenario has several.
     pub kind: Option<String>,
 }
@@ -270,11 +273,40 @@ mod tests {
             }
             let judged = meta.measures.iter().any(|m| m.name == meta.judging.measure);
             assert!(judged, "{}: judged measure is not declared", meta.id);
-            assert!(!meta.mends.is_empty() && !meta.who.is_empty());
+            assert!(!meta.fixes.is_empty() && !meta.who.is_empty());
             for knob in meta.knobs {
                 assert!(!knob.help.ends_with('.'), "{}: {}", meta.id, knob.name);
             }
             assert!(find(meta.id).is_some());
         }
+    }
+
+    #[test]
+    fn every_sentence_and_every_fix_has_a_name_of_its_own() {
+        let templates = testing::templates();
+        for meta in ALL.iter().map(|scenario| scenario.meta()) {
+            let mut ids = BTreeSet::new();
+            for sentence in meta.sentences {
+                assert!(ids.insert(sentence.id), "{}: {} stands twice", meta.id, sentence.id);
+                assert_is_sentence(sentence.text);
+                let parsed = templates.template_from_str(sentence.text);
+                assert!(parsed.is_ok(), "{}: {}: {:?}", meta.id, sentence.id, parsed.err());
+            }
+            let mut ids = BTreeSet::new();
+            for fix in meta.fixes {
+                assert!(ids.insert(fix.id), "{}: {} stands twice", meta.id, fix.id);
+                assert_is_sentence(fix.what);
+                for (name, value) in fix.parameters {
+                    let knob = meta.knob(name).unwrap_or_else(|| panic!("{}: {name}", meta.id));
+                    assert!(knob.parse(value).is_ok(), "{}: --{name} {value}", meta.id);
+                }
+            }
+        }
+    }
+
+    /// A capital, a name or a figure at its start, a full stop at its end, single spaces between.
+    fn assert_is_sentence(text: &str) {
+        let capital = text.starts_with(|c: char| c.is_ascii_uppercase() || c == '{');
+        assert!(capital && text.ends_with('.') && !text.contains("  "), "{text}");
     }
 }

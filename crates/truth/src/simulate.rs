@@ -8,8 +8,8 @@ use host::surroundings::Snapshot;
 use model::machine::Cpu;
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{
-    Arm, Machine, Measure, Observation, Record, Role, Settings, State, Surroundings, Trial, Unit,
-    Value, Verdict,
+    Arm, Headline, Machine, Measure, Observation, Record, Role, Settings, State, Surroundings,
+    Trial, Unit, Value, Verdict,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -201,17 +201,7 @@ fn empty(simulation: &Simulation, seed: u64) -> Record {
         probed: Vec::new(),
         arms: Vec::new(),
         factorial: None,
-        verdict: Verdict {
-            state: State::Inconclusive,
-            kind: None,
-            headline: String::new(),
-            because: Vec::new(),
-            next: Vec::new(),
-            measure: None,
-            open: Vec::new(),
-            fixes: Vec::new(),
-            test: None,
-        },
+        verdict: Verdict::of(State::Inconclusive, Headline::NotMeasured),
     }
 }
 

@@ -8,7 +8,7 @@ use model::{
     Surroundings, Unit, Value,
 };
 use scenarios::mmap_lock::META;
-use scenarios::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use scenarios::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary};
 use std::path::Path;
 use std::time::Duration;
 use tailback_runner::studies::{Design, Layout, StudyError, lay_out, sit};
@@ -107,7 +107,7 @@ impl Scenario for Player {
         let arm = |id: &str, role, busy| {
             let mut settings = settings.clone();
             settings.set("busy", Value::Number(busy));
-            Arm { id: id.to_owned(), role, settings, against: None, change: None }
+            Arm { settings, ..model::testing::arm(id, role) }
         };
         Ok(vec![arm("control", Role::Control, 0), arm("busy", Role::Case, busy)].into())
     }
@@ -127,7 +127,7 @@ impl Scenario for Player {
         Ok(Seen { observation, surroundings: Surroundings::default() })
     }
 
-    fn words(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Words {
-        Words::default()
+    fn summary(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Summary {
+        Summary::default()
     }
 }

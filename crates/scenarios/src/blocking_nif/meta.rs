@@ -1,6 +1,7 @@
 //! The declaration of `blocking-nif`.
 
-use model::scenario::{MeasureMeta, Mend};
+use super::sentences::SENTENCES;
+use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Kind, Knob, Meta, Needs, Unit};
 use std::borrow::Cow;
 
@@ -81,23 +82,27 @@ pub const META: Meta = Meta {
     who: "nodes that call native code (NIFs, port drivers, long BIFs) on ordinary schedulers: \
           databases with storage engines, crypto, compression, JSON and regular expressions, \
           arithmetic on large integers",
-    mends: &[
-        Mend {
-            what: "native code that takes longer than a millisecond belongs on a dirty scheduler \
-                   (ERL_NIF_DIRTY_JOB_CPU_BOUND or ERL_NIF_DIRTY_JOB_IO_BOUND)",
-            knobs: &[("mode", "nif_dirty")],
+    fixes: &[
+        FixMeta {
+            id: "dirty",
+            what: "Run native code that takes longer than a millisecond on a dirty scheduler \
+                   (ERL_NIF_DIRTY_JOB_CPU_BOUND or ERL_NIF_DIRTY_JOB_IO_BOUND).",
+            parameters: &[("mode", "nif_dirty")],
         },
-        Mend {
-            what: "or it does its work in slices and yields between them (enif_consume_timeslice, \
-                   enif_schedule_nif)",
-            knobs: &[("mode", "nif_yield")],
+        FixMeta {
+            id: "yield",
+            what: "Do the work in slices and yield between them (enif_consume_timeslice, \
+                   enif_schedule_nif).",
+            parameters: &[("mode", "nif_yield")],
         },
-        Mend {
-            what: "where the code cannot be changed, a forced look for sleeping schedulers every \
-                   10 ms wakes them up",
-            knobs: &[("flags", "+sfwi 10")],
+        FixMeta {
+            id: "forced-wake-up",
+            what: "Where the code cannot be changed, let the VM look for sleeping schedulers every \
+                   10 ms and wake them up.",
+            parameters: &[("flags", "+sfwi 10")],
         },
     ],
+    sentences: SENTENCES,
     tags: &[],
     needs: Needs { cpus: 1, root: false },
     knobs: &[

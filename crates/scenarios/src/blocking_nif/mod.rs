@@ -5,13 +5,14 @@ mod meta;
 mod observe;
 mod plan;
 mod review;
+mod sentences;
+mod summary;
 mod ticks;
 mod trial;
-mod words;
 
 pub use meta::META;
 
-use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary, erlang};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -53,7 +54,7 @@ impl Scenario for BlockingNif {
         review::review(plan, arms, outcome);
     }
 
-    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
-        words::words(plan, outcome, arms)
+    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+        summary::summary(plan, outcome, arms)
     }
 }

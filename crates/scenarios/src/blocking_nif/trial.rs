@@ -174,10 +174,6 @@ fn hang(limit: Duration, watched: Duration) -> Observation {
     put(measure::ASLEEP, Measure::at_least(0.0, Unit::Percent));
     put(measure::UNFAIRNESS, Measure::at_least(1.0, Unit::Ratio));
     put(measure::LATE, Measure::at_least(0.0, Unit::MillisecondsPerSecond));
-    seen.notes.push(format!(
-        "a trial did not end within {}; raise --time-limit or give it less work",
-        model::units::format_duration(limit)
-    ));
     seen
 }
 

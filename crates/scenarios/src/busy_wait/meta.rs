@@ -1,6 +1,7 @@
 //! The declaration of `busy-wait`.
 
-use model::scenario::{MeasureMeta, Mend};
+use super::sentences::SENTENCES;
+use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Kind, Knob, Meta, Needs, Unit};
 use std::borrow::Cow;
 
@@ -76,16 +77,19 @@ pub const META: Meta = Meta {
     who: "people who run Erlang, Elixir, RabbitMQ, CouchDB or ejabberd in containers with a CPU \
           limit: Kubernetes, Docker, Nomad, systemd; above all where a host has many more CPUs \
           than the limit",
-    mends: &[
-        Mend {
-            what: "no busy waiting under a CPU quota: +sbwt none +sbwtdcpu none +sbwtdio none",
-            knobs: &[("sbwt", "none"), ("sbwtdcpu", "none"), ("sbwtdio", "none")],
+    fixes: &[
+        FixMeta {
+            id: "no-busy-wait",
+            what: "Turn busy waiting off under a CPU quota: +sbwt none +sbwtdcpu none +sbwtdio none.",
+            parameters: &[("sbwt", "none"), ("sbwtdcpu", "none"), ("sbwtdio", "none")],
         },
-        Mend {
-            what: "no more schedulers than the quota has CPUs: +S 1:1 for half a CPU",
-            knobs: &[("schedulers", "1")],
+        FixMeta {
+            id: "schedulers",
+            what: "Start no more schedulers than the quota has CPUs: +S 1:1 for half a CPU.",
+            parameters: &[("schedulers", "1")],
         },
     ],
+    sentences: SENTENCES,
     tags: &[],
     needs: Needs { cpus: 1, root: false },
     knobs: &[

@@ -6,13 +6,14 @@ mod meter;
 mod observe;
 mod plan;
 mod review;
+mod sentences;
+mod summary;
 mod trial;
-mod words;
 
 pub use meta::META;
 
 use crate::{
-    Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang, quota,
+    Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary, erlang, quota,
 };
 use analysis::Outcome;
 use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
@@ -64,7 +65,7 @@ impl Scenario for BusyWait {
         review::review(plan, trials, arms, outcome);
     }
 
-    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
-        words::words(plan, outcome, arms)
+    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+        summary::summary(plan, outcome, arms)
     }
 }

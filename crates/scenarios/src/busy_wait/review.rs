@@ -1,9 +1,12 @@
 //! What only this scenario knows of an outcome: whether the load fitted the quota, whether there was a
 //! quota at all, and what busy waiting costs beside latency.
 
-use super::meta::measure;
+use super::meta::{META, measure};
+use super::sentences::say;
+use super::summary::cpus;
+use crate::suggest;
 use analysis::Outcome;
-use model::{ArmResult, Plan, Role, State, Trial};
+use model::{ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, Settings, State, Trial};
 
 /// More requests than this part, in percent, left undone say that the rate is beyond the machine.
 const MOST_BACKLOG: f64 = 5.0;
@@ -25,15 +28,24 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
     // With flags of its own in every arm the case has not the VM's defaults.
     let of_control = plan.arms.iter().find(|arm| arm.role == Role::Control);
     let flags = of_control.and_then(|arm| arm.settings.text("flags"));
+    let mut facts = Vec::new();
     if flags.is_none_or(str::is_empty) {
-        spun(arms, outcome);
-        outcome.because.extend(throughput(arms));
+        facts.extend(spun(arms));
+        facts.extend(throughput(arms));
     }
-    outcome.because.extend(detected(plan, trials));
+    facts.extend(detected(plan, trials));
+    outcome.reasons.extend(facts.into_iter().map(Reason::Scenario));
 }
 
 fn control(arms: &[ArmResult]) -> Option<&ArmResult> {
     arms.iter().find(|arm| arm.role == Role::Control)
+}
+
+/// Says that nothing is settled: why, and what would settle it.
+fn undecided(outcome: &mut Outcome, why: Fact, then: Fact) {
+    outcome.state = State::Inconclusive;
+    outcome.reasons.insert(0, Reason::Scenario(why));
+    outcome.caveats.insert(0, Caveat::Scenario(then));
 }
 
 /// A control that has no room under its quota, or cannot serve the rate, shows no busy waiting: only
@@ -44,18 +56,11 @@ fn too_much(arms: &[ArmResult], outcome: &mut Outcome) -> bool {
     let used = of_control(measure::QUOTA_USED).filter(|used| used.median > most);
     let backlog = of_control(measure::BACKLOG).filter(|backlog| backlog.median > MOST_BACKLOG);
     let why = match (used, backlog) {
-        (Some(used), _) => format!(
-            "the control itself used {used} of its quota, and above {most}% the load alone may be \
-             throttled, so what busy waiting adds cannot be told"
-        ),
-        (None, Some(backlog)) => format!(
-            "the control left {backlog} of its requests undone: the rate is beyond this machine"
-        ),
+        (Some(used), _) => Fact::new(say::THROTTLED).with("used", used).with("most", part(most)),
+        (None, Some(backlog)) => Fact::new(say::BEYOND).with("backlog", backlog),
         (None, None) => return false,
     };
-    outcome.state = State::Inconclusive;
-    outcome.because.insert(0, why);
-    outcome.limits.insert(0, format!("take a lower --rate{} or a larger --quota", rate_was(arms)));
+    undecided(outcome, why, with_served(say::LOWER_RATE, arms));
     true
 }
 
@@ -66,22 +71,20 @@ fn too_little(arms: &[ArmResult], outcome: &mut Outcome) {
     let used = control(arms).and_then(|control| control.measures.get(measure::QUOTA_USED));
     let Some(used) = used.filter(|used| used.median < least) else { return };
     if outcome.state == State::NotAffected {
-        outcome.state = State::Inconclusive;
-        outcome.because.insert(
-            0,
-            format!(
-                "the control used only {used} of its quota, and below {least}% spinning has room \
-                 beside the requests"
-            ),
-        );
-        outcome.limits.insert(0, format!("take a higher --rate{}", rate_was(arms)));
+        let why = Fact::new(say::ROOM).with("used", used).with("least", part(least));
+        undecided(outcome, why, with_served(say::HIGHER_RATE, arms));
     }
 }
 
-/// ` (it was 4200)`, so that a lower or a higher one can be named.
-fn rate_was(arms: &[ArmResult]) -> String {
-    let done = control(arms).and_then(|control| control.measures.get(measure::REQUESTS));
-    done.map(|done| format!(" (it served {})", done.figure())).unwrap_or_default()
+/// So many percent.
+fn part(percent: f64) -> FactValue {
+    FactValue::Share(percent / 100.0)
+}
+
+/// A sentence with the rate that the control served, so that a lower or a higher one can be named.
+fn with_served(id: &str, arms: &[ArmResult]) -> Fact {
+    let served = control(arms).and_then(|control| control.measures.get(measure::REQUESTS));
+    Fact::new(id).with_some("served", served)
 }
 
 /// The scenario is about nodes with a quota: without one nothing says that they are not affected.
@@ -91,63 +94,52 @@ fn without_quota(plan: &Plan, outcome: &mut Outcome) {
         return;
     }
     outcome.state = State::Inconclusive;
-    outcome.because.insert(
-        0,
-        "no arm had a CPU quota: busy waiting cost no latency without one, and what it costs under \
-         one was not measured"
-            .to_owned(),
-    );
-    outcome
-        .limits
-        .insert(0, "give --quota 0.5; it takes root or a delegated cpu controller".into());
+    outcome.reasons.insert(0, Reason::Scenario(Fact::new(say::NO_QUOTA)));
+    // The quota is that of the defaults.
+    let defaults = Settings::defaults(META.knobs, false);
+    let with_quota = suggest::other_run(&META, Fact::new(say::WITH_QUOTA), &defaults);
+    outcome.suggestions.push(with_quota);
 }
 
 /// What busy waiting leaves of background work, where the intervals of the two arms are apart.
-fn throughput(arms: &[ArmResult]) -> Option<String> {
+fn throughput(arms: &[ArmResult]) -> Option<Fact> {
     let done = |id: &str| arms.iter().find(|arm| arm.id == id)?.measures.get(measure::BACKGROUND);
-    let (with, without) = (done("defaults-quota")?, done("flags-quota")?);
-    (with.high? < without.low?).then(|| {
-        format!(
-            "under the quota the VM's defaults left {with} of background work, the flags {without}"
-        )
-    })
+    let (defaults, flags) = (done("defaults-quota")?, done("flags-quota")?);
+    let apart = defaults.high? < flags.low?;
+    apart.then(|| Fact::new(say::BACKGROUND).with("defaults", defaults).with("flags", flags))
 }
 
 /// The quota that the VM found by itself, beside the real one: schedulers are started by it.
-fn detected(plan: &Plan, trials: &[Trial]) -> Option<String> {
+fn detected(plan: &Plan, trials: &[Trial]) -> Option<Fact> {
     let arm = plan.arms.iter().find(|arm| arm.settings.decimal("quota").is_some())?;
     let real = arm.settings.decimal("quota")?;
     let mut of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
     let vm = of_arm.find_map(|trial| trial.observation.vm.as_ref())?;
-    let found = match vm.cpu_quota {
-        Some(cpus) => format!("a quota of {cpus}"),
-        None => "no quota".to_owned(),
-    };
-    Some(format!(
-        "under the quota of {real} CPUs the VM itself detected {found}, and had {} schedulers, as \
-         it was told",
-        vm.schedulers_online
-    ))
+    let fact = Fact::new(say::DETECTED)
+        .with("quota", cpus(real))
+        .with_some("found", vm.cpu_quota.map(|found| cpus(found.into())))
+        .with("schedulers", vm.schedulers_online);
+    Some(fact)
 }
 
 /// What the VM's defaults spin, whether or not anybody is the worse for it.
-fn spun(arms: &[ArmResult], outcome: &mut Outcome) {
-    for (id, place) in [("defaults", "without a quota"), ("defaults-quota", "under the quota")] {
-        let Some(arm) = arms.iter().find(|arm| arm.id == id) else { continue };
-        let spun = arm.measures.get(measure::SPUN).filter(|spun| spun.median >= LEAST_SPUN);
-        let Some(spun) = spun else { continue };
-        let active = arm.measures.get(measure::ACTIVE).map(|e| e.figure()).unwrap_or_default();
-        outcome.because.push(format!(
-            "{place} the VM's defaults spun {spun} of CPU time beside {active} ms/s of work"
-        ));
-    }
+fn spun(arms: &[ArmResult]) -> Vec<Fact> {
+    let fact = |(id, quota): (&str, bool)| {
+        let arm = arms.iter().find(|arm| arm.id == id)?;
+        let spun = arm.measures.get(measure::SPUN).filter(|spun| spun.median >= LEAST_SPUN)?;
+        let active = arm.measures.get(measure::ACTIVE);
+        let fact = Fact::new(say::SPUN).with("quota", quota).with("spun", spun);
+        Some(fact.with_some("active", active))
+    };
+    [("defaults", false), ("defaults-quota", true)].into_iter().filter_map(fact).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::META;
     use super::*;
-    use model::{Arm, Measure, Observation, Settings, Surroundings, Unit, Value};
+    use crate::testing::told;
+    use model::testing::{self, estimate};
+    use model::{Arm, Measure, Observation, Unit, Value, Vm, What};
 
     /// What the two arms show in every trial: 99th percentile of the case, and percent of the quota
     /// and backlog of the control.
@@ -164,20 +156,10 @@ mod tests {
         let arm = |id: &str, role| {
             let mut settings = Settings::defaults(META.knobs, false);
             settings.set("quota", Value::Text(quota.to_owned()));
-            Arm { id: id.to_owned(), role, settings, against: None, change: None }
+            Arm { settings, ..testing::arm(id, role) }
         };
-        Plan {
-            arms: vec![arm("flags-quota", Role::Control), arm("defaults-quota", Role::Case)],
-            seed: 1,
-            min_blocks: 24,
-            max_blocks: 24,
-            stop_when_settled: false,
-            error_rate: None,
-            settle_fixes: false,
-            judging: META.judging.clone(),
-            also: Vec::new(),
-            left_out: Vec::new(),
-        }
+        let arms = vec![arm("flags-quota", Role::Control), arm("defaults-quota", Role::Case)];
+        Plan { arms, judging: META.judging, ..testing::plan(&[]) }
     }
 
     fn trial(block: u32, arm: &str, figures: &[(&str, f64, Unit)]) -> Trial {
@@ -185,14 +167,9 @@ mod tests {
         for &(name, value, unit) in figures {
             observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
         }
-        Trial {
-            block,
-            arm: arm.to_owned(),
-            started_ms: 0.0,
-            took_ms: 0.0,
-            observation,
-            surroundings: Surroundings::default(),
-        }
+        let vm = Vm { schedulers_online: 8, ..Vm::default() };
+        observation.vm = Some(vm);
+        Trial { observation, ..testing::trial(block, arm, 0.0) }
     }
 
     fn reviewed(shown: &Shown) -> Outcome {
@@ -213,6 +190,47 @@ mod tests {
         outcome
     }
 
+    /// The names of the first reason and the first caveat, which have to be the scenario's own.
+    fn reason(outcome: &Outcome) -> &str {
+        let Some(Reason::Scenario(fact)) = outcome.reasons.first() else { panic!("{outcome:?}") };
+        told(&META, fact);
+        &fact.id
+    }
+
+    fn caveat(outcome: &Outcome) -> &str {
+        let Some(Caveat::Scenario(fact)) = outcome.caveats.first() else { panic!("{outcome:?}") };
+        told(&META, fact);
+        &fact.id
+    }
+
+    #[test]
+    fn what_else_was_seen_is_told() {
+        let mut arm = testing::result("defaults-quota", Role::Case, None);
+        for (name, median) in [(measure::SPUN, 300.0), (measure::ACTIVE, 50.0)] {
+            let figure = estimate(median, Unit::MillisecondsPerSecond);
+            arm.measures.insert(name.to_owned(), figure);
+        }
+        arm.measures.insert(measure::BACKGROUND.to_owned(), estimate(1.0, Unit::PerSecond));
+        let mut control = testing::result("flags-quota", Role::Control, None);
+        control.measures.insert(measure::BACKGROUND.to_owned(), estimate(2.0, Unit::PerSecond));
+        let arms = [control, arm];
+        let spun = spun(&arms);
+        assert_eq!(spun.len(), 1);
+        let trials = [trial(0, "flags-quota", &[])];
+        let facts = [throughput(&arms), detected(&plan("0.5"), &trials)];
+        let sentences: Vec<String> =
+            spun.iter().chain(facts.iter().flatten()).map(|fact| told(&META, fact)).collect();
+        assert_eq!(
+            sentences,
+            [
+                "Under the quota the VM's defaults spun ? of CPU time beside ? of work.",
+                "Under the quota the VM's defaults left ? of background work, the flags ?.",
+                "Under the quota of ? CPUs the VM itself detected no quota, and had 8 schedulers, as \
+                 it was told."
+            ]
+        );
+    }
+
     #[test]
     fn a_load_that_fits_the_quota_is_judged_as_it_is() {
         assert_eq!(reviewed(&FIT).state, State::NotAffected);
@@ -228,7 +246,7 @@ mod tests {
         ] {
             let outcome = reviewed(&shown);
             assert_eq!(outcome.state, State::Inconclusive, "{outcome:?}");
-            assert!(outcome.limits[0].contains("a lower --rate"), "{outcome:?}");
+            assert_eq!(caveat(&outcome), say::LOWER_RATE);
         }
     }
 
@@ -237,14 +255,18 @@ mod tests {
         let idle = Shown { used: 10.0, ..FIT };
         let outcome = reviewed(&idle);
         assert_eq!(outcome.state, State::Inconclusive);
-        assert!(outcome.limits[0].contains("a higher --rate"), "{outcome:?}");
+        assert_eq!((reason(&outcome), caveat(&outcome)), (say::ROOM, say::HIGHER_RATE));
         assert_eq!(reviewed(&Shown { p99: 60.0, ..idle }).state, State::Affected);
     }
 
     #[test]
     fn without_a_quota_nobody_is_cleared() {
         let free = Shown { quota: "none", ..FIT };
-        assert_eq!(reviewed(&free).state, State::Inconclusive);
+        let outcome = reviewed(&free);
+        assert_eq!((outcome.state, reason(&outcome)), (State::Inconclusive, say::NO_QUOTA));
+        let [suggestion] = outcome.suggestions.as_slice() else { panic!("{outcome:?}") };
+        let What::Scenario(fact) = &suggestion.what else { panic!("{suggestion:?}") };
+        told(&META, fact);
         assert_eq!(reviewed(&Shown { p99: 60.0, ..free }).state, State::Affected);
     }
 }

@@ -1,6 +1,7 @@
 //! The declaration of `cpu-quota`.
 
-use model::scenario::{MeasureMeta, Mend, Tag};
+use super::sentences::SENTENCES;
+use model::scenario::{FixMeta, MeasureMeta, Tag};
 use model::{Judging, Kind, Knob, Meta, Needs, Unit};
 use std::borrow::Cow;
 
@@ -22,6 +23,9 @@ pub(super) mod measure {
     pub const LATE_P99: &str = "late_p99";
 }
 
+/// The fix that no run measures here, since it is another kernel.
+pub(super) const OTHER_KERNEL: &str = "kernel";
+
 /// By how many percent of its quota a group may get less, or more, than the control.
 pub(super) const MARGIN: f64 = 3.0;
 
@@ -38,14 +42,20 @@ pub const META: Meta = Meta {
             and then the part that it got beyond it, from one refill of the quota to another.",
     who: "hosts with many CPUs that run containers with CPU limits: Kubernetes, Docker, systemd \
           slices, above all services with many threads of which few are busy",
-    mends: &[
-        Mend {
-            what: "a kernel from 5.4 on, 4.19.84 or 4.14.154 for slices that expire, from 5.7 on for \
-                   the race; what each would give",
-            knobs: &[],
+    fixes: &[
+        FixMeta {
+            id: OTHER_KERNEL,
+            what: "For slices that expire, use a kernel from 5.4 on, or 4.19.84 or 4.14.154; for the \
+                   race, one from 5.7 on.",
+            parameters: &[],
         },
-        Mend { what: "a cpuset of fewer CPUs; what it gives", knobs: &[("on-cpus", "1")] },
+        FixMeta {
+            id: "cpuset",
+            what: "Give the group a cpuset of fewer CPUs.",
+            parameters: &[("on-cpus", "1")],
+        },
     ],
+    sentences: SENTENCES,
     needs: Needs { cpus: 2, root: true },
     knobs: &[
         Knob {

@@ -3,13 +3,14 @@
 mod meta;
 mod plan;
 mod review;
+mod sentences;
+mod summary;
 mod trial;
-mod words;
 
 pub use meta::META;
 pub use trial::{Played, Script, Window, play};
 
-use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
 use std::borrow::Cow;
@@ -53,7 +54,7 @@ impl Scenario for CpuQuota {
         review::review(arms, outcome);
     }
 
-    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
-        words::words(plan, outcome, arms)
+    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+        summary::summary(plan, outcome, arms)
     }
 }

@@ -1,8 +1,10 @@
 //! What only this scenario knows of an outcome: whether a kernel with the bug would have shown it.
 
 use super::meta::{MARGIN, measure};
+use super::sentences::say;
+use super::summary::of_quota;
 use analysis::Outcome;
-use model::{ArmResult, Role, State};
+use model::{ArmResult, Caveat, Fact, Reason, Role, State};
 
 /// What a group has to be able to lose, as a multiple of the margin: then it would have shown.
 const CLEAR: f64 = 2.0;
@@ -13,95 +15,57 @@ pub(super) fn review(arms: &mut [ArmResult], outcome: &mut Outcome) {
     if outcome.state != State::NotAffected {
         return;
     }
-    if could_lose.median >= CLEAR * MARGIN {
-        outcome.because.push(format!(
-            "if slices expired, {} would have lost up to {}% of its quota",
-            case.id,
-            could_lose.figure()
-        ));
+    let most = could_lose.median;
+    let reason = |id: &str| {
+        let fact = Fact::new(id).with("arm", case.id.as_str()).with("most", of_quota(most));
+        Reason::Scenario(fact)
+    };
+    if most >= CLEAR * MARGIN {
+        outcome.reasons.push(reason(say::WOULD_HAVE_LOST));
         return;
     }
+    outcome.reasons.insert(0, reason(say::TOO_LITTLE));
     outcome.state = State::Inconclusive;
     case.state = Some(State::Inconclusive);
-    let why = format!(
-        "if slices expired, {} would lose {}% of its quota at most with these settings, too little \
-         to be told from none",
-        case.id,
-        could_lose.figure()
-    );
-    outcome.because.insert(0, why);
-    outcome.limits = vec![
-        "take more CPUs (--on-cpus), a smaller --quota, or a longer --wake below the period"
-            .to_owned(),
-    ];
+    // More blocks like these would not settle it.
+    outcome.caveats = vec![Caveat::Scenario(Fact::new(say::MORE_TO_LOSE))];
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::META;
     use super::*;
-    use model::{Estimate, Proportion, Test, Unit};
-    use std::collections::BTreeMap;
-
-    fn estimate(median: f64) -> Estimate {
-        Estimate {
-            unit: Unit::Percent,
-            trials: 9,
-            median,
-            median_at_least: false,
-            low: None,
-            high: None,
-            high_unbounded: false,
-            confidence: 0.95,
-            min: median,
-            max: median,
-            max_at_least: false,
-        }
-    }
+    use crate::testing::told;
+    use model::testing::{estimate, result};
+    use model::{Test, Unit};
 
     fn reviewed(could_lose: f64, state: State) -> Outcome {
-        let case = ArmResult {
-            id: "spread".to_owned(),
-            role: Role::Case,
-            state: Some(state),
-            trials: 9,
-            hangs: Proportion { count: 0, of: 9, low: 0.0, high: 1.0, confidence: 0.95 },
-            worse: None,
-            measures: BTreeMap::from([(measure::COULD_LOSE.to_owned(), estimate(could_lose))]),
-            against_control: BTreeMap::new(),
-            evidence: None,
-        };
-        let test = Test {
-            method: String::new(),
-            blocks: 9,
-            evidence_affected: 1.0,
-            evidence_not_affected: 1.0,
-            threshold: 20.0,
-            error_rate: 0.05,
-            ..Test::default()
-        };
-        let mut outcome = Outcome {
-            state,
-            measure: measure::LOST.to_owned(),
-            also: Vec::new(),
-            open: Vec::new(),
-            test,
-            because: Vec::new(),
-            limits: Vec::new(),
-        };
+        let mut case = result("spread", Role::Case, Some(state));
+        let could_lose = estimate(could_lose, Unit::Percent);
+        case.measures.insert(measure::COULD_LOSE.to_owned(), could_lose);
+        let mut outcome = Outcome::new(state, measure::LOST, Test::default());
         let mut arms = [case];
         review(&mut arms, &mut outcome);
         assert_eq!(arms[0].state, Some(outcome.state));
         outcome
     }
 
+    fn said(outcome: &Outcome) -> &Fact {
+        let [Reason::Scenario(fact)] = outcome.reasons.as_slice() else { panic!("{outcome:?}") };
+        told(&META, fact);
+        fact
+    }
+
     #[test]
     fn a_study_that_could_not_have_shown_the_bug_does_not_say_not_affected() {
         let weak = reviewed(4.0, State::NotAffected);
         assert_eq!(weak.state, State::Inconclusive);
-        assert!(weak.because[0].contains("4") && weak.limits[0].contains("--on-cpus"));
+        assert_eq!(said(&weak).id, say::TOO_LITTLE);
+        assert_eq!(said(&weak).values["most"], of_quota(4.0).into());
+        assert_eq!(weak.caveats, [Caveat::Scenario(Fact::new(say::MORE_TO_LOSE))]);
         let strong = reviewed(12.0, State::NotAffected);
         assert_eq!(strong.state, State::NotAffected);
-        assert!(strong.because[0].contains("up to 12"), "{strong:?}");
+        assert_eq!(said(&strong).id, say::WOULD_HAVE_LOST);
         assert_eq!(reviewed(4.0, State::Affected).state, State::Affected);
     }
 }

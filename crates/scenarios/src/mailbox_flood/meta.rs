@@ -1,6 +1,7 @@
 //! The declaration of `mailbox-flood`.
 
-use model::scenario::{MeasureMeta, Mend};
+use super::sentences::SENTENCES;
+use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Kind, Knob, Meta, Needs, Unit};
 use std::borrow::Cow;
 
@@ -104,18 +105,21 @@ pub const META: Meta = Meta {
     who: "Erlang and Elixir systems in which many processes send to one: log servers, metrics, \
           writers of sockets and ports, message brokers; above all after a pause of what they \
           write to",
-    mends: &[
-        Mend {
-            what: "a bound on the mailbox: tailback_dam in front of the server lets senders wait \
-                   instead of messages (docs/dam.md)",
-            knobs: &[("dam", "credit")],
+    fixes: &[
+        FixMeta {
+            id: "dam",
+            what: "Bound the mailbox: with tailback_dam in front of the server senders wait instead of \
+                   messages (docs/dam.md).",
+            parameters: &[("dam", "credit")],
         },
-        Mend {
-            what: "writing by gen_server:call to a process of its own, whose receive does not look \
-                   at messages older than the call",
-            knobs: &[("sink", "gen-server")],
+        FixMeta {
+            id: "gen-server",
+            what: "Write by gen_server:call to a process of its own, whose receive does not look at \
+                   messages older than the call.",
+            parameters: &[("sink", "gen-server")],
         },
     ],
+    sentences: SENTENCES,
     tags: &[],
     needs: Needs { cpus: 1, root: false },
     knobs: &[
@@ -304,7 +308,7 @@ pub const META: Meta = Meta {
             Unit::Count,
             false,
             "messages that were sent and never written; absent where the flood was cut off, since \
-             then nobody knows",
+             then it is not known",
         ),
         figure(
             measure::OUT_OF_ORDER,

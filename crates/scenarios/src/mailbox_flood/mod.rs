@@ -5,13 +5,14 @@ mod observe;
 mod plan;
 mod read;
 mod review;
+mod sentences;
 mod sink;
+mod summary;
 mod trial;
-mod words;
 
 pub use meta::META;
 
-use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
+use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary, erlang};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
 use std::time::Duration;
@@ -49,7 +50,7 @@ impl Scenario for MailboxFlood {
         review::review(plan, trials, arms, outcome);
     }
 
-    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
-        words::words(plan, outcome, arms)
+    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+        summary::summary(plan, outcome, arms)
     }
 }

@@ -137,8 +137,6 @@ pub(super) fn hang(offered: u64, limit: Duration) -> Observation {
     let slope = limit_ms * 1e6 / (offered as f64).max(1.0);
     let slope = Measure::at_least(slope, Unit::Nanoseconds);
     seen.measures.insert(measure::SLOPE.to_owned(), slope);
-    let limit = model::units::format_duration(limit);
-    seen.notes.push(format!("a trial did not end within {limit}; send fewer messages"));
     seen
 }
 

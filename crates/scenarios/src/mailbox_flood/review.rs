@@ -1,21 +1,31 @@
 //! What only this scenario knows of an outcome: whether it is the length of the queue that costs,
 //! where the time goes, and what a killed server lost.
 
-use super::meta::measure;
+use super::meta::{META, measure};
 use super::observe::LENGTHS;
 use super::plan::{is_direct, offered};
+use super::sentences::say;
+use super::summary::asked;
+use crate::{hang, suggest};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Plan, Role, State, Trial};
+use model::{
+    Arm, ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, State, Suggestion, Trial,
+};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// With fewer messages than this the fixed cost of a message, and its noise, pass for a slope.
 const FEWEST: u64 = 2_000;
 
 pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
     // What was counted stands, however disturbed the machine was.
-    let killed = kill_sentences(plan, arms);
+    let killed = kill_reasons(plan, arms);
     judge(plan, trials, arms, outcome);
-    outcome.because.extend(killed);
+    outcome.reasons.extend(killed);
+    let hung = trials.iter().find(|trial| trial.observation.hang);
+    let seconds = hung.map(|trial| trial.observation.window_ms / 1e3);
+    let after = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    outcome.caveats.extend(after.and_then(|after| hang::cut_off(arms, after, None)));
 }
 
 fn judge(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
@@ -24,45 +34,46 @@ fn judge(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Ou
     }
     let cases: Vec<&Arm> = plan.arms.iter().filter(|arm| arm.role == Role::Case).collect();
     if let Some(case) = cases.iter().find(|case| offered(case) < FEWEST) {
-        let messages = offered(case);
-        take_back(
-            arms,
-            outcome,
-            format!("{messages} messages are too few to tell a slope from the cost of a message"),
-            format!("send {FEWEST} or more in all, as --senders 100 --messages 500 does"),
-        );
+        take_back(arms, outcome, Fact::new(say::TOO_FEW).with("messages", offered(case)));
+        outcome.suggestions.extend(other_run(
+            case,
+            Fact::new(say::MORE).with("least", FEWEST),
+            &[("senders", "100"), ("messages", "500")],
+        ));
         return;
     }
     if outcome.state == State::Affected && !is_a_scan(plan, arms) {
-        take_back(
-            arms,
-            outcome,
-            "writes were slow in the flood, but timed at several lengths of the mailbox they do not \
-             grow dearer with it beyond doubt: no receive is shown to look through the queue; \
-             collections of a heap that holds the messages, or senders that take the CPU, make \
-             writes slow as well"
-                .to_owned(),
-            "--message-queue-data off_heap shows what collections cost; --samples 12 on a quieter \
-             machine gives a closer interval"
-                .to_owned(),
-        );
+        take_back(arms, outcome, Fact::new(say::NOT_THE_LENGTH));
+        outcome.caveats.push(Caveat::Scenario(Fact::new(say::CLOSER)));
+        let off_heap = [("message-queue-data", "off_heap")];
+        let case = cases.first().copied();
+        let run = |case| other_run(case, Fact::new(say::COLLECTIONS), &off_heap);
+        outcome.suggestions.extend(case.and_then(run));
         return;
     }
     if outcome.state == State::Affected {
-        outcome.because.splice(0..0, scan_sentence(&cases, trials));
+        outcome.reasons.splice(0..0, scan_reason(&cases, trials));
     }
 }
 
-fn take_back(arms: &mut [ArmResult], outcome: &mut Outcome, why: String, then: String) {
+/// The same with some parameters changed; none where they are so already.
+fn other_run(case: &Arm, why: Fact, changes: &[(&str, &str)]) -> Option<Suggestion> {
+    let asked = asked(case);
+    let changed = suggest::with(&META, &asked, changes)?;
+    (changed != asked).then(|| suggest::other_run(&META, why, &changed))
+}
+
+/// Takes a verdict back: more blocks like these would not settle it.
+fn take_back(arms: &mut [ArmResult], outcome: &mut Outcome, why: Fact) {
     for arm in arms.iter_mut().filter(|arm| arm.role == Role::Case) {
         arm.state = Some(State::Inconclusive);
     }
     outcome.state = State::Inconclusive;
-    outcome.because.insert(0, why);
-    outcome.limits = vec![then];
+    outcome.reasons.insert(0, Reason::Scenario(why));
+    outcome.caveats.clear();
 }
 
-/// Whether the fitted slopes of the affected arms bear the verdict out: an arm without one, as
+/// Whether the fitted slopes of the affected arms support the verdict: an arm without one, as
 /// behind a dam, stands by itself.
 fn is_a_scan(plan: &Plan, arms: &[ArmResult]) -> bool {
     let margin = plan.judging.margin;
@@ -76,7 +87,7 @@ fn is_a_scan(plan: &Plan, arms: &[ArmResult]) -> bool {
 }
 
 /// In which function the owner of a long mailbox was seen, over all trials with the cause.
-fn scan_sentence(cases: &[&Arm], trials: &[Trial]) -> Option<String> {
+fn scan_reason(cases: &[&Arm], trials: &[Trial]) -> Option<Reason> {
     let is_case = |trial: &&Trial| cases.iter().any(|case| case.id == trial.arm);
     let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
     let mut longest: f64 = 0.0;
@@ -89,122 +100,71 @@ fn scan_sentence(cases: &[&Arm], trials: &[Trial]) -> Option<String> {
     }
     let all: u64 = samples.values().sum();
     let (place, count) = samples.into_iter().max_by_key(|(_, count)| *count)?;
-    Some(format!(
-        "with {longest:.0} messages in its mailbox the process that writes was seen in {place} in \
-         {count} of {all} samples: the receive there cannot tell that older messages are no answer, \
-         and looks at each of them every time"
-    ))
+    let fact = Fact::new(say::SCAN)
+        .with("longest", longest.round() as u64)
+        .with("place", place)
+        .with("seen", count)
+        .with("samples", all);
+    Some(Reason::Scenario(fact))
 }
 
 /// What became of messages where servers were killed, in the median trial.
-fn kill_sentences(plan: &Plan, arms: &[ArmResult]) -> Vec<String> {
+fn kill_reasons(plan: &Plan, arms: &[ArmResult]) -> Vec<Reason> {
     let killed = |arm: &&Arm| arm.settings.duration("kill-after").is_some_and(|at| !at.is_zero());
-    let sentence = |arm: &Arm| {
+    let reason = |arm: &Arm| {
         let result = arms.iter().find(|result| result.id == arm.id)?;
-        let figure = |name: &str| Some(result.measures.get(name)?.figure());
-        let (id, twice) = (&arm.id, figure(measure::DUPLICATED)?);
-        let lost = match figure(measure::LOST) {
-            Some(lost) => format!("{lost} of {} messages were lost", offered(arm)),
-            None => "its flood was cut off, so nobody knows what was lost (a longer --duration \
-                     tells)"
-                .to_owned(),
+        let figure = |name: &str| Some(FactValue::from(result.measures.get(name)?));
+        let twice = figure(measure::DUPLICATED)?;
+        let fact = match figure(measure::LOST) {
+            Some(lost) => Fact::new(say::KILLED).with("lost", lost).with("messages", offered(arm)),
+            None => Fact::new(say::KILLED_CUT_OFF),
         };
-        Some(format!(
-            "{id}, with the server killed in mid-flood: in the median trial {lost}, and {twice} \
-             were written twice"
-        ))
+        Some(Reason::Scenario(fact.with("arm", arm.id.as_str()).with("twice", twice)))
     };
-    plan.arms.iter().filter(killed).filter_map(sentence).collect()
+    plan.arms.iter().filter(killed).filter_map(reason).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::META;
     use super::*;
-    use model::{Estimate, Proportion, Settings, Unit};
+    use crate::testing::told;
+    use model::testing::{self, plan};
+    use model::{AtWork, Estimate, Settings, Test, Unit, Value, What};
 
-    fn arm(id: &str, role: Role, messages: i64) -> Arm {
+    fn plan_of(messages: i64) -> Plan {
         let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("messages", model::Value::Number(messages));
-        Arm { id: id.to_owned(), role, settings, against: None, change: None }
-    }
-
-    fn plan(messages: i64) -> Plan {
-        Plan {
-            arms: vec![
-                arm("control", Role::Control, messages),
-                arm("direct", Role::Case, messages),
-            ],
-            seed: 1,
-            min_blocks: 6,
-            max_blocks: 6,
-            stop_when_settled: true,
-            error_rate: None,
-            settle_fixes: false,
-            judging: META.judging.clone(),
-            also: Vec::new(),
-            left_out: Vec::new(),
-        }
+        settings.set("messages", Value::Number(messages));
+        let arm = |id, role| Arm { settings: settings.clone(), ..testing::arm(id, role) };
+        let arms = vec![arm("control", Role::Control), arm("direct", Role::Case)];
+        Plan { arms, judging: META.judging, ..plan(&[]) }
     }
 
     fn estimate(median: f64, low: Option<f64>) -> Estimate {
-        Estimate {
-            unit: Unit::Nanoseconds,
-            trials: 6,
-            median,
-            median_at_least: false,
-            low,
-            high: Some(2.0 * median),
-            high_unbounded: false,
-            confidence: 0.97,
-            min: median,
-            max: median,
-            max_at_least: false,
-        }
+        let high = Some(2.0 * median);
+        Estimate { low, high, ..testing::estimate(median, Unit::Nanoseconds) }
     }
 
     fn result(fit: Estimate) -> ArmResult {
-        let never = Proportion { count: 0, of: 6, low: 0.0, high: 0.5, confidence: 0.95 };
-        ArmResult {
-            id: "direct".to_owned(),
-            role: Role::Case,
-            state: Some(State::Affected),
-            trials: 6,
-            hangs: never,
-            worse: None,
-            measures: [(measure::FIT.to_owned(), fit)].into(),
-            against_control: BTreeMap::new(),
-            evidence: None,
-        }
+        let mut arm = testing::result("direct", Role::Case, Some(State::Affected));
+        arm.measures.insert(measure::FIT.to_owned(), fit);
+        arm
     }
 
-    fn outcome(state: State) -> Outcome {
-        let test = model::Test {
-            method: String::new(),
-            blocks: 6,
-            evidence_affected: 40.0,
-            evidence_not_affected: 1.0,
-            threshold: 20.0,
-            error_rate: 0.05,
-            ..model::Test::default()
-        };
-        let measure = measure::SLOPE.to_owned();
-        Outcome {
-            state,
-            measure,
-            also: vec![],
-            open: vec![],
-            test,
-            because: vec![],
-            limits: vec![],
-        }
-    }
-
-    fn reviewed(messages: i64, fit: Estimate, state: State) -> (State, Option<State>) {
+    /// Study and arm after the review.
+    fn outcome_of(messages: i64, fit: Estimate, state: State) -> (Outcome, Option<State>) {
         let mut arms = [result(fit)];
-        let mut outcome = outcome(state);
-        review(&plan(messages), &[], &mut arms, &mut outcome);
-        (outcome.state, arms[0].state)
+        let mut outcome = Outcome::new(state, measure::SLOPE, Test::default());
+        let mut trial = testing::trial(0, "direct", 0.0);
+        let place = "tailback_sink_port:answer/1".to_owned();
+        trial.observation.at_work = vec![AtWork { place, samples: 7 }];
+        review(&plan_of(messages), &[trial], &mut arms, &mut outcome);
+        (outcome, arms[0].state)
+    }
+
+    /// Their states.
+    fn reviewed(messages: i64, fit: Estimate, state: State) -> (State, Option<State>) {
+        let (outcome, arm) = outcome_of(messages, fit, state);
+        (outcome.state, arm)
     }
 
     #[test]
@@ -224,5 +184,49 @@ mod tests {
             let steep = estimate(9.0, Some(7.0));
             assert_eq!(reviewed(2, steep, state).0, State::Inconclusive);
         }
+    }
+
+    /// The first reason, which has to be the scenario's own, and the parameters of the suggestion.
+    fn said(outcome: &Outcome) -> (&str, Option<&Settings>) {
+        let Some(Reason::Scenario(fact)) = outcome.reasons.first() else { panic!("{outcome:?}") };
+        told(&META, fact);
+        for suggestion in &outcome.suggestions {
+            let What::Scenario(fact) = &suggestion.what else { panic!("{suggestion:?}") };
+            told(&META, fact);
+        }
+        let run = outcome.suggestions.first().and_then(|one| one.run.as_ref());
+        (&fact.id, run.map(|run| &run.parameters))
+    }
+
+    #[test]
+    fn each_ground_is_told_with_what_to_do() {
+        let (few, _) = outcome_of(2, estimate(9.0, Some(7.0)), State::Affected);
+        let (why, run) = said(&few);
+        assert_eq!((why, run.unwrap().number("messages")), (say::TOO_FEW, Some(500)));
+        let (flat, _) = outcome_of(500, estimate(0.1, Some(0.05)), State::Affected);
+        let (why, run) = said(&flat);
+        let queue = run.unwrap().text("message-queue-data");
+        assert_eq!((why, queue), (say::NOT_THE_LENGTH, Some("off_heap")));
+        assert_eq!(flat.caveats, [Caveat::Scenario(Fact::new(say::CLOSER))]);
+        let (steep, _) = outcome_of(500, estimate(9.0, Some(7.0)), State::Affected);
+        assert_eq!(said(&steep), (say::SCAN, None));
+    }
+
+    #[test]
+    fn what_a_killed_server_lost_is_told_where_it_was_counted() {
+        let mut plan = plan_of(500);
+        plan.arms[1].settings.set("kill-after", Value::Text("10ms".to_owned()));
+        let mut arm = result(estimate(9.0, Some(7.0)));
+        let mut lost = |measures: &[&str]| {
+            for name in measures {
+                arm.measures.insert((*name).to_owned(), testing::estimate(3.0, Unit::Count));
+            }
+            let reasons = kill_reasons(&plan, std::slice::from_ref(&arm));
+            let [Reason::Scenario(fact)] = reasons.as_slice() else { panic!("{reasons:?}") };
+            told(&META, fact);
+            fact.id.clone()
+        };
+        assert_eq!(lost(&[measure::DUPLICATED]), say::KILLED_CUT_OFF);
+        assert_eq!(lost(&[measure::LOST]), say::KILLED);
     }
 }

@@ -8,11 +8,13 @@
 use super::observe::{Cost, Flood, Measured, hang, observe};
 use super::plan::Script;
 use super::read;
+use super::sentences::say;
 use super::sink::Sink;
 use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Seen, Tick, Watch, erlang};
 use beam::term::{self, Read, atom, list, uint};
 use beam::{CallError, Node, NodeOptions, Term};
+use model::{Fact, Note};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -134,8 +136,8 @@ fn failed(script: &Script, flood: &Flood) -> String {
 }
 
 /// What should be known of a trial beside its figures.
-fn notes(flood: &Flood) -> Vec<String> {
-    let killed = (flood.killed > 0.0).then(|| "the server was killed and started again".to_owned());
+fn notes(flood: &Flood) -> Vec<Note> {
+    let killed = (flood.killed > 0.0).then(|| Fact::new(say::RESTARTED).into());
     killed.into_iter().collect()
 }
 

@@ -1,6 +1,7 @@
 //! The declaration of `mmap-lock`.
 
-use model::scenario::{MeasureMeta, Mend, Tag};
+use super::sentences::SENTENCES;
+use model::scenario::{FixMeta, MeasureMeta, Tag};
 use model::{Judging, Kind, Knob, Meta, Needs, Unit};
 use std::borrow::Cow;
 
@@ -33,19 +34,26 @@ pub const META: Meta = Meta {
     who: "hosts where monitoring agents, ps, top, smem or heap profilers read smaps, maps or \
           numa_maps of busy processes, above all at low priority or under a CPU limit: databases, \
           JVMs and Erlang nodes that map memory all the time",
-    mends: &[
-        Mend {
-            what: "readers of no lower priority than what they read, and under no CPU limit, since a \
-                   reader that is preempted keeps the lock",
-            knobs: &[("nice", "0")],
+    fixes: &[
+        FixMeta {
+            id: "priority",
+            what: "Give readers no lower priority than the process that they read, and no CPU limit: \
+                   a reader that is preempted keeps the lock.",
+            parameters: &[("nice", "0")],
         },
-        Mend {
-            what: "another file: from Linux 6.17 on maps takes the locks of single mappings where \
-                   smaps takes that of the whole map",
-            knobs: &[("procfile", "maps")],
+        FixMeta {
+            id: "file",
+            what: "Read another file: from Linux 6.17 on, maps takes the locks of single mappings \
+                   where smaps takes that of the whole map.",
+            parameters: &[("procfile", "maps")],
         },
-        Mend { what: "fewer readers that read less often", knobs: &[("busy", "1")] },
+        FixMeta {
+            id: "fewer-readers",
+            what: "Have fewer readers, and let them read less often.",
+            parameters: &[("busy", "1")],
+        },
     ],
+    sentences: SENTENCES,
     needs: Needs { cpus: 2, root: false },
     knobs: &[
         Knob {

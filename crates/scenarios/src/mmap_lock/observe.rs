@@ -1,13 +1,14 @@
 //! From what happened in a trial to its observation.
 
 use super::meta::measure;
+use super::sentences::say;
 use super::trial::Played;
 use crate::ScenarioError;
 use hdrhistogram::Histogram;
 use load::histogram;
 use load::protocol::{MapperReport, StallSeen};
 use model::record::Stall;
-use model::{Latency, Measure, Observation, Unit};
+use model::{Fact, Latency, Measure, Observation, Unit};
 
 /// The shares of evenly arriving requests whose wait is told, and the figures' names.
 const WAITS: [(&str, f64); 2] = [(measure::WAIT_P99, 0.01), (measure::WAIT_P999, 0.001)];
@@ -21,11 +22,7 @@ pub(super) fn observe(played: &Played) -> Result<Observation, ScenarioError> {
     add_counts(played, &mut observation);
     match &played.report {
         Some(report) => add_latencies(played, report, &mut observation)?,
-        None => observation.notes.push(
-            "The mapper did not come back even without its load and was killed; its latencies are \
-             lost, the counters of its live page are not."
-                .to_owned(),
-        ),
+        None => observation.notes.push(Fact::new(say::MAPPER_LOST).into()),
     }
     Ok(observation)
 }
@@ -201,7 +198,7 @@ mod tests {
         let played = Played { report: None, ..cut_off() };
         let observation = observe(&played).unwrap();
         assert_eq!(observation.measures["worst"].value, 490.0);
-        assert_eq!(observation.notes.len(), 1);
+        assert_eq!(observation.notes, [Fact::new(say::MAPPER_LOST).into()]);
         assert!(observation.latencies.is_empty());
     }
 }

@@ -1,29 +1,19 @@
 //! What only this scenario knows of an outcome: whether the readers read at all, since a load that
 //! never ran cannot have shown that it does no harm, and what a hang's figures mean.
 
-use super::meta::measure;
+use super::meta::{META, measure};
+use super::sentences::say;
+use crate::{hang, suggest};
 use analysis::Outcome;
-use model::{ArmResult, Plan, Role, State, Trial};
+use model::{ArmResult, Fact, Plan, Reason, Role, State, Trial};
 
 pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-    explain_hangs(plan, arms, outcome);
-    take_back(plan, trials, arms, outcome);
-}
-
-/// Says that the length of a hang is the patience of the study, and how to see more of it.
-fn explain_hangs(plan: &Plan, arms: &[ArmResult], outcome: &mut Outcome) {
     let settings = plan.arms.first().map(|arm| &arm.settings);
     let duration = |knob: &str| settings.and_then(|settings| settings.duration(knob));
-    let (Some(duration), Some(after)) = (duration("duration"), duration("hang-after")) else {
-        return;
-    };
-    if arms.iter().any(|arm| arm.hangs.count > 0) {
-        let cut = model::units::format_duration(duration + after);
-        outcome.limits.push(format!(
-            "a hung trial was cut off after {cut} by ending its load; a longer --hang-after shows \
-             how long its calls last"
-        ));
+    if let (Some(duration), Some(after)) = (duration("duration"), duration("hang-after")) {
+        outcome.caveats.extend(hang::cut_off(arms, duration + after, Some("hang-after")));
     }
+    take_back(plan, trials, arms, outcome);
 }
 
 /// Takes `not-affected` back where the scanners of a case, or those of its control, read nothing in
@@ -37,7 +27,7 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
         let result = arms.iter_mut().find(|result| result.id == arm.id);
         // Readers of the case that read nothing cannot clear it; readers of its control that read
         // nothing leave it without the case's load, and so cannot say that it is affected either.
-        let idle: Vec<String> = match result.as_ref().and_then(|result| result.state) {
+        let idle: Vec<Reason> = match result.as_ref().and_then(|result| result.state) {
             Some(State::NotAffected) => {
                 let pair = std::iter::once(&arm.id).chain(&arm.against);
                 pair.filter_map(|id| idle(trials, id)).collect()
@@ -60,12 +50,18 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
     };
     if taken_back {
         outcome.state = State::Inconclusive;
-        outcome.because.splice(0..0, idlers);
-        outcome.limits = vec!["give the scanners more time: --duration 5s".to_owned()];
+        outcome.reasons.splice(0..0, idlers);
+        // More blocks like these would not settle it.
+        outcome.caveats.clear();
+        let settings = super::summary::asked(plan);
+        let longer = settings.and_then(|all| suggest::with(&META, &all, &[("duration", "5s")]));
+        let suggestion =
+            longer.map(|all| suggest::other_run(&META, Fact::new(say::MORE_TIME), &all));
+        outcome.suggestions.extend(suggestion);
     }
 }
 
-fn idle(trials: &[Trial], arm: &str) -> Option<String> {
+fn idle(trials: &[Trial], arm: &str) -> Option<Reason> {
     let of_arm = || trials.iter().filter(|trial| trial.arm == arm);
     let read_nothing = |trial: &&Trial| {
         let bytes = trial.observation.measures.get(measure::SCAN_BYTES);
@@ -73,102 +69,64 @@ fn idle(trials: &[Trial], arm: &str) -> Option<String> {
     };
     let (idle, all) = (of_arm().filter(read_nothing).count(), of_arm().count());
     (all > 0 && 2 * idle >= all).then(|| {
-        format!(
-            "the scanners of {arm} read nothing in {idle} of {all} trials, which could not have \
-             shown a stall"
-        )
+        let fact = Fact::new(say::READ_NOTHING)
+            .with("arm", arm)
+            .with("idle", idle as u64)
+            .with("trials", all as u64);
+        Reason::Scenario(fact)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mmap_lock::META;
-    use model::{Arm, Measure, Observation, Proportion, Settings, Surroundings, Test, Unit, Value};
-    use std::collections::BTreeMap;
+    use crate::testing::told;
+    use model::testing::{arm, plan, result};
+    use model::{
+        Amount, Arm, Caveat, Measure, Observation, Settings, Test, Unit, Value, What,
+    };
 
-    fn plan(busy: i64) -> Plan {
+    fn plan_of(busy: i64) -> Plan {
         let mut settings = Settings::defaults(META.knobs, false);
         settings.set("busy", Value::Number(busy));
         let arm = |id: &str, role, against: Option<&str>| Arm {
-            id: id.to_owned(),
-            role,
             settings: settings.clone(),
             against: against.map(str::to_owned),
-            change: None,
+            ..arm(id, role)
         };
-        Plan {
-            arms: vec![
-                arm("twin", Role::Control, None),
-                arm("busy", Role::Case, (busy > 0).then_some("twin")),
-            ],
-            seed: 0,
-            min_blocks: 1,
-            max_blocks: 1,
-            stop_when_settled: true,
-            error_rate: None,
-            settle_fixes: false,
-            judging: META.judging,
-            also: Vec::new(),
-            left_out: Vec::new(),
-        }
+        let against = (busy > 0).then_some("twin");
+        let arms = vec![arm("twin", Role::Control, None), arm("busy", Role::Case, against)];
+        Plan { arms, ..plan(&[]) }
     }
 
     fn trial(arm: &str, bytes: f64) -> Trial {
         let mut observation = Observation::default();
         let bytes = Measure::exact(bytes, Unit::Bytes);
         observation.measures.insert(measure::SCAN_BYTES.to_owned(), bytes);
-        Trial {
-            block: 0,
-            arm: arm.to_owned(),
-            started_ms: 0.0,
-            took_ms: 0.0,
-            observation,
-            surroundings: Surroundings::default(),
-        }
+        Trial { observation, ..model::testing::trial(0, arm, 0.0) }
     }
 
-    fn result(state: State) -> ArmResult {
-        ArmResult {
-            id: "busy".to_owned(),
-            role: Role::Case,
-            state: Some(state),
-            trials: 1,
-            hangs: Proportion { count: 0, of: 1, low: 0.0, high: 1.0, confidence: 0.95 },
-            worse: None,
-            measures: BTreeMap::new(),
-            against_control: BTreeMap::new(),
-            evidence: None,
-        }
-    }
-
-    /// The state of study and arm after the review.
-    fn reviewed(busy: i64, bytes: &[f64], twin: &[f64], state: State) -> (State, Option<State>) {
-        let test = Test {
-            method: String::new(),
-            blocks: 1,
-            evidence_affected: 1.0,
-            evidence_not_affected: 1.0,
-            threshold: 20.0,
-            error_rate: 0.05,
-            ..Test::default()
-        };
-        let mut outcome = Outcome {
-            state,
-            test,
-            measure: String::new(),
-            also: Vec::new(),
-            open: Vec::new(),
-            because: Vec::new(),
-            limits: Vec::new(),
-        };
+    /// Study and arm after the review.
+    fn outcome_of(
+        busy: i64,
+        bytes: &[f64],
+        twin: &[f64],
+        state: State,
+    ) -> (Outcome, Option<State>) {
+        let mut outcome = Outcome::new(state, measure::STALL, Test::default());
         let of = |arm: &'static str, bytes: &[f64]| -> Vec<Trial> {
             bytes.iter().map(|bytes| trial(arm, *bytes)).collect()
         };
         let trials = [of("busy", bytes), of("twin", twin)].concat();
-        let mut arms = [result(state)];
-        review(&plan(busy), &trials, &mut arms, &mut outcome);
-        (outcome.state, arms[0].state)
+        let mut arms = [result("busy", Role::Case, Some(state))];
+        review(&plan_of(busy), &trials, &mut arms, &mut outcome);
+        (outcome, arms[0].state)
+    }
+
+    /// Their states.
+    fn reviewed(busy: i64, bytes: &[f64], twin: &[f64], state: State) -> (State, Option<State>) {
+        let (outcome, arm) = outcome_of(busy, bytes, twin, state);
+        (outcome.state, arm)
     }
 
     #[test]
@@ -195,27 +153,26 @@ mod tests {
     }
 
     #[test]
+    fn readers_that_read_nothing_are_named_and_get_more_time() {
+        let (outcome, _) = outcome_of(10, &[0.0, 9.0, 0.0], &[9.0; 3], State::NotAffected);
+        let [Reason::Scenario(why)] = outcome.reasons.as_slice() else { panic!("{outcome:?}") };
+        let sentence = told(&META, why);
+        assert!(sentence.starts_with("The readers of busy read nothing in 2 of 3"), "{sentence}");
+        let [longer] = outcome.suggestions.as_slice() else { panic!("{outcome:?}") };
+        let What::Scenario(fact) = &longer.what else { panic!("{longer:?}") };
+        told(&META, fact);
+        let parameters = &longer.run.as_ref().unwrap().parameters;
+        assert_eq!(parameters.text("duration"), Some("5s"));
+    }
+
+    #[test]
     fn a_hang_is_said_to_be_cut_off() {
-        let mut outcome = Outcome {
-            measure: String::new(),
-            also: Vec::new(),
-            open: Vec::new(),
-            state: State::Affected,
-            test: Test {
-                method: String::new(),
-                blocks: 1,
-                evidence_affected: 1.0,
-                evidence_not_affected: 1.0,
-                threshold: 20.0,
-                error_rate: 0.05,
-                ..Test::default()
-            },
-            because: Vec::new(),
-            limits: Vec::new(),
-        };
-        let mut arm = result(State::Affected);
+        let mut outcome = Outcome::new(State::Affected, measure::STALL, Test::default());
+        let mut arm = result("busy", Role::Case, Some(State::Affected));
         arm.hangs.count = 1;
-        review(&plan(10), &[], &mut [arm], &mut outcome);
-        assert!(outcome.limits[0].contains("cut off after 500ms"), "{outcome:?}");
+        review(&plan_of(10), &[], &mut [arm], &mut outcome);
+        let after = Amount::exact(500.0, Unit::Milliseconds);
+        let parameter = Some("hang-after".to_owned());
+        assert_eq!(outcome.caveats, [Caveat::HangCutOff { after, parameter }]);
     }
 }

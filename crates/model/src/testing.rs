@@ -1,0 +1,111 @@
+//! Plans, trials and results for tests: what a test says nothing of stands here once.
+
+use crate::arm::{Arm, Role, Settings};
+use crate::estimate::{ArmResult, Comparison, Estimate, Proportion};
+use crate::machine::Surroundings;
+use crate::measure::{Measure, Unit};
+use crate::record::{Observation, Plan, Trial};
+use crate::scenario::Judging;
+use crate::verdict::State;
+use std::collections::BTreeMap;
+
+/// The judged figure of [`plan`], [`trial`] and [`result`].
+pub const LOST: &str = "lost";
+
+/// An arm without settings.
+pub fn arm(id: &str, role: Role) -> Arm {
+    Arm { id: id.to_owned(), role, against: None, settings: Settings::default(), change: None }
+}
+
+/// A plan of these arms: judged by [`LOST`] with a margin of 1 ms/s, at 5%.
+pub fn plan(arms: &[(&str, Role)]) -> Plan {
+    Plan {
+        arms: arms.iter().map(|(id, role)| arm(id, *role)).collect(),
+        seed: 1,
+        min_blocks: 3,
+        max_blocks: 24,
+        stop_when_settled: true,
+        error_rate: None,
+        settle_fixes: false,
+        judging: judging(LOST),
+        also: Vec::new(),
+        left_out: Vec::new(),
+    }
+}
+
+/// Judging by this figure with a margin of 1, at 5%.
+pub fn judging(measure: &str) -> Judging {
+    Judging {
+        measure: measure.to_owned().into(),
+        margin: 1.0,
+        control_limit: 50.0,
+        wants_cpu: true,
+        error_rate: 0.05,
+        confidence: 0.95,
+    }
+}
+
+/// A trial of 300 ms that lost so many ms/s.
+pub fn trial(block: u32, arm: &str, lost: f64) -> Trial {
+    let lost = Measure::exact(lost, Unit::MillisecondsPerSecond);
+    Trial {
+        block,
+        arm: arm.to_owned(),
+        started_ms: 0.0,
+        took_ms: 320.0,
+        observation: Observation {
+            window_ms: 300.0,
+            measures: [(LOST.to_owned(), lost)].into(),
+            ..Observation::default()
+        },
+        surroundings: Surroundings::default(),
+    }
+}
+
+/// An estimate from six trials that all read the same.
+pub fn estimate(median: f64, unit: Unit) -> Estimate {
+    Estimate {
+        unit,
+        trials: 6,
+        median,
+        median_at_least: false,
+        low: Some(median),
+        high: Some(median),
+        high_unbounded: false,
+        confidence: 0.97,
+        min: median,
+        max: median,
+        max_at_least: false,
+    }
+}
+
+/// The result of an arm of six trials, none of which hung; without figures.
+pub fn result(id: &str, role: Role, state: Option<State>) -> ArmResult {
+    ArmResult {
+        id: id.to_owned(),
+        role,
+        state,
+        trials: 6,
+        hangs: Proportion { count: 0, of: 6, low: 0.0, high: 0.5, confidence: 0.95 },
+        worse: None,
+        measures: BTreeMap::new(),
+        against_control: BTreeMap::new(),
+        evidence: None,
+    }
+}
+
+/// A shift of so many ms/s without an interval.
+pub fn shift(shift: f64) -> Comparison {
+    Comparison {
+        unit: Unit::MillisecondsPerSecond,
+        shift,
+        shift_at_least: false,
+        low: None,
+        high: None,
+        confidence: 0.95,
+        superiority: 1.0,
+        superiority_low: None,
+        superiority_high: None,
+        p_value: None,
+    }
+}

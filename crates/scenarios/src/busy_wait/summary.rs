@@ -1,0 +1,147 @@
+//! What `busy-wait` says of an outcome.
+
+use super::meta::{META, measure};
+use super::plan::changed_flags;
+use super::sentences::say;
+use crate::{Summary, suggest};
+use analysis::Outcome;
+use model::{
+    Amount, ArmResult, Fact, FixOutcome, Plan, Role, Settings, State, Suggestion, Unit, What,
+};
+
+pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+    let is_case = |arm: &&ArmResult| arm.role == Role::Case;
+    let is_affected = |arm: &&ArmResult| arm.state == Some(State::Affected);
+    let headline = match outcome.state {
+        State::Affected => {
+            let case = arms.iter().filter(is_case).find(is_affected);
+            compared(say::COSTS, plan, case, arms)
+        }
+        State::NotAffected => compared(say::COSTS_NONE, plan, arms.iter().find(is_case), arms),
+        _ => Fact::new(say::UNSETTLED),
+    };
+    let kind = (outcome.state == State::Affected).then(|| kind(plan).to_owned());
+    Summary { headline, suggestions: suggestions(outcome.state, plan), kind }
+}
+
+/// Where it costs: under the quota, or without one already.
+fn kind(plan: &Plan) -> &'static str {
+    match quota(plan) {
+        None => "latency",
+        Some(_) => "latency-under-quota",
+    }
+}
+
+/// The quota of what is judged, in CPUs.
+fn quota(plan: &Plan) -> Option<f64> {
+    let case = plan.arms.iter().find(|arm| arm.role == Role::Case)?;
+    case.settings.decimal("quota")
+}
+
+/// CPUs, whole or not.
+pub(super) fn cpus(count: f64) -> Amount {
+    Amount::exact(count, Unit::Ratio)
+}
+
+/// The flags of the first arm of a role that sets it apart from a plain `erl`.
+fn flags(plan: &Plan, role: Role) -> Option<String> {
+    let settings = plan.arms.iter().find(|arm| arm.role == role).map(|arm| &arm.settings)?;
+    let base = settings.text("flags").filter(|flags| !flags.is_empty());
+    let changed = changed_flags(settings);
+    let changed = Some(changed.as_str()).filter(|flags| flags.starts_with('+'));
+    match (base, changed) {
+        (Some(base), Some(changed)) if base != changed => Some(format!("{base} {changed}")),
+        (base, changed) => base.or(changed).map(str::to_owned),
+    }
+}
+
+/// The slowest of 100 requests in a case and in the control.
+fn compared(id: &str, plan: &Plan, case: Option<&ArmResult>, arms: &[ArmResult]) -> Fact {
+    let control = arms.iter().find(|arm| arm.role == Role::Control);
+    let p99 = |arm: Option<&ArmResult>| arm?.measures.get(measure::P99).cloned();
+    let fact = Fact::new(id);
+    let (Some(of_case), Some(of_control)) = (p99(case), p99(control)) else { return fact };
+    fact.with("case", &of_case)
+        .with("control", &of_control)
+        .with_some("quota", quota(plan).map(cpus))
+        .with_some("flags", flags(plan, Role::Case))
+        .with_some("control_flags", flags(plan, Role::Control))
+}
+
+fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
+    if state != State::Affected {
+        return Vec::new();
+    }
+    let control = plan.arms.iter().find(|arm| arm.role == Role::Control);
+    let flags = control.and_then(|arm| arm.change.clone()).filter(|flags| flags.starts_with('+'));
+    let environment = flags.map(|flags| Suggestion {
+        // That the case is affected over this very control is the test that the flags help.
+        measured: Some(FixOutcome::Helped),
+        ..What::Scenario(Fact::new(say::ENVIRONMENT).with("flags", flags)).into()
+    });
+    let defaults = Settings::defaults(META.knobs, false);
+    let fewer = META.fix("schedulers").and_then(|fix| suggest::fix(&META, fix, &defaults));
+    environment.into_iter().chain(fewer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::told;
+    use model::testing::{arm, estimate, plan, result};
+    use model::{Arm, Test, Value};
+
+    fn plan_of(quota: &str) -> Plan {
+        let arm = |id: &str, role, spin: &str| {
+            let mut settings = Settings::defaults(META.knobs, false);
+            settings.set("quota", Value::Text(quota.to_owned()));
+            for knob in ["sbwt", "sbwtdcpu", "sbwtdio"] {
+                settings.set(knob, Value::Text(spin.to_owned()));
+            }
+            Arm { settings, ..arm(id, role) }
+        };
+        let mut control = arm("flags-quota", Role::Control, "none");
+        control.change = Some("+sbwt none".to_owned());
+        Plan { arms: vec![control, arm("defaults-quota", Role::Case, "default")], ..plan(&[]) }
+    }
+
+    fn results(state: State) -> [ArmResult; 2] {
+        [("flags-quota", Role::Control), ("defaults-quota", Role::Case)].map(|(id, role)| {
+            let mut arm = result(id, role, (role == Role::Case).then_some(state));
+            arm.measures.insert(measure::P99.to_owned(), estimate(9.0, Unit::Milliseconds));
+            arm
+        })
+    }
+
+    fn summary_of(state: State, quota: &str) -> Summary {
+        let outcome = Outcome::new(state, measure::P99, Test::default());
+        summary(&plan_of(quota), &outcome, &results(state))
+    }
+
+    #[test]
+    fn both_nodes_are_told_with_their_flags_and_where_it_was() {
+        let affected = summary_of(State::Affected, "0.5");
+        assert_eq!(affected.kind.as_deref(), Some("latency-under-quota"));
+        assert_eq!(
+            told(&META, &affected.headline),
+            "Busy waiting of schedulers costs latency here: under a quota of ? CPUs the slowest of \
+             100 requests took ? with the VM's defaults, and ? with +sbwt none +sbwtdcpu none \
+             +sbwtdio none."
+        );
+        let free = summary_of(State::NotAffected, "none");
+        let sentence = told(&META, &free.headline);
+        assert!(sentence.contains("cost no latency here: without a CPU quota"), "{sentence}");
+        told(&META, &summary_of(State::Inconclusive, "none").headline);
+    }
+
+    #[test]
+    fn flags_are_given_as_they_are_used() {
+        let affected = summary_of(State::Affected, "0.5");
+        let [environment, fewer] = affected.suggestions.as_slice() else { panic!("{affected:?}") };
+        let What::Scenario(fact) = &environment.what else { panic!("{environment:?}") };
+        assert!(told(&META, fact).ends_with("ERL_FLAGS=\"+sbwt none\"."));
+        assert_eq!(environment.measured, Some(FixOutcome::Helped));
+        assert_eq!(fewer.run.as_ref().unwrap().parameters.number("schedulers"), Some(1));
+        assert_eq!(summary_of(State::NotAffected, "0.5").suggestions, []);
+    }
+}

@@ -1,0 +1,166 @@
+//! What `cpu-quota` says of an outcome.
+
+use super::meta::{META, OTHER_KERNEL, measure};
+use super::sentences::say;
+use crate::{Summary, suggest};
+use analysis::Outcome;
+use model::suggestion::Command;
+use model::{
+    Amount, ArmResult, Fact, Plan, Role, Run, Settings, State, Suggestion, Unit, Value, What,
+};
+
+/// CPUs of the machine that is simulated: where slices expire, a group loses more the more there are.
+const SIMULATED_CPUS: i64 = 64;
+
+/// The settings that a run which measures a fix keeps; the others follow from the machine.
+const KEPT: [&str; 4] = ["quota", "period", "fast", "wake"];
+
+pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+    let over = outcome.measure == measure::BEYOND;
+    let headline = match outcome.state {
+        State::Affected => compared(if over { say::OVER } else { say::UNDER }, arms),
+        State::NotAffected => compared(say::GETS_IT, arms),
+        _ => Fact::new(say::UNSETTLED),
+    };
+    let kind = if over { "over" } else { "under" };
+    Summary {
+        headline,
+        suggestions: suggestions(outcome.state, plan),
+        kind: (outcome.state == State::Affected).then(|| kind.to_owned()),
+    }
+}
+
+/// What case and control got of their quotas, and on how many CPUs.
+fn compared(id: &str, arms: &[ArmResult]) -> Fact {
+    let figure = |role, name: &str| {
+        let arm = arms.iter().find(|arm: &&ArmResult| arm.role == role)?;
+        arm.measures.get(name)
+    };
+    let cpus = |role| figure(role, measure::CPUS).map(|cpus| cpus.median.round() as u64);
+    Fact::new(id)
+        .with_some("got", figure(Role::Case, measure::GOT))
+        .with_some("cpus", cpus(Role::Case))
+        .with_some("control", figure(Role::Control, measure::GOT))
+        .with_some("control_cpus", cpus(Role::Control))
+}
+
+fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
+    let Some(case) = plan.arms.iter().find(|arm| arm.role == Role::Case) else {
+        return Vec::new();
+    };
+    match state {
+        State::Affected => {
+            let kernel = What::Fix(OTHER_KERNEL.to_owned());
+            let simulated = Some(simulated(&case.settings, Some("5.7")));
+            let kernel = Suggestion { run: simulated, ..kernel.into() };
+            let others = META.fixes.iter().filter(|fix| fix.id != OTHER_KERNEL);
+            let asked = asked(&case.settings);
+            let others = others.filter_map(|fix| suggest::fix(&META, fix, &asked));
+            std::iter::once(kernel).chain(others).collect()
+        }
+        State::NotAffected => {
+            let run = Some(simulated(&case.settings, None));
+            vec![Suggestion { run, ..What::Scenario(Fact::new(say::LARGER)).into() }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What was asked for, as far as a run that measures a fix keeps it, on as many CPUs.
+fn asked(case: &Settings) -> Settings {
+    let mut settings = Settings::defaults(META.knobs, false);
+    for knob in KEPT.into_iter().chain(["on-cpus"]) {
+        if let Some(value) = case.0.get(knob) {
+            settings.set(knob, value.clone());
+        }
+    }
+    settings
+}
+
+/// The simulation of the same quota on a machine with many CPUs, by the rules of a kernel.
+fn simulated(settings: &Settings, kernel: Option<&str>) -> Run {
+    let mut parameters = Settings::default();
+    parameters.set("cpus", Value::Number(SIMULATED_CPUS));
+    for knob in ["quota", "period"] {
+        if let Some(value) = settings.0.get(knob) {
+            parameters.set(knob, value.clone());
+        }
+    }
+    if let Some(kernel) = kernel {
+        parameters.set("kernel", Value::Text(kernel.to_owned()));
+    }
+    Run { command: Command::Sim, scenario: META.id.to_owned(), parameters }
+}
+
+/// A figure in percent of the quota.
+pub(super) fn of_quota(percent: f64) -> Amount {
+    Amount::exact(percent, Unit::Percent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::told;
+    use model::testing::{arm, estimate, plan, result};
+    use model::{Arm, Test};
+
+    fn plan_of(on_cpus: i64) -> Plan {
+        let mut settings = Settings::defaults(META.knobs, false);
+        settings.set("quota", Value::Text("4ms".to_owned()));
+        settings.set("threads", Value::Number(5));
+        settings.set("on-cpus", Value::Number(on_cpus));
+        let arms = vec![Arm { settings, ..arm("spread", Role::Case) }];
+        Plan { arms, ..plan(&[]) }
+    }
+
+    fn results() -> [ArmResult; 2] {
+        [("control", Role::Control, 1.0), ("spread", Role::Case, 4.0)].map(|(id, role, cpus)| {
+            let mut arm = result(id, role, None);
+            arm.measures.insert(measure::GOT.to_owned(), estimate(90.0, Unit::Percent));
+            arm.measures.insert(measure::CPUS.to_owned(), estimate(cpus, Unit::Count));
+            arm
+        })
+    }
+
+    fn summary_of(state: State, name: &str, arms: &[ArmResult]) -> Summary {
+        summary(&plan_of(4), &Outcome::new(state, name, Test::default()), arms)
+    }
+
+    #[test]
+    fn both_ways_off_the_quota_have_their_names() {
+        let under = summary_of(State::Affected, measure::LOST, &results());
+        assert_eq!(under.kind.as_deref(), Some("under"));
+        assert_eq!(
+            told(&META, &under.headline),
+            "A group is throttled below its CPU quota here: with threads on 4 CPUs it got ? of its \
+             quota, with the same threads on 1 CPUs ?."
+        );
+        let over = summary_of(State::Affected, measure::BEYOND, &[]);
+        assert_eq!(over.kind.as_deref(), Some("over"));
+        assert_eq!(told(&META, &over.headline), "A group gets more than its CPU quota here.");
+        for state in [State::NotAffected, State::Inconclusive] {
+            let other = summary_of(state, measure::LOST, &results());
+            told(&META, &other.headline);
+            assert_eq!(other.kind, None);
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_simulated_and_a_cpuset_is_run() {
+        let affected = suggestions(State::Affected, &plan_of(4));
+        let [kernel, cpuset] = affected.as_slice() else { panic!("{affected:?}") };
+        let run = kernel.run.as_ref().unwrap();
+        assert_eq!((run.command, run.parameters.text("kernel")), (Command::Sim, Some("5.7")));
+        assert_eq!(run.parameters.text("quota"), Some("4ms"));
+        let run = cpuset.run.as_ref().unwrap();
+        assert_eq!((run.command, run.parameters.number("on-cpus")), (Command::Run, Some(1)));
+        assert_eq!(run.parameters.number("threads"), None, "as many as there are CPUs");
+        let on_one = suggestions(State::Affected, &plan_of(1));
+        assert_eq!(on_one.len(), 1, "{on_one:?}");
+        let quiet = suggestions(State::NotAffected, &plan_of(4));
+        let [Suggestion { what: What::Scenario(fact), .. }] = quiet.as_slice() else {
+            panic!("{quiet:?}")
+        };
+        told(&META, fact);
+    }
+}

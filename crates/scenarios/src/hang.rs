@@ -1,0 +1,16 @@
+//! What is not known of trials that hung.
+
+use model::{Amount, ArmResult, Caveat, Unit};
+use std::time::Duration;
+
+/// That a trial was cut off after so long, where one of a study hung; `parameter` lets one hang longer.
+pub(crate) fn cut_off(
+    arms: &[ArmResult],
+    after: Duration,
+    parameter: Option<&str>,
+) -> Option<Caveat> {
+    arms.iter().any(|arm| arm.hangs.count > 0).then(|| Caveat::HangCutOff {
+        after: Amount::exact(after.as_secs_f64() * 1e3, Unit::Milliseconds),
+        parameter: parameter.map(str::to_owned),
+    })
+}

@@ -1,0 +1,178 @@
+//! What `mailbox-flood` says of an outcome.
+
+use super::meta::{META, measure};
+use super::sentences::say;
+use crate::{Summary, erlang, suggest};
+use analysis::Outcome;
+use model::{
+    Amount, Arm, ArmResult, Estimate, Fact, Plan, Role, Settings, State, Suggestion, Unit,
+};
+
+/// The queue for which the headline says what a write takes.
+const LONG_QUEUE: f64 = 100_000.0;
+
+pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+    let headline = match outcome.state {
+        State::Affected => slower(plan, arms),
+        State::NotAffected => not_slower(plan, arms),
+        _ => Fact::new(say::UNSETTLED),
+    };
+    Summary { headline, suggestions: suggestions(outcome.state, plan), kind: None }
+}
+
+fn case(arms: &[ArmResult]) -> Option<&ArmResult> {
+    let mut cases = arms.iter().filter(|arm| arm.role == Role::Case);
+    let affected = |arm: &&ArmResult| arm.state == Some(State::Affected);
+    cases.clone().find(affected).or_else(|| cases.next())
+}
+
+/// What the server of an arm writes to.
+fn sink<'a>(plan: &'a Plan, arm: Option<&ArmResult>) -> &'a str {
+    let settings = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id));
+    settings.and_then(|arm| arm.settings.text("sink")).unwrap_or("server")
+}
+
+fn figure<'a>(arm: Option<&'a ArmResult>, name: &str) -> Option<&'a Estimate> {
+    arm.and_then(|arm| arm.measures.get(name))
+}
+
+fn slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
+    let case = case(arms);
+    let control = case.and_then(|case| erlang::control_of(plan, case, arms));
+    // Timed at set lengths where that was done: nothing but the queue differs there.
+    let slope = figure(case, measure::FIT).or_else(|| figure(case, measure::SLOPE));
+    let fact = Fact::new(say::SLOWER)
+        .with("sink", sink(plan, case))
+        .with_some("slope", slope)
+        .with_some("writes", figure(case, measure::DRAIN_RATE))
+        .with_some("control", figure(control, measure::DRAIN_RATE));
+    match slope.zip(figure(case, measure::EMPTY_RATE)) {
+        Some((slope, rate)) => {
+            let empty_ms = 1e3 / rate.median.max(1e-3);
+            fact.with("queued", with_many_queued(slope, empty_ms))
+                .with("empty", Amount::exact(empty_ms, Unit::Milliseconds))
+        }
+        None => fact,
+    }
+}
+
+/// What a write takes with a long queue, where it takes so long without one.
+fn with_many_queued(slope: &Estimate, empty_ms: f64) -> Amount {
+    let queued_ms = |slope_ns: f64| empty_ms + slope_ns * LONG_QUEUE / 1e6;
+    Amount {
+        at_least: slope.median_at_least,
+        interval: slope.low.zip(slope.high).map(|(low, high)| (queued_ms(low), queued_ms(high))),
+        ..Amount::exact(queued_ms(slope.median), Unit::Milliseconds)
+    }
+}
+
+fn not_slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
+    let case = case(arms);
+    Fact::new(say::NOT_SLOWER)
+        .with("sink", sink(plan, case))
+        .with_some("slope", figure(case, measure::SLOPE))
+        .with_some("writes", figure(case, measure::DRAIN_RATE))
+}
+
+fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
+    let Some(case) = plan.arms.iter().find(|arm| arm.role == Role::Case) else {
+        return Vec::new();
+    };
+    match state {
+        State::Affected => suggest::fixes(&META, &asked(case)),
+        State::NotAffected if case.settings.text("sink") != Some("port") => {
+            let defaults = Settings::defaults(META.knobs, false);
+            vec![suggest::other_run(&META, Fact::new(say::OTHER_SINK), &defaults)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What was asked for: the settings of a case, without the OTP that was found for it and without other
+/// fixes.
+pub(super) fn asked(case: &Arm) -> Settings {
+    let mut settings = case.settings.clone();
+    for own in ["erl", "fixes"] {
+        if let Some(knob) = META.knob(own) {
+            settings.set(own, knob.default_value(false));
+        }
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::told;
+    use model::testing::{estimate, plan, result};
+    use model::{Test, What};
+
+    fn plan_of(sink: &str) -> Plan {
+        let mut settings = Settings::defaults(META.knobs, false);
+        settings.set("sink", model::Value::Text(sink.to_owned()));
+        settings.set("erl", model::Value::Text("/opt/otp/bin/erl".to_owned()));
+        let arm = |id, role| Arm { settings: settings.clone(), ..model::testing::arm(id, role) };
+        let arms = vec![arm("control", Role::Control), arm("direct", Role::Case)];
+        Plan { arms, ..plan(&[]) }
+    }
+
+    fn results() -> [ArmResult; 2] {
+        [("control", Role::Control), ("direct", Role::Case)].map(|(id, role)| {
+            let mut arm = result(id, role, None);
+            for (name, median, unit) in [
+                (measure::SLOPE, 10.0, Unit::Nanoseconds),
+                (measure::EMPTY_RATE, 50_000.0, Unit::PerSecond),
+                (measure::DRAIN_RATE, 1_000.0, Unit::PerSecond),
+            ] {
+                arm.measures.insert(name.to_owned(), estimate(median, unit));
+            }
+            arm
+        })
+    }
+
+    #[test]
+    fn a_slope_is_told_as_the_time_of_a_write() {
+        let slope =
+            Estimate { low: Some(8.0), high: Some(12.0), ..estimate(10.0, Unit::Nanoseconds) };
+        let queued = with_many_queued(&slope, 0.02);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(near(queued.value, 1.02) && !queued.at_least, "{queued:?}");
+        assert!(queued.interval.is_some_and(|(low, high)| near(low, 0.82) && near(high, 1.22)));
+        let few = Estimate { low: None, median_at_least: true, ..slope };
+        let queued = with_many_queued(&few, 0.02);
+        assert!(queued.interval.is_none() && queued.at_least, "{queued:?}");
+    }
+
+    #[test]
+    fn each_state_has_its_sentence() {
+        let headline = |state, arms: &[ArmResult]| {
+            let outcome = Outcome::new(state, measure::SLOPE, Test::default());
+            told(&META, &summary(&plan_of("port"), &outcome, arms).headline)
+        };
+        assert_eq!(
+            headline(State::Affected, &results()),
+            "Each message that waits makes every write to the sink port slower here, by ?; with \
+             100,000 queued a write takes ? instead of ?. Flooded, the server wrote ?; with the \
+             same flood in another process, ?."
+        );
+        assert_eq!(
+            headline(State::NotAffected, &results()),
+            "A long mailbox does not make writes to the sink port slower here: each message that \
+             waits adds ?; the flood was written at ?."
+        );
+        headline(State::Affected, &[]);
+        headline(State::Inconclusive, &[]);
+    }
+
+    #[test]
+    fn the_path_of_an_otp_is_no_part_of_advice() {
+        let fixes = suggestions(State::Affected, &plan_of("tcp"));
+        assert_eq!(fixes.len(), 2);
+        assert!(fixes.iter().all(|fix| fix.run.as_ref().unwrap().parameters.text("erl").is_none()));
+        let others = suggestions(State::NotAffected, &plan_of("null"));
+        let [other] = others.as_slice() else { panic!("{others:?}") };
+        assert!(matches!(&other.what, What::Scenario(fact) if fact.id == say::OTHER_SINK));
+        assert!(other.run.as_ref().unwrap().parameters.0.is_empty());
+        assert_eq!(suggestions(State::NotAffected, &plan_of("port")), []);
+    }
+}

@@ -1,0 +1,62 @@
+//! The sentences of `mmap-lock`.
+
+use model::Sentence;
+
+/// Their names.
+pub(super) mod say {
+    pub const STALLS: &str = "stalls";
+    pub const NO_STALL: &str = "no-stall";
+    pub const TOO_FEW: &str = "too-few-trials";
+    pub const READ_NOTHING: &str = "readers-read-nothing";
+    pub const MORE_TIME: &str = "more-time";
+    pub const LOCKS_LONGEST: &str = "locks-longest";
+    pub const MAPPER_LOST: &str = "mapper-lost";
+}
+
+/// What the process lost with the load, with the load of its control, and alone.
+macro_rules! losses {
+    () => {
+        "with {% if readers %}{{ readers|count('reader') }}{% if twin %} of an idle twin process\
+         {% endif %} and {{ readers|count('spinner') }} on another CPU{% else %}no readers\
+         {% endif %} a process lost {{ lost }} to calls over 1 ms{% if control %}; with as many \
+         readers of an idle twin process {{ control }}{% endif %}{% if alone %}; alone {{ alone }}\
+         {% endif %}"
+    };
+}
+
+/// The sentences.
+pub(super) const SENTENCES: &[Sentence] = &[
+    Sentence {
+        id: say::STALLS,
+        text: concat!(
+            "Readers of /proc/PID/{{ file }} stall memory mapping here{% if lost %}: ",
+            losses!(),
+            "{% endif %}{% if worst %}; the worst call of a trial took {{ worst }}{% endif %}."
+        ),
+    },
+    Sentence {
+        id: say::NO_STALL,
+        text: concat!(
+            "Readers of /proc/PID/{{ file }} did not stall memory mapping here{% if lost %}; ",
+            losses!(),
+            "{% endif %}."
+        ),
+    },
+    Sentence {
+        id: say::TOO_FEW,
+        text: "Too few trials to say whether readers of /proc/PID/{{ file }} stall memory mapping \
+               here.",
+    },
+    Sentence {
+        id: say::READ_NOTHING,
+        text: "The readers of {{ arm }} read nothing in {{ idle }} of {{ trials|count('trial') }}, \
+               which could not have shown a stall.",
+    },
+    Sentence { id: say::MORE_TIME, text: "Give the readers more time." },
+    Sentence { id: say::LOCKS_LONGEST, text: "Read the file that holds the lock longest." },
+    Sentence {
+        id: say::MAPPER_LOST,
+        text: "The process that maps did not come back even without its load and was killed; its \
+               latencies are lost, its counters are not.",
+    },
+];

@@ -1,0 +1,168 @@
+//! What `mmap-lock` says of an outcome.
+
+use super::meta::{META, measure};
+use super::sentences::say;
+use crate::{Summary, suggest};
+use analysis::Outcome;
+use model::{Arm, ArmResult, Estimate, Fact, Plan, Role, Settings, State, Suggestion, Value};
+
+pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+    let file = plan.arms.first().and_then(|arm| arm.settings.text("procfile")).unwrap_or("smaps");
+    let headline = match outcome.state {
+        State::Affected => {
+            let worst = worst_case(arms).and_then(|arm| arm.measures.get(measure::WORST));
+            with_losses(Fact::new(say::STALLS), plan, arms).with_some("worst", worst)
+        }
+        State::NotAffected => with_losses(Fact::new(say::NO_STALL), plan, arms),
+        _ => Fact::new(say::TOO_FEW),
+    };
+    Summary {
+        headline: headline.with("file", file),
+        suggestions: suggestions(outcome.state, plan),
+        kind: None,
+    }
+}
+
+/// A fact with what the process lost under load, under the load of the control, and alone.
+fn with_losses(fact: Fact, plan: &Plan, arms: &[ArmResult]) -> Fact {
+    let Some(worst) = worst_case(arms) else { return fact };
+    let case = plan.arms.iter().find(|arm| arm.id == worst.id);
+    let (Some(lost), Some(case)) = (stall(worst), case) else { return fact };
+    let control = arms.iter().find(|arm| Some(&arm.id) == case.against.as_ref());
+    let alone = arms.iter().find(|arm| arm.role == Role::Baseline);
+    let readers = case.settings.number("busy").and_then(|busy| u64::try_from(busy).ok());
+    fact.with("lost", lost)
+        .with("readers", readers.unwrap_or(0))
+        .with("twin", case.settings.text("target") == Some("twin"))
+        .with_some("control", control.and_then(stall))
+        .with_some("alone", alone.and_then(stall))
+}
+
+/// The arm that lost the most time: among those that are affected, if any is.
+fn worst_case(arms: &[ArmResult]) -> Option<&ArmResult> {
+    let median = |arm: &ArmResult| stall(arm).map_or(0.0, |stall| stall.median);
+    let cases = || arms.iter().filter(|arm| arm.role == Role::Case);
+    let affected = cases().filter(|arm| arm.state == Some(State::Affected));
+    affected
+        .max_by(|a, b| median(a).total_cmp(&median(b)))
+        .or_else(|| cases().max_by(|a, b| median(a).total_cmp(&median(b))))
+}
+
+fn stall(arm: &ArmResult) -> Option<&Estimate> {
+    arm.measures.get(measure::STALL)
+}
+
+fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
+    let Some(asked) = asked(plan) else { return Vec::new() };
+    match state {
+        State::Affected => suggest::fixes(&META, &asked),
+        State::NotAffected if asked.text("procfile") != Some("smaps") => {
+            let smaps = suggest::with(&META, &asked, &[("procfile", "smaps")]);
+            let why = Fact::new(say::LOCKS_LONGEST);
+            smaps.map(|smaps| suggest::other_run(&META, why, &smaps)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What was asked for: the settings of a case, with `busy` as the list that made the arms.
+pub(super) fn asked(plan: &Plan) -> Option<Settings> {
+    let of_role = |role| plan.arms.iter().filter(move |arm: &&Arm| arm.role == role);
+    let made = of_role(Role::Baseline).chain(of_role(Role::Case));
+    let busy = made.filter_map(|arm| arm.settings.number("busy")).collect();
+    let mut settings = of_role(Role::Case).next()?.settings.clone();
+    settings.set("busy", Value::Numbers(busy));
+    Some(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::told;
+    use model::testing::{arm, estimate, plan, result};
+    use model::{FactValue, Test, Unit, What};
+
+    fn plan_of(knobs: &[(&str, &str)]) -> Plan {
+        let settings = Settings::defaults(META.knobs, false);
+        let settings = suggest::with(&META, &settings, knobs).unwrap();
+        let arm = |id: &str, role, busy, against: Option<&str>| {
+            let mut settings = settings.clone();
+            settings.set("busy", Value::Number(busy));
+            Arm { settings, against: against.map(str::to_owned), ..arm(id, role) }
+        };
+        let mut control = arm("twin-10", Role::Control, 10, None);
+        control.settings.set("target", Value::Text("twin".to_owned()));
+        let arms = vec![
+            control,
+            arm("any-name", Role::Case, 10, Some("twin-10")),
+            arm("alone", Role::Baseline, 0, None),
+        ];
+        Plan { arms, ..plan(&[]) }
+    }
+
+    fn result_of(id: &str, role: Role, median: f64) -> ArmResult {
+        let mut arm = result(id, role, None);
+        let stall = estimate(median, Unit::MillisecondsPerSecond);
+        arm.measures.insert(measure::STALL.to_owned(), stall);
+        arm.measures.insert(measure::WORST.to_owned(), estimate(median, Unit::Milliseconds));
+        arm
+    }
+
+    fn headline(state: State, plan: &Plan, arms: &[ArmResult]) -> Fact {
+        let outcome = Outcome::new(state, measure::STALL, Test::default());
+        summary(plan, &outcome, arms).headline
+    }
+
+    #[test]
+    fn the_case_is_told_beside_its_twin_and_the_process_alone() {
+        let arms = [
+            result_of("twin-10", Role::Control, 2.0),
+            result_of("any-name", Role::Case, 700.0),
+            result_of("alone", Role::Baseline, 1.0),
+        ];
+        let stalls = headline(State::Affected, &plan_of(&[]), &arms);
+        let median = |name: &str| match &stalls.values[name] {
+            FactValue::Estimate(estimate) => estimate.median,
+            other => panic!("{other:?}"),
+        };
+        let medians = ["lost", "control", "alone", "worst"].map(median);
+        assert_eq!(medians, [700.0, 2.0, 1.0, 700.0]);
+        assert_eq!(
+            told(&META, &stalls),
+            "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers and 10 spinners \
+             on another CPU a process lost ? to calls over 1 ms; with as many readers of an idle \
+             twin process ?; alone ?; the worst call of a trial took ?."
+        );
+        let placebo = plan_of(&[("target", "twin"), ("procfile", "status")]);
+        let none = headline(State::NotAffected, &placebo, &arms[..2]);
+        assert_eq!(
+            told(&META, &none),
+            "Readers of /proc/PID/status did not stall memory mapping here; with 10 readers of an \
+             idle twin process and 10 spinners on another CPU a process lost ? to calls over 1 ms; \
+             with as many readers of an idle twin process ?."
+        );
+        told(&META, &headline(State::Inconclusive, &placebo, &arms));
+        told(&META, &headline(State::Affected, &placebo, &[]));
+    }
+
+    #[test]
+    fn fixes_keep_what_was_asked_for_and_leave_out_what_is_in_force() {
+        let fixes_of = |knobs: &[(&str, &str)]| suggestions(State::Affected, &plan_of(knobs));
+        let parameters = |one: &Suggestion| one.run.as_ref().map(|run| run.parameters.clone());
+        let settings = |knobs: &[(&str, Value)]| {
+            let mut settings = Settings::default();
+            knobs.iter().for_each(|(name, value)| settings.set(name, value.clone()));
+            Some(settings)
+        };
+        let fixes = fixes_of(&[("size", "256MiB")]);
+        assert_eq!(fixes.len(), 3);
+        let size = || ("size", Value::Text("256MiB".to_owned()));
+        assert_eq!(fixes[0].what, What::Fix("priority".to_owned()));
+        assert_eq!(parameters(&fixes[0]), settings(&[size(), ("nice", Value::Number(0))]));
+        let fixes = fixes_of(&[("nice", "0"), ("procfile", "maps")]);
+        assert_eq!(fixes.len(), 1);
+        let maps = ("procfile", Value::Text("maps".to_owned()));
+        let busy = ("busy", Value::Numbers(vec![1]));
+        assert_eq!(parameters(&fixes[0]), settings(&[maps, busy, ("nice", Value::Number(0))]));
+    }
+}
