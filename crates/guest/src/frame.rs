@@ -39,12 +39,14 @@ pub enum Kind {
     Exit = 6,
     /// Something that the guest's init could not do, in a sentence.
     Trouble = 7,
+    /// An event of its study, as JSON; the command at the other end knows what it means.
+    Event = 8,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
         use Kind as K;
-        [K::Hello, K::Beat, K::Line, K::Output, K::Record, K::Exit, K::Trouble]
+        [K::Hello, K::Beat, K::Line, K::Output, K::Record, K::Exit, K::Trouble, K::Event]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }

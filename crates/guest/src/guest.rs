@@ -86,6 +86,8 @@ pub enum Event {
     Hello(Hello),
     /// Its command wrote a line to standard error.
     Line(String),
+    /// Its command told an event, as JSON.
+    Told(String),
     /// Its init could not do something.
     Trouble(String),
     /// It has ended; nothing follows.

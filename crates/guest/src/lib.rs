@@ -28,6 +28,6 @@ pub use error::{ErrorKind, GuestError};
 pub use guest::{Event, Guest, Limits, Outcome, ROOT_TAG, Setup};
 pub use kernel::cache::Cache;
 pub use kernel::{Kernel, find as find_kernel};
-pub use order::{Hello, Order, inside};
+pub use order::{Hello, Order, events, inside};
 pub use qemu::Qemu;
 pub use size::{available_memory, check as check_size};

@@ -2,6 +2,7 @@
 
 use model::machine::Guest;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::path::PathBuf;
 
 /// Where the order stands in the guest's file system.
@@ -12,6 +13,14 @@ pub(crate) const MODULES: &str = "/tailback/modules";
 
 /// The variable by which a command learns that it runs in a guest of tailback, and in which.
 pub(crate) const FACTS: &str = "TAILBACK_GUEST";
+
+/// The variable that names the pipe into which a command in a guest writes its events.
+pub(crate) const EVENTS: &str = "TAILBACK_EVENTS";
+
+/// Where a command in a guest tells its events, a line of JSON each; none outside of one.
+pub fn events() -> Option<File> {
+    File::options().write(true).open(std::env::var_os(EVENTS)?).ok()
+}
 
 /// The guest that this process runs in; none where tailback did not make the machine.
 pub fn inside() -> Option<Guest> {

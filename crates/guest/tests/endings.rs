@@ -116,7 +116,8 @@ fn a_command_that_ends_brings_output_record_and_code() {
         "told",
         &[
             (Kind::Beat, b""),
-            (Kind::Line, b"block 1: so far affected"),
+            (Kind::Line, b"a line of its own"),
+            (Kind::Event, br#"{"event":"block-end"}"#),
             (Kind::Trouble, b"no pids"),
             (Kind::Output, &pack(b"a table")),
             (Kind::Record, &pack(b"{}")),
@@ -128,8 +129,9 @@ fn a_command_that_ends_brings_output_record_and_code() {
     let record = Some("{}".to_owned());
     assert_eq!(outcome, Outcome::Done { code: 1, output: "a table".into(), record });
     assert_eq!(events[0], Event::Hello(Hello { release: "6.1.0".into(), cpus: 4 }));
-    assert_eq!(events[1], Event::Line("block 1: so far affected".into()));
-    assert_eq!(events[2], Event::Trouble("no pids".into()));
+    assert_eq!(events[1], Event::Line("a line of its own".into()));
+    assert_eq!(events[2], Event::Told(r#"{"event":"block-end"}"#.into()));
+    assert_eq!(events[3], Event::Trouble("no pids".into()));
 }
 
 #[test]

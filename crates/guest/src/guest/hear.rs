@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 /// How long one look waits, in nanoseconds.
 const LOOK_NS: i64 = 100_000_000;
 
-/// The most lines of progress that are passed on.
+/// The most lines and events that are passed on.
 const MOST_LINES: usize = 20_000;
 
 /// The most that is taken from a port in one look, in bytes, so that a flood keeps nobody from
@@ -77,7 +77,11 @@ impl Guest {
                 self.heard.lines += 1;
                 self.events.push_back(Event::Line(text()));
             }
-            Kind::Line => {}
+            Kind::Event if self.heard.lines < MOST_LINES => {
+                self.heard.lines += 1;
+                self.events.push_back(Event::Told(text()));
+            }
+            Kind::Line | Kind::Event => {}
             Kind::Trouble => self.events.push_back(Event::Trouble(text())),
             Kind::Output => {
                 self.heard.output =

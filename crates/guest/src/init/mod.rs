@@ -1,6 +1,7 @@
 //! Process 1 of a guest: sets the machine up, runs one command, tells, and ends the machine.
 
 mod command;
+mod events;
 mod loopback;
 mod mounts;
 mod port;
@@ -8,7 +9,7 @@ mod reap;
 mod root;
 
 use crate::frame::{END, Kind, pack};
-use crate::order::{FACTS, Hello, Order, PLACE};
+use crate::order::{EVENTS, FACTS, Hello, Order, PLACE};
 use command::Running;
 use port::Port;
 use std::io::{BufRead, BufReader, Read};
@@ -102,6 +103,10 @@ fn run_order(port: &Port, order: &Order, running: &Running) -> Result<u8, String
         root::enter(tag)?;
         root::copy_applications(order, Path::new(CACHE));
     }
+    if let Err(error) = events::pass_on(port.clone()) {
+        // Its progress is lost then, and nothing else.
+        port.say(Kind::Trouble, format!("{}: {error}", events::PIPE).as_bytes());
+    }
     let mut child = start(order).map_err(|error| format!("tailback in the guest: {error}"))?;
     running.started(&child);
     let output = child.stdout.take().map(read_output);
@@ -129,6 +134,7 @@ fn start(order: &Order) -> std::io::Result<Child> {
         .env("TMPDIR", "/tmp")
         .env("XDG_STATE_HOME", STATE)
         .env("XDG_CACHE_HOME", CACHE)
+        .env(EVENTS, events::PIPE)
         .env(FACTS, serde_json::to_string(&order.guest).unwrap_or_default())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
