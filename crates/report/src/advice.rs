@@ -1,7 +1,8 @@
 //! What a record says should be changed, the surest first.
 
+use crate::prose::{Prose, Step, effect, outcome, suggestion};
 use model::verdict::FixOutcome;
-use model::{Fix, Meta, Record, State};
+use model::{Meta, Record, State};
 
 /// How sure it is that a change helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,9 +13,33 @@ pub enum Sure {
     Helped,
     /// It may help; the command measures whether it does.
     Try,
+    /// It was tried in this study, and was not shown to help.
+    NotShown,
 }
 
-/// One change.
+impl Sure {
+    /// In a word or two; nothing where it was not tried.
+    pub fn mark(self) -> Option<&'static str> {
+        match self {
+            Sure::Fixed => Some(outcome(FixOutcome::Fixed)),
+            Sure::Helped => Some(outcome(FixOutcome::Helped)),
+            Sure::Try => None,
+            Sure::NotShown => Some(outcome(FixOutcome::NotShown)),
+        }
+    }
+}
+
+impl From<FixOutcome> for Sure {
+    fn from(outcome: FixOutcome) -> Self {
+        match outcome {
+            FixOutcome::Fixed => Sure::Fixed,
+            FixOutcome::Helped => Sure::Helped,
+            FixOutcome::NotShown => Sure::NotShown,
+        }
+    }
+}
+
+/// One change, or a next step of a study that found no stall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
     /// How sure it is.
@@ -27,73 +52,54 @@ pub struct Advice {
     pub command: Option<String>,
 }
 
-/// What one record advises, the surest first; for a record that is not affected, what it names as
-/// next steps has no place here.
+/// What one record advises, the surest first.
 pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
-    if record.verdict.state != State::Affected {
-        return Vec::new();
-    }
     let advice =
         |sure, what, command| Advice { sure, scenario: record.scenario.clone(), what, command };
-    let mut all: Vec<Advice> = record
-        .verdict
-        .fixes
-        .iter()
-        .filter_map(|fix| Some(advice(sure(fix.outcome)?, figures_of(fix, meta), None)))
-        .collect();
-    all.sort_by_key(|advice| advice.sure);
-    let next = record.verdict.next.iter().map(|sentence| {
-        let (what, command) = with_command(sentence);
-        advice(Sure::Try, what.trim_end_matches(':').to_owned(), command.map(str::to_owned))
+    let fixes = record.verdict.fixes.iter();
+    let tried = fixes.map(|fix| advice(fix.outcome.into(), effect(fix, meta), None));
+    let meta = Prose::new(record, meta).meta();
+    let suggested = record.verdict.suggestions.iter().map(|one| {
+        let Step { what, command } = suggestion::step(one, meta);
+        advice(one.measured.map_or(Sure::Try, Sure::from), what, command)
     });
-    all.extend(next);
+    let mut all: Vec<Advice> = tried.chain(suggested).collect();
+    all.sort_by_key(|advice| advice.sure);
     all
 }
 
-/// The first few of several records, the surest first.
+/// The first few changes of several records, the surest first; what was not shown to help is none, and
+/// what a record that is not affected names as next steps has no place here.
 pub fn first<'a>(
     records: impl Iterator<Item = (&'a Record, Option<&'a Meta>)>,
     most: usize,
 ) -> Vec<Advice> {
-    let mut all: Vec<Advice> = records.flat_map(|(record, meta)| of(record, meta)).collect();
+    let affected = records.filter(|(record, _)| record.verdict.state == State::Affected);
+    let mut all: Vec<Advice> = affected.flat_map(|(record, meta)| of(record, meta)).collect();
+    all.retain(|advice| advice.sure != Sure::NotShown);
     all.sort_by_key(|advice| advice.sure);
     all.truncate(most);
     all
 }
 
-fn sure(outcome: FixOutcome) -> Option<Sure> {
-    match outcome {
-        FixOutcome::Fixed => Some(Sure::Fixed),
-        FixOutcome::Helped => Some(Sure::Helped),
-        FixOutcome::NotShown => None,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
 
-/// What a fix did: `+sbwt none: fixed; late p99 0.4 ms [0.3, 0.5] instead of 71 ms [60, 80]`.
-pub fn of_fix(fix: &Fix, meta: Option<&Meta>) -> String {
-    let (change, figures) = parts(fix, meta);
-    format!("{change}: {}; {figures}", fix.outcome.word())
-}
-
-fn figures_of(fix: &Fix, meta: Option<&Meta>) -> String {
-    let (change, figures) = parts(fix, meta);
-    format!("{change}: {figures}")
-}
-
-/// What was changed, and the judged figure with and without it.
-fn parts<'a>(fix: &'a Fix, meta: Option<&Meta>) -> (&'a str, String) {
-    let heading = meta.and_then(|meta| meta.measure(&fix.measure)).map(|measure| measure.heading);
-    let figure = |all: &std::collections::BTreeMap<String, model::Estimate>| {
-        all.get(&fix.measure).map_or_else(|| "-".to_owned(), ToString::to_string)
-    };
-    let heading = heading.unwrap_or(&fix.measure);
-    (&fix.change, format!("{heading} {} instead of {}", figure(&fix.with), figure(&fix.without)))
-}
-
-/// A sentence and the command that it ends with, if it does.
-pub fn with_command(sentence: &str) -> (&str, Option<&str>) {
-    match sentence.find(": tailback ") {
-        Some(at) => (&sentence[..at + 1], Some(&sentence[at + 2..])),
-        None => (sentence, None),
+    #[test]
+    fn what_was_fixed_here_comes_first_and_what_did_not_help_last() {
+        let mut record = testing::record();
+        record.verdict.fixes = vec![
+            testing::fix("+vain", FixOutcome::NotShown),
+            testing::fix("+half", FixOutcome::Helped),
+            testing::fix("+good", FixOutcome::Fixed),
+        ];
+        let sure: Vec<Sure> = of(&record, None).iter().map(|advice| advice.sure).collect();
+        assert_eq!(sure, [Sure::Fixed, Sure::Helped, Sure::Try, Sure::NotShown]);
+        let all = first([(&record, None)].into_iter(), 9);
+        assert_eq!(all.len(), 3);
+        record.verdict.state = State::NotAffected;
+        assert_eq!(first([(&record, None)].into_iter(), 9), []);
     }
 }

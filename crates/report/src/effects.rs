@@ -1,11 +1,16 @@
 //! What the factors of a study did, as a table.
 
-use crate::text::{Look, align_right, bare, heading, plain};
+use crate::grid::{Cell, Column, Grid};
+use crate::prose::plain;
+use crate::text::{Look, heading};
 use model::estimate::number;
 use model::factorial::{Effect, Factorial, Shift};
 use model::scenario::MeasureMeta;
 use model::{Meta, Record};
 use std::fmt::Write as _;
+
+/// Rows that a short answer shows.
+const SHORT: usize = 8;
 
 /// The table with what is to be known of its figures; nothing for a record of no such study.
 pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String {
@@ -14,16 +19,37 @@ pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String 
         return String::new();
     }
     let measures = meta.map_or(&[][..], |meta| meta.measures);
+    let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
     let shown = |measure: &&MeasureMeta| {
         factorial.effects.iter().any(|effect| effect.measures.contains_key(measure.name))
     };
-    let columns: Vec<&MeasureMeta> = measures.iter().filter(shown).collect();
-    let mut text = format!("\n  What each level did, against {}:\n", control(factorial));
-    let _ = write!(text, "\n{}\n", rows(&factorial.effects, &columns));
-    for sentence in notes(factorial) {
-        let _ = writeln!(text, "{}", look.wrap(&sentence, "  ", "  "));
+    let mut columns: Vec<&MeasureMeta> = measures.iter().filter(shown).collect();
+    // What is judged stands first, since a short answer may have room for it alone.
+    columns.sort_by_key(|measure| measure.name != judged);
+    let title = format!("What each level did, against {} (* leaves out zero):", control(factorial));
+    let mut text = format!("\n{}\n\n", look.wrap(&title, "  ", "  "));
+    let (effects, left_out) = effects(factorial, look);
+    let parts = rows(&effects, &columns).parts(look.width, 2);
+    let parts: Vec<String> = parts
+        .iter()
+        .take(if look.why { parts.len() } else { 1 })
+        .map(|part| part.text(look))
+        .collect();
+    text.push_str(&parts.join("\n"));
+    if left_out > 0 {
+        let _ = writeln!(text, "  {left_out} more changes: --why");
+    }
+    for sentence in notes(factorial).iter().filter(|_| look.why) {
+        let _ = writeln!(text, "{}", look.wrap(sentence, "  ", "  "));
     }
     text
+}
+
+/// All effects, or what a short answer has room for, and how many are left out.
+fn effects(factorial: &Factorial, look: Look) -> (Vec<&Effect>, usize) {
+    let all = factorial.effects.len();
+    let most = if look.why { all } else { SHORT };
+    (factorial.effects.iter().take(most).collect(), all.saturating_sub(most))
 }
 
 fn control(factorial: &Factorial) -> String {
@@ -33,11 +59,10 @@ fn control(factorial: &Factorial) -> String {
     words.join(",")
 }
 
-fn rows(effects: &[Effect], columns: &[&MeasureMeta]) -> String {
-    let mut table = bare();
-    let mut header = ["factor", "change"].map(str::to_owned).to_vec();
-    header.extend(columns.iter().map(|measure| heading(measure)));
-    table.set_header(header);
+fn rows(effects: &[&Effect], measures: &[&MeasureMeta]) -> Grid {
+    let mut columns = vec![Column::left("factor"), Column::left("change")];
+    columns.extend(measures.iter().map(|measure| Column::right(heading(measure))));
+    let mut grid = Grid::new(columns);
     for effect in effects {
         let join = |words: Vec<String>, with: &str| plain(&words.join(with));
         let factors = effect.changes.iter().map(|change| change.factor.clone()).collect();
@@ -45,15 +70,13 @@ fn rows(effects: &[Effect], columns: &[&MeasureMeta]) -> String {
             effect.changes.iter().map(|change| format!("{} to {}", change.from, change.to));
         let mut row = vec![join(factors, " x "), join(changes.collect(), ", ")];
         row.extend(
-            columns.iter().map(|measure| {
+            measures.iter().map(|measure| {
                 effect.measures.get(measure.name).map_or_else(|| "-".to_owned(), cell)
             }),
         );
-        table.add_row(row);
+        grid.row(row.into_iter().map(Cell::from).collect());
     }
-    align_right(&mut table, 2..2 + columns.len());
-    let lines: Vec<String> = table.lines().map(|line| format!("  {}", line.trim_end())).collect();
-    lines.join("\n")
+    grid
 }
 
 /// `+12 [3, 20] *`.
@@ -111,7 +134,7 @@ fn notes(factorial: &Factorial) -> Vec<String> {
         notes.push(format!("{} more effects were not worked out.", factorial.effects_left_out));
     }
     if factorial.sittings.len() > 1 {
-        notes.push(format!("The blocks were run in {} sittings.", factorial.sittings.len()));
+        notes.push(format!("The study was run in {} parts.", factorial.sittings.len()));
     }
     notes
 }

@@ -1,6 +1,6 @@
 //! A series as a heat map of characters: a line for each column, time from left to right.
 
-use crate::text::plain;
+use crate::prose::plain;
 use model::Series;
 use std::fmt::Write as _;
 

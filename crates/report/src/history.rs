@@ -1,11 +1,12 @@
 //! One figure over many records, as text.
 
 use crate::Look;
+use crate::grid::{Cell, Column, Grid};
+use crate::prose::plain;
 use model::{Estimate, State};
-use std::fmt::Write as _;
 
 /// Columns of the bar that shows a figure beside the others.
-const BAR: usize = 24;
+const BAR: usize = 16;
 
 /// What one record says of one figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,27 +48,30 @@ pub fn text(lines: &[Line], look: Look) -> String {
     let Some(first) = lines.first() else { return String::new() };
     let unit = first.estimate.unit.symbol();
     let comma = if unit.is_empty() { "" } else { ", " };
-    let mut text = format!("{}: {}{comma}{unit}\n", plain(&first.scenario), plain(&first.measure));
+    let title = format!("{}: {}{comma}{unit}\n", plain(&first.scenario), plain(&first.measure));
     let most = lines.iter().map(|line| line.estimate.median).fold(0.0, f64::max);
-    let mut table = crate::text::bare();
-    table.set_header(["started", "kernel", "arm", "median", "interval", "verdict", ""]);
+    let mut grid = Grid::new(vec![
+        Column::left("started"),
+        Column::left("arm"),
+        Column::right("median"),
+        Column::left("interval"),
+        Column::left("verdict"),
+        Column::left(""),
+        Column::left("kernel"),
+    ]);
     for line in lines {
-        let mut row = line.cells().map(|cell| plain(&cell)).to_vec();
-        row.push(bar(line.estimate.median, most));
-        table.add_row(row);
+        let [started, kernel, arm, median, interval, _] =
+            line.cells().map(|cell| Cell::from(plain(&cell)));
+        let (state, bar) = (Cell::state(line.verdict), Cell::from(bar(line.estimate.median, most)));
+        grid.row(vec![started, arm, median, interval, state, bar, kernel]);
     }
-    crate::text::align_right(&mut table, 3..4);
-    for line in table.lines() {
-        let _ = writeln!(text, "  {}", crate::text::paint_states(line.trim_end(), look));
-    }
-    text
+    // What does not fit beside the figures is left out: the page has all of it.
+    let parts = grid.parts(look.width, 1);
+    let shown = parts.first().map(|part| part.text(look));
+    format!("{title}{}", shown.unwrap_or_default())
 }
 
 fn bar(figure: f64, most: f64) -> String {
     let part = if most > 0.0 { (figure / most).clamp(0.0, 1.0) } else { 0.0 };
     "#".repeat((part * BAR as f64).round() as usize)
-}
-
-fn plain(text: &str) -> String {
-    crate::text::plain(text)
 }

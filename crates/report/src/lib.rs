@@ -1,33 +1,35 @@
 //! Renders records: as text, as an offline page, and as the formats of other tools.
 //!
-//! A report reads records and nothing else, and computes nothing: every figure and every sentence
-//! stands in the record. What is worked out here is where things stand on the page.
+//! A report reads records and nothing else, and computes nothing: every figure stands in the record.
+//! What is worked out here is where things stand on the page, and the sentences: a record holds typed
+//! facts, and [`prose`] alone puts them into English.
 
 pub mod advice;
-pub mod again;
 pub mod change;
 pub mod chart;
 mod effects;
+mod erl_flags;
 mod error;
-pub mod evidence;
 mod explain;
 pub mod export;
-mod found;
+mod grid;
 pub mod heat;
 pub mod history;
 pub mod html;
 mod matrix;
-mod paste;
 mod perfetto;
+mod prior_findings;
+pub mod prose;
+pub mod repro;
+mod shown;
 #[cfg(test)]
 mod testing;
 pub mod text;
-mod words;
 
+pub use erl_flags::flags;
 pub use error::ReportError;
 pub use explain::{explanation, timeline};
-pub use html::Shown;
-pub use matrix::matrix;
-pub use paste::flags;
+pub use matrix::{Row, matrix};
 pub use perfetto::trace;
+pub use shown::Shown;
 pub use text::{Look, check, record};

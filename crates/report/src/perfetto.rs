@@ -3,7 +3,7 @@
 //! The format is that of "Trace Event Format" by the Chromium project; complete events (`X`) and
 //! names of threads (`M`), times in microseconds.
 
-use crate::text::plain;
+use crate::prose::plain;
 use model::Record;
 use model::evidence::{Span, Task};
 use serde_json::{Value, json};

@@ -1,9 +1,52 @@
 //! A record for tests, with figures of their own.
 
 use model::record::{Plan, Progress, SCHEMA, Tool};
+use model::scenario::{FixMeta, MeasureMeta, Sentence};
 use model::{
-    Arm, ArmResult, Estimate, Judging, Machine, Measure, Observation, Proportion, Record, Role,
-    Settings, State, Surroundings, Trial, Unit, Verdict,
+    Arm, ArmResult, Estimate, Fix, FixOutcome, Headline, Judging, Kind, Knob, Machine, Measure,
+    Meta, Needs, Observation, Proportion, Reason, Record, Role, Settings, State, Suggestion,
+    Surroundings, Trial, Unit, Verdict, What,
+};
+
+/// The scenario of [`record`].
+pub const META: Meta = Meta {
+    id: "some-stall",
+    title: "something stalls",
+    about: "Something is made to stall.",
+    who: "those who wait",
+    fixes: &[FixMeta {
+        id: "fewer-readers",
+        what: "fewer readers stall less",
+        parameters: &[("busy", "1")],
+    }],
+    sentences: &[Sentence { id: "stalls", text: "Work stalls here: {{ lost }}." }],
+    needs: Needs { cpus: 1, root: false },
+    knobs: &[
+        Knob {
+            name: "busy",
+            kind: Kind::Numbers { min: 0, max: 100, most: 4 },
+            default: "0,10",
+            quick: None,
+            help: "Readers",
+        },
+        Knob { name: "flags", kind: Kind::Words, default: "", quick: None, help: "Flags" },
+    ],
+    measures: &[MeasureMeta {
+        name: "lost",
+        heading: "lost",
+        unit: Unit::MillisecondsPerSecond,
+        help: "time lost",
+        column: true,
+    }],
+    judging: Judging {
+        measure: std::borrow::Cow::Borrowed("lost"),
+        margin: 1.0,
+        control_limit: 50.0,
+        wants_cpu: true,
+        error_rate: 0.05,
+        confidence: 0.95,
+    },
+    tags: &[],
 };
 
 /// Two arms, one of them affected, with two trials each.
@@ -25,9 +68,9 @@ pub fn record() -> Record {
         tool: Tool {
             name: "tailback".to_owned(),
             version: "0.1.0".to_owned(),
-            argv: ["tailback", "run", "mmap-lock"].map(str::to_owned).to_vec(),
+            argv: ["tailback", "run", "some-stall"].map(str::to_owned).to_vec(),
         },
-        scenario: "mmap-lock".to_owned(),
+        scenario: "some-stall".to_owned(),
         started: "2026-11-21T10:00:00Z".to_owned(),
         elapsed_s: 3.0,
         progress: Progress::Complete,
@@ -48,30 +91,48 @@ fn plan(arms: Vec<Arm>) -> Plan {
         stop_when_settled: true,
         error_rate: None,
         settle_fixes: false,
-        judging: Judging {
-            measure: "lost".into(),
-            margin: 1.0,
-            control_limit: 50.0,
-            wants_cpu: true,
-            error_rate: 0.05,
-            confidence: 0.95,
-        },
+        judging: META.judging,
         also: Vec::new(),
         left_out: Vec::new(),
     }
 }
 
 fn verdict() -> Verdict {
+    let mut fewer = Settings::default();
+    fewer.set("busy", model::Value::Numbers(vec![1]));
+    let run = model::Run {
+        command: model::suggestion::Command::Run,
+        scenario: META.id.to_owned(),
+        parameters: fewer,
+    };
     Verdict {
-        state: State::Affected,
-        kind: None,
-        headline: "Work stalls here.".to_owned(),
-        because: vec!["The control was best.".to_owned()],
-        next: vec!["fewer readers: tailback run mmap-lock --busy 1".to_owned()],
+        reasons: vec![Reason::Said("the control was best".to_owned())],
+        suggestions: vec![Suggestion {
+            what: What::Fix("fewer-readers".to_owned()),
+            run: Some(run),
+            measured: None,
+        }],
         measure: Some("lost".to_owned()),
-        open: Vec::new(),
-        fixes: Vec::new(),
-        test: None,
+        ..Verdict::of(State::Affected, Headline::Said("work stalls here".to_owned()))
+    }
+}
+
+/// What a change did to the case.
+pub fn fix(change: &str, outcome: FixOutcome) -> Fix {
+    let measures = |id: &str, median| result(id, median, None).measures;
+    Fix {
+        arm: change.to_owned(),
+        change: change.to_owned(),
+        outcome,
+        case: "case".to_owned(),
+        measure: "lost".to_owned(),
+        with: measures("fix", 1.5),
+        without: measures("case", 900.0),
+        evidence_less: None,
+        evidence_gone: None,
+        threshold: None,
+        left: None,
+        comparison: None,
     }
 }
 

@@ -1,29 +1,38 @@
-//! A record as text for a terminal or a file.
+//! A record as text for a terminal or a file: a short answer, or all of it.
 
-use crate::advice::{self, Advice, Sure};
+use crate::advice::{self, Advice};
+use crate::grid::{self, Cell, Column, Grid};
 use crate::heat::heat_map;
-use anstyle::{AnsiColor, Style};
-use comfy_table::{CellAlignment, Table, presets};
+use crate::prose::{Prose, figures, plain};
+use crate::shown::Shown;
+use anstyle::Style;
 use model::scenario::MeasureMeta;
-use model::{ArmResult, Machine, Meta, Record, Role, State, Trial, Verdict};
-use std::collections::BTreeSet;
+use model::{ArmResult, Machine, Meta, Record, Role, State, Trial};
 use std::fmt::Write as _;
 
 /// The most heat maps that a text shows.
 const MOST_MAPS: usize = 2;
+
+/// Things to change that a short answer names.
+const SHORT_ADVICE: usize = 3;
+
+/// Arms that a short answer shows.
+const SHORT_ARMS: usize = 8;
 
 /// How the text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Whether words are coloured.
     pub color: bool,
-    /// Width that sentences are broken at, in columns.
+    /// Width that sentences and tables keep to, in columns.
     pub width: usize,
+    /// Whether all of it is shown: every figure, the reasons and the fine print.
+    pub why: bool,
 }
 
 impl Default for Look {
     fn default() -> Self {
-        Look { color: false, width: 100 }
+        Look { color: false, width: 80, why: false }
     }
 }
 
@@ -33,13 +42,7 @@ impl Look {
     }
 
     fn state(self, state: State) -> String {
-        let color = match state {
-            State::Affected => AnsiColor::Red,
-            State::NotAffected => AnsiColor::Green,
-            State::Inconclusive | State::Untrustworthy => AnsiColor::Yellow,
-            State::Skipped => AnsiColor::Cyan,
-        };
-        self.paint(color.on_default().bold(), state.word())
+        self.paint(grid::color(state).on_default().bold(), state.word())
     }
 
     pub(crate) fn wrap(self, text: &str, first: &str, rest: &str) -> String {
@@ -47,68 +50,167 @@ impl Look {
             textwrap::Options::new(self.width).initial_indent(first).subsequent_indent(rest);
         textwrap::fill(text, options)
     }
+
+    /// How much of a list is shown.
+    fn most(self, short: usize) -> usize {
+        if self.why { usize::MAX } else { short }
+    }
 }
 
-/// One record: verdict, table, grounds, what to do next.
-pub fn record(record: &Record, meta: Option<&Meta>, look: Look) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{}: {}", record.scenario, look.state(record.verdict.state));
-    paragraph(&mut text, look, &record.verdict.headline);
+/// One record: verdict, table, what to change; with [`Look::why`] the reasons and the fine print too.
+pub fn record(shown: &Shown, look: Look) -> String {
+    let (record, meta, prose) = (shown.record, shown.meta, shown.prose());
+    let state = record.verdict.state;
+    let mut text = format!("{}: {}\n", plain(&record.scenario), look.state(state));
+    paragraph(&mut text, look, &prose.headline());
+    if !look.why {
+        first_reason(&mut text, look, &prose);
+    }
     if !record.trials.is_empty() {
-        figures(&mut text, record, meta, look);
+        figures_of(&mut text, record, meta, look);
     }
     text.push_str(&crate::effects::table(record, meta, look));
-    text.push_str(&crate::found::table(record, meta, look));
-    heat(&mut text, record, look);
-    grounds(&mut text, look, &record.verdict);
-    if let (Some(meta), State::Affected) = (meta, record.verdict.state) {
-        let _ = writeln!(text, "\n{}", look.wrap(&format!("Matters to {}.", meta.who), "  ", "  "));
+    text.push_str(&crate::prior_findings::table(record, meta, look));
+    if look.why {
+        in_full(&mut text, record, &prose, look);
     }
-    fixes(&mut text, record, meta, look);
-    left_out(&mut text, record, look);
-    next(&mut text, look, &record.verdict);
+    advise(&mut text, record, meta, look);
+    further(&mut text, shown, look);
     text
 }
 
-/// What the arms that should mend the stall did in this study.
-fn fixes(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
-    let fixes = &record.verdict.fixes;
-    if fixes.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "\n  Tried in this very run:");
-    for fix in fixes {
-        let sentence = plain(&advice::of_fix(fix, meta));
-        let _ = writeln!(text, "{}", look.wrap(&sentence, "  - ", "    "));
-    }
-}
-
-fn left_out(text: &mut String, record: &Record, look: Look) {
-    for arm in &record.plan.left_out {
-        let sentence = format!("Left out: {}: {}.", arm.id, arm.why.trim_end_matches('.'));
+/// What a verdict that settles nothing says by itself: why, and what would settle it.
+fn first_reason(text: &mut String, look: Look, prose: &Prose) {
+    for sentence in prose.first_reason().into_iter().chain(prose.would_settle()) {
         paragraph(text, look, &sentence);
     }
 }
 
-/// The table of estimates, what its figures are, and where they are from.
-fn figures(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
-    let columns: Vec<&MeasureMeta> =
-        meta.map_or(&[][..], |meta| meta.measures).iter().filter(|m| m.column).collect();
-    let _ = write!(text, "\n{}\n", table(&record.arms, &columns));
-    let confidence = record.plan.judging.confidence * 100.0;
-    let bounded = |arm: &ArmResult| {
+/// Reasons, limits, notes and what was left out.
+fn in_full(text: &mut String, record: &Record, prose: &Prose, look: Look) {
+    heat(text, record, look);
+    list(text, look, "Why", &prose.why());
+    let notes: Vec<String> = prose.notes().into_iter().chain(prose.left_out()).collect();
+    list(text, look, "Notes", &notes);
+    if let Some(matters) = prose.matters().filter(|_| record.verdict.state == State::Affected) {
+        text.push('\n');
+        paragraph(text, look, &matters);
+    }
+}
+
+fn list(text: &mut String, look: Look, heading: &str, sentences: &[String]) {
+    if sentences.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n  {heading}:");
+    for sentence in sentences {
+        let _ = writeln!(text, "{}", look.wrap(sentence, "  - ", "    "));
+    }
+}
+
+/// The table of estimates, and what its figures are.
+fn figures_of(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
+    let columns = columns(record, meta);
+    let (arms, left_out) = arms(record, look);
+    let parts = table(&arms, &columns).parts(look.width, 1);
+    let shown = if look.why { parts.len() } else { 1 };
+    let parts: Vec<String> = parts.iter().take(shown).map(|part| part.text(look)).collect();
+    let _ = write!(text, "\n{}", parts.join("\n"));
+    if left_out > 0 {
+        let _ = writeln!(text, "  {left_out} more arms: --why");
+    }
+    if look.why {
+        paragraph(text, look, &legend(record, &arms, &columns));
+    }
+}
+
+/// The figures that have a column: what decided first, since a short answer may have room for little
+/// else.
+fn columns<'a>(record: &Record, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> {
+    let measures = meta.map_or(&[][..], |meta| meta.measures);
+    let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+    let shown = |measure: &&MeasureMeta| measure.column || measure.name == judged;
+    let mut columns: Vec<&MeasureMeta> = measures.iter().filter(shown).collect();
+    columns.sort_by_key(|measure| measure.name != judged);
+    columns
+}
+
+/// The arms that have a row, in the order of the record, and how many have none: a short answer keeps
+/// the controls and what is worst.
+fn arms<'a>(record: &'a Record, look: Look) -> (Vec<&'a ArmResult>, usize) {
+    let most = look.most(SHORT_ARMS);
+    if record.arms.len() <= most {
+        return (record.arms.iter().collect(), 0);
+    }
+    let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+    let median = |arm: &ArmResult| arm.measures.get(judged).map_or(f64::MIN, |e| e.median);
+    let mut ranked: Vec<(usize, &ArmResult)> = record.arms.iter().enumerate().collect();
+    let affected = |arm: &ArmResult| arm.state == Some(State::Affected);
+    ranked.sort_by(|(_, a), (_, b)| {
+        let first = |arm: &ArmResult| arm.role != Role::Control;
+        let stalls = |arm: &ArmResult| !affected(arm);
+        (first(a), stalls(a)).cmp(&(first(b), stalls(b))).then(median(b).total_cmp(&median(a)))
+    });
+    ranked.truncate(most);
+    ranked.sort_by_key(|(place, _)| *place);
+    (ranked.into_iter().map(|(_, arm)| arm).collect(), record.arms.len() - most)
+}
+
+fn table(arms: &[&ArmResult], measures: &[&MeasureMeta]) -> Grid {
+    let hung = arms.iter().any(|arm| arm.hangs.count > 0);
+    let mut columns = vec![Column::left("arm"), Column::left("verdict")];
+    columns.extend(hung.then(|| Column::right("hung")));
+    columns.extend(measures.iter().map(|measure| Column::right(heading(measure))));
+    let mut grid = Grid::new(columns);
+    for arm in arms {
+        let mut row = vec![Cell::from(plain(&arm.id)), verdict_of(arm)];
+        row.extend(hung.then(|| Cell::from(arm.hangs.to_string())));
+        row.extend(measures.iter().map(|measure| Cell::from(cell(arm, measure.name))));
+        grid.row(row);
+    }
+    grid
+}
+
+/// What is said of an arm; what a control and a baseline are for.
+fn verdict_of(arm: &ArmResult) -> Cell {
+    match (arm.state, arm.role) {
+        (Some(state), _) => Cell::state(state),
+        (None, Role::Control) => Cell::from("control"),
+        (None, Role::Baseline) => Cell::from("baseline"),
+        (None, Role::Case | Role::Fix) => Cell::from("-"),
+    }
+}
+
+/// The heading of a figure, with its unit below it.
+pub(crate) fn heading(measure: &MeasureMeta) -> String {
+    match measure.unit.symbol() {
+        "" => measure.heading.to_owned(),
+        unit => format!("{},\n{unit}", measure.heading),
+    }
+}
+
+/// A figure of an arm with its interval, without its unit.
+pub(crate) fn cell(arm: &ArmResult, measure: &str) -> String {
+    arm.measures.get(measure).map_or_else(
+        || "-".to_owned(),
+        |e| match e.low {
+            Some(_) => format!("{} {}", e.figure(), e.interval()),
+            None => e.figure(),
+        },
+    )
+}
+
+/// What the figures are, and where they are from.
+fn legend(record: &Record, arms: &[&ArmResult], columns: &[&MeasureMeta]) -> String {
+    let confidence = figures::percent(record.plan.judging.confidence);
+    let bounded = |arm: &&ArmResult| {
         columns.iter().all(|m| arm.measures.get(m.name).is_none_or(|e| e.low.is_some()))
     };
-    let intervals = match record.arms.iter().all(bounded) {
-        true => format!("medians over trials with {confidence:.0}% intervals"),
-        false => format!("medians over trials, too few for {confidence:.0}% intervals"),
+    let intervals = match arms.iter().all(bounded) {
+        true => format!("medians over trials with {confidence} intervals"),
+        false => format!("medians over trials; some are too few for {confidence} intervals"),
     };
-    paragraph(text, look, &format!("Figures are {intervals}; on {}.", host(&record.host)));
-    let notes: BTreeSet<&String> =
-        record.trials.iter().flat_map(|trial| &trial.observation.notes).collect();
-    for note in notes {
-        paragraph(text, look, note);
-    }
+    format!("Figures are {intervals}; on {}.", host(&record.host))
 }
 
 /// The series of the last trial with the cause.
@@ -123,146 +225,122 @@ fn heat(text: &mut String, record: &Record, look: Look) {
     for (_, series) in over_time.take(MOST_MAPS) {
         let map = heat_map(series, look.width);
         if !map.is_empty() {
-            let _ = write!(text, "\n  {}, block {}:\n{}", plain(&trial.arm), trial.block, map);
+            let title = format!("{}, block {}:", plain(&trial.arm), trial.block + 1);
+            let _ = write!(text, "\n{}\n{map}", look.wrap(&title, "  ", "  "));
         }
     }
 }
 
 fn paragraph(text: &mut String, look: Look, sentence: &str) {
-    let _ = writeln!(text, "{}", look.wrap(&plain(sentence), "  ", "  "));
+    let _ = writeln!(text, "{}", look.wrap(sentence, "  ", "  "));
 }
 
-fn grounds(text: &mut String, look: Look, verdict: &Verdict) {
-    if verdict.because.is_empty() {
+/// What to change, or what to do next.
+fn advise(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
+    let advice = advice::of(record, meta);
+    if advice.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n  Why:");
-    for sentence in &verdict.because {
-        let _ = writeln!(text, "{}", look.wrap(&plain(sentence), "  - ", "    "));
-    }
-}
-
-fn next(text: &mut String, look: Look, verdict: &Verdict) {
-    if verdict.next.is_empty() {
-        return;
-    }
-    let heading = if verdict.state == State::Affected {
-        "What may fix it; each run measures whether it does here:"
-    } else {
-        "Next:"
+    let heading = match record.verdict.state {
+        State::Affected => "What to change",
+        _ => "Next",
     };
-    let _ = writeln!(text, "\n  {heading}");
-    for sentence in &verdict.next {
-        let (what, command) = advice::with_command(sentence);
-        let _ = writeln!(text, "{}", look.wrap(&plain(what), "  - ", "    "));
-        if let Some(command) = command {
-            // Never broken, so that it can be copied.
-            let _ = writeln!(text, "      {}", plain(command));
-        }
+    let _ = writeln!(text, "\n  {heading}:");
+    let most = look.most(SHORT_ADVICE);
+    for one in advice.iter().take(most) {
+        item(text, look, one, None);
+    }
+    if advice.len() > most {
+        let _ = writeln!(text, "  {} more: --why", advice.len() - most);
     }
 }
 
-/// Several records: a table of verdicts, then each affected one in a sentence.
-pub fn check<'a>(records: impl Iterator<Item = &'a Record>, look: Look) -> String {
-    let mut table = bare();
-    table.set_header(["scenario", "verdict", "seconds"]);
-    for record in records {
-        table.add_row([
-            record.scenario.clone(),
-            record.verdict.state.word().to_owned(),
-            format!("{:.0}", record.elapsed_s),
+fn item(text: &mut String, look: Look, advice: &Advice, scenario: Option<&str>) {
+    let mark = advice.sure.mark().map(|mark| format!("{mark}: ")).unwrap_or_default();
+    let scenario = scenario.map(|scenario| format!("{scenario}, ")).unwrap_or_default();
+    let sentence = format!("{scenario}{mark}{}", advice.what);
+    let _ = writeln!(text, "{}", look.wrap(&sentence, "  - ", "    "));
+    if let Some(command) = &advice.command {
+        // Never broken, so that it can be copied.
+        let _ = writeln!(text, "      {command}");
+    }
+}
+
+/// The commands that show more of this record.
+fn further(text: &mut String, shown: &Shown, look: Look) {
+    let file = crate::prose::command::quoted(shown.name);
+    let mut lines = Vec::new();
+    if shown.record.verdict.state == State::Inconclusive && goes_on(shown.record) {
+        lines.push(format!("Go on: {}", crate::repro::command_to_go_on(shown.record)));
+    }
+    if !shown.name.is_empty() && !look.why {
+        lines.push(format!("Why: tailback judge --why {file}"));
+    }
+    if !shown.name.is_empty() && !shown.record.probed.is_empty() {
+        lines.push(format!("Who held up whom: tailback explain {file}"));
+    }
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+    for line in lines {
+        let _ = writeln!(text, "  {line}");
+    }
+}
+
+/// Whether the same command goes on with the study.
+fn goes_on(record: &Record) -> bool {
+    let on =
+        |caveat: &model::Caveat| matches!(caveat, model::Caveat::MoreBlocks { goes_on: true, .. });
+    record.verdict.caveats.iter().any(on)
+}
+
+/// Several records: a table of verdicts, then what each has to say, and what to change.
+pub fn check(all: &[Shown], most_advice: usize, look: Look) -> String {
+    let mut grid = Grid::new(vec![
+        Column::left("scenario"),
+        Column::left("verdict"),
+        Column::right("seconds"),
+    ]);
+    for shown in all {
+        let record = shown.record;
+        grid.row(vec![
+            Cell::from(plain(&record.scenario)),
+            Cell::state(record.verdict.state),
+            Cell::from(format!("{:.0}", record.elapsed_s)),
         ]);
     }
-    align_right(&mut table, 2..3);
-    let mut text = String::new();
-    for line in table.lines() {
-        let _ = writeln!(text, "  {}", paint_states(line.trim_end(), look));
+    let mut text = grid.text(look);
+    if !look.why {
+        in_brief(&mut text, all, look);
     }
+    text.push_str(&settings(all, most_advice, look));
     text
 }
 
+/// A paragraph for each verdict but `not-affected`, which the table has said.
+fn in_brief(text: &mut String, all: &[Shown], look: Look) {
+    let telling =
+        all.iter().filter(|shown| shown.record.verdict.state != State::NotAffected).peekable();
+    for (place, shown) in telling.enumerate() {
+        if place == 0 {
+            text.push('\n');
+        }
+        let sentence = format!("{}: {}", plain(&shown.record.scenario), shown.prose().brief());
+        let _ = writeln!(text, "{}", look.wrap(&sentence, "  ", "    "));
+    }
+}
+
 /// The settings worth changing that a check found, the surest first.
-pub fn settings(advice: &[Advice], look: Look) -> String {
+fn settings(all: &[Shown], most: usize, look: Look) -> String {
+    let advice = advice::first(all.iter().map(|shown| (shown.record, shown.meta)), most);
     if advice.is_empty() {
         return String::new();
     }
     let mut text = "\n  Worth changing:\n".to_owned();
-    for one in advice {
-        let tried = match one.sure {
-            Sure::Fixed => ", fixed here",
-            Sure::Helped => ", helped here",
-            Sure::Try => ", not tried yet",
-        };
-        let sentence = format!("{}{tried}: {}", one.scenario, plain(&one.what));
-        let _ = writeln!(text, "{}", look.wrap(&sentence, "  - ", "    "));
-        if let Some(command) = &one.command {
-            let _ = writeln!(text, "      {}", plain(command));
-        }
+    for one in &advice {
+        item(&mut text, look, one, Some(&plain(&one.scenario)));
     }
     text
-}
-
-/// Colours the words of verdicts in a line that is laid out already.
-pub(crate) fn paint_states(line: &str, look: Look) -> String {
-    let words = [
-        State::NotAffected,
-        State::Affected,
-        State::Inconclusive,
-        State::Untrustworthy,
-        State::Skipped,
-    ];
-    let found = words.into_iter().find(|state| line.split(' ').any(|word| word == state.word()));
-    match found {
-        Some(state) => line.replacen(state.word(), &look.state(state), 1),
-        None => line.to_owned(),
-    }
-}
-
-fn table(arms: &[ArmResult], columns: &[&MeasureMeta]) -> String {
-    let mut table = bare();
-    let mut header = ["arm", "verdict", "hung"].map(str::to_owned).to_vec();
-    header.extend(columns.iter().map(|measure| heading(measure)));
-    table.set_header(header);
-    for arm in arms {
-        let state = arm.state.map_or("-", State::word).to_owned();
-        let mut row = vec![plain(&arm.id), state, arm.hangs.to_string()];
-        row.extend(columns.iter().map(|measure| cell(arm, measure.name)));
-        table.add_row(row);
-    }
-    align_right(&mut table, 2..3 + columns.len());
-    let lines: Vec<String> = table.lines().map(|line| format!("  {}", line.trim_end())).collect();
-    lines.join("\n")
-}
-
-pub(crate) fn heading(measure: &MeasureMeta) -> String {
-    match measure.unit.symbol() {
-        "" => measure.heading.to_owned(),
-        unit => format!("{}, {unit}", measure.heading),
-    }
-}
-
-fn cell(arm: &ArmResult, measure: &str) -> String {
-    arm.measures.get(measure).map_or_else(
-        || "-".to_owned(),
-        |e| match e.low {
-            Some(_) => format!("{} {}", e.figure(), e.interval()),
-            None => e.figure(),
-        },
-    )
-}
-
-pub(crate) fn bare() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table
-}
-
-pub(crate) fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
-    for index in columns {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
 }
 
 /// The machine in a few words.
@@ -274,14 +352,96 @@ pub fn host(machine: &Machine) -> String {
     if let Some(mode) = &machine.preemption {
         let _ = write!(words, ", preemption {}", plain(mode));
     }
-    let _ = write!(words, ", {} CPUs", machine.cpus.len());
+    let _ = write!(words, ", {}", figures::plural(machine.cpus.len() as u64, "CPU"));
     if machine.virtualised == Some(true) {
         words.push_str(", virtual");
     }
     words
 }
 
-/// A text from a record without control characters: a record may be anybody's.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use model::{Caveat, FixOutcome, Headline, Reason};
+    use textwrap::core::display_width;
+
+    fn shown<'a>(record: &'a Record, meta: &'a Meta) -> Shown<'a> {
+        Shown::new(record, Some(meta), "a b.json")
+    }
+
+    fn assert_narrow(text: &str, width: usize) {
+        let wide = |line: &&str| display_width(line) > width && !line.contains("tailback ");
+        let wide: Vec<&str> = text.lines().filter(wide).collect();
+        assert!(wide.is_empty(), "{wide:#?}");
+    }
+
+    #[test]
+    fn a_short_answer_has_the_verdict_the_table_and_what_to_change() {
+        let mut record = testing::record();
+        record.verdict.fixes = vec![testing::fix("--nice 0", FixOutcome::Fixed)];
+        let text = super::record(&shown(&record, &testing::META), Look::default());
+        assert!(text.lines().count() <= 20, "{text}");
+        assert!(text.starts_with("some-stall: affected\n  Work stalls here.\n"), "{text}");
+        assert!(text.contains("fixed here: --nice 0: lost 1.5 ms/s"), "{text}");
+        assert!(text.contains("\n  Why: tailback judge --why 'a b.json'\n"), "{text}");
+        assert!(!text.contains("- The control was best."), "{text}");
+        assert_narrow(&text, 80);
+    }
+
+    #[test]
+    fn the_reasons_come_with_why() {
+        let record = testing::record();
+        let look = Look { why: true, ..Look::default() };
+        let text = super::record(&shown(&record, &testing::META), look);
+        assert!(text.contains("\n  Why:\n  - The control was best.\n"), "{text}");
+        assert!(text.contains("Figures are medians over trials"), "{text}");
+        assert!(!text.contains("judge --why"), "{text}");
+    }
+
+    #[test]
+    fn what_settles_nothing_says_why_by_itself() {
+        let mut record = testing::record();
+        record.verdict.state = State::Inconclusive;
+        record.verdict.headline = Headline::Said("not settled".to_owned());
+        record.verdict.reasons = vec![Reason::NoCase, Reason::NoControl];
+        let more = Caveat::MoreBlocks { more: 3, blocks: 9, goes_on: true };
+        record.verdict.caveats = vec![Caveat::Emulated, more];
+        let text = super::record(&shown(&record, &testing::META), Look::default());
+        assert!(text.contains("  No arm with the cause was run.\n"), "{text}");
+        assert!(text.contains("  About 3 more blocks like these would settle it"), "{text}");
+        assert!(!text.contains("emulated") && !text.contains("no control"), "{text}");
+        assert!(text.contains("\n  Go on: tailback run "), "{text}");
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_terminal_and_many_arms_are_cut_short() {
+        let mut record = testing::record();
+        let case = record.arms[1].clone();
+        for place in 0..40 {
+            record.arms.push(ArmResult {
+                id: format!("{}-{place}", "busy=10,".repeat(12)),
+                ..case.clone()
+            });
+        }
+        let short = super::record(&shown(&record, &testing::META), Look::default());
+        assert!(short.contains("34 more arms: --why"), "{short}");
+        for (width, why) in [(80, false), (80, true), (60, true)] {
+            let look = Look { width, why, ..Look::default() };
+            assert_narrow(&super::record(&shown(&record, &testing::META), look), width);
+        }
+    }
+
+    #[test]
+    fn a_check_says_of_each_stall_what_it_is() {
+        let affected = testing::record();
+        let mut quiet = testing::record();
+        quiet.verdict.state = State::NotAffected;
+        quiet.verdict.headline = Headline::Said("No stall here".to_owned());
+        let all = [shown(&affected, &testing::META), shown(&quiet, &testing::META)];
+        let text = check(&all, 3, Look::default());
+        assert!(text.contains("\n  some-stall: Work stalls here.\n"), "{text}");
+        assert!(!text.contains("No stall here"), "{text}");
+        assert!(text.contains("Worth changing:"), "{text}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Marks over a frame: each tells its figures where a pointer rests on it.
 
+use crate::prose::plain;
 use maud::{Markup, PreEscaped, html};
 
 /// A place in a drawing, with one digit behind the point.
@@ -12,9 +13,9 @@ pub fn n(place: f64) -> String {
 pub fn dot(x: f64, y: f64, cut: bool, title: &str) -> Markup {
     html! {
         @if cut {
-            path.cut d=(format!("M{} {}l14 8l-14 8z", n(x - 5.0), n(y - 8.0))) { title { (title) } }
+            path.cut d=(format!("M{} {}l14 8l-14 8z", n(x - 5.0), n(y - 8.0))) { title { (plain(title)) } }
         } @else {
-            circle.dot cx=(n(x)) cy=(n(y)) r="7" { title { (title) } }
+            circle.dot cx=(n(x)) cy=(n(y)) r="7" { title { (plain(title)) } }
         }
     }
 }
@@ -23,7 +24,7 @@ pub fn dot(x: f64, y: f64, cut: bool, title: &str) -> Markup {
 pub fn bar(class: &str, (x, y): (f64, f64), (width, height): (f64, f64), title: &str) -> Markup {
     html! {
         rect class=(class) x=(n(x)) y=(n(y)) width=(n(width.max(1.5))) height=(n(height)) {
-            title { (title) }
+            title { (plain(title)) }
         }
     }
 }
@@ -35,7 +36,7 @@ pub fn line(class: &str, from: (f64, f64), to: (f64, f64)) -> Markup {
 
 /// Words that begin, or end, at a place.
 pub fn words(class: &str, (x, y): (f64, f64), text: &str) -> Markup {
-    html! { text class=(class) x=(n(x)) y=(n(y)) { (text) } }
+    html! { text class=(class) x=(n(x)) y=(n(y)) { (plain(text)) } }
 }
 
 /// Several marks as text.
@@ -49,11 +50,11 @@ pub fn all(marks: impl Iterator<Item = Markup>) -> String {
 
 /// A name that fits a drawing: at most `most` characters, one of them saying that there are more.
 pub fn short(text: &str, most: usize) -> String {
-    let plain: Vec<char> = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if plain.len() <= most {
-        return plain.into_iter().collect();
+    let text = plain(text);
+    if text.chars().count() <= most {
+        return text;
     }
-    plain.into_iter().take(most.saturating_sub(1)).chain(['…']).collect()
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! JUnit XML: a suite for each record, a test case for each arm that is held against the control.
 
-use crate::ReportError;
+use crate::prose::{Prose, figures, heading, plain};
+use crate::{ReportError, Shown};
 use model::{ArmResult, Record, State};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
@@ -13,30 +14,32 @@ const MOST_SECONDS: f64 = 1e7;
 ///
 /// # Errors
 /// If the XML cannot be written.
-pub fn junit(records: &[&Record]) -> Result<String, ReportError> {
+pub fn junit(all: &[Shown]) -> Result<String, ReportError> {
     let mut report = Report::new("tailback");
-    for record in records {
-        report.add_test_suite(suite(record));
+    for shown in all {
+        report.add_test_suite(suite(shown.record, &shown.prose()));
     }
     report
         .to_string()
         .map_err(|error| ReportError::Export { format: "junit", why: error.to_string() })
 }
 
-fn suite(record: &Record) -> TestSuite {
-    let mut suite = TestSuite::new(record.scenario.as_str());
+fn suite(record: &Record, prose: &Prose) -> TestSuite {
+    let scenario = plain(&record.scenario);
+    let mut suite = TestSuite::new(scenario.as_str());
     suite.set_time(time(record.elapsed_s));
     let judged: Vec<&ArmResult> = record.arms.iter().filter(|arm| arm.state.is_some()).collect();
     for arm in &judged {
         let state = state(record, arm);
-        let mut case = TestCase::new(arm.id.as_str(), status(state, &sentence(record, arm)));
-        case.set_classname(format!("tailback.{}", record.scenario));
+        let status = status(state, &sentence(record, prose, arm));
+        let mut case = TestCase::new(plain(&arm.id), status);
+        case.set_classname(format!("tailback.{scenario}"));
         suite.add_test_case(case);
     }
     if judged.is_empty() {
-        let status = status(record.verdict.state, &record.verdict.headline);
+        let status = status(record.verdict.state, &prose.brief());
         let mut case = TestCase::new("verdict", status);
-        case.set_classname(format!("tailback.{}", record.scenario));
+        case.set_classname(format!("tailback.{scenario}"));
         suite.add_test_case(case);
     }
     suite
@@ -50,10 +53,14 @@ fn state(record: &Record, arm: &ArmResult) -> State {
     }
 }
 
-fn sentence(record: &Record, arm: &ArmResult) -> String {
+/// The verdict, and the judged figure of an arm.
+fn sentence(record: &Record, prose: &Prose, arm: &ArmResult) -> String {
     let name = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-    let figure = arm.measures.get(name).map_or_else(String::new, |e| format!(" {name}: {e}."));
-    format!("{}{figure}", record.verdict.headline)
+    let figure = arm.measures.get(name).map(|estimate| {
+        let (arm, heading) = (plain(&arm.id), heading(name, prose.meta()));
+        format!(" {arm}: {heading} {}.", figures::estimate(estimate))
+    });
+    format!("{}{}", prose.brief(), figure.unwrap_or_default())
 }
 
 fn status(state: State, sentence: &str) -> TestCaseStatus {
@@ -85,11 +92,12 @@ mod tests {
         let mut record = testing::record();
         record.scenario = "<script>\u{0}&\"".to_owned();
         record.elapsed_s = f64::MAX;
-        let text = junit(&[&record]).unwrap();
+        let written = |record: &Record| junit(&[Shown::new(record, None, "x")]).unwrap();
+        let text = written(&record);
         assert!(text.contains("<failure") && text.contains("type=\"affected\""), "{text}");
         assert!(!text.contains("<script") && !text.contains('\u{0}'), "{text}");
         record.verdict.state = State::Untrustworthy;
-        let text = junit(&[&record]).unwrap();
+        let text = written(&record);
         assert!(text.contains("<error") && !text.contains("<failure"), "{text}");
     }
 }

@@ -1,52 +1,66 @@
 //! A table for an issue.
 
-use crate::advice;
+use crate::prose::plain;
+use crate::{Shown, advice, repro};
 use model::{ArmResult, Record};
 use std::fmt::Write as _;
 
 /// A heading, the verdict and a table of the arms for each record.
-pub fn markdown(records: &[&Record]) -> String {
-    let parts: Vec<String> = records.iter().map(|record| one(record)).collect();
+pub fn markdown(all: &[Shown]) -> String {
+    let parts: Vec<String> = all.iter().map(one).collect();
     parts.join("\n")
 }
 
-fn one(record: &Record) -> String {
-    let verdict = &record.verdict;
-    let mut text = format!(
-        "### {}: {}\n\n{}\n",
-        plain(&record.scenario),
-        verdict.state,
-        plain(&verdict.headline)
+fn one(shown: &Shown) -> String {
+    let (record, prose) = (shown.record, shown.prose());
+    let (scenario, state) = (escaped(&record.scenario), record.verdict.state);
+    let mut text = format!("### {scenario}: {state}\n\n{}\n", escaped(&prose.headline()));
+    table(&mut text, record);
+    list(&mut text, "Why", prose.why().into_iter());
+    let advice = advice::of(record, shown.meta);
+    let changes = advice.iter().map(|one| match one.sure.mark() {
+        Some(mark) => format!("{mark}: {}", one.what),
+        None => one.what.clone(),
+    });
+    list(&mut text, "What to change", changes);
+    let _ = writeln!(
+        text,
+        "\n{}; tailback {}, seed {}. Medians over trials with {:.0}% intervals. Repeat: `{}`",
+        escaped(&crate::text::host(&record.host)),
+        escaped(&record.tool.version),
+        record.plan.seed,
+        record.plan.judging.confidence * 100.0,
+        repro::command(record).replace('`', "'")
     );
+    text
+}
+
+fn list(text: &mut String, heading: &str, sentences: impl Iterator<Item = String>) {
+    for (place, sentence) in sentences.enumerate() {
+        if place == 0 {
+            let _ = writeln!(text, "\n{heading}:\n");
+        }
+        let _ = writeln!(text, "- {}", escaped(&sentence));
+    }
+}
+
+fn table(text: &mut String, record: &Record) {
     let measures = measures(record);
     if !record.arms.is_empty() {
         let _ = write!(text, "\n| arm | verdict | hung |");
         for name in &measures {
-            let _ = write!(text, " {} |", plain(&heading(record, name)));
+            let _ = write!(text, " {} |", escaped(&heading(record, name)));
         }
         let _ = writeln!(text, "\n|---|---|---|{}", "---:|".repeat(measures.len()));
     }
     for arm in &record.arms {
         let state = arm.state.map_or("-", model::State::word);
-        let _ = write!(text, "| {} | {state} | {} |", plain(&arm.id), arm.hangs);
+        let _ = write!(text, "| {} | {state} | {} |", escaped(&arm.id), arm.hangs);
         for name in &measures {
             let _ = write!(text, " {} |", cell(arm, name));
         }
         text.push('\n');
     }
-    for fix in &verdict.fixes {
-        let _ = writeln!(text, "\n- {}", plain(&advice::of_fix(fix, None)));
-    }
-    let _ = writeln!(
-        text,
-        "\n{}; tailback {}, seed {}. Medians over trials with {:.0}% intervals. Again: `{}`",
-        plain(&crate::text::host(&record.host)),
-        plain(&record.tool.version),
-        record.plan.seed,
-        record.plan.judging.confidence * 100.0,
-        crate::again::command(record).replace('`', "'")
-    );
-    text
 }
 
 /// The judged figures first, then up to four more.
@@ -72,24 +86,27 @@ fn heading(record: &Record, name: &str) -> String {
 
 fn cell(arm: &ArmResult, name: &str) -> String {
     let estimate = arm.measures.get(name);
-    estimate.map_or_else(|| "-".to_owned(), |e| plain(&format!("{} {}", e.figure(), e.interval())))
+    estimate
+        .map_or_else(|| "-".to_owned(), |e| escaped(&format!("{} {}", e.figure(), e.interval())))
 }
 
 /// A text that means nothing to Markdown or HTML.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
+fn escaped(text: &str) -> String {
+    let text = plain(text);
+    let mut escaped = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             // Nobody shall be called by what stands in a record; an interval may keep its brackets,
             // which make a link only in front of these.
-            '<' | '>' | '&' | '@' | '|' | '`' | '*' | '~' | '\\' => entity(&mut plain, c),
-            ']' if chars.peek().is_some_and(|next| "([:".contains(*next)) => entity(&mut plain, c),
-            c if c.is_control() => plain.push(' '),
-            c => plain.push(c),
+            '<' | '>' | '&' | '@' | '|' | '`' | '*' | '~' | '\\' => entity(&mut escaped, c),
+            ']' if chars.peek().is_some_and(|next| "([:".contains(*next)) => {
+                entity(&mut escaped, c)
+            }
+            c => escaped.push(c),
         }
     }
-    plain
+    escaped
 }
 
 fn entity(text: &mut String, c: char) {
@@ -105,7 +122,7 @@ mod tests {
     fn a_table_stays_a_table() {
         let mut record = testing::record();
         record.arms[1].id = "a|b\n<img> @all [x](http://y)".to_owned();
-        let text = markdown(&[&record]);
+        let text = markdown(&[Shown::new(&record, None, "x")]);
         let row = text.lines().find(|line| line.contains("img")).unwrap();
         assert!(row.starts_with("| a&#124;b &#60;img&#62; &#64;all [x&#93;(http://y) |"), "{row}");
     }

@@ -5,7 +5,7 @@ pub mod junit;
 pub mod markdown;
 pub mod openmetrics;
 
-use crate::ReportError;
+use crate::{ReportError, Shown};
 use model::Record;
 
 /// A format.
@@ -34,12 +34,13 @@ impl Format {
     ///
     /// # Errors
     /// If the format cannot hold them.
-    pub fn write(self, records: &[&Record]) -> Result<String, ReportError> {
+    pub fn write(self, shown: &[Shown]) -> Result<String, ReportError> {
+        let records: Vec<&Record> = shown.iter().map(|one| one.record).collect();
         match self {
-            Format::Csv => csv::csv(records),
-            Format::OpenMetrics => openmetrics::openmetrics(records),
-            Format::Markdown => Ok(markdown::markdown(records)),
-            Format::JUnit => junit::junit(records),
+            Format::Csv => csv::csv(&records),
+            Format::OpenMetrics => openmetrics::openmetrics(&records),
+            Format::Markdown => Ok(markdown::markdown(shown)),
+            Format::JUnit => junit::junit(shown),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! and takes none with a time of its own.
 
 use crate::ReportError;
+use crate::prose::plain;
 use model::{Estimate, Record, State};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
@@ -84,7 +85,7 @@ fn families(records: &[&Record]) -> Vec<Family> {
             estimates(record, |e| e.high.or(e.high_unbounded.then_some(f64::INFINITY)))
         }),
         of("tailback_study_seconds", "Time that the study took, in seconds", |record| {
-            vec![(vec![("scenario", record.scenario.clone())], record.elapsed_s)]
+            vec![(vec![("scenario", plain(&record.scenario))], record.elapsed_s)]
         }),
     ]
 }
@@ -99,14 +100,14 @@ fn verdicts(record: &Record) -> Vec<(Labels, f64)> {
     ];
     let sample = |state: State| {
         let labels =
-            vec![("scenario", record.scenario.clone()), ("state", state.word().to_owned())];
+            vec![("scenario", plain(&record.scenario)), ("state", state.word().to_owned())];
         (labels, f64::from(u8::from(record.verdict.state == state)))
     };
     all.map(sample).into()
 }
 
 fn of_arm(record: &Record, arm: &str) -> Labels {
-    vec![("scenario", record.scenario.clone()), ("arm", arm.to_owned())]
+    vec![("scenario", plain(&record.scenario)), ("arm", plain(arm))]
 }
 
 fn trials(record: &Record) -> Vec<(Labels, f64)> {
@@ -121,7 +122,7 @@ fn estimates(record: &Record, end: fn(&Estimate) -> Option<f64>) -> Vec<(Labels,
     let all = record.arms.iter().flat_map(|arm| arm.measures.iter().map(move |m| (arm, m)));
     all.filter_map(|(arm, (name, estimate))| {
         let mut labels = of_arm(record, &arm.id);
-        labels.push(("measure", name.clone()));
+        labels.push(("measure", plain(name)));
         labels.push(("unit", estimate.unit.symbol().to_owned()));
         Some((labels, end(estimate)?))
     })
@@ -141,7 +142,7 @@ mod tests {
         assert!(text.ends_with("# EOF\n"), "{text}");
         assert!(text.lines().all(|l| l.starts_with("# ") || l.starts_with("tailback_")), "{text}");
         assert!(!text.contains("\ntailback_evil"), "{text}");
-        let affected = "tailback_verdict{scenario=\"mmap-lock\",state=\"affected\"} 1.0";
+        let affected = "tailback_verdict{scenario=\"some-stall\",state=\"affected\"} 1.0";
         assert_eq!(text.matches(affected).count(), 1, "{text}");
     }
 }

@@ -1,12 +1,13 @@
 //! The verdicts on top of the page: what is wrong and what to change.
 
-use super::Shown;
+use crate::Shown;
 use crate::advice::{self, Advice, Sure};
+use crate::prose::plain;
 use maud::{Markup, html};
-use model::{Record, State};
+use model::State;
 
-/// Changes that a card names at most.
-const MOST_ADVICE: usize = 3;
+/// Changes that a card names at most; the section has all of them.
+pub const MOST_ADVICE: usize = 3;
 
 /// A card for each verdict.
 pub fn cards(shown: &[Shown]) -> Markup {
@@ -18,15 +19,16 @@ pub fn cards(shown: &[Shown]) -> Markup {
 }
 
 fn card(one: &Shown, place: usize) -> Markup {
-    let verdict = &one.record.verdict;
+    let (state, prose) = (one.record.verdict.state, one.prose());
     html! {
-        article class={ "card state-" (verdict.state.word()) } {
+        article class={ "card state-" (state.word()) } {
             h2 {
-                (pill(verdict.state)) " "
-                a href={ "#r" (place) } { (one.record.scenario) }
+                (pill(state)) " "
+                a href={ "#r" (place) } { (plain(&one.record.scenario)) }
                 @if let Some(meta) = one.meta { span.title { " " (meta.title) } }
             }
-            p.headline { (verdict.headline) }
+            p.headline { (prose.headline()) }
+            @for sentence in prose.first_reason().into_iter().chain(prose.would_settle()) { p { (sentence) } }
             (changes(one))
         }
     }
@@ -44,45 +46,30 @@ pub fn pill(state: State) -> Markup {
     html! { span class={ "pill state-" (state.word()) } { (sign) " " (state.word().replace('-', " ")) } }
 }
 
+/// The first of what to change, or of what to do next.
 fn changes(one: &Shown) -> Markup {
     let advice = advice::of(one.record, one.meta);
-    if advice.is_empty() {
-        return next(one.record);
-    }
-    let sure = advice.iter().any(|advice| advice.sure != Sure::Try);
+    let sure = advice.iter().any(|advice| matches!(advice.sure, Sure::Fixed | Sure::Helped));
+    let heading = match one.record.verdict.state {
+        State::Affected if sure => "What to change",
+        State::Affected => "What may fix it; each command measures whether it does here",
+        _ => "Next",
+    };
     html! {
-        h3 { @if sure { "What to change" } @else { "What may fix it; each command measures whether it does here" } }
-        ol.advice { @for advice in advice.iter().take(MOST_ADVICE) { li { (sentence(advice)) } } }
+        @if !advice.is_empty() { h3 { (heading) } (list(&advice, MOST_ADVICE)) }
     }
+}
+
+/// What to change, so much of it.
+pub fn list(advice: &[Advice], most: usize) -> Markup {
+    html! { ol.advice { @for one in advice.iter().take(most) { li { (sentence(one)) } } } }
 }
 
 fn sentence(advice: &Advice) -> Markup {
-    let mark = match advice.sure {
-        Sure::Fixed => Some("fixed here"),
-        Sure::Helped => Some("helped here"),
-        Sure::Try => None,
-    };
     html! {
-        @if let Some(mark) = mark { span.mark { (mark) } " " }
+        @if let Some(mark) = advice.sure.mark() { span.mark { (mark) } " " }
         (advice.what)
         @if let Some(command) = &advice.command { code.command { (command) } }
-    }
-}
-
-/// Next steps of a study that found no stall, or could not tell.
-fn next(record: &Record) -> Markup {
-    let unsure = matches!(record.verdict.state, State::Inconclusive | State::Untrustworthy);
-    html! {
-        @if unsure { @for why in record.verdict.because.iter().take(2) { p { (why) } } }
-        @if !record.verdict.next.is_empty() {
-            h3 { "Next" }
-            ul.advice {
-                @for sentence in record.verdict.next.iter().take(MOST_ADVICE) {
-                    @let (what, command) = advice::with_command(sentence);
-                    li { (what) @if let Some(command) = command { code.command { (command) } } }
-                }
-            }
-        }
     }
 }
 
@@ -97,11 +84,11 @@ pub fn table(shown: &[Shown], drawn: usize) -> Markup {
                     tbody {
                         @for (place, one) in shown.iter().enumerate() {
                             tr {
-                                td { @if place < drawn { a href={ "#r" (place) } { (one.record.scenario) } } @else { (one.record.scenario) } }
+                                td { @if place < drawn { a href={ "#r" (place) } { (plain(&one.record.scenario)) } } @else { (plain(&one.record.scenario)) } }
                                 td { (one.record.verdict.state.word()) }
-                                td { (one.record.host.kernel) }
-                                td { (one.record.started) }
-                                td { (one.name) }
+                                td { (plain(&one.record.host.kernel)) }
+                                td { (plain(&one.record.started)) }
+                                td { (plain(one.name)) }
                             }
                         }
                     }

@@ -2,17 +2,18 @@
 
 mod card;
 mod change;
-pub(crate) use change::{row as change_row, side as change_side};
 mod data;
 mod environment;
+mod explanation;
 mod figure;
 mod section;
 mod style;
 
-use crate::ReportError;
 use crate::history::Line;
+use crate::prose::plain;
+use crate::{ReportError, Shown};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use model::{Change, Meta, Record};
+use model::Change;
 
 /// The largest page, in bytes, but for its table of what was left out.
 const MOST_BYTES: usize = 1_300_000;
@@ -22,17 +23,6 @@ const MOST_CARDS: usize = 40;
 
 /// Records that are listed at most.
 const MOST_LISTED: usize = 1_000;
-
-/// What a page is made of.
-#[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
-    /// A record.
-    pub record: &'a Record,
-    /// What its scenario says of itself, where this version knows it.
-    pub meta: Option<&'a Meta>,
-    /// What the user calls it: its file.
-    pub name: &'a str,
-}
 
 /// A page of some records.
 ///
@@ -85,7 +75,7 @@ pub fn change_page(change: &Change, shown: &[Shown]) -> Result<String, ReportErr
         drawn += 1;
     }
     let body = html! {
-        header { p.brand { "tailback" } h1 { (change.scenario) ": " (change.state.word().replace('-', " ")) } }
+        header { p.brand { "tailback" } h1 { (plain(&change.scenario)) ": " (change.state.word().replace('-', " ")) } }
         main {
             (PreEscaped(sections))
             @if drawn < shown.len() {
@@ -126,7 +116,7 @@ fn document(title: &str, body: &Markup) -> String {
                 meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (title) " - tailback" }
+                title { (plain(title)) " - tailback" }
                 style { (PreEscaped(style::sheet())) }
             }
             body {
@@ -148,7 +138,7 @@ fn title(shown: &[Shown]) -> String {
 
 fn headline(shown: &[Shown]) -> String {
     let affected = shown.iter().filter(|one| one.record.verdict.state == model::State::Affected);
-    let mut names: Vec<&str> = affected.map(|one| one.record.scenario.as_str()).collect();
+    let mut names: Vec<String> = affected.map(|one| plain(&one.record.scenario)).collect();
     names.sort_unstable();
     names.dedup();
     match (names.as_slice(), shown) {
@@ -157,7 +147,7 @@ fn headline(shown: &[Shown]) -> String {
         ([first, second], _) => format!("{first} and {second} stall work here"),
         ([], [one]) => {
             let state = one.record.verdict.state.word().replace('-', " ");
-            format!("{}: {state}", one.record.scenario)
+            format!("{}: {state}", plain(&one.record.scenario))
         }
         ([], all) => format!("None of {} studies shows a stall", all.len()),
         (some, _) => format!("{} known stalls hold up work here", some.len()),
@@ -173,7 +163,7 @@ fn header(shown: &[Shown]) -> Markup {
             p.brand { "tailback" }
             h1 { (headline(shown)) }
             @if let [host] = hosts.as_slice() { p.sub { (host) } }
-            @if let Some(one) = shown.first() { p.sub { "Measured " (one.record.started) @if shown.len() > 1 { ", " (shown.len()) " studies" } } }
+            @if let Some(one) = shown.first() { p.sub { "Measured " (plain(&one.record.started)) @if shown.len() > 1 { ", " (shown.len()) " studies" } } }
         }
     }
 }

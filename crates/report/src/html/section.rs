@@ -1,8 +1,9 @@
 //! One record on the page.
 
-use super::{Shown, card, data, environment, figure};
+use super::{card, data, environment, explanation, figure};
 use crate::chart::{self, Chart, Table, pick};
-use crate::{ReportError, advice, again, evidence};
+use crate::prose::{figures, plain};
+use crate::{ReportError, Shown, advice, repro};
 use maud::{Markup, html};
 use model::{Record, Series, Trial, Unit};
 use std::collections::BTreeMap;
@@ -19,6 +20,9 @@ const MOST_MEASURES: usize = 4;
 /// Series that are drawn at most.
 const MOST_SERIES: usize = 6;
 
+/// Changes, notes and arms that were left out, of which the section tells at most.
+const MOST_TOLD: usize = 20;
+
 /// The section of one of `of` records.
 ///
 /// # Errors
@@ -28,12 +32,12 @@ pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportErr
     let (charts, left_out) = fitting(charts(one)?);
     let downloads = data::downloads(record, one.name, MOST_DATA / of.max(1))?;
     Ok(html! {
-        section.record id={ "r" (place) } aria-label={ (record.scenario) ": details" } {
-            h2 { (card::pill(record.verdict.state)) " " (record.scenario) }
-            @if of > 1 { p.small { (one.name) ", " (record.started) ", Linux " (record.host.kernel) } }
-            @if of > 1 { p.headline { (record.verdict.headline) } }
-            (proof(one))
-            (witness(record))
+        section.record id={ "r" (place) } aria-label={ (plain(&record.scenario)) ": details" } {
+            h2 { (card::pill(record.verdict.state)) " " (plain(&record.scenario)) }
+            @if of > 1 { p.small { (plain(one.name)) ", " (plain(&record.started)) ", Linux " (plain(&record.host.kernel)) } }
+            @if of > 1 { p.headline { (one.prose().headline()) } }
+            (changes(one))
+            (explanation::block(one.explanation, one.meta))
             @if !charts.is_empty() {
                 div.charts {
                     @for (number, chart) in charts.iter().enumerate() {
@@ -42,18 +46,18 @@ pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportErr
                 }
             }
             @if left_out > 0 { p.note { (left_out) " charts are left out, so that the page stays small." } }
-            (grounds(record))
+            (why(one))
             div.two {
                 div { h3 { "Where it was measured" } (figure::scroll(&environment::environment(record), "machine")) }
                 div {
                     h3 { "How to run it again" }
-                    code.command { (again::command(record)) }
+                    code.command { (repro::command(record)) }
                     h3 { "The data" }
                     (downloads)
                     @if let Some(meta) = one.meta {
                         h3 { "What this is" }
                         p { (meta.about) }
-                        p { "Matters to " (meta.who) "." }
+                        @if let Some(matters) = one.prose().matters() { p { (matters) } }
                     }
                 }
             }
@@ -61,63 +65,48 @@ pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportErr
     })
 }
 
-/// What the arms that should mend it did, and what could not be tried.
-fn proof(one: &Shown) -> Markup {
-    let record = one.record;
+/// All that was tried or may help, where the card on top of the page has not the room for it.
+fn changes(one: &Shown) -> Markup {
+    let advice = advice::of(one.record, one.meta);
     html! {
-        // What helped stands on top of the page; what did not is worth knowing too.
-        @if record.verdict.fixes.iter().any(|fix| fix.outcome == model::FixOutcome::NotShown) {
-            h3 { "Tried in this very run" }
-            ul.advice { @for fix in record.verdict.fixes.iter().take(20) { li { (advice::of_fix(fix, one.meta)) } } }
-        }
-        @for arm in record.plan.left_out.iter().take(20) { p.note { "Left out: " (arm.id) ": " (arm.why) } }
-    }
-}
-
-/// The longest wait in words, and what was not seen.
-fn witness(record: &Record) -> Markup {
-    let Some((trial, wait)) = evidence::longest(record) else { return html! {} };
-    let seen = trial.observation.evidence.as_ref();
-    html! {
-        h3 { "Who held up whom" }
-        p.evidence { (evidence::sentence(wait)) }
-        @if let Some(seen) = seen {
-            p.note {
-                "Seen by " (seen.sources.join(", ")) " in a trial of " (trial.arm) "; "
-                (seen.waits_seen) " waits in all, " (seen.lost_events) " events lost."
-                @for missing in seen.missing.iter().take(6) { " Not seen: " (missing) "." }
-            }
+        @if advice.len() > card::MOST_ADVICE {
+            h3 { "All that was tried, or may help" }
+            (card::list(&advice, MOST_TOLD))
         }
     }
 }
 
-fn grounds(record: &Record) -> Markup {
+/// The grounds and the limits of the verdict, and what else is to be known.
+fn why(one: &Shown) -> Markup {
+    let prose = one.prose();
+    let notes: Vec<String> = prose.notes().into_iter().chain(prose.left_out()).collect();
     html! {
-        @if !record.verdict.because.is_empty() {
-            h3 { "Why" }
-            ul.advice { @for sentence in &record.verdict.because { li { (sentence) } } }
-        }
-        @if !record.arms.is_empty() {
+        (sentences("Why", &prose.why()))
+        (sentences("Notes", &notes))
+        @if !one.record.arms.is_empty() {
             h3 { "All figures" }
-            (figure::details(&arms(record), "all arms"))
+            (figure::details(&arms(one.record), "all arms"))
+        }
+    }
+}
+
+fn sentences(heading: &str, all: &[String]) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            h3 { (heading) }
+            ul.advice { @for sentence in all.iter().take(MOST_TOLD) { li { (sentence) } } }
+            @if all.len() > MOST_TOLD { p.note { (all.len() - MOST_TOLD) " more stand in the record." } }
         }
     }
 }
 
 /// Every estimate of every arm.
 fn arms(record: &Record) -> Table {
-    let mut table = Table::new([
-        "arm",
-        "verdict",
-        "hung",
-        "figure",
-        "median",
-        "interval",
-        "beyond the control",
-    ]);
+    let mut table =
+        Table::new(["arm", "verdict", "hung", "figure", "median", "interval", "over the control"]);
     for arm in &record.arms {
         for (name, estimate) in &arm.measures {
-            let beyond = arm.against_control.get(name);
+            let over = arm.against_control.get(name);
             table.rows.push(vec![
                 arm.id.clone(),
                 arm.state.map_or("-", model::State::word).to_owned(),
@@ -125,7 +114,7 @@ fn arms(record: &Record) -> Table {
                 format!("{name} {}", estimate.unit.symbol()),
                 estimate.figure(),
                 estimate.interval(),
-                beyond.map_or_else(|| "-".to_owned(), crate::words::shift),
+                over.map_or_else(|| "-".to_owned(), figures::shift),
             ]);
         }
     }
@@ -138,7 +127,7 @@ fn charts(one: &Shown) -> Result<Vec<Chart>, ReportError> {
     let record = one.record;
     let measures = measures(one);
     let mut charts = Vec::new();
-    if let Some((_, wait)) = evidence::longest(record) {
+    if let Some(wait) = one.explanation.and_then(|told| told.waits.first()) {
         charts.extend(chart::timeline::timeline(wait)?);
     }
     let mut first = measures.iter();

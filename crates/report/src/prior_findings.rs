@@ -1,6 +1,8 @@
 //! What was found of a study's levels before, beside what is found today.
 
-use crate::text::{Look, align_right, bare, heading, plain};
+use crate::grid::{Cell, Column, Grid};
+use crate::prose::plain;
+use crate::text::{Look, cell, heading};
 use model::factorial::{Factorial, Found};
 use model::{ArmResult, Meta, Record};
 use std::fmt::Write as _;
@@ -12,29 +14,33 @@ pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String 
         return String::new();
     }
     let name = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-    let measure = meta.and_then(|meta| meta.measures.iter().find(|m| m.name == name));
-    let mut table = bare();
-    let title = measure.map_or_else(|| name.to_owned(), heading);
-    table.set_header(["factor", "level", "found before", "today", &title]);
+    let measure = meta.and_then(|meta| meta.measure(name));
+    let mut grid = Grid::new(vec![
+        Column::left("factor"),
+        Column::left("level"),
+        Column::left("found before"),
+        Column::left("today"),
+        Column::right(measure.map_or_else(|| plain(name), heading)),
+    ]);
     for found in &factorial.found {
         let arm = arm_of(factorial, found, &record.arms);
-        let state = arm.and_then(|arm| arm.state).map_or("-", |state| state.word());
-        let figure = arm.and_then(|arm| arm.measures.get(name));
-        let figure = figure.map(|e| format!("{} {}", e.figure(), e.interval()));
-        table.add_row([
-            plain(&found.factor),
-            plain(&found.level),
-            plain(&found.words),
-            state.to_owned(),
-            figure.unwrap_or_else(|| "-".to_owned()),
+        let state = arm.and_then(|arm| arm.state).map_or(Cell::from("-"), Cell::state);
+        let figure = arm.map_or_else(|| "-".to_owned(), |arm| cell(arm, name));
+        grid.row(vec![
+            Cell::from(plain(&found.factor)),
+            Cell::from(plain(&found.level)),
+            Cell::from(plain(&found.words)),
+            state,
+            Cell::from(figure),
         ]);
     }
-    align_right(&mut table, 4..5);
-    let lines: Vec<String> = table.lines().map(|line| format!("  {}", line.trim_end())).collect();
-    let note = "Today is the verdict and the figure of the combination with that level and the \
-                control's levels of every other factor.";
     let mut text = "\n  What was found before, beside today:\n".to_owned();
-    let _ = write!(text, "\n{}\n{}\n", lines.join("\n"), look.wrap(note, "  ", "  "));
+    let _ = write!(text, "\n{}", grid.text(look));
+    if look.why {
+        let note = "Today is the verdict and the figure of the combination with that level and the \
+                    control's levels of every other factor.";
+        let _ = writeln!(text, "{}", look.wrap(note, "  ", "  "));
+    }
     text
 }
 

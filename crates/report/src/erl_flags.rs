@@ -1,0 +1,85 @@
+//! The flags that a study of an Erlang node supports, ready to be pasted.
+
+use crate::grid::{Cell, Column, Grid};
+use crate::prose::{self, Prose, command::quoted, figures, plain};
+use crate::text::Look;
+use model::{Fix, FixOutcome, Meta, Record, State};
+use std::fmt::Write as _;
+
+/// What `busy-wait` says for the flags of a node, and nothing that it did not measure.
+///
+/// `place` says where it was measured: `8 schedulers, a quota of 0.5 CPUs, OTP 25`.
+pub fn flags(record: &Record, meta: Option<&Meta>, place: &str, look: Look) -> String {
+    let prose = Prose::new(record, meta);
+    let mut text = look.wrap(&format!("Measured on this machine: {}.", plain(place)), "", "");
+    text.push('\n');
+    match best(&record.verdict.fixes) {
+        Some(best) => {
+            let _ = writeln!(text, "\n  ERL_FLAGS={}\n", quoted(&best.change));
+        }
+        None => {
+            let why = match record.verdict.state {
+                State::NotAffected => "the VM's defaults cost no latency here",
+                State::Affected => "none of the flags that were tried was shown to help",
+                _ => "the study did not come to a verdict",
+            };
+            let _ = writeln!(text, "\n  No flag is supported: {why}.\n");
+        }
+    }
+    text.push_str(&tried(record, meta, look));
+    for left_out in prose.left_out() {
+        let _ = writeln!(text, "{}", look.wrap(&left_out, "  ", "  "));
+    }
+    let _ = write!(text, "\n{}\n", look.wrap(&prose.brief(), "  ", "  "));
+    text
+}
+
+/// Every set of flags that was tried, with what it did.
+fn tried(record: &Record, meta: Option<&Meta>, look: Look) -> String {
+    let mut grid = Grid::new(vec![
+        Column::left("flags"),
+        Column::left("outcome"),
+        Column::right("with them"),
+        Column::right("change"),
+    ]);
+    let Some(first) = record.verdict.fixes.first() else { return String::new() };
+    for fix in &record.verdict.fixes {
+        let with = fix.with.get(&fix.measure).map_or_else(|| "-".to_owned(), figures::estimate);
+        let change = fix.comparison.as_ref().map_or_else(|| "-".to_owned(), figures::shift);
+        let row = [plain(&fix.change), prose::outcome(fix.outcome).to_owned(), with, change];
+        grid.row(row.map(Cell::from).to_vec());
+    }
+    let heading = prose::heading(&first.measure, meta);
+    format!("  Tried here, judged by \"{heading}\":\n\n{}", grid.text(look))
+}
+
+/// The flags that leave the least of what is judged, of those that fixed it if any did.
+fn best(fixes: &[Fix]) -> Option<&Fix> {
+    let left = |fix: &Fix| fix.with.get(&fix.measure).map_or(f64::INFINITY, |e| e.median);
+    let fixed = |fix: &Fix| fix.outcome == FixOutcome::Fixed;
+    // A change that begins otherwise is no flag of the emulator.
+    let flags = fixes.iter().filter(|fix| fix.change.starts_with(['+', '-']));
+    let supported = flags.filter(|fix| fix.outcome != FixOutcome::NotShown);
+    supported.min_by(|a, b| fixed(b).cmp(&fixed(a)).then(left(a).total_cmp(&left(b))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn the_best_flags_are_quoted_for_a_shell() {
+        let mut record = testing::record();
+        record.verdict.fixes = vec![
+            testing::fix("+S 1:1", FixOutcome::NotShown),
+            testing::fix("+sbwt none", FixOutcome::Helped),
+            testing::fix("a change of code", FixOutcome::Fixed),
+        ];
+        let text = flags(&record, None, "here", Look::default());
+        assert!(text.contains("\n  ERL_FLAGS='+sbwt none'\n"), "{text}");
+        assert!(text.contains("not shown to help"), "{text}");
+        record.verdict.fixes.clear();
+        assert!(flags(&record, None, "here", Look::default()).contains("No flag is supported"));
+    }
+}

@@ -1,0 +1,235 @@
+//! Tables of text that fit a terminal: a layer over comfy-table, which gives cells their colour and
+//! leaves to others what does not fit.
+
+use crate::text::Look;
+use anstyle::AnsiColor;
+use comfy_table::{Attribute, CellAlignment, Color, ContentArrangement, Table, presets};
+use model::State;
+
+/// A heading, and how its cells are aligned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Column {
+    title: String,
+    right: bool,
+}
+
+impl Column {
+    /// Of words.
+    pub fn left(title: impl Into<String>) -> Self {
+        Column { title: title.into(), right: false }
+    }
+
+    /// Of figures.
+    pub fn right(title: impl Into<String>) -> Self {
+        Column { title: title.into(), right: true }
+    }
+}
+
+/// What stands in a row and a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cell {
+    text: String,
+    color: Option<AnsiColor>,
+}
+
+impl Cell {
+    /// Words in a colour.
+    pub fn painted(text: impl Into<String>, color: AnsiColor) -> Self {
+        Cell { text: text.into(), color: Some(color) }
+    }
+
+    /// A verdict in a word, in its colour.
+    pub fn state(state: State) -> Self {
+        Cell::painted(state.word(), color(state))
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Cell { text, color: None }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Cell::from(text.to_owned())
+    }
+}
+
+/// The colour of a verdict.
+pub(crate) fn color(state: State) -> AnsiColor {
+    match state {
+        State::Affected => AnsiColor::Red,
+        State::NotAffected => AnsiColor::Green,
+        State::Inconclusive | State::Untrustworthy => AnsiColor::Yellow,
+        State::Skipped => AnsiColor::Cyan,
+    }
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Grid {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Grid {
+    /// One without rows.
+    pub fn new(columns: Vec<Column>) -> Self {
+        Grid { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The headings, on one line each.
+    pub fn titles(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.title.replace('\n', " ")).collect()
+    }
+
+    /// As many columns as fit this width side by side; the others in further tables, each of which
+    /// begins with the first `lead` columns.
+    pub fn parts(&self, width: usize, lead: usize) -> Vec<Grid> {
+        let widths: Vec<usize> =
+            self.table(false).column_max_content_widths().iter().map(|w| usize::from(*w)).collect();
+        let taken = |columns: &[usize]| -> usize {
+            columns.iter().map(|at| widths.get(*at).copied().unwrap_or(0) + 2).sum()
+        };
+        let leading: Vec<usize> = (0..lead.min(self.columns.len())).collect();
+        let mut parts = vec![leading.clone()];
+        for at in leading.len()..self.columns.len() {
+            let Some(part) = parts.last_mut() else { break };
+            part.push(at);
+            // A table has one column of its own at least, however wide.
+            if taken(part) > width && part.len() > leading.len() + 1 {
+                part.pop();
+                parts.push(leading.iter().copied().chain([at]).collect());
+            }
+        }
+        parts.iter().map(|columns| self.only(columns)).collect()
+    }
+
+    /// The table with these columns alone.
+    fn only(&self, columns: &[usize]) -> Grid {
+        let pick =
+            |row: &Vec<Cell>| columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
+        Grid {
+            columns: columns.iter().filter_map(|at| self.columns.get(*at).cloned()).collect(),
+            rows: self.rows.iter().map(pick).collect(),
+        }
+    }
+
+    /// The lines of the table, no wider than the look: what is wider is wrapped in its cell.
+    pub fn lines(&self, look: Look) -> Vec<String> {
+        let mut table = self.table(look.color);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(u16::try_from(look.width).unwrap_or(u16::MAX));
+        table.lines().map(|line| format!(" {}", line.trim_end())).collect()
+    }
+
+    /// The lines with a line feed each.
+    pub fn text(&self, look: Look) -> String {
+        self.lines(look).into_iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    fn table(&self, color: bool) -> Table {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        table.force_no_tty();
+        if color {
+            table.enforce_styling().style_text_only();
+        }
+        table
+            .set_header(self.columns.iter().map(|column| column.title.clone()).collect::<Vec<_>>());
+        for row in &self.rows {
+            table.add_row(row.iter().map(laid_out).collect::<Vec<_>>());
+        }
+        for (at, column) in self.columns.iter().enumerate() {
+            if let Some(laid_out) = table.column_mut(at).filter(|_| column.right) {
+                laid_out.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        table
+    }
+}
+
+fn laid_out(cell: &Cell) -> comfy_table::Cell {
+    let laid_out = comfy_table::Cell::new(&cell.text);
+    match cell.color {
+        Some(color) => laid_out.fg(of_library(color)).add_attribute(Attribute::Bold),
+        None => laid_out,
+    }
+}
+
+fn of_library(color: AnsiColor) -> Color {
+    match color {
+        AnsiColor::Red => Color::DarkRed,
+        AnsiColor::Green => Color::DarkGreen,
+        AnsiColor::Yellow => Color::DarkYellow,
+        AnsiColor::Cyan => Color::DarkCyan,
+        _ => Color::Reset,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use textwrap::core::display_width;
+
+    fn grid() -> Grid {
+        let mut grid = Grid::new(vec![
+            Column::left("arm"),
+            Column::left("verdict"),
+            Column::right("stalled,\nms/s"),
+            Column::right("calls"),
+        ]);
+        let row = |arm: &str, state, figure: &str| {
+            vec![Cell::from(arm), Cell::state(state), Cell::from(figure), Cell::from("1 [0, 2]")]
+        };
+        grid.row(row("control", State::NotAffected, "0 [0, 0]"));
+        grid.row(row("busy-10", State::Affected, "1000 [1000, 1000]"));
+        grid
+    }
+
+    fn look(width: usize, color: bool) -> Look {
+        Look { color, width, ..Look::default() }
+    }
+
+    #[test]
+    fn cells_stand_below_their_heading_and_have_their_colour() {
+        let lines = grid().lines(look(80, false));
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert_eq!(lines[0].find("verdict"), lines[3].find("affected"), "{lines:?}");
+        assert_eq!(lines[3], "  busy-10  affected      1000 [1000, 1000]  1 [0, 2]");
+        let painted = grid().text(look(80, true));
+        let red = AnsiColor::Red.on_default().bold();
+        assert!(painted.contains('\u{1b}') && !painted.contains(&format!("{red} ")), "{painted:?}");
+    }
+
+    #[test]
+    fn what_does_not_fit_stands_in_a_table_of_its_own() {
+        let parts = grid().parts(48, 1);
+        let titles: Vec<Vec<String>> = parts.iter().map(Grid::titles).collect();
+        assert_eq!(titles, [vec!["arm", "verdict", "stalled, ms/s"], vec!["arm", "calls"]]);
+        assert_eq!(grid().parts(80, 1).len(), 1);
+        assert_eq!(grid().parts(1, 1).len(), 3);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_look() {
+        let mut wide = grid();
+        let name = "busy=10,".repeat(30);
+        wide.row(vec![Cell::from(name), Cell::state(State::Skipped), "-".into(), "-".into()]);
+        for width in [60, 80, 120] {
+            let lines = wide.lines(look(width, false));
+            assert!(lines.iter().all(|line| display_width(line) <= width), "{lines:#?}");
+        }
+    }
+}

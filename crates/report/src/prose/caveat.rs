@@ -1,0 +1,186 @@
+//! What a study cannot tell, and what would settle it.
+
+use super::doubt::doubt;
+use super::fact::fact;
+use super::figures::{amount, figure, listed, percent, plural};
+use super::plain::plain;
+use super::sentence::sentence;
+use model::{Amount, Caveat, Meta, Missed, Unit};
+
+/// A caveat in sentences.
+pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
+    match caveat {
+        Caveat::Margin(margin) => {
+            format!("A difference of up to {} counts as none.", amount(margin))
+        }
+        Caveat::ArmsOpen { arms } => {
+            let verb = if arms.len() == 1 { "stalls" } else { "stall" };
+            format!("It is not settled whether {} {verb}.", listed(arms))
+        }
+        Caveat::NoInterval { confidence, blocks } => format!(
+            "The stall is settled, its size is not: it has a {} interval after {} or more.",
+            percent(*confidence),
+            plural((*blocks).into(), "block")
+        ),
+        Caveat::LeftOut { trials } => {
+            let verb = if *trials == 1 { "was" } else { "were" };
+            let trials = plural((*trials).into(), "trial");
+            format!("{trials} of incomplete blocks {verb} left out of the test.")
+        }
+        Caveat::Emulated => {
+            "The guest was emulated, so its time stretches with what the host does: \
+                             differences between arms count, sizes do not carry over to a real \
+                             machine."
+                .to_owned()
+        }
+        Caveat::CarryOver { control, after_case, otherwise } => format!(
+            "{} reads {} right after an arm with the cause, and {} otherwise: a trial may leave \
+             something behind for the next one, so the arms may differ by more or less than shown.",
+            plain(control),
+            amount(after_case),
+            amount(otherwise)
+        ),
+        Caveat::HangCutOff { after, parameter } => hang_cut_off(after, parameter.as_deref()),
+        Caveat::Doubt(of_some_arms) => doubt(of_some_arms),
+        Caveat::QuietMachineUnknown => {
+            "What the arms would do on a quiet machine is not known.".to_owned()
+        }
+        Caveat::MoreBlocks { .. }
+        | Caveat::NeverSettles { .. }
+        | Caveat::NeedsQuietBlocks
+        | Caveat::NeedsBlocks { .. }
+        | Caveat::NeedsCase
+        | Caveat::NeedsControl => what_would_settle(caveat),
+        Caveat::Scenario(own) => fact(own, meta),
+        Caveat::Said(text) => sentence(&plain(text)),
+    }
+}
+
+/// Whether a caveat says what would settle the verdict.
+pub fn would_settle(caveat: &Caveat) -> bool {
+    !matches!(
+        caveat,
+        Caveat::Margin(_)
+            | Caveat::ArmsOpen { .. }
+            | Caveat::NoInterval { .. }
+            | Caveat::LeftOut { .. }
+            | Caveat::Emulated
+            | Caveat::CarryOver { .. }
+            | Caveat::HangCutOff { .. }
+            | Caveat::Doubt(_)
+            | Caveat::QuietMachineUnknown
+    )
+}
+
+fn hang_cut_off(after: &Amount, parameter: Option<&str>) -> String {
+    let longer = parameter.map_or_else(String::new, |parameter| {
+        format!("; a longer --{} shows how long its calls last", plain(parameter))
+    });
+    format!("A trial that hangs is cut off after {}{longer}.", amount(after))
+}
+
+fn what_would_settle(caveat: &Caveat) -> String {
+    match caveat {
+        Caveat::MoreBlocks { more, goes_on: true, .. } => format!(
+            "About {} like these would settle it: run the same command again, and it goes on where \
+             it ended.",
+            more_blocks(*more)
+        ),
+        Caveat::MoreBlocks { more, blocks, goes_on: false } => {
+            format!("About {} like these would settle it: --samples {blocks}.", more_blocks(*more))
+        }
+        Caveat::NeverSettles { blocks } => format!(
+            "Not even {blocks} blocks like these would settle it: the arms differ from their \
+             control too often for not-affected, and not steadily enough for affected. Stop other \
+             programs, or run longer trials."
+        ),
+        Caveat::NeedsQuietBlocks => {
+            "The test alone would say not-affected, and the first reason does \
+                                     not allow it: run more blocks on a quieter machine."
+                .to_owned()
+        }
+        Caveat::NeedsBlocks { least, most } => format!(
+            "A verdict takes complete blocks, usually {least} or more; --samples {most} runs {most}."
+        ),
+        Caveat::NeedsCase => {
+            "A study of the control alone tells nothing: add an arm with the cause.".to_owned()
+        }
+        Caveat::NeedsControl => {
+            "A study without a control tells nothing: add an arm without the cause.".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+fn more_blocks(more: u32) -> String {
+    plural(more.into(), "more block")
+}
+
+/// What a study that shows no stall could have missed.
+pub fn missed(missed: &Missed) -> String {
+    let confidence = percent(missed.confidence);
+    let every = format!("{} s", model::estimate::number(missed.every_s));
+    match missed.freeze_ms {
+        Some(ms) => format!(
+            "A freeze of {} or more that comes once in {every} or more often would have shown, \
+             with {confidence} confidence; a shorter or rarer one could have been missed.",
+            figure(ms, Unit::Milliseconds)
+        ),
+        None => format!(
+            "What adds more than {} to a trial and comes once in {every} or more often would have \
+             shown, with {confidence} confidence; what adds less, or is rarer, could have been \
+             missed.",
+            figure(missed.shown_above, missed.unit)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_that_goes_on_needs_no_flag() {
+        let of = |goes_on| caveat(&Caveat::MoreBlocks { more: 1, blocks: 13, goes_on }, None);
+        assert!(of(true).starts_with("About 1 more block like these") && !of(true).contains("--"));
+        assert!(of(false).ends_with("--samples 13."));
+    }
+
+    #[test]
+    fn counts_agree_with_their_verbs() {
+        let open = |arms: &[&str]| {
+            let arms = arms.iter().map(|arm| (*arm).to_owned()).collect();
+            caveat(&Caveat::ArmsOpen { arms }, None)
+        };
+        assert_eq!(open(&["busy-1"]), "It is not settled whether busy-1 stalls.");
+        assert_eq!(open(&["a", "b"]), "It is not settled whether a and b stall.");
+        let left = |trials| caveat(&Caveat::LeftOut { trials }, None);
+        assert_eq!(left(1), "1 trial of incomplete blocks was left out of the test.");
+        assert_eq!(left(3), "3 trials of incomplete blocks were left out of the test.");
+    }
+
+    #[test]
+    fn what_could_be_missed_has_length_and_pace() {
+        let freeze = Missed {
+            shown_above: 4.0,
+            unit: Unit::MillisecondsPerSecond,
+            freeze_ms: Some(1.0),
+            share: 0.3,
+            every_s: 0.7,
+            confidence: 0.95,
+        };
+        let said = missed(&freeze);
+        assert!(said.starts_with("A freeze of 1 ms or more that comes once in 0.7 s"), "{said}");
+        let said = missed(&Missed { freeze_ms: None, unit: Unit::Percent, ..freeze });
+        assert!(said.starts_with("What adds more than 4% to a trial"), "{said}");
+    }
+
+    #[test]
+    fn words_of_a_record_become_a_clean_sentence() {
+        let said = Caveat::Said("sizes\u{1b}[2J do not count".to_owned());
+        assert_eq!(caveat(&said, None), "Sizes [2J do not count.");
+        let margin = Amount::exact(1.0, Unit::MillisecondsPerSecond);
+        let said = caveat(&Caveat::Margin(margin), None);
+        assert_eq!(said, "A difference of up to 1 ms/s counts as none.");
+    }
+}

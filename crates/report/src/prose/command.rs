@@ -1,0 +1,150 @@
+//! Commands of tailback, made from what a record says was or may be run.
+
+use super::plain::plain;
+use model::suggestion::Command;
+use model::{Knob, Meta, Run, Settings, Value};
+
+/// The parameters of `tailback sim` that a record may name.
+const OF_SIM: [&str; 4] = ["cpus", "quota", "period", "kernel"];
+
+/// The command line of a run; none for a scenario that this version does not know.
+///
+/// It holds what the scenario declares and nothing else: parameters that differ from their defaults,
+/// with values that they can have. So a record cannot bring a word of its own into a command.
+pub fn line(run: &Run, meta: Option<&Meta>) -> Option<String> {
+    let meta = meta.filter(|meta| meta.id == run.scenario)?;
+    let words = match run.command {
+        Command::Run => of_run(&run.parameters, meta),
+        Command::Sim => of_sim(&run.parameters),
+    };
+    let name = match run.command {
+        Command::Run => "run",
+        Command::Sim => "sim",
+    };
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    Some(
+        [format!("tailback {name} {}", meta.id)]
+            .into_iter()
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
+}
+
+fn of_run(parameters: &Settings, meta: &Meta) -> Vec<String> {
+    let defaults = Settings::defaults(meta.knobs, false);
+    let differs = |knob: &&Knob| {
+        let value = parameters.0.get(knob.name);
+        value.is_some_and(|value| defaults.0.get(knob.name) != Some(value))
+    };
+    let words = |knob: &Knob| {
+        let text = parameters.0.get(knob.name)?.to_string();
+        let value = knob.parse(&text).ok()?;
+        Some([format!("--{}", knob.name), value.to_string()])
+    };
+    meta.knobs.iter().filter(differs).filter_map(words).flatten().collect()
+}
+
+fn of_sim(parameters: &Settings) -> Vec<String> {
+    let words = |name: &&str| {
+        let value = parameters.0.get(*name).filter(|value| is_sound(value))?;
+        Some([format!("--{name}"), value.to_string()])
+    };
+    OF_SIM.iter().filter_map(words).flatten().collect()
+}
+
+/// Whether a value is a number, a duration or a version.
+fn is_sound(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => *number >= 0,
+        Value::Numbers(_) => false,
+        Value::Text(text) => {
+            let starts = text.starts_with(|c: char| c.is_ascii_digit());
+            starts && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
+        }
+    }
+}
+
+/// A word as a shell takes it back, cleaned: quoted where it has to be.
+pub fn quoted(word: &str) -> String {
+    let word = plain(word);
+    let simple = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
+    if !word.is_empty() && !word.starts_with('=') && word.chars().all(simple) {
+        return word;
+    }
+    let quoted = shell_words::quote(&word);
+    match quoted == word {
+        // The library leaves braces and what stands for earlier commands as they are.
+        true => format!("'{word}'"),
+        false => quoted.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::META;
+    use proptest::prelude::*;
+
+    fn run(command: Command, parameters: &[(&str, Value)]) -> Run {
+        let mut settings = Settings::default();
+        for (name, value) in parameters {
+            settings.set(name, value.clone());
+        }
+        Run { command, scenario: META.id.to_owned(), parameters: settings }
+    }
+
+    #[test]
+    fn what_differs_from_the_defaults_is_written_and_nothing_else() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let line = |parameters: &[(&str, Value)]| {
+            super::line(&run(Command::Run, parameters), Some(&META)).unwrap()
+        };
+        assert_eq!(line(&[("busy", Value::Numbers(vec![0, 10]))]), "tailback run some-stall");
+        assert_eq!(
+            line(&[("busy", Value::Numbers(vec![1])), ("flags", text("+sfwi 10"))]),
+            "tailback run some-stall --busy 1 --flags '+sfwi 10'"
+        );
+        assert_eq!(line(&[("evil; rm", text("x"))]), "tailback run some-stall");
+        assert_eq!(line(&[("busy", text("$(reboot)"))]), "tailback run some-stall");
+        assert_eq!(
+            line(&[("flags", text("a'; reboot #"))]),
+            r"tailback run some-stall --flags 'a'\''; reboot #'"
+        );
+        assert_eq!(super::line(&run(Command::Run, &[]), None), None);
+        let other = Run { scenario: "other".to_owned(), ..run(Command::Run, &[]) };
+        assert_eq!(super::line(&other, Some(&META)), None);
+    }
+
+    #[test]
+    fn a_simulation_has_its_own_parameters() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let parameters =
+            [("cpus", Value::Number(64)), ("kernel", text("5.7")), ("quota", text("-x $(y)"))];
+        let line = super::line(&run(Command::Sim, &parameters), Some(&META)).unwrap();
+        assert_eq!(line, "tailback sim some-stall --cpus 64 --kernel 5.7");
+    }
+
+    #[test]
+    fn words_are_quoted_where_they_have_to_be() {
+        for (word, expected) in [
+            ("250ms", "250ms"),
+            ("--busy=0,10", "--busy=0,10"),
+            ("a; rm -rf /", "'a; rm -rf /'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("{a,b}", "'{a,b}'"),
+            ("!!", "'!!'"),
+            ("a\nb\u{1b}\u{202e}", "'a b  '"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_shell_takes_words_back_whole(text in ".{0,60}") {
+            prop_assert_eq!(shell_words::split(&quoted(&text)), Ok(vec![plain(&text)]));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What became of a stall with something changed.
+
+use super::figures;
+use super::plain::plain;
+use model::{Estimate, Fix, FixOutcome, Meta};
+use std::collections::BTreeMap;
+
+/// What a change did, in a word of the page and of the text.
+pub fn outcome(outcome: FixOutcome) -> &'static str {
+    match outcome {
+        FixOutcome::Fixed => "fixed here",
+        FixOutcome::Helped => "helped here",
+        FixOutcome::NotShown => "not shown to help",
+    }
+}
+
+/// What a change did: `+sbwt none: late p99 0.4 ms [0.3, 0.5] instead of 71 ms [60, 80].`
+pub fn effect(fix: &Fix, meta: Option<&Meta>) -> String {
+    let figure = |all: &BTreeMap<String, Estimate>| {
+        all.get(&fix.measure).map_or_else(|| "-".to_owned(), figures::estimate)
+    };
+    format!(
+        "{}: {} {} instead of {}.",
+        plain(&fix.change),
+        super::heading(&fix.measure, meta),
+        figure(&fix.with),
+        figure(&fix.without)
+    )
+}
+
+/// The same with its outcome, as one sentence.
+pub fn fix(fix: &Fix, meta: Option<&Meta>) -> String {
+    let change = effect(fix, meta);
+    match fix.outcome {
+        FixOutcome::Fixed => format!("Fixed here by {change}"),
+        FixOutcome::Helped => format!("Helped here by {change}"),
+        FixOutcome::NotShown => format!("Not shown to help: {change}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn a_change_is_said_with_both_figures() {
+        let fixed = testing::fix("+sbwt none", FixOutcome::Fixed);
+        assert_eq!(
+            fix(&fixed, None),
+            "Fixed here by +sbwt none: lost 1.5 ms/s [0.5, 2.5] instead of 900 ms/s [899, 901]."
+        );
+        let vain = testing::fix("+S 1", FixOutcome::NotShown);
+        assert!(fix(&vain, None).starts_with("Not shown to help: +S 1: lost"));
+    }
+}

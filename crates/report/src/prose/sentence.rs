@@ -1,0 +1,41 @@
+//! Words as a sentence.
+
+/// The text with a full stop, where it has no end yet.
+pub fn ended(text: &str) -> String {
+    let text = text.trim();
+    match text.chars().last() {
+        None => String::new(),
+        Some('.' | '?' | '!') => text.to_owned(),
+        Some(_) => format!("{text}."),
+    }
+}
+
+/// The text without the full stop at its end, to stand inside a sentence.
+pub fn inside(text: &str) -> &str {
+    text.trim().trim_end_matches('.')
+}
+
+/// Words of others as a sentence: a capital at its start, unless it starts with a name.
+pub fn sentence(text: &str) -> String {
+    let text = ended(text);
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_name = first.contains(|c: char| !c.is_ascii_lowercase());
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(c) if !is_name => c.to_uppercase().chain(chars).collect(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_sentences_and_names_keep_their_letters() {
+        assert_eq!(sentence("the control stalled"), "The control stalled.");
+        assert_eq!(sentence("busy-10 hung."), "busy-10 hung.");
+        assert_eq!(sentence(" "), "");
+        assert_eq!(inside("no room. "), "no room");
+    }
+}

@@ -1,0 +1,59 @@
+//! What to do next.
+
+use super::command;
+use super::fact::fact;
+use super::plain::plain;
+use super::sentence::sentence;
+use model::{Meta, Suggestion, What};
+
+/// A suggestion in words, and the command that carries it out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What to do, in a sentence.
+    pub what: String,
+    /// The command, ready for a shell.
+    pub command: Option<String>,
+}
+
+/// A suggestion as a step.
+///
+/// What a record of version 1 says is a sentence and never a command: nobody checked it.
+pub fn step(suggestion: &Suggestion, meta: Option<&Meta>) -> Step {
+    let what = match &suggestion.what {
+        What::Fix(id) => match meta.and_then(|meta| meta.fix(id)) {
+            Some(known) => sentence(known.what),
+            None => sentence(&plain(id)),
+        },
+        What::Scenario(own) => fact(own, meta),
+        What::Grant(grant) => sentence(&plain(grant)),
+        What::RunAgain => "Run it again once nothing interferes.".to_owned(),
+        What::Said(text) => format!("The record says: {}", sentence(&plain(text))),
+    };
+    let run = match suggestion.what {
+        What::Said(_) => None,
+        _ => suggestion.run.as_ref(),
+    };
+    Step { what, command: run.and_then(|run| command::line(run, meta)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_record_are_no_command() {
+        let run = model::Run {
+            command: model::suggestion::Command::Run,
+            scenario: "mmap-lock".to_owned(),
+            parameters: model::Settings::default(),
+        };
+        let said = Suggestion {
+            what: What::Said("fewer readers: tailback run mmap-lock; rm -rf /".to_owned()),
+            run: Some(run),
+            measured: None,
+        };
+        let step = step(&said, None);
+        assert!(step.what.starts_with("The record says: Fewer readers"), "{step:?}");
+        assert_eq!(step.command, None);
+    }
+}

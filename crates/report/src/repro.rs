@@ -1,0 +1,81 @@
+//! The command that makes a record anew, from the words that made it.
+
+use crate::prose::command::quoted;
+use model::Record;
+
+/// Flags of the original command that have no part in what is measured.
+const OF_FILES: [&str; 5] = ["--record", "--report", "--only", "--skip", "--seed"];
+
+/// Switches that have no part in what is measured.
+const OF_SHOWING: [&str; 2] = ["--json", "--why"];
+
+/// The command line of a study with the seed that it drew; one of a `check` with its scenario alone.
+pub fn command(record: &Record) -> String {
+    let seed = record.plan.seed.to_string();
+    joined(record, &["--seed", &seed])
+}
+
+/// The same command without a seed: it goes on with a study that was left undecided.
+pub fn command_to_go_on(record: &Record) -> String {
+    joined(record, &[])
+}
+
+/// The words of the record, each quoted: they may be anybody's, so the first is always `tailback`.
+fn joined(record: &Record, more: &[&str]) -> String {
+    let mut words: Vec<String> = vec!["tailback".to_owned()];
+    let mut given = record.tool.argv.iter().skip(1).peekable();
+    let of_check = given.peek().is_some_and(|word| *word == "check");
+    while let Some(word) = given.next() {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.as_str(), None),
+        };
+        match OF_FILES.contains(&name) {
+            true if value.is_some() => {}
+            true => drop(given.next()),
+            false if OF_SHOWING.contains(&word.as_str()) => {}
+            false => words.push(quoted(word)),
+        }
+    }
+    if of_check {
+        words.extend(["--only".to_owned(), quoted(&record.scenario)]);
+    }
+    words.extend(more.iter().map(|word| quoted(word)));
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn record(argv: &[&str]) -> Record {
+        let mut record = testing::record();
+        record.tool.argv = argv.iter().map(|word| (*word).to_owned()).collect();
+        record.plan.seed = 7;
+        record
+    }
+
+    fn of(argv: &[&str]) -> String {
+        command(&record(argv))
+    }
+
+    #[test]
+    fn the_seed_is_named_and_files_are_not() {
+        let run =
+            ["/usr/bin/tailback", "run", "mmap-lock", "--record", "x y.json", "--busy", "0,10"];
+        assert_eq!(of(&run), "tailback run mmap-lock --busy 0,10 --seed 7");
+        assert_eq!(command_to_go_on(&record(&run)), "tailback run mmap-lock --busy 0,10");
+        assert_eq!(of(&["tailback", "run", "x", "--seed=3", "--json"]), "tailback run x --seed 7");
+        let check = ["tailback", "check", "--quick", "--why", "--skip", "a,b"];
+        assert_eq!(of(&check), "tailback check --quick --only some-stall --seed 7");
+    }
+
+    #[test]
+    fn hostile_words_are_quoted() {
+        assert_eq!(
+            of(&["rm", "run", "a; rm -rf /", "it's", "x\u{202e}\ny"]),
+            r"tailback run 'a; rm -rf /' 'it'\''s' 'x  y' --seed 7"
+        );
+    }
+}
