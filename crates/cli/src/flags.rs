@@ -61,6 +61,7 @@ fn check() -> Command {
              two minutes, so each takes its quick settings; one alone takes its own.",
         )
         .arg(json("Print the records alone, as a JSON array"))
+        .arg(why())
         .arg(seed())
         .arg(quick())
         .arg(no_probe())
@@ -106,6 +107,7 @@ fn run_scenario(meta: &'static Meta) -> Command {
         .args(meta.knobs.iter().map(knob))
         .next_help_heading("Study")
         .arg(json("Print the record alone on standard output"))
+        .arg(why())
         .arg(
             Arg::new("record")
                 .long("record")
@@ -124,7 +126,7 @@ fn run_scenario(meta: &'static Meta) -> Command {
             Arg::new("fresh")
                 .long("fresh")
                 .action(ArgAction::SetTrue)
-                .help("Start anew even where the last study of these settings was left undecided"),
+                .help("Start a new study even where the last one of these settings is undecided"),
         )
         .arg(
             Arg::new("time")
@@ -140,7 +142,7 @@ fn run_scenario(meta: &'static Meta) -> Command {
                 .long("probe")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("no-probe")
-                .help("Look with probes even where no stall was found"),
+                .help("Run the trials with probes even where no stall was found"),
         )
         .arg(no_probe())
         .after_help(EXIT_CODES)
@@ -163,8 +165,9 @@ fn knob(knob: &'static Knob) -> Arg {
 fn study() -> Command {
     crate::commands::study::flags::command()
         .arg(json("Print the record alone on standard output"))
+        .arg(why())
         .arg(seed().help(
-            "Seed of every random choice [default: the file's, else the record's, else drawn]",
+            "Seed of every random choice [default: the file's, else the record's, else a new one]",
         ))
         .arg(quick().help("Take what the file says of a quick run: fewer levels and blocks"))
         .after_help(EXIT_CODES)
@@ -181,6 +184,7 @@ fn judge() -> Command {
                 .help("The record; - for standard input"),
         )
         .arg(json("Print the judged record on standard output"))
+        .arg(why())
         .after_help(EXIT_CODES)
 }
 
@@ -361,6 +365,13 @@ fn json(help: &'static str) -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
 }
 
+fn why() -> Arg {
+    Arg::new("why")
+        .long("why")
+        .action(ArgAction::SetTrue)
+        .help("Show every figure, the reasons of the verdict, and what it cannot tell")
+}
+
 fn seed() -> Arg {
     Arg::new("seed")
         .long("seed")
@@ -368,7 +379,7 @@ fn seed() -> Arg {
         .value_parser(|text: &str| {
             text.parse::<u64>().map_err(|_| "it is not a whole number below 2^64".to_owned())
         })
-        .help("Seed of every random choice [default: drawn, and printed]")
+        .help("Seed of every random choice [default: a new one, and printed]")
 }
 
 fn quick() -> Arg {
@@ -379,10 +390,9 @@ fn quick() -> Arg {
 }
 
 fn no_probe() -> Arg {
-    Arg::new("no-probe")
-        .long("no-probe")
-        .action(ArgAction::SetTrue)
-        .help("Skip the trials with probes that say who holds up whom where a stall was found")
+    Arg::new("no-probe").long("no-probe").action(ArgAction::SetTrue).help(
+        "Do not run the trials with probes, which tell who holds up whom where a stall was found",
+    )
 }
 
 fn capitalised(text: &str) -> String {

@@ -14,6 +14,8 @@ mod progress;
 mod records;
 mod settings;
 mod signals;
+#[cfg(test)]
+mod testing;
 mod undecided;
 
 use exit::Failure;

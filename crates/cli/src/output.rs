@@ -1,11 +1,16 @@
 //! Standard output and error: colours where they are wanted, no panic where nobody reads.
 
+use clap::ArgMatches;
 use report::Look;
+use report::prose::plain;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Longest line of text, in columns.
+/// Longest line of text on a terminal, in columns.
 const WIDEST: usize = 100;
+
+/// Longest line of text in a pipe or a file, in columns.
+const USUAL: usize = 80;
 
 /// Whether something could not be written to standard output.
 static FAILED: AtomicBool = AtomicBool::new(false);
@@ -35,14 +40,19 @@ pub fn note(line: &str) {
 }
 
 /// Writes a line about something wrong to standard error. It may quote a file or a record of
-/// anybody, so control characters are dropped.
+/// anybody, so what steers a terminal is taken out.
 pub fn complain(line: &str) {
-    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    note(&format!("tailback: {line}"));
+    note(&format!("tailback: {}", plain(line)));
 }
 
 /// How reports look here: coloured, since [`print()`] drops colours that are not wanted.
 pub fn look() -> Look {
-    let width = terminal_size::terminal_size().map_or(WIDEST, |(width, _)| width.0.into());
-    Look { color: true, width: width.clamp(40, WIDEST) }
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    let width = terminal.map_or(USUAL, |(width, _)| width.0.into());
+    Look { color: true, width: width.clamp(40, WIDEST), why: false }
+}
+
+/// The same for a command that may be asked for its reasons.
+pub fn look_of(matches: &ArgMatches) -> Look {
+    Look { why: matches!(matches.try_get_one("why"), Ok(Some(true))), ..look() }
 }

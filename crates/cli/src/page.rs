@@ -3,7 +3,8 @@
 use crate::exit::Failure;
 use crate::output;
 use crate::records::Named;
-use model::Record;
+use model::Explanation;
+use report::prose::plain_lines;
 use report::{ReportError, Shown};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// If the file cannot be written, or is a record, which nothing replaces.
 pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-        output::print(&harmless(text));
+        // A record may be anybody's, and standard output a terminal.
+        output::print(&plain_lines(text));
         return Ok(());
     };
     if crate::keep::holds_record(path) {
@@ -26,37 +28,38 @@ pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("{error}; name a file that can be written")))
 }
 
-/// A text without what a terminal would obey: a record may be anybody's.
-fn harmless(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || "\n\t\r".contains(*c)).collect()
-}
-
 /// A page of records.
 ///
 /// # Errors
 /// If it could not be drawn.
 pub fn of(named: &[Named]) -> Result<String, Failure> {
     let names: Vec<String> = named.iter().map(Named::name).collect();
-    let shown = named.iter().zip(&names).map(|(one, name)| Shown {
-        record: &one.record,
-        meta: one.meta(),
-        name,
-    });
-    report::html::page(&shown.collect::<Vec<_>>()).map_err(failed)
+    let shown: Vec<Shown> = named.iter().zip(&names).map(|(one, name)| one.shown(name)).collect();
+    drawn(&shown)
 }
 
 /// A page of the records of a check, written to a file.
 ///
 /// # Errors
 /// A line that says why there is none.
-pub fn of_check(records: &[(&Record, String)], path: &Path) -> Result<(), Failure> {
-    let shown = records.iter().map(|(record, name)| Shown {
-        record,
-        meta: scenarios::find(&record.scenario).map(scenarios::Scenario::meta),
-        name,
-    });
-    let page = report::html::page(&shown.collect::<Vec<_>>()).map_err(failed)?;
-    write(&page, Some(&path.to_owned()))
+pub fn of_check(shown: &[Shown], path: &Path) -> Result<(), Failure> {
+    write(&drawn(shown)?, Some(&path.to_owned()))
+}
+
+fn drawn(shown: &[Shown]) -> Result<String, Failure> {
+    let explanations = explanations(shown);
+    report::html::page(&explained(shown, &explanations)).map_err(failed)
+}
+
+/// Who held up whom in each record.
+pub fn explanations(shown: &[Shown]) -> Vec<Explanation> {
+    shown.iter().map(|one| analysis::explain(one.record, None)).collect()
+}
+
+/// The records with their explanations.
+pub fn explained<'a>(shown: &[Shown<'a>], explanations: &'a [Explanation]) -> Vec<Shown<'a>> {
+    let pairs = shown.iter().zip(explanations);
+    pairs.map(|(one, told)| Shown { explanation: Some(told), ..*one }).collect()
 }
 
 /// A report that could not be made, as the line that ends the program.

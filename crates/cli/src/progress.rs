@@ -1,11 +1,15 @@
-//! Progress of a study on standard error: a bar on a terminal, a line a block elsewhere.
+//! Progress of a study: a bar on a terminal, a line a block elsewhere, events in a guest.
+
+mod step;
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use model::{Meta, Observation};
 use runner::{Event, Listener};
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
+pub use step::Step;
 
 /// The place of a study in a check.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +25,8 @@ pub struct Round {
 /// Shows how a study goes.
 pub struct Progress {
     bar: Option<ProgressBar>,
+    /// Where a guest sends its events; it shows nothing itself.
+    events: Option<File>,
     judged: String,
     unit: &'static str,
     verdict: Option<model::State>,
@@ -28,7 +34,7 @@ pub struct Progress {
     arms: usize,
     place: String,
     worst: Duration,
-    figures: Vec<String>,
+    figures: Vec<(String, f64)>,
     warned: bool,
     round: Option<Round>,
 }
@@ -37,12 +43,14 @@ impl Progress {
     /// For a study of this scenario, alone or in its place in a check.
     pub fn new(meta: &Meta, round: Option<Round>) -> Self {
         let judged = meta.judging.measure.as_ref();
-        let unit = meta.measures.iter().find(|measure| measure.name == judged);
-        let bar = std::io::stderr().is_terminal().then(new_bar);
+        let unit = meta.measure(judged).map_or("", |measure| measure.unit.symbol());
+        let events = guest::events();
+        let bar = (events.is_none() && std::io::stderr().is_terminal()).then(new_bar);
         Progress {
             bar,
+            events,
             judged: judged.to_owned(),
-            unit: unit.map_or("", |measure| measure.unit.symbol()),
+            unit,
             verdict: None,
             min_blocks: 0,
             arms: 0,
@@ -61,24 +69,41 @@ impl Progress {
         }
     }
 
+    /// Sends a step to the host, or shows it here; a bar shows what happens block by block itself.
+    fn tell(&mut self, step: &Step, before: &str) {
+        if let Some(events) = &mut self.events {
+            // Text keys and finite numbers only, which always serialise.
+            let mut line = serde_json::to_vec(step).unwrap_or_default();
+            line.push(b'\n');
+            // Where nobody reads, nobody misses it.
+            let _ = events.write_all(&line);
+            return;
+        }
+        let line = format!("{before}{}", step.line());
+        match &self.bar {
+            Some(bar) if step.is_wrong() => bar.suspend(|| output::complain(&line)),
+            None if step.is_wrong() => output::complain(&line),
+            Some(_) if !matches!(step, Step::Begin { .. }) => {}
+            _ => output::note(&line),
+        }
+    }
+
     fn begin(
         &mut self,
         scenario: &str,
         seed: u64,
         arms: usize,
-        min: u32,
-        max: u32,
+        (min_blocks, max_blocks): (u32, u32),
         block: Duration,
     ) {
-        (self.min_blocks, self.arms) = (min, arms);
-        let least = block * min;
-        let all = self.all(least);
-        output::note(&format!(
-            "{all}{scenario}: {arms} arms, {min} to {max} blocks, at least {} s; seed {seed}",
-            least.as_secs_f64().ceil()
-        ));
+        (self.min_blocks, self.arms) = (min_blocks, arms);
+        let least = block * min_blocks;
+        let (scenario, least_s) = (scenario.to_owned(), least.as_secs_f64());
+        let before = self.all(least);
+        let step = Step::Begin { scenario, arms, min_blocks, max_blocks, least_s, seed };
+        self.tell(&step, &before);
         if let Some(bar) = &self.bar {
-            bar.set_length(u64::from(min) * arms as u64);
+            bar.set_length(u64::from(min_blocks) * arms as u64);
         }
     }
 
@@ -94,10 +119,10 @@ impl Progress {
 
     fn probed(&mut self, arm: &str) {
         self.place = format!("{arm} with probes");
-        match &self.bar {
-            Some(bar) => bar.set_length(bar.length().unwrap_or(0) + 1),
-            None => output::note(&format!("{arm} once more, with probes, to see who holds it up")),
+        if let Some(bar) = &self.bar {
+            bar.set_length(bar.length().unwrap_or(0) + 1);
         }
+        self.tell(&Step::ProbedBegin { arm: arm.to_owned() }, "");
         self.show();
     }
 
@@ -120,8 +145,7 @@ impl Progress {
 
     fn trial_end(&mut self, arm: &str, observation: &Observation) {
         if let Some(judged) = observation.measures.get(&self.judged) {
-            let figure = model::estimate::number(judged.value);
-            self.figures.push(format!("{arm} {figure}"));
+            self.figures.push((arm.to_owned(), judged.value));
         }
         if let Some(bar) = &self.bar {
             bar.inc(1);
@@ -130,21 +154,16 @@ impl Progress {
 
     fn block_end(&mut self, blocks: u32, state: model::State) {
         self.verdict = Some(state);
-        if self.bar.is_none() {
-            self.figures.sort();
-            let (judged, unit, figures) = (&self.judged, self.unit, self.figures.join(", "));
-            output::note(&format!("block {blocks}: {judged} in {unit}: {figures}; so far {state}"));
-        }
-        self.figures.clear();
+        let mut figures = std::mem::take(&mut self.figures);
+        figures.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let (measure, unit) = (self.judged.clone(), self.unit.to_owned());
+        self.tell(&Step::BlockEnd { blocks, measure, unit, figures, state }, "");
     }
 
-    fn warn(&mut self, line: &str) {
-        if std::mem::replace(&mut self.warned, true) {
-            return;
-        }
-        match &self.bar {
-            Some(bar) => bar.suspend(|| output::complain(line)),
-            None => output::complain(line),
+    fn not_saved(&mut self, path: &std::path::Path, why: &str) {
+        if !std::mem::replace(&mut self.warned, true) {
+            let path = path.display().to_string();
+            self.tell(&Step::NotSaved { path, why: why.to_owned() }, "");
         }
     }
 }
@@ -164,7 +183,7 @@ impl Listener for Progress {
     fn hear(&mut self, event: Event<'_>) {
         match event {
             Event::Begin { scenario, seed, arms, min_blocks, max_blocks, block } => {
-                self.begin(scenario, seed, arms, min_blocks, max_blocks, block);
+                self.begin(scenario, seed, arms, (min_blocks, max_blocks), block);
             }
             Event::TrialBegin { block, arm, .. } => self.trial(block, arm),
             Event::ProbedBegin { arm, .. } => self.probed(arm),
@@ -174,29 +193,7 @@ impl Listener for Progress {
             }
             Event::TrialEnd { arm, observation, .. } => self.trial_end(arm, observation),
             Event::BlockEnd { blocks, verdict } => self.block_end(blocks, verdict.state),
-            Event::NotSaved { path, why } => {
-                self.warn(&format!("record {}: {why}; the study goes on", path.display()));
-            }
-        }
-    }
-}
-
-/// Whether a line of progress, as it is written where there is no terminal, ends a block.
-pub fn ends_block(line: &str) -> bool {
-    let number = line.strip_prefix("block ").and_then(|rest| rest.split_once(':'));
-    number.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ends_block;
-
-    #[test]
-    fn the_end_of_a_block_is_told_from_other_lines() {
-        assert!(ends_block("block 12: stall in ms/s: busy-10 995, control 4; so far affected"));
-        for line in ["mmap-lock: 2 arms, 6 to 24 blocks", "block", "block x: y", "record: block 1:"]
-        {
-            assert!(!ends_block(line), "{line}");
+            Event::NotSaved { path, why } => self.not_saved(path, why),
         }
     }
 }

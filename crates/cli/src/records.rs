@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::input;
 use clap::ArgMatches;
 use model::{Meta, Record};
+use report::Shown;
 use scenarios::Scenario;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,11 @@ impl Named {
     /// The file as text.
     pub fn name(&self) -> String {
         self.path.display().to_string()
+    }
+
+    /// The record as it is shown, by this name.
+    pub fn shown<'a>(&'a self, name: &'a str) -> Shown<'a> {
+        Shown::new(&self.record, self.meta(), name)
     }
 
     /// What the scenario says of itself, where this version knows it.

@@ -96,7 +96,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
-        std::fs::write(&path, include_str!("../tests/golden/mmap-lock.record.json")).unwrap();
+        std::fs::write(&path, crate::testing::affected_record().to_json()).unwrap();
         let mode = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
         mode(0o644);
         assert!(own(&path).is_some());

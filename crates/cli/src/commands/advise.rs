@@ -28,7 +28,8 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
     if matches.get_flag("json") {
         output::print(&done.record.to_json());
     } else {
-        output::print(&report::flags(&done.record, &place(&done.record), output::look()));
+        let (meta, place) = (Some(scenario.meta()), place(&done.record));
+        output::print(&report::flags(&done.record, meta, &place, output::look()));
     }
     done.tell_where();
     match (&done.end, done.record.verdict.state) {

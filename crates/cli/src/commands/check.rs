@@ -8,8 +8,8 @@ use crate::signals::Interruption;
 use crate::{keep, output, page};
 use clap::ArgMatches;
 use host::Roots;
-use model::{Machine, Meta, Record, State};
-use report::advice;
+use model::{Machine, Record, State};
+use report::Shown;
 use runner::End;
 use scenarios::{Scenario, Site};
 use std::path::PathBuf;
@@ -28,12 +28,15 @@ pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
     if done.is_empty() {
         return Err(Failure::usage("--only and --skip leave no scenario; see tailback list"));
     }
-    show(&done, matches.get_flag("json"));
-    let drawn = page.and_then(|page| draw(&done, page));
+    let files: Vec<String> = done.iter().map(Done::file).collect();
+    let shown: Vec<Shown> = done.iter().zip(&files).map(|(one, file)| shown(one, file)).collect();
+    show(&shown, matches);
+    done.iter().for_each(Done::tell_where);
+    let drawn = page.and_then(|page| draw(&shown, page));
     match (matches.get_flag("json"), drawn) {
         (true, Some(page)) => output::note(&format!("page: {}", page.display())),
         (true, None) => {}
-        (false, page) => end(&done, page),
+        (false, page) => end(&shown, matches, page),
     }
     Ok(code(&done))
 }
@@ -96,30 +99,29 @@ fn chosen(matches: &ArgMatches) -> Vec<&'static dyn Scenario> {
     scenarios::ALL.iter().copied().filter(|scenario| wanted(scenario.meta().id)).collect()
 }
 
-fn meta(record: &Record) -> Option<&'static Meta> {
-    scenarios::find(&record.scenario).map(Scenario::meta)
+fn shown<'a>(one: &'a Done, file: &'a str) -> Shown<'a> {
+    let scenario = scenarios::find(&one.record.scenario);
+    Shown::new(&one.record, scenario.map(Scenario::meta), file)
 }
 
-fn show(done: &[Done], json: bool) {
-    if json {
-        let records: Vec<&Record> = done.iter().map(|one| &one.record).collect();
+/// Each record in full where the reasons or the records are asked for.
+fn show(all: &[Shown], matches: &ArgMatches) {
+    let look = output::look_of(matches);
+    if matches.get_flag("json") {
+        let records: Vec<&Record> = all.iter().map(|one| one.record).collect();
         // Records hold text keys and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(&records).unwrap_or_default();
         output::print(&format!("{text}\n"));
-    } else {
-        for one in done {
-            let text = report::record(&one.record, meta(&one.record), output::look());
-            output::print(&format!("{text}\n"));
+    } else if look.why {
+        for one in all {
+            output::print(&format!("{}\n", report::record(one, look)));
         }
     }
-    done.iter().for_each(Done::tell_where);
 }
 
 /// Writes the page; a check whose page cannot be written has measured all the same.
-fn draw(done: &[Done], path: PathBuf) -> Option<PathBuf> {
-    let records: Vec<(&Record, String)> =
-        done.iter().map(|one| (&one.record, one.name())).collect();
-    match page::of_check(&records, &path) {
+fn draw(all: &[Shown], path: PathBuf) -> Option<PathBuf> {
+    match page::of_check(all, &path) {
         Ok(()) => Some(path),
         Err(failure) => {
             output::complain(&failure.line);
@@ -128,13 +130,13 @@ fn draw(done: &[Done], path: PathBuf) -> Option<PathBuf> {
     }
 }
 
-/// The last words: the verdicts, what to change, and the page.
-fn end(done: &[Done], page: Option<PathBuf>) {
-    let look = output::look();
-    let records = || done.iter().map(|one| &one.record);
-    output::print(&report::check(records(), look));
-    let advice = advice::first(records().map(|record| (record, meta(record))), MOST_SETTINGS);
-    output::print(&report::text::settings(&advice, look));
+/// The answer: the verdicts, what to change, and the page.
+fn end(all: &[Shown], matches: &ArgMatches, page: Option<PathBuf>) {
+    let look = output::look_of(matches);
+    output::print(&report::check(all, MOST_SETTINGS, look));
+    if !look.why {
+        output::print("\n  Reasons and limits of a verdict: tailback judge --why RECORD\n");
+    }
     if let Some(page) = page {
         output::print(&format!("\n  Open in a browser: {}\n", page.display()));
     }

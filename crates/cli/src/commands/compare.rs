@@ -28,11 +28,13 @@ pub fn compare(matches: &ArgMatches) -> Result<u8, Failure> {
     let change = analysis::change(&Sides { before, after, meta, across: &across });
     if let Some(path) = matches.get_one::<PathBuf>("output") {
         let shown: Vec<Shown> =
-            named.iter().zip(&names).map(|(one, name)| shown(one, name)).collect();
+            named.iter().zip(&names).map(|(one, name)| one.shown(name)).collect();
+        let explanations = page::explanations(&shown);
+        let shown = page::explained(&shown, &explanations);
         let page = report::html::change_page(&change, &shown).map_err(page::failed)?;
         page::write(&page, Some(path))?;
     }
-    show(&change, meta, matches.get_flag("json"));
+    show(&change, meta, matches);
     Ok(change.state.exit_code())
 }
 
@@ -61,16 +63,12 @@ fn judge(record: &mut Record) {
     scenarios::judge(record);
 }
 
-fn shown<'a>(one: &'a Named, name: &'a str) -> Shown<'a> {
-    Shown { record: &one.record, meta: one.meta(), name }
-}
-
-fn show(change: &Change, meta: Option<&Meta>, json: bool) {
-    if json {
+fn show(change: &Change, meta: Option<&Meta>, matches: &ArgMatches) {
+    if matches.get_flag("json") {
         // Text keys and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(change).unwrap_or_default();
         output::print(&format!("{text}\n"));
     } else {
-        output::print(&report::change::text(change, meta, output::look()));
+        output::print(&report::change::text(change, meta, output::look_of(matches)));
     }
 }

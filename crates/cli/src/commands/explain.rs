@@ -11,7 +11,7 @@ pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
     let path = matches
         .get_one::<PathBuf>("file")
         .ok_or_else(|| Failure::usage("no record; see tailback explain --help"))?;
-    let (record, _) = records::judgeable(path)?;
+    let (record, meta) = records::judgeable(path)?;
     let arm = matches.get_one::<String>("arm").map(String::as_str);
     check_arm(&record, path, arm)?;
     let explanation = analysis::explain(&record, arm);
@@ -20,7 +20,7 @@ pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
         let text = serde_json::to_string_pretty(&explanation).unwrap_or_default();
         output::print(&format!("{text}\n"));
     } else {
-        output::print(&report::explanation(&explanation, output::look()));
+        output::print(&report::explanation(&explanation, Some(meta), output::look()));
     }
     if matches.get_flag("timeline") {
         show_timeline(&explanation);

@@ -1,9 +1,10 @@
 //! `tailback export --format F RECORD..`.
 
 use crate::exit::Failure;
+use crate::records::Named;
 use crate::{page, records};
 use clap::ArgMatches;
-use model::Record;
+use report::Shown;
 use report::export::Format;
 use std::path::PathBuf;
 
@@ -14,8 +15,9 @@ pub fn export(matches: &ArgMatches) -> Result<u8, Failure> {
     let (_, format) =
         known.ok_or_else(|| Failure::usage("no such --format; see tailback export --help"))?;
     let named = records::all(matches)?;
-    let records: Vec<&Record> = named.iter().map(|one| &one.record).collect();
-    let text = format.write(&records).map_err(page::failed)?;
+    let names: Vec<String> = named.iter().map(Named::name).collect();
+    let shown: Vec<Shown> = named.iter().zip(&names).map(|(one, name)| one.shown(name)).collect();
+    let text = format.write(&shown).map_err(page::failed)?;
     page::write(&text, matches.get_one::<PathBuf>("output"))?;
     Ok(0)
 }

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::{output, records};
 use clap::ArgMatches;
+use report::Shown;
 use std::path::PathBuf;
 
 /// Judges a record again; the exit code of its verdict.
@@ -16,7 +17,9 @@ pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
     if matches.get_flag("json") {
         output::print(&record.to_json());
     } else {
-        output::print(&report::record(&record, Some(meta), output::look()));
+        let name = path.display().to_string();
+        let shown = Shown::new(&record, Some(meta), &name);
+        output::print(&report::record(&shown, output::look_of(matches)));
     }
     Ok(record.verdict.state.exit_code())
 }

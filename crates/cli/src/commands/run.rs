@@ -9,7 +9,8 @@ use crate::signals::Interruption;
 use crate::undecided::{self, Undecided};
 use clap::ArgMatches;
 use host::Roots;
-use model::{Machine, Record};
+use model::{Machine, Meta, Record};
+use report::{Look, Shown};
 use runner::{End, Study};
 use scenarios::{Arms, Launcher, Missing, Scenario, ScenarioError, Site};
 use std::path::{Path, PathBuf};
@@ -27,11 +28,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     if matches.get_flag("json") {
         output::print(&done.record.to_json());
     } else {
-        output::print(&report::record(&done.record, Some(scenario.meta()), output::look()));
-        if !done.record.probed.is_empty() {
-            let explanation = analysis::explain(&done.record, None);
-            output::print(&format!("\n{}", report::explanation(&explanation, output::look())));
-        }
+        done.show(scenario.meta(), output::look_of(matches));
     }
     done.tell_where();
     done.code()
@@ -69,9 +66,22 @@ impl Done {
         Done { record, end, kept: Some(Kept::There(path)) }
     }
 
+    /// Shows the record as text; with its reasons, who held up whom too.
+    pub fn show(&self, meta: &Meta, look: Look) {
+        let file = self.file();
+        output::print(&report::record(&Shown::new(&self.record, Some(meta), &file), look));
+        if look.why && !self.record.probed.is_empty() {
+            let explanation = analysis::explain(&self.record, None);
+            let text = report::explanation(&explanation, Some(meta), look);
+            output::print(&format!("\n{text}"));
+        }
+    }
+
     /// Says on standard error where the record is.
     pub fn tell_where(&self) {
         match &self.kept {
+            // Where a guest keeps its record is of no use to anybody.
+            Some(Kept::There(_)) if self.record.host.guest.is_some() => {}
             Some(Kept::There(path)) => output::note(&format!("record: {}", path.display())),
             Some(Kept::Elsewhere(path, why)) => {
                 output::complain(&format!("{why}; the record was kept as {}", path.display()));
@@ -84,11 +94,11 @@ impl Done {
         }
     }
 
-    /// The file of the record, or what to call it where it has none.
-    pub fn name(&self) -> String {
+    /// The file of the record; empty where it has none.
+    pub fn file(&self) -> String {
         match &self.kept {
             Some(Kept::There(path) | Kept::Elsewhere(path, _)) => path.display().to_string(),
-            Some(Kept::Lost(_)) | None => self.record.scenario.clone(),
+            Some(Kept::Lost(_)) | None => String::new(),
         }
     }
 

@@ -41,6 +41,7 @@ pub fn compare() -> Command {
         .arg(side("before", "after", "Records from before the change"))
         .arg(side("after", "before", "Records from after it, made in turns with the others"))
         .arg(json("Print the comparison as JSON"))
+        .arg(super::why())
         .arg(output("Write a page of it here, too"))
         .arg(
             Arg::new("across")

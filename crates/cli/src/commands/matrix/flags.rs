@@ -39,7 +39,9 @@ pub fn command() -> Command {
                 .long("seed")
                 .value_name("S")
                 .value_parser(clap::value_parser!(u64))
-                .help("Seed of every random choice, in all guests [default: drawn, and printed]"),
+                .help(
+                    "Seed of every random choice, in all guests [default: a new one, and printed]",
+                ),
         )
         .arg(
             Arg::new("words")

@@ -7,7 +7,7 @@ use super::vm::inner::Inner;
 use super::vm::session::{Host, Machine, Pause, Session};
 use super::vm::{console, keep_partial, taken_over, tell_kept};
 use crate::exit::{self, Failure};
-use crate::progress::ends_block;
+use crate::progress::Step;
 use crate::signals::Interruption;
 use crate::{keep, output};
 use clap::ArgMatches;
@@ -154,8 +154,8 @@ impl<'a> Member<'a> {
                 empty.insert(session)
             }
         };
-        match session.run_until(&ends_block, interrupted)? {
-            Pause::Line => session.pause().map(|()| None),
+        match session.run_until(&Step::ends_block, interrupted)? {
+            Pause::Step => session.pause().map(|()| None),
             Pause::End(outcome) => {
                 let came = came(session, outcome, &self.record)?;
                 self.session = None;
@@ -221,7 +221,8 @@ fn came(session: &Session, outcome: Outcome, path: &Path) -> Result<Came, Failur
 
 fn show(scenario: &dyn Scenario, rows: &[Row], json: bool) {
     if json {
-        let rows: Vec<serde_json::Value> = rows.iter().map(Row::json).collect();
+        let rows: Vec<serde_json::Value> =
+            rows.iter().map(|row| row.json(scenario.meta())).collect();
         let table = serde_json::json!({
             "schema": "tailback/matrix/1",
             "scenario": scenario.meta().id,
@@ -229,8 +230,8 @@ fn show(scenario: &dyn Scenario, rows: &[Row], json: bool) {
         });
         output::print(&format!("{table:#}\n"));
     } else {
-        let cells = rows.iter().map(|row| row.cells(scenario.meta()));
-        output::print(&report::matrix(cells, output::look()));
+        let shown = rows.iter().map(|row| row.shown(scenario.meta()));
+        output::print(&report::matrix(shown, output::look()));
     }
     for row in rows.iter().filter(|row| row.met() == Some(false)) {
         output::complain(&row.complaint());

@@ -2,8 +2,8 @@
 
 use crate::exit;
 use guest::{Ending, Kernel, catalogue};
-use model::estimate::number;
 use model::{ArmResult, Meta, Record, Role, State};
+use report::prose::Prose;
 
 /// What came of one kernel.
 #[derive(Debug)]
@@ -64,27 +64,26 @@ impl Row {
         format!("{}: {} and not {expected}, as expected: {source}", self.kernel, self.word())
     }
 
-    /// The cells of the table.
-    pub fn cells(&self, meta: &Meta) -> [String; 6] {
-        let expected = self.expected.as_ref().map_or("-", |(verdict, _)| verdict.as_str());
-        [
-            self.kernel.clone(),
-            self.release.clone(),
-            self.word().to_owned(),
-            self.effect().unwrap_or_else(|| "-".to_owned()),
-            expected.to_owned(),
-            self.fix(meta),
-        ]
+    /// The row as it is shown.
+    pub fn shown(&self, meta: &Meta) -> report::Row {
+        report::Row {
+            kernel: self.kernel.clone(),
+            release: self.release.clone(),
+            result: self.state().ok_or_else(|| self.word().to_owned()),
+            effect: self.effect(meta),
+            expected: self.expected.as_ref().map(|(verdict, _)| verdict.clone()),
+            fixed_by: self.fix(meta),
+        }
     }
 
     /// The row as JSON.
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self, meta: &Meta) -> serde_json::Value {
         let record = match &self.came {
             Result::Record(record) => Some(record),
             _ => None,
         };
         let why = match &self.came {
-            Result::Record(record) => record.verdict.headline.clone(),
+            Result::Record(record) => Prose::new(record, Some(meta)).brief(),
             Result::Ending(ending) => ending.sentence(),
             Result::Nothing(why) => why.clone(),
         };
@@ -93,7 +92,7 @@ impl Row {
             "release": self.release,
             "result": self.word(),
             "why": why,
-            "effect": self.effect(),
+            "effect": self.effect(meta),
             "expected": self.expected.as_ref().map(|(verdict, _)| verdict),
             "source": self.expected.as_ref().map(|(_, source)| source),
             "as_expected": self.met(),
@@ -122,27 +121,19 @@ impl Row {
     }
 
     /// The arm with the cause that is furthest from the control, and how far.
-    fn effect(&self) -> Option<String> {
+    fn effect(&self, meta: &Meta) -> Option<String> {
         let Result::Record(record) = &self.came else { return None };
         let measure = record.verdict.measure.as_ref()?;
         let shift = |arm: &ArmResult| arm.against_control.get(measure).map(|c| c.shift);
         let cases = record.arms.iter().filter(|arm| arm.role == Role::Case);
         let arm = cases
             .max_by(|a, b| shift(a).unwrap_or(f64::MIN).total_cmp(&shift(b).unwrap_or(f64::MIN)))?;
-        let comparison = arm.against_control.get(measure)?;
-        let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), number);
-        let least = if comparison.shift_at_least { ">=" } else { "" };
-        Some(format!(
-            "{} {measure} {least}{} ({} to {}) {}",
-            arm.id,
-            number(comparison.shift),
-            end(comparison.low),
-            end(comparison.high),
-            comparison.unit.symbol()
-        ))
+        let shift = report::prose::shift(arm.against_control.get(measure)?);
+        let heading = meta.measure(measure).map_or(measure.as_str(), |measure| measure.heading);
+        Some(format!("{}: {heading} {shift}", arm.id))
     }
 
-    /// The commits that mend what these settings show.
+    /// The commits that fix what these settings show.
     fn fix(&self, meta: &Meta) -> String {
         let holds = |tag: &&model::scenario::Tag| {
             tag.knobs.iter().all(|(knob, value)| self.setting(knob).as_deref() == Some(value))
@@ -184,10 +175,9 @@ mod tests {
     use super::*;
 
     fn row(expected: Option<&str>, came: std::result::Result<State, Ending>) -> Row {
-        let text = include_str!("../../../tests/golden/mmap-lock.record.json");
         let came = match came {
             Ok(state) => {
-                let mut record = Record::from_json(text).unwrap();
+                let mut record = crate::testing::affected_record();
                 record.verdict.state = state;
                 Result::Record(Box::new(record))
             }
@@ -234,9 +224,11 @@ mod tests {
     #[test]
     fn a_row_shows_the_effect_of_its_worst_arm() {
         let row = row(Some("affected"), Ok(State::Affected));
-        let cells = row.cells(scenarios::find("mmap-lock").unwrap().meta());
-        assert!(cells[3].contains("ms/s") && cells[3].contains(" to "), "{cells:?}");
-        assert_eq!(cells[5], "none known");
-        assert_eq!(row.json()["as_expected"], true);
+        let meta = scenarios::find("mmap-lock").unwrap().meta();
+        let shown = row.shown(meta);
+        let effect = shown.effect.unwrap();
+        assert!(effect.starts_with("busy-10: stalled +1000 ms/s ["), "{effect}");
+        assert_eq!(shown.fixed_by, "none known");
+        assert_eq!(row.json(meta)["as_expected"], true);
     }
 }

@@ -44,7 +44,7 @@ pub fn study(
         design.blocks.least
     ));
     let record = whole(run_all(guests, &interrupted)?)?;
-    tell(&record, matches.get_flag("json"));
+    tell(&record, &path, matches);
     runner::save(&record, &path).map_err(|error| Failure::need(format!("record {error}")))?;
     output::note(&format!("record: {}", path.display()));
     Ok(match record.progress {
@@ -92,10 +92,12 @@ fn whole(rows: Vec<Row>) -> Result<Record, Failure> {
     Ok(whole)
 }
 
-fn tell(record: &Record, json: bool) {
-    let meta = scenarios::find(&record.scenario).map(scenarios::Scenario::meta);
-    match json {
-        true => output::print(&record.to_json()),
-        false => output::print(&report::record(record, meta, output::look())),
+fn tell(record: &Record, path: &Path, matches: &ArgMatches) {
+    if matches.get_flag("json") {
+        return output::print(&record.to_json());
     }
+    let meta = scenarios::find(&record.scenario).map(scenarios::Scenario::meta);
+    let name = path.display().to_string();
+    let shown = report::Shown::new(record, meta, &name);
+    output::print(&report::record(&shown, output::look_of(matches)));
 }

@@ -16,6 +16,7 @@ use clap::ArgMatches;
 use host::Roots;
 use model::record::Plan;
 use model::{Machine, Record};
+use report::{Look, Shown};
 use runner::studies::{Design, Layout, Standing, StudyError, lay_out, sit, sketch};
 use runner::{End, Study};
 use scenarios::{Launcher, Scenario, ScenarioError, Site};
@@ -169,17 +170,19 @@ impl<'a> Wanted<'a> {
 
     /// Prints the result, and writes the report that the file asks for.
     fn tell(&self, done: &Done, matches: &ArgMatches) -> Result<(), Failure> {
-        let meta = Some(self.scenario.meta());
+        let meta = self.scenario.meta();
         match matches.get_flag("json") {
             true => output::print(&done.record.to_json()),
-            false => output::print(&report::record(&done.record, meta, output::look())),
+            false => done.show(meta, output::look_of(matches)),
         }
         done.tell_where();
         if matches!(done.end, End::Interrupted) {
             output::note("the same command goes on after the last whole block");
         }
         let Some(path) = &self.design.output.report else { return Ok(()) };
-        let text = report::record(&done.record, meta, report::Look::default());
+        let file = done.file();
+        let look = Look { why: true, ..Look::default() };
+        let text = report::record(&Shown::new(&done.record, Some(meta), &file), look);
         runner::save_text(&text, path).map_err(|error| {
             Failure::need(format!("report {error}; name a file that can be written in [output]"))
         })?;

@@ -16,6 +16,8 @@ pub struct Inner {
     pub record: Option<PathBuf>,
     /// Whether the record alone goes to standard output.
     pub json: bool,
+    /// Whether the reasons are shown too.
+    pub why: bool,
     /// The scenario of `run`.
     pub scenario: Option<String>,
 }
@@ -45,6 +47,7 @@ impl Inner {
             args: without_record(words),
             record: value(leaf, "record"),
             json: flag(leaf, "json"),
+            why: flag(leaf, "why"),
             scenario,
         })
     }

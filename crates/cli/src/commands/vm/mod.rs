@@ -11,6 +11,8 @@ use clap::ArgMatches;
 use guest::{Ending, Outcome};
 use inner::Inner;
 use model::Record;
+use report::prose::plain_lines;
+use report::{Look, Shown};
 use scenarios::Scenario;
 use session::{Host, Machine, Pause, Session};
 use std::path::{Path, PathBuf};
@@ -48,7 +50,7 @@ pub fn vm(matches: &ArgMatches) -> Result<u8, Failure> {
             }
             _ => Err(session.left_without_a_word()),
         },
-        Pause::Line => Err(Failure::broken("the guest was left before its end")),
+        Pause::Step => Err(Failure::broken("the guest was left before its end")),
     }
 }
 
@@ -76,7 +78,7 @@ fn told(
     record: Option<String>,
 ) -> Result<u8, Failure> {
     let (Some(text), Some(path)) = (record, path) else {
-        output::print(&harmless(output));
+        output::print(&plain_lines(output));
         return Ok(code);
     };
     let record = taken_over(session, &text)?;
@@ -84,7 +86,9 @@ fn told(
         output::print(&record.to_json());
     } else {
         let meta = scenarios::find(&record.scenario).map(Scenario::meta);
-        output::print(&report::record(&record, meta, output::look()));
+        let name = path.display().to_string();
+        let look = Look { why: inner.why, ..output::look() };
+        output::print(&report::record(&Shown::new(&record, meta, &name), look));
     }
     match runner::save(&record, &path) {
         Ok(()) => output::note(&format!("record: {}", path.display())),
@@ -103,11 +107,6 @@ pub fn taken_over(session: &Session, text: &str) -> Result<Record, Failure> {
     })?;
     record.host.guest = Some(session.facts());
     Ok(record)
-}
-
-/// Text of a guest for a terminal: line feeds stay, orders do not.
-fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
 }
 
 /// A guest that came to another end; the exit code.

@@ -2,12 +2,14 @@
 
 use crate::exit::{self, Failure};
 use crate::output;
+use crate::progress::Step;
 use clap::ArgMatches;
 use guest::{
     Accel, Cache, Choice, Clock, ErrorKind, Event, Guest, GuestError, Kernel, Limits, Order,
     Outcome, Qemu, Setup, initramfs,
 };
 use model::machine::Guest as Facts;
+use report::prose::plain;
 use runner::studies::GuestSize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -76,8 +78,8 @@ impl Machine {
 
 /// Why a guest was left off.
 pub enum Pause {
-    /// It said a line that was waited for.
-    Line,
+    /// It told a step that was waited for.
+    Step,
     /// It ended.
     End(Outcome),
     /// Somebody interrupted; what it told, where it still could.
@@ -238,24 +240,24 @@ impl Session {
         ));
     }
 
-    /// Lets the guest run until a line for which `stop` holds, or its end.
+    /// Lets the guest run until a step of its study for which `stop` holds, or its end.
     ///
     /// # Errors
     /// If the host fails.
     pub fn run_until(
         &mut self,
-        stop: &dyn Fn(&str) -> bool,
+        stop: &dyn Fn(&Step) -> bool,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Pause, Failure> {
         loop {
             match self.guest.next(interrupted) {
                 Ok(Event::End(outcome)) => return Ok(Pause::End(outcome)),
-                Ok(event) => {
-                    self.tell(&event);
-                    if matches!(&event, Event::Line(line) if stop(line)) {
-                        return Ok(Pause::Line);
+                Ok(Event::Told(event)) => {
+                    if self.tell_step(&event).is_some_and(|step| stop(&step)) {
+                        return Ok(Pause::Step);
                     }
                 }
+                Ok(event) => self.tell(&event),
                 Err(GuestError::Interrupted) => return Ok(Pause::Interrupted(self.last_word())),
                 Err(error) => return Err(failure(error)),
             }
@@ -268,15 +270,24 @@ impl Session {
             Event::Hello(hello) => output::note(&format!(
                 "guest {name}: up after {:.1} s: Linux {}, {} CPUs",
                 self.facts().boot_s,
-                clean(&hello.release),
+                plain(&hello.release),
                 hello.cpus
             )),
-            Event::Trouble(line) => output::complain(&format!("guest {name}: {}", clean(line))),
-            // Where the guest keeps its record is of no use to anybody.
-            Event::Line(line) if line.starts_with("record: ") => {}
-            Event::Line(line) => output::note(&format!("guest {name}: {}", clean(line))),
-            Event::End(_) => {}
+            Event::Trouble(line) => output::complain(&format!("guest {name}: {}", plain(line))),
+            Event::Line(line) => output::note(&format!("guest {name}: {}", plain(line))),
+            Event::Told(_) | Event::End(_) => {}
         }
+    }
+
+    /// Shows a step of the guest's study. A guest may send anything: what is no step is nothing.
+    fn tell_step(&self, event: &str) -> Option<Step> {
+        let step: Step = serde_json::from_str(event).ok()?;
+        let line = format!("guest {}: {}", self.kernel.name, step.line());
+        match step.is_wrong() {
+            true => output::complain(&line),
+            false => output::note(&line),
+        }
+        Some(step)
     }
 
     /// The line that ends the program where a guest was interrupted and told nothing.
@@ -304,11 +315,6 @@ impl Session {
             }
         }
     }
-}
-
-/// What a guest says, without what a terminal would take for an order.
-pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// An error of a guest with its exit code.

@@ -1,0 +1,126 @@
+//! What a study tells of itself block by block: shown as a line, or sent by a guest to its host.
+
+use model::{State, estimate::number};
+use report::prose::plain;
+use serde::{Deserialize, Serialize};
+
+/// One thing that a study tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "event")]
+pub enum Step {
+    /// It begins.
+    Begin {
+        /// Its scenario.
+        scenario: String,
+        /// Arms in a block.
+        arms: usize,
+        /// Blocks after which a verdict may end it.
+        min_blocks: u32,
+        /// Blocks at most.
+        max_blocks: u32,
+        /// Seconds that the blocks take which a verdict needs.
+        least_s: f64,
+        /// Seed of every random choice.
+        seed: u64,
+    },
+    /// A block ended.
+    BlockEnd {
+        /// Whole blocks so far.
+        blocks: u32,
+        /// The judged figure.
+        measure: String,
+        /// Its unit.
+        unit: String,
+        /// What each arm showed in this block, by its name.
+        figures: Vec<(String, f64)>,
+        /// The verdict so far.
+        state: State,
+    },
+    /// The verdict stands, and an arm is run once more with probes.
+    ProbedBegin {
+        /// The arm.
+        arm: String,
+    },
+    /// The record could not be saved; the study goes on.
+    NotSaved {
+        /// Where to.
+        path: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Step {
+    /// Whether it is the end of a block.
+    pub fn ends_block(&self) -> bool {
+        matches!(self, Step::BlockEnd { .. })
+    }
+
+    /// Whether something is wrong.
+    pub fn is_wrong(&self) -> bool {
+        matches!(self, Step::NotSaved { .. })
+    }
+
+    /// The line that is shown.
+    pub fn line(&self) -> String {
+        plain(&match self {
+            Step::Begin { scenario, arms, min_blocks, max_blocks, least_s, seed } => format!(
+                "{scenario}: {arms} arms, {min_blocks} to {max_blocks} blocks, at least {} s; seed \
+                 {seed}",
+                least_s.ceil()
+            ),
+            Step::BlockEnd { blocks, measure, unit, figures, state } => {
+                let figures: Vec<String> = figures
+                    .iter()
+                    .map(|(arm, figure)| format!("{arm} {}", number(*figure)))
+                    .collect();
+                let unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
+                format!("block {blocks}: {measure}{unit}: {}; so far {state}", figures.join(", "))
+            }
+            Step::ProbedBegin { arm } => {
+                format!("{arm} once more, with probes, to see who holds it up")
+            }
+            Step::NotSaved { path, why } => format!("record {path}: {why}; the study goes on"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block() -> Step {
+        Step::BlockEnd {
+            blocks: 12,
+            measure: "stall".to_owned(),
+            unit: "ms/s".to_owned(),
+            figures: vec![("busy-10".to_owned(), 995.2), ("twin-10\u{1b}[2J".to_owned(), 4.0)],
+            state: State::Affected,
+        }
+    }
+
+    #[test]
+    fn a_block_is_shown_in_a_line_without_orders_for_a_terminal() {
+        let line = "block 12: stall in ms/s: busy-10 995, twin-10 [2J 4; so far affected";
+        assert_eq!(block().line(), line);
+        assert!(block().ends_block() && !block().is_wrong());
+    }
+
+    #[test]
+    fn what_a_guest_sends_the_host_understands() {
+        let begin = Step::Begin {
+            scenario: "mmap-lock".to_owned(),
+            arms: 2,
+            min_blocks: 6,
+            max_blocks: 32,
+            least_s: 7.2,
+            seed: 4711,
+        };
+        let probed = Step::ProbedBegin { arm: "busy-10".to_owned() };
+        let lost = Step::NotSaved { path: "/x".to_owned(), why: "no room".to_owned() };
+        for step in [begin, block(), probed, lost] {
+            let sent = serde_json::to_string(&step).unwrap();
+            assert_eq!(serde_json::from_str::<Step>(&sent).unwrap(), step, "{sent}");
+        }
+    }
+}
