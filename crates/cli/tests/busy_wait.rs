@@ -67,8 +67,8 @@ fn flags_that_the_vm_refuses_skip_the_scenario_in_its_own_words() {
     }
     let args = ["run", "busy-wait", "--sbwt", "very_low", "--quota", "none", "--json"];
     let ran = Place::new().say(&args);
-    let verdict = &ran.json()["verdict"];
-    assert_eq!((ran.code(), &verdict["state"]), (3, &"skipped".into()), "{ran:?}");
-    let why = verdict["headline"].as_str().unwrap();
+    let record = ran.json();
+    assert_eq!((ran.code(), &record["verdict"]["state"]), (3, &"skipped".into()), "{ran:?}");
+    let why = Place::new().said_of(&record);
     assert!(why.contains("very_low") && why.contains("refuses"), "{why}");
 }

@@ -128,7 +128,8 @@ fn without_privilege_figures_of_proc_remain_and_it_is_said_what_is_missing() {
 #[test]
 fn an_arm_that_was_not_probed_is_refused() {
     let place = Place::new();
-    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/mmap-lock.record.json");
+    let record = place.golden("mmap-lock");
+    let record = record.to_str().unwrap();
     let ran = place.say(&["explain", record, "--arm", "busy-7"]);
     assert_eq!(ran.status.code(), Some(2), "{ran:?}");
     assert!(ran.err.contains("busy-7"), "{ran:?}");

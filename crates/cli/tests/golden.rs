@@ -2,21 +2,38 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod common;
+
+use common::{Place, packed};
 use snapbox::{assert_data_eq, file};
 use std::path::PathBuf;
-use std::process::Command;
 
-/// Standard output of the binary, which has to end with this exit code.
+/// The golden records.
+const RECORDS: [&str; 4] = ["mmap-lock", "mmap-lock.quiet", "study", "cpu-quota"];
+
+/// Standard output of the binary, which has to end with this exit code. It runs among the golden
+/// records, which are named by their files alone, so that the text is the same on every machine.
 fn printed(args: &[&str], code: i32) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_tailback")).args(args).output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
-    String::from_utf8(output.stdout).unwrap()
+    let place = Place::new();
+    RECORDS.iter().for_each(|name| drop(place.golden(name)));
+    let mut command = place.tailback(args);
+    command.current_dir(place.path(""));
+    let ran = place.run(command);
+    assert_eq!(ran.code(), code, "{ran:?}");
+    ran.out
 }
 
-fn golden(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    path.to_str().unwrap().to_owned()
+/// A text of which no line but a command is wider than a terminal of 80 columns.
+fn narrow(text: String) -> String {
+    let wide = |line: &&str| line.chars().count() > 80 && !line.contains("tailback ");
+    assert_eq!(text.lines().filter(wide).collect::<Vec<&str>>(), Vec::<&str>::new(), "{text}");
+    text
+}
+
+/// The same, and short.
+fn short(text: String) -> String {
+    assert!(text.lines().count() <= 25, "{text}");
+    narrow(text)
 }
 
 #[test]
@@ -52,22 +69,31 @@ fn help_of_each_command() {
 
 #[test]
 fn a_record_of_an_affected_machine() {
-    let text = printed(&["judge", &golden("mmap-lock.record.json")], 1);
+    let text = short(printed(&["judge", "mmap-lock.record.json"], 1));
     assert_data_eq!(text, file!["golden/mmap-lock.affected.txt"]);
+    let text = narrow(printed(&["judge", "--why", "mmap-lock.record.json"], 1));
+    assert_data_eq!(text, file!["golden/mmap-lock.affected.why.txt"]);
 }
 
 #[test]
 fn a_record_of_a_machine_that_is_not_affected() {
-    let text = printed(&["judge", &golden("mmap-lock.quiet.record.json")], 0);
+    let text = short(printed(&["judge", "mmap-lock.quiet.record.json"], 0));
     assert_data_eq!(text, file!["golden/mmap-lock.not-affected.txt"]);
+    let text = narrow(printed(&["judge", "--why", "mmap-lock.quiet.record.json"], 0));
+    assert_data_eq!(text, file!["golden/mmap-lock.not-affected.why.txt"]);
+}
+
+#[test]
+fn a_record_that_settles_nothing() {
+    let text = short(printed(&["judge", "cpu-quota.record.json"], 4));
+    assert_data_eq!(text, file!["golden/cpu-quota.inconclusive.txt"]);
 }
 
 /// Three records in a format of other tools.
 fn exported(format: &str) -> String {
     let records = ["mmap-lock.record.json", "mmap-lock.quiet.record.json", "cpu-quota.record.json"];
-    let records = records.map(golden);
     let mut args = vec!["export", "--format", format];
-    args.extend(records.iter().map(String::as_str));
+    args.extend(records);
     printed(&args, 0)
 }
 
@@ -76,45 +102,40 @@ fn formats_of_other_tools() {
     assert_data_eq!(exported("markdown"), file!["golden/export.md"]);
     assert_data_eq!(exported("junit"), file!["golden/export.junit.xml"]);
     assert_data_eq!(exported("openmetrics"), file!["golden/export.prom"]);
-    let csv = printed(&["export", "--format", "csv", &golden("mmap-lock.record.json")], 0);
+    let csv = printed(&["export", "--format", "csv", "mmap-lock.record.json"], 0);
     assert_data_eq!(csv, file!["golden/export.csv"]);
 }
 
 #[test]
 fn what_changed_between_two_records() {
-    let (quiet, affected) =
-        (golden("mmap-lock.quiet.record.json"), golden("mmap-lock.record.json"));
-    // Named by their files alone, so that the text is the same on every machine.
-    let same = printed(&["compare", &affected, &affected], 0);
+    let (quiet, affected) = ("mmap-lock.quiet.record.json", "mmap-lock.record.json");
+    let same = short(printed(&["compare", affected, affected], 0));
     assert_data_eq!(same, file!["golden/compare.same.txt"]);
-    let other = printed(&["compare", &quiet, &affected], 4);
+    let other = short(printed(&["compare", quiet, affected], 4));
     assert_data_eq!(other, file!["golden/compare.not-comparable.txt"]);
 }
 
 #[test]
 fn a_record_of_a_study_of_two_factors() {
-    let text = printed(&["judge", &golden("study.record.json")], 1);
+    let text = short(printed(&["judge", "study.record.json"], 1));
     assert_data_eq!(text, file!["golden/study.txt"]);
+    let text = narrow(printed(&["judge", "--why", "study.record.json"], 1));
+    assert_data_eq!(text, file!["golden/study.why.txt"]);
 }
 
 #[test]
 fn judging_a_judged_record_changes_nothing() {
-    let records = [
-        ("mmap-lock.record.json", 1),
-        ("mmap-lock.quiet.record.json", 0),
-        ("study.record.json", 1),
-        ("cpu-quota.record.json", 4),
-    ];
-    for (name, code) in records {
-        let after = printed(&["judge", "--json", &golden(name)], code);
-        let mut before = std::fs::read_to_string(golden(name)).unwrap();
+    for (name, code) in RECORDS.into_iter().zip([1, 0, 1, 4]) {
+        let after = printed(&["judge", "--json", &format!("{name}.record.json")], code);
+        let file = packed::golden(name);
+        let mut before = packed::read(&file);
         if before != after && std::env::var_os("TAILBACK_GOLDEN").is_some() {
-            std::fs::write(golden(name), &after).unwrap();
+            packed::write(&file, &after);
             before.clone_from(&after);
         }
         assert!(
             before == after,
-            "{name}: the record holds another verdict than its trials bear out"
+            "{name}: the record holds another verdict than its trials support"
         );
     }
 }

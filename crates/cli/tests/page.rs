@@ -107,11 +107,10 @@ fn picture(browser: &mut Browser, name: &str) {
 #[test]
 fn everything_that_a_record_can_hold_is_shown() {
     let place = Place::new();
-    let golden = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     let records = vec![
         saved(&place, "story.json", &story()),
-        golden("mmap-lock.quiet.record.json"),
-        golden("cpu-quota.record.json"),
+        place.golden("mmap-lock.quiet"),
+        place.golden("cpu-quota"),
     ];
     let page = page(&place, &records);
     let Some(mut browser) = Browser::start() else { return };
@@ -143,7 +142,7 @@ fn hostile_words_stay_words() {
 #[test]
 fn a_comparison_and_a_history_are_shown() {
     let place = Place::new();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/mmap-lock.record.json");
+    let golden = place.golden("mmap-lock");
     let other = saved(&place, "state/other.json", &story());
     let (out, drawn) = (place.path("change.html"), place.path("history.html"));
     let words = |path: &Path| path.to_str().unwrap().to_owned();

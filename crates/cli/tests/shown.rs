@@ -46,14 +46,14 @@ fn what_is_no_record_is_refused_by_every_command() {
     let place = Place::new();
     let whole = affected_record().to_string();
     let mut newer = affected_record();
-    newer["schema"] = "tailback/record/2".into();
+    newer["schema"] = "tailback/record/3".into();
     let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
     let cases: [(&str, &str); 6] = [
         ("", "not a whole record"),
         (&whole[..whole.len() / 2], "another copy"),
         ("[1,2]", "not a record"),
         (&newer.to_string(), "newer"),
-        (r#"{"schema":"tailback/record/1","trials":[]}"#, "does not hold together"),
+        (r#"{"schema":"tailback/record/2","trials":[]}"#, "does not hold together"),
         (&deep, "record"),
     ];
     for (text, why) in cases {
@@ -258,7 +258,7 @@ fn one_record_a_side_differs_at_most() {
     let ran = place.say(&["compare", &little, &little]);
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.out.contains("no-difference-shown"), "{ran:?}");
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cpu-quota.record.json");
+    let golden = place.golden("cpu-quota");
     let ran = place.say(&["compare", &little, golden.to_str().unwrap()]);
     assert_eq!(ran.code(), 4, "{ran:?}");
     assert!(ran.out.contains("not-comparable") && ran.out.contains("cpu-quota"), "{ran:?}");

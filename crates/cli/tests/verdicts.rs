@@ -24,7 +24,7 @@ fn study_that_is(state: &str, args: &[&str]) -> (Place, Ran) {
         }
         let unsure = ["inconclusive", "untrustworthy"].contains(&found.as_str());
         assert!(unsure && left > 0, "{found}, not {state}: {ran:?}");
-        eprintln!("tried again, since it was {found}: {}", ran.json()["verdict"]["because"]);
+        eprintln!("tried again, since it was {found}: {}", ran.json()["verdict"]["reasons"]);
         wait_for_quiet();
     }
     unreachable!("the last try returns or fails");
@@ -75,7 +75,7 @@ fn assert_bounded(figures: &Value, name: &str) {
 }
 
 fn assert_valid(record: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/record.v1.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/record.v2.json");
     if !path.exists() {
         eprintln!("skipped: {} is not there to hold the record against", path.display());
         return;
@@ -95,7 +95,7 @@ fn assert_judged_the_same(place: &Place, ran: &Ran) {
     let mut blank = record.clone();
     blank["arms"] = json!([]);
     blank["verdict"] = json!({
-        "state": "skipped", "headline": "", "because": [], "next": []
+        "state": "skipped", "headline": "", "reasons": [], "caveats": [], "suggestions": []
     });
     let blanked = place.path("blank.json");
     std::fs::write(&blanked, blank.to_string()).unwrap();
@@ -208,10 +208,10 @@ fn progress_names_blocks_and_seed_and_nothing_is_coloured_in_a_pipe() {
 
 #[test]
 fn colours_are_there_and_no_color_drops_them() {
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/mmap-lock.record.json");
     let place = Place::new();
+    let golden = place.golden("mmap-lock");
     let with = |name: &str| {
-        let mut command = place.tailback(&["judge", golden]);
+        let mut command = place.tailback(&["judge", golden.to_str().unwrap()]);
         command.env(name, "1");
         place.run(command).out
     };

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses the part of it that it needs")]
 
 pub mod browser;
+pub mod packed;
 pub mod processes;
 pub mod story;
 pub mod turn;
@@ -113,6 +114,22 @@ impl Place {
     /// Runs the binary with these words to its end.
     pub fn say(&self, args: &[&str]) -> Ran {
         self.run(self.tailback(args))
+    }
+
+    /// A golden record, unpacked into a file of this place.
+    pub fn golden(&self, name: &str) -> PathBuf {
+        let path = self.path(&format!("{name}.record.json"));
+        std::fs::write(&path, packed::read(&packed::golden(name))).unwrap();
+        path
+    }
+
+    /// All that `judge --why` says of a record, on one line.
+    pub fn said_of(&self, record: &serde_json::Value) -> String {
+        let path = self.path("said.json");
+        std::fs::write(&path, record.to_string()).unwrap();
+        let ran = self.say(&["judge", "--why", path.to_str().unwrap()]);
+        ran.assert_no_panic();
+        ran.out.split_whitespace().collect::<Vec<&str>>().join(" ")
     }
 
     /// The records in the state folder.
@@ -294,7 +311,8 @@ pub fn seed_for(order: &[usize]) -> String {
 
 /// A record of an affected machine.
 pub fn affected_record() -> serde_json::Value {
-    json(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/mmap-lock.record.json"))
+    let text = packed::read(&packed::golden("mmap-lock"));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("the golden record: {e}"))
 }
 
 fn read(path: &Path) -> String {

@@ -1,19 +1,22 @@
 //! A record that has everything a page can show: fixes, series, evidence, a VM.
 
-use model::evidence::{
-    Behind, BehindKind, Holder, Resource, Span, Task, ThreadEvidence, Wait,
+use model::evidence::{Behind, BehindKind, Holder, Resource, Span, Task, ThreadEvidence, Wait};
+use model::fact::Note;
+use model::suggestion::Command;
+use model::{
+    Arm, Caveat, Evidence, Fact, Headline, Reason, Record, Role, Run, Series, Settings, Suggestion,
+    Trial, Unit, Vm, What,
 };
-use model::{Arm, Evidence, Record, Role, Series, Trial, Unit, Vm};
 
 /// Schedulers, and samples of each.
 const SCHEDULERS: usize = 8;
 const SAMPLES: u32 = 200;
 
-/// The golden record of an affected machine with an arm that mends it, and with series, evidence and
+/// The golden record of an affected machine with an arm that fixes it, and with series, evidence and
 /// a VM in its trials.
 pub fn story() -> Record {
-    let text = include_str!("../golden/mmap-lock.record.json");
-    let mut record = Record::from_json(text).unwrap();
+    let text = super::packed::read(&super::packed::golden("mmap-lock"));
+    let mut record = Record::from_json(&text).unwrap();
     add_fix(&mut record);
     for trial in &mut record.trials {
         let stalled = trial.arm == "busy-10";
@@ -41,9 +44,9 @@ fn add_fix(record: &mut Record) {
         change: Some("readers with nice 0".into()),
     });
     let controls = record.trials.iter().filter(|trial| trial.arm == "control");
-    let mended: Vec<Trial> =
+    let fixed: Vec<Trial> =
         controls.map(|trial| Trial { arm: "nice-0".into(), ..trial.clone() }).collect();
-    record.trials.extend(mended);
+    record.trials.extend(fixed);
 }
 
 fn queues(stalled: bool) -> Series {
@@ -157,6 +160,16 @@ fn evidence() -> Evidence {
     }
 }
 
+/// A suggestion whose every part is hostile.
+fn suggestion(evil: &str) -> Suggestion {
+    let mut parameters = Settings::default();
+    parameters.set(evil, model::Value::Text(evil.to_owned()));
+    parameters.set("procfile", model::Value::Text(evil.to_owned()));
+    let run = Run { command: Command::Run, scenario: "mmap-lock".to_owned(), parameters };
+    let what = What::Scenario(Fact::new(evil).with(evil, evil));
+    Suggestion { what, run: Some(run), measured: None }
+}
+
 /// A record in which every text that anybody could have written is hostile.
 pub fn hostile(evil: &str) -> Record {
     let mut record = story();
@@ -168,7 +181,7 @@ pub fn hostile(evil: &str) -> Record {
     for trial in &mut record.trials {
         name(&mut trial.arm);
         let seen = &mut trial.observation;
-        seen.notes.push(evil.to_owned());
+        seen.notes.push(Note::Said(evil.to_owned()));
         seen.stalls.iter_mut().for_each(|stall| name(&mut stall.operation));
         for series in seen.series.values_mut() {
             name(&mut series.title);
@@ -196,8 +209,10 @@ pub fn hostile(evil: &str) -> Record {
     record.started = evil.to_owned();
     assert!(scenarios::judge(&mut record));
     record.verdict.next.push(evil.to_owned());
-    record.verdict.because.push(evil.to_owned());
-    name(&mut record.verdict.headline);
+    record.verdict.reasons.push(Reason::Said(evil.to_owned()));
+    record.verdict.caveats.push(Caveat::Said(evil.to_owned()));
+    record.verdict.suggestions.push(suggestion(evil));
+    record.verdict.headline = Headline::Said(evil.to_owned());
     record.scenario = format!("{evil}{}", record.scenario);
     record
 }

@@ -1,0 +1,102 @@
+//! The text and the page of a record say the same, sentence for sentence.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::Place;
+use common::story::story;
+
+/// Sentences by their heading.
+#[derive(Debug, PartialEq, Eq)]
+struct Said {
+    headline: String,
+    why: Vec<String>,
+    notes: Vec<String>,
+    changes: Vec<String>,
+}
+
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// What the text says.
+fn of_text(text: &str) -> Said {
+    let headline = text.lines().skip(1).take_while(|line| !line.is_empty());
+    let items = |heading: &str| -> Vec<String> {
+        let start = text.lines().skip_while(|line| *line != format!("  {heading}:")).skip(1);
+        let mut items: Vec<String> = Vec::new();
+        for line in start.take_while(|line| line.starts_with("  - ") || line.starts_with("    ")) {
+            match line.strip_prefix("  - ") {
+                Some(first) => items.push(first.to_owned()),
+                None => items.last_mut().unwrap().push_str(&format!(" {}", line.trim())),
+            }
+        }
+        items.iter().map(|item| on_one_line(item)).collect()
+    };
+    let changes = [items("What to change"), items("Next")].concat();
+    Said {
+        headline: on_one_line(&headline.collect::<Vec<&str>>().join(" ")),
+        why: items("Why"),
+        notes: items("Notes"),
+        changes,
+    }
+}
+
+/// What the page says.
+fn of_page(page: &str) -> Said {
+    let between = |text: &str, start: &str, end: &str| -> Option<String> {
+        Some(text.split_once(start)?.1.split_once(end)?.0.to_owned())
+    };
+    let list = |heading: &str, tag: &str| -> Vec<String> {
+        let start = format!("<h3>{heading}</h3><{tag} class=\"advice\">");
+        let list = between(page, &start, &format!("</{tag}>")).unwrap_or_default();
+        list.split("<li>").skip(1).map(|item| words(item)).collect()
+    };
+    let changes = [
+        list("All that was tried, or may help", "ol"),
+        list("What to change", "ol"),
+        list("What may fix it; each command measures whether it does here", "ol"),
+        list("Next", "ol"),
+    ];
+    Said {
+        headline: words(&between(page, "<p class=\"headline\">", "</p>").unwrap()),
+        why: list("Why", "ul"),
+        notes: list("Notes", "ul"),
+        changes: changes.into_iter().find(|list| !list.is_empty()).unwrap_or_default(),
+    }
+}
+
+/// A piece of a page without its elements.
+fn words(html: &str) -> String {
+    let html = html.replace("</span> ", ": ").replace("<code", " <code");
+    let mut words = String::new();
+    let mut inside = false;
+    for c in html.chars() {
+        match c {
+            '<' => inside = true,
+            '>' => inside = false,
+            c if !inside => words.push(c),
+            _ => {}
+        }
+    }
+    let plain = words.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    on_one_line(&plain.replace("&amp;", "&"))
+}
+
+#[test]
+fn text_and_page_say_the_same() {
+    let place = Place::new();
+    let mut files: Vec<_> = ["mmap-lock", "mmap-lock.quiet", "study", "cpu-quota"]
+        .map(|name| place.golden(name))
+        .to_vec();
+    files.push(place.path("story.json"));
+    std::fs::write(&files[4], story().to_json()).unwrap();
+    for file in files {
+        let name = file.to_str().unwrap();
+        let text = of_text(&place.say(&["judge", "--why", name]).out);
+        let page = of_page(&place.say(&["report", name, "-o", "-"]).out);
+        assert!(!text.why.is_empty() && !text.headline.is_empty(), "{name}: {text:?}");
+        assert_eq!(text, page, "{name}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Records of version 1 of the schema: read, shown and judged again with the verdicts and the figures
+//! that they had.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, packed};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// The records, and the exit codes of their verdicts.
+const RECORDS: [(&str, i32); 4] =
+    [("mmap-lock", 1), ("mmap-lock.quiet", 0), ("study", 1), ("cpu-quota", 4)];
+
+/// A record of version 1 as it was written, and in a file of this place.
+fn unpacked(place: &Place, name: &str) -> (Value, PathBuf) {
+    let text = packed::read(&packed::of_version_1(name));
+    let path = place.path(&format!("{name}.json"));
+    std::fs::write(&path, &text).unwrap();
+    let record: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(record["schema"], "tailback/record/1");
+    (record, path)
+}
+
+/// What an arm showed, without the evidence of the test, whose rules may get better.
+fn shown(arm: &Value) -> [&Value; 7] {
+    ["id", "role", "state", "trials", "hangs", "measures", "against_control"].map(|key| &arm[key])
+}
+
+#[test]
+fn judged_again_they_have_the_same_verdicts_and_figures() {
+    let place = Place::new();
+    for (name, code) in RECORDS {
+        let (old, path) = unpacked(&place, name);
+        let ran = place.say(&["judge", "--json", path.to_str().unwrap()]);
+        assert_eq!(ran.code(), code, "{name}: {ran:?}");
+        let new = ran.json();
+        assert_eq!(new["schema"], "tailback/record/2", "{name}");
+        for key in ["state", "kind", "measure"] {
+            assert_eq!(new["verdict"][key], old["verdict"][key], "{name}: {key}");
+        }
+        let arms = |record: &Value| record["arms"].as_array().unwrap().clone();
+        assert_eq!(arms(&new).len(), arms(&old).len(), "{name}");
+        for (new, old) in arms(&new).iter().zip(&arms(&old)) {
+            assert_eq!(shown(new), shown(old), "{name}: {}", old["id"]);
+        }
+        for key in ["scenario", "started", "elapsed_s", "host", "trials"] {
+            assert_eq!(new[key], old[key], "{name}: {key}");
+        }
+    }
+}
+
+#[test]
+fn they_are_shown_as_they_are_and_their_words_are_no_commands() {
+    let place = Place::new();
+    for (name, _) in RECORDS {
+        let (old, path) = unpacked(&place, name);
+        let path = path.to_str().unwrap();
+        let page = place.say(&["report", path, "-o", "-"]);
+        assert_eq!(page.code(), 0, "{name}: {page:?}");
+        let markdown = place.say(&["export", "--format", "markdown", path]);
+        assert_eq!(markdown.code(), 0, "{name}: {markdown:?}");
+        let escaped = |text: &str| text.replace('>', "&gt;").replace('<', "&lt;");
+        let headline = escaped(old["verdict"]["headline"].as_str().unwrap());
+        assert!(page.out.contains(&headline), "{name}: {headline}");
+        for why in old["verdict"]["because"].as_array().unwrap() {
+            let why = escaped(why.as_str().unwrap());
+            assert!(page.out.contains(&why), "{name}: {why}");
+        }
+        assert!(
+            !page.out.contains("<code class=\"command\">tailback run mmap-lock --nice"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn other_formats_of_them_are_those_of_the_records_of_today() {
+    let place = Place::new();
+    for (name, _) in RECORDS {
+        let (_, old) = unpacked(&place, name);
+        let new = place.golden(name);
+        let csv = |path: &PathBuf| {
+            let ran = place.say(&["export", "--format", "csv", path.to_str().unwrap()]);
+            assert_eq!(ran.code(), 0, "{name}: {ran:?}");
+            ran.out
+        };
+        assert_eq!(csv(&old), csv(&new), "{name}");
+        let ran = place.say(&["compare", old.to_str().unwrap(), new.to_str().unwrap()]);
+        assert_eq!(ran.code(), 0, "{name}: {ran:?}");
+    }
+}
