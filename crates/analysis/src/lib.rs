@@ -28,7 +28,6 @@ pub mod signed_rank;
 mod superiority;
 pub mod theil_sen;
 pub mod trust;
-mod words;
 
 pub use arms::estimate_arms;
 pub use blocks::blocks_to_clear;
