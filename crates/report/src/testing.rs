@@ -3,7 +3,7 @@
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::scenario::{FixMeta, MeasureMeta, Sentence};
 use model::{
-    Arm, ArmResult, Estimate, Fix, FixOutcome, Headline, Judging, Kind, Knob, Machine, Measure,
+    Arm, ArmResult, Comparison, Estimate, Fix, FixOutcome, Headline, Judging, Kind, Knob, Machine, Measure,
     Meta, Needs, Observation, Proportion, Reason, Record, Role, Settings, State, Suggestion,
     Surroundings, Trial, Unit, Verdict, What,
 };
@@ -114,6 +114,22 @@ fn verdict() -> Verdict {
         }],
         measure: Some("lost".to_owned()),
         ..Verdict::of(State::Affected, Headline::Said("work stalls here".to_owned()))
+    }
+}
+
+/// A shift without an interval.
+pub fn shift(shift: f64) -> Comparison {
+    Comparison {
+        unit: Unit::MillisecondsPerSecond,
+        shift,
+        shift_at_least: false,
+        low: None,
+        high: None,
+        confidence: 0.95,
+        superiority: 1.0,
+        superiority_low: None,
+        superiority_high: None,
+        p_value: None,
     }
 }
 

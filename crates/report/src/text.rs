@@ -294,19 +294,23 @@ fn goes_on(record: &Record) -> bool {
     record.verdict.caveats.iter().any(on)
 }
 
-/// Several records: a table of verdicts, then what each has to say, and what to change.
+/// Several records: a table of verdicts, why what is not settled is not, and what to change.
 pub fn check(all: &[Shown], most_advice: usize, look: Look) -> String {
     let mut grid = Grid::new(vec![
         Column::left("scenario"),
         Column::left("verdict"),
         Column::right("seconds"),
+        Column::left("over its control"),
     ]);
     for shown in all {
         let record = shown.record;
+        let affected = record.verdict.state == State::Affected;
+        let effect = shown.prose().largest_effect().filter(|_| affected);
         grid.row(vec![
             Cell::from(plain(&record.scenario)),
             Cell::state(record.verdict.state),
             Cell::from(format!("{:.0}", record.elapsed_s)),
+            Cell::from(effect.map_or_else(|| "-".to_owned(), |(_, effect)| effect)),
         ]);
     }
     let mut text = grid.text(look);
@@ -317,15 +321,14 @@ pub fn check(all: &[Shown], most_advice: usize, look: Look) -> String {
     text
 }
 
-/// A paragraph for each verdict but `not-affected`, which the table has said.
+/// Why each verdict is open that settles nothing.
 fn in_brief(text: &mut String, all: &[Shown], look: Look) {
-    let telling =
-        all.iter().filter(|shown| shown.record.verdict.state != State::NotAffected).peekable();
-    for (place, shown) in telling.enumerate() {
+    let open = all.iter().filter_map(|shown| Some((shown, shown.prose().first_reason()?)));
+    for (place, (shown, reason)) in open.enumerate() {
         if place == 0 {
             text.push('\n');
         }
-        let sentence = format!("{}: {}", plain(&shown.record.scenario), shown.prose().brief());
+        let sentence = format!("{}: {reason}", plain(&shown.record.scenario));
         let _ = writeln!(text, "{}", look.wrap(&sentence, "  ", "    "));
     }
 }
@@ -433,15 +436,16 @@ mod tests {
     }
 
     #[test]
-    fn a_check_says_of_each_stall_what_it_is() {
-        let affected = testing::record();
-        let mut quiet = testing::record();
-        quiet.verdict.state = State::NotAffected;
-        quiet.verdict.headline = Headline::Said("No stall here".to_owned());
-        let all = [shown(&affected, &testing::META), shown(&quiet, &testing::META)];
+    fn a_check_says_what_each_stall_costs_and_what_is_open() {
+        let mut affected = testing::record();
+        affected.arms[1].against_control.insert("lost".to_owned(), testing::shift(898.5));
+        let mut open = testing::record();
+        open.verdict.state = State::Inconclusive;
+        let all = [shown(&affected, &testing::META), shown(&open, &testing::META)];
         let text = check(&all, 3, Look::default());
-        assert!(text.contains("\n  some-stall: Work stalls here.\n"), "{text}");
-        assert!(!text.contains("No stall here"), "{text}");
+        assert!(text.contains("affected            3  lost +898 ms/s"), "{text}");
+        assert!(text.contains("\n  some-stall: The control was best.\n"), "{text}");
         assert!(text.contains("Worth changing:"), "{text}");
+        assert_narrow(&text, 80);
     }
 }

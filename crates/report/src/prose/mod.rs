@@ -18,13 +18,12 @@ mod reason;
 pub(crate) mod sentence;
 pub(crate) mod suggestion;
 
-pub use figures::shift;
 pub use fix::outcome;
 pub use plain::{plain, plain_lines};
 pub use suggestion::Step;
 
 use model::fact::Note;
-use model::{Meta, Record, State};
+use model::{ArmResult, Meta, Record, Role, State};
 use std::collections::BTreeSet;
 
 /// The sentences about one record.
@@ -145,6 +144,17 @@ impl<'a> Prose<'a> {
                 format!("Left out: {}: {}", plain(&arm.id), sentence::ended(&plain(&arm.why)))
             })
             .collect()
+    }
+
+    /// The arm with the cause that has most over its control, and how much that is.
+    pub fn largest_effect(&self) -> Option<(String, String)> {
+        let measure = self.record.verdict.measure.as_ref()?;
+        let shift = |arm: &ArmResult| arm.against_control.get(measure).map(|shift| shift.shift);
+        let cases = self.record.arms.iter().filter(|arm| arm.role == Role::Case);
+        let largest = cases
+            .max_by(|a, b| shift(a).unwrap_or(f64::MIN).total_cmp(&shift(b).unwrap_or(f64::MIN)))?;
+        let shift = figures::shift(largest.against_control.get(measure)?);
+        Some((plain(&largest.id), format!("{} {shift}", heading(measure, self.meta))))
     }
 
     /// Who should care.

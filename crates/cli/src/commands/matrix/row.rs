@@ -2,7 +2,7 @@
 
 use crate::exit;
 use guest::{Ending, Kernel, catalogue};
-use model::{ArmResult, Meta, Record, Role, State};
+use model::{Meta, Record, State};
 use report::prose::Prose;
 
 /// What came of one kernel.
@@ -123,14 +123,8 @@ impl Row {
     /// The arm with the cause that is furthest from the control, and how far.
     fn effect(&self, meta: &Meta) -> Option<String> {
         let Result::Record(record) = &self.came else { return None };
-        let measure = record.verdict.measure.as_ref()?;
-        let shift = |arm: &ArmResult| arm.against_control.get(measure).map(|c| c.shift);
-        let cases = record.arms.iter().filter(|arm| arm.role == Role::Case);
-        let arm = cases
-            .max_by(|a, b| shift(a).unwrap_or(f64::MIN).total_cmp(&shift(b).unwrap_or(f64::MIN)))?;
-        let shift = report::prose::shift(arm.against_control.get(measure)?);
-        let heading = meta.measure(measure).map_or(measure.as_str(), |measure| measure.heading);
-        Some(format!("{}: {heading} {shift}", arm.id))
+        let (arm, effect) = Prose::new(record, Some(meta)).largest_effect()?;
+        Some(format!("{arm}: {effect}"))
     }
 
     /// The commits that fix what these settings show.
