@@ -10,11 +10,6 @@ pub fn ended(text: &str) -> String {
     }
 }
 
-/// The text without the full stop at its end, to stand inside a sentence.
-pub fn inside(text: &str) -> &str {
-    text.trim().trim_end_matches('.')
-}
-
 /// Words of others as a sentence: a capital at its start, unless it starts with a name.
 pub fn sentence(text: &str) -> String {
     let text = ended(text);
@@ -36,6 +31,5 @@ mod tests {
         assert_eq!(sentence("the control stalled"), "The control stalled.");
         assert_eq!(sentence("busy-10 hung."), "busy-10 hung.");
         assert_eq!(sentence(" "), "");
-        assert_eq!(inside("no room. "), "no room");
     }
 }
