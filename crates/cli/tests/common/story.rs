@@ -208,7 +208,6 @@ pub fn hostile(evil: &str) -> Record {
     record.tool.version = evil.to_owned();
     record.started = evil.to_owned();
     assert!(scenarios::judge(&mut record));
-    record.verdict.next.push(evil.to_owned());
     record.verdict.reasons.push(Reason::Said(evil.to_owned()));
     record.verdict.caveats.push(Caveat::Said(evil.to_owned()));
     record.verdict.suggestions.push(suggestion(evil));
