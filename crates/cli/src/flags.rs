@@ -131,7 +131,7 @@ fn run_scenario(meta: &'static Meta) -> Command {
                 .long("time")
                 .value_name("TIME")
                 .value_parser(|text: &str| units::parse_duration(text))
-                .help("Time budget: no new block starts after it, once a verdict is possible [default: 60s, more where the blocks of a verdict take longer]"),
+                .help("Time budget: no new block starts after it, and a study without a verdict ends undecided [default: 60s, more where the blocks of a verdict take longer]"),
         )
         .arg(seed())
         .arg(quick())

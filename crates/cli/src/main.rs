@@ -1,5 +1,6 @@
 //! `tailback`: finds out why ready work stands still.
 
+mod claim;
 mod commands;
 mod compat;
 mod exit;

@@ -207,6 +207,35 @@ fn killed_right_after_a_block_it_leaves_that_block() {
     assert_judge_reads(&place);
 }
 
+#[test]
+fn a_second_run_into_the_same_record_is_refused_until_the_first_is_gone() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    // What the second prints goes to a place of its own; the state folder is that of both.
+    let (place, other) = (Place::new(), Place::new());
+    let running = start_many_blocks(&place);
+    wait_for_mid_trial(&place, running.pid());
+    let path = record(&place);
+    let second = || {
+        let args = ["run", "mmap-lock", "--busy", "1", "--samples", "1", "--duration", "50ms"];
+        let mut command = other.tailback(&args);
+        command.args(["--record", path.to_str().unwrap()]);
+        command.env("XDG_STATE_HOME", place.path("state"));
+        other.run(command)
+    };
+    let refused = second();
+    let holder = format!("another run (process {}) is writing it", running.pid());
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    assert!(refused.err.contains(&holder) && refused.wrongs().len() == 1, "{refused:?}");
+    running.signal(Signal::KILL);
+    processes::wait_until_gone(running.end().pid);
+    let ran = second();
+    assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
+    assert_eq!(common::json(&path)["trials"].as_array().unwrap().len(), 2);
+}
+
 /// A study that stops right before it would put its record in place, if strace is there to stop it.
 fn start_stopped_while_saving(place: &Place) -> Option<Running<'_>> {
     let strace = |args: &[&str]| {

@@ -16,7 +16,8 @@ pub struct Study<'a> {
     pub scenario: &'static dyn Scenario,
     /// What is done.
     pub plan: Plan,
-    /// After so long no further block begins; the blocks that a verdict needs are run all the same.
+    /// After so long no further block begins, and the study ends with what it knows; one block is run
+    /// all the same. A study of a fixed number of blocks runs them.
     pub time: Duration,
     /// Where it runs.
     pub site: Site<'a>,
@@ -107,7 +108,9 @@ impl Study<'_> {
     fn run_blocks(&self, record: &mut Record, clock: Clock, listener: &mut dyn Listener) -> End {
         let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
         for block in first..self.plan.max_blocks {
-            if block >= self.plan.min_blocks && clock.elapsed() >= self.time {
+            let may_end =
+                block >= self.plan.min_blocks || self.plan.stop_when_settled && block > first;
+            if may_end && clock.elapsed() >= self.time {
                 break;
             }
             if let Err(error) = self.run_block(record, block, clock, listener) {
@@ -198,6 +201,8 @@ impl Study<'_> {
             }
             End::Broken(why) => broken(State::Untrustworthy, "A trial broke", why, measured),
         };
+        // What is said of single arms follows the verdict.
+        scenarios::judge(record);
     }
 
     fn keep(&self, record: &Record, listener: &mut dyn Listener) {

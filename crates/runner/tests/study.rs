@@ -24,6 +24,8 @@ struct Player;
 thread_local! {
     /// What the arm `busy` loses, in milliseconds a second.
     static LOST: Cell<f64> = const { Cell::new(0.0) };
+    /// Whether that arm hangs in every trial.
+    static HANGS: Cell<bool> = const { Cell::new(false) };
     /// The trial, from 0, that breaks.
     static BREAKS: Cell<usize> = const { Cell::new(usize::MAX) };
     /// Trials so far.
@@ -53,7 +55,8 @@ impl Scenario for Player {
         }
         (context.tick)(Tick { elapsed: Duration::from_millis(1), worst: Duration::ZERO });
         let lost = if arm.id == "control" { 0.0 } else { LOST.get() };
-        let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
+        let hang = arm.id != "control" && HANGS.get();
+        let mut observation = Observation { window_ms: 250.0, hang, ..Observation::default() };
         let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
         put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
         put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
@@ -93,6 +96,16 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
 
 /// Runs a study; `hear` hears its events and may ask for its end.
 fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Record, End) {
+    run_for(Duration::from_secs(3600), plan, keep, hear)
+}
+
+/// The same with that much time.
+fn run_for(
+    time: Duration,
+    plan: Plan,
+    keep: Option<&Path>,
+    hear: impl Fn(&Event) -> bool,
+) -> (Record, End) {
     TRIALS.set(0);
     let roots = Roots::at("/nonexistent");
     let machine = Machine::default();
@@ -101,7 +114,7 @@ fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Recor
         probe: tailback_runner::ProbeWhen::Never,
         scenario: &Player,
         plan,
-        time: Duration::from_secs(3600),
+        time,
         site: Site { roots: &roots, machine: &machine },
         launcher: Launcher::default(),
         argv: vec!["tailback".to_owned()],
@@ -114,6 +127,7 @@ fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Recor
         }
     });
     BREAKS.set(usize::MAX);
+    HANGS.set(false);
     result
 }
 
@@ -133,6 +147,32 @@ fn without_a_stall_it_goes_on_until_that_is_settled_or_the_blocks_are_used_up() 
     assert_eq!((record.verdict.state, record.trials.len()), (State::NotAffected, 20));
     let (record, _) = run(plan(7, true), None, |_| false);
     assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 14));
+}
+
+#[test]
+fn a_study_whose_time_is_over_ends_after_the_block_and_says_why() {
+    LOST.set(0.0);
+    HANGS.set(true);
+    let (record, end) = run_for(Duration::ZERO, plan(24, true), None, |_| false);
+    assert!(matches!(end, End::Complete));
+    assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 2));
+    let why = record.verdict.because.last().unwrap();
+    assert!(why.starts_with("The time for the study was over after 1 block"), "{why}");
+    // Where all blocks were run, it was not the time.
+    let (record, _) = run(plan(3, true), None, |_| false);
+    assert!(record.verdict.because.iter().all(|why| !why.contains("time for the study")));
+    // Exactly so many blocks are exactly so many.
+    let (record, _) = run_for(Duration::ZERO, plan(6, false), None, |_| false);
+    assert_eq!(record.trials.len(), 12);
+}
+
+#[test]
+fn an_arm_that_always_hangs_is_settled_as_soon_as_the_evidence_suffices() {
+    LOST.set(0.0);
+    HANGS.set(true);
+    let (record, _) = run(plan(24, true), None, |_| false);
+    assert_eq!((record.verdict.state, record.trials.len()), (State::Affected, 10));
+    assert_eq!(record.verdict.test.unwrap().threshold, 20.0);
 }
 
 #[test]
@@ -179,6 +219,12 @@ fn a_trial_that_breaks_ends_the_study_and_keeps_the_others() {
     let mut again = record.clone();
     scenarios::judge(&mut again);
     assert_eq!(again, record, "judging again must not forget what broke");
+    // Six whole blocks said so of the arm; the verdict above it does not.
+    LOST.set(700.0);
+    BREAKS.set(12);
+    let (record, _) = run(plan(24, false), None, |_| false);
+    let says = record.arms.iter().find(|arm| arm.id == "busy").unwrap().state;
+    assert_eq!((record.verdict.state, says), (State::Untrustworthy, Some(State::Untrustworthy)));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `tailback run SCENARIO`.
 
+use crate::claim::{self, Claim};
 use crate::exit::{self, Failure};
 use crate::keep;
 use crate::output;
@@ -135,10 +136,15 @@ pub fn study(
     };
     // Refused before anything is measured where nothing could be kept.
     let new = keep::path(asked, meta.id)?;
-    let begun = match wish.go_on {
+    let claim = claimed(&new)?;
+    // In a file that cannot be claimed another run could go on as well.
+    let may_go_on = wish.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));
+    let mut begun = match may_go_on {
         true => undecided::find(asked, meta.id, &wish.plan(scenario, arms.clone()), machine),
         false => None,
     };
+    // Until the record is kept for the last time.
+    let _held = begun.as_mut().and_then(|begun| begun.held.take());
     // What was tried out for an undecided study stands in its record.
     if begun.is_none()
         && let Err(error) = scenario.calibrate(&mut arms.arms, &site, &interrupted)
@@ -173,6 +179,21 @@ pub fn study(
     };
     progress.finish();
     Ok(Done::keep(record, end, &path))
+}
+
+/// The claim to be the only writer of a new record, or of the file that was asked for.
+///
+/// # Errors
+/// If another run writes it: the one that ends last would leave nothing of the other.
+fn claimed(path: &Path) -> Result<Claim, Failure> {
+    match claim::take(path) {
+        Claim::Theirs(holder) => Err(Failure::usage(format!(
+            "--record {}: {} is writing it; wait for it, or name another file",
+            path.display(),
+            claim::process(holder)
+        ))),
+        claim => Ok(claim),
+    }
 }
 
 /// Says which study is gone on with: a new one would look again at an error rate that is spent.
