@@ -151,17 +151,11 @@ pub fn settled(record: &Record) -> bool {
     stands && !first_open && !fixes_open && enough
 }
 
-/// Whether the study is affected, and every arm that is, or every case where none is named, hung in most
-/// of its trials.
+/// Whether arms with the cause are named as affected, and each of them hung in most of its trials.
 fn hung_throughout(record: &Record) -> bool {
-    let cases = || record.arms.iter().filter(|arm| arm.role == Role::Case);
-    let named = |arm: &&ArmResult| arm.state == Some(State::Affected);
-    let hung = |arm: &ArmResult| arm.hangs.count > arm.trials / 2;
-    let all_hung = match cases().any(|arm| named(&arm)) {
-        true => cases().filter(named).all(hung),
-        false => cases().all(hung),
-    };
-    record.verdict.state == State::Affected && all_hung
+    let affected = |arm: &&ArmResult| arm.role == Role::Case && arm.state == Some(State::Affected);
+    let mut named = record.arms.iter().filter(affected).peekable();
+    named.peek().is_some() && named.all(|arm| arm.hangs.count > arm.trials / 2)
 }
 
 /// That the time was over before the study was settled. A study that runs until it is settled ends
