@@ -157,10 +157,10 @@ fn a_study_whose_time_is_over_ends_after_the_block_and_says_why() {
     assert!(matches!(end, End::Complete));
     assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 2));
     let why = record.verdict.because.last().unwrap();
-    assert!(why.starts_with("The time for the study was over after 1 block"), "{why}");
+    assert!(why.starts_with("The time budget was over after 1 block"), "{why}");
     // Where all blocks were run, it was not the time.
     let (record, _) = run(plan(3, true), None, |_| false);
-    assert!(record.verdict.because.iter().all(|why| !why.contains("time for the study")));
+    assert!(record.verdict.because.iter().all(|why| !why.contains("The time budget")));
     // Exactly so many blocks are exactly so many.
     let (record, _) = run_for(Duration::ZERO, plan(6, false), None, |_| false);
     assert_eq!(record.trials.len(), 12);

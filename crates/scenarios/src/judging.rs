@@ -166,10 +166,7 @@ fn out_of_time(record: &Record) -> Option<String> {
     let ended = record.progress == Progress::Complete && record.plan.stop_when_settled;
     (ended && run < most).then(|| {
         let blocks = if run == 1 { "1 block".to_owned() } else { format!("{run} blocks") };
-        format!(
-            "The time for the study was over after {blocks}, and its verdict was not settled; --time \
-             gives it more."
-        )
+        format!("The time budget was over after {blocks}, before the verdict was settled.")
     })
 }
 
