@@ -137,25 +137,15 @@ fn fixes(record: &Record, outcome: &Outcome) -> Vec<Fix> {
 
 /// Whether a judged study may stop: it has seen the least number of blocks, and its verdict stands.
 ///
-/// The least number is there for the intervals of medians, and no part of the test. Where the affected
-/// arms hung in most of their trials their medians are cut off, and more blocks, long as they are, give
-/// no interval: then the verdict is enough. A disturbed machine does not end it, since a disturbance may
-/// pass.
+/// The least number is there for the intervals of medians and no part of the test; a study whose time is
+/// over ends without it. A disturbed machine does not end it, since a disturbance may pass.
 pub fn settled(record: &Record) -> bool {
     let blocks = record.verdict.test.as_ref().map_or(0, |test| test.blocks);
     let stands = matches!(record.verdict.state, State::Affected | State::NotAffected);
     let fixes_open = record.plan.settle_fixes && record.verdict.fixes.iter().any(analysis::is_open);
     // What matters most is waited for, as long as the study may go on.
     let first_open = record.verdict.open.iter().any(|name| *name == record.plan.judging.measure);
-    let enough = blocks >= record.plan.min_blocks || hung_throughout(record);
-    stands && !first_open && !fixes_open && enough
-}
-
-/// Whether arms with the cause are named as affected, and each of them hung in most of its trials.
-fn hung_throughout(record: &Record) -> bool {
-    let affected = |arm: &&ArmResult| arm.role == Role::Case && arm.state == Some(State::Affected);
-    let mut named = record.arms.iter().filter(affected).peekable();
-    named.peek().is_some() && named.all(|arm| arm.hangs.count > arm.trials / 2)
+    stands && !first_open && !fixes_open && blocks >= record.plan.min_blocks
 }
 
 /// That the time was over before the study was settled. A study that runs until it is settled ends
