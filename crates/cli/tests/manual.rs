@@ -229,3 +229,17 @@ fn every_link_leads_somewhere() {
     }
     assert!(seen > 20);
 }
+
+/// The record of README's picture; its example is the table of the same run.
+#[test]
+fn the_example_of_readme_is_what_its_record_prints() {
+    let record = root().join("crates/cli/tests/golden/example.record.json");
+    let ran = Place::new().say(&["judge", record.to_str().unwrap()]);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let (blocks, _) = blocks_and_prose(&root().join("README.md"));
+    let rows: Vec<&String> = blocks.iter().filter(|line| line.starts_with("   ")).collect();
+    assert!(rows.len() >= 3, "{rows:?}");
+    for row in rows {
+        assert!(ran.out.lines().any(|line| line == row), "README has `{row}`, and not: {ran:?}");
+    }
+}
