@@ -19,6 +19,8 @@ pub struct Roots {
     pub etc: PathBuf,
     /// Kernels, `/boot`.
     pub boot: PathBuf,
+    /// What lasts until the next boot: `/run`, and for an ordinary user the folder of his session.
+    pub run: PathBuf,
     /// What all other absolute paths are below.
     top: PathBuf,
 }
@@ -26,10 +28,16 @@ pub struct Roots {
 impl Roots {
     /// The machine itself.
     pub fn real() -> Self {
-        Roots::at("/")
+        let mut roots = Roots::at("/");
+        // Root trusts no folder of the user who became root.
+        if !rustix::process::geteuid().is_root() {
+            let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+            roots.run = session.filter(|path| path.is_absolute()).unwrap_or(roots.run);
+        }
+        roots
     }
 
-    /// A tree with `proc`, `sys`, `etc` and `boot` below `dir`.
+    /// A tree with `proc`, `sys`, `etc`, `boot` and `run` below `dir`.
     pub fn at(dir: impl Into<PathBuf>) -> Self {
         let top = dir.into();
         Roots {
@@ -37,6 +45,7 @@ impl Roots {
             sys: top.join("sys"),
             etc: top.join("etc"),
             boot: top.join("boot"),
+            run: top.join("run"),
             top,
         }
     }
