@@ -67,6 +67,13 @@ impl Roots {
     }
 }
 
+/// Whether a text can be a kernel's release, and so be joined to a path: a kernel may call itself
+/// anything.
+pub fn is_release(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+~-".contains(c);
+    (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('.')
+}
+
 /// All text of a file of at most [`FILE_LIMIT`] bytes; bytes that are not UTF-8 are replaced.
 ///
 /// # Errors
@@ -134,6 +141,16 @@ mod tests {
         let error = read_text_up_to(&path, 4).unwrap_err().to_string();
         assert!(error.contains("big") && error.contains("4 bytes"), "{error}");
         assert_eq!(read_start(&path, 2).unwrap(), b"12");
+    }
+
+    #[test]
+    fn a_release_leads_out_of_no_folder() {
+        for good in ["6.18.44-fc-v657", "6.1.0-56-cloud-amd64", "5.10.0+deb11~1"] {
+            assert!(is_release(good), "{good}");
+        }
+        for bad in ["", ".", "..", "../../etc", "6.1/x", "6.1\n", "a b"] {
+            assert!(!is_release(bad), "{bad:?}");
+        }
     }
 
     #[test]
