@@ -36,6 +36,7 @@ pub fn command() -> Command {
         .subcommand(shown::export())
         .subcommand(explain())
         .subcommand(probe())
+        .subcommand(restore())
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(advise())
         .subcommand(erlang_app())
@@ -215,6 +216,18 @@ fn explain() -> Command {
         )
         .arg(json("Print the explanation as JSON: waiter, holder, its state, overlap in ns"))
         .after_help(EXIT_CODES)
+}
+
+fn restore() -> Command {
+    Command::new("restore")
+        .about("Put back what a killed run left: CPU frequencies, control groups, controllers")
+        .arg(
+            Arg::new(crate::guard::WAIT)
+                .long(crate::guard::WAIT)
+                .action(ArgAction::SetTrue)
+                .hide(true)
+                .help("Wait for the end of standard input first"),
+        )
 }
 
 fn probe() -> Command {

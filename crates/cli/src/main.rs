@@ -5,6 +5,7 @@ mod commands;
 mod compat;
 mod exit;
 mod flags;
+mod guard;
 mod input;
 mod keep;
 mod machine;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
             u8::try_from(error.exit_code()).unwrap_or(exit::USAGE)
         }
     };
+    guard::end();
     // A verdict that nobody could be told is no success.
     let unsaid = output::failed() && code < exit::USAGE;
     ExitCode::from(if unsaid { exit::NEED } else { code })

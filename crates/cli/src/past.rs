@@ -6,12 +6,15 @@ use crate::{output, records};
 use host::private::{self, PrivateError};
 use model::{Estimate, Record, Role, State};
 use report::history::Line;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Shape of the tables; an index of another shape is made anew.
 const SHAPE: i64 = 1;
+
+/// How long another tailback that writes the index is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The tables: a row for each file, and one for each figure of each of its arms.
 const TABLES: &str = "
@@ -21,6 +24,7 @@ const TABLES: &str = "
     CREATE INDEX figure_path ON figure (path);";
 
 /// The index of the figures of records.
+#[derive(Debug)]
 pub struct Past(Connection);
 
 /// Why the index failed.
@@ -29,8 +33,8 @@ fn failed(error: &rusqlite::Error) -> Failure {
 }
 
 impl Past {
-    /// Opens the index in the cache folder; one in memory where there is no room for a file, or
-    /// where it is damaged beyond being made anew.
+    /// Opens the index in the cache folder; one in memory where there is no room for a file, where it
+    /// cannot be made anew, or where another tailback keeps it locked for too long.
     ///
     /// # Errors
     /// If not even one in memory can be had.
@@ -43,8 +47,13 @@ impl Past {
             }
             Err(_) => None,
         });
-        if let Some(past) = file.and_then(|file| opened(&file).ok().or_else(|| anew(&file))) {
-            return Ok(past);
+        match file.map(|file| opened(&file).or_else(|error| anew(&file, error))) {
+            Some(Ok(past)) => return Ok(past),
+            // The records say all of it too; reading them takes longer.
+            Some(Err(error)) => output::note(&format!(
+                "index of the history: {error}; the records are read without it this time"
+            )),
+            None => {}
         }
         let memory = Connection::open_in_memory().map_err(|e| failed(&e))?;
         shaped(memory).map_err(|error| failed(&error))
@@ -58,7 +67,9 @@ impl Past {
     /// If the folder cannot be read or the index fails.
     pub fn take_up(&mut self, folder: &Path) -> Result<usize, Failure> {
         let files = files(folder)?;
-        let work = self.0.transaction().map_err(|error| failed(&error))?;
+        // One that only reads first and writes later could not wait for another that does the same.
+        let work = self.0.transaction_with_behavior(TransactionBehavior::Immediate);
+        let work = work.map_err(|error| failed(&error))?;
         let mut strangers = 0;
         for file in &files {
             strangers += usize::from(!take_up(&work, file).map_err(|error| failed(&error))?);
@@ -121,26 +132,38 @@ fn opened(file: &Path) -> rusqlite::Result<Past> {
     let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(file, flags)?;
     // Another tailback that writes is waited for.
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(PATIENCE)?;
     shaped(connection)
 }
 
-/// An index that is damaged, or of another shape, holds nothing that the records do not.
-fn anew(file: &Path) -> Option<Past> {
-    std::fs::remove_file(file).ok()?;
-    opened(file).ok()
+/// An index that is no database, damaged, of another shape, or not ours holds nothing that the records
+/// do not: it is made anew. After any other error, as where it is locked, it stays.
+fn anew(file: &Path, error: rusqlite::Error) -> rusqlite::Result<Past> {
+    let worthless = match &error {
+        rusqlite::Error::SqliteFailure(failure, _) => {
+            matches!(failure.code, ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
+        }
+        rusqlite::Error::InvalidQuery | rusqlite::Error::InvalidPath(_) => true,
+        _ => false,
+    };
+    if !worthless || std::fs::remove_file(file).is_err() {
+        return Err(error);
+    }
+    opened(file)
 }
 
-fn shaped(connection: Connection) -> rusqlite::Result<Past> {
-    let shape: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+fn shaped(mut connection: Connection) -> rusqlite::Result<Past> {
+    let work = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let shape: i64 = work.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match shape {
         SHAPE => {}
         0 => {
-            connection.execute_batch(TABLES)?;
-            connection.pragma_update(None, "user_version", SHAPE)?;
+            work.execute_batch(TABLES)?;
+            work.pragma_update(None, "user_version", SHAPE)?;
         }
         _ => return Err(rusqlite::Error::InvalidQuery),
     }
+    work.commit()?;
     Ok(Past(connection))
 }
 
@@ -249,4 +272,40 @@ fn state(word: &str) -> Option<State> {
         State::Skipped,
     ];
     all.into_iter().find(|state| state.word() == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_that_is_locked_stays_and_one_that_is_none_is_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("history.sqlite");
+        drop(opened(&file).unwrap());
+        let size = || std::fs::metadata(&file).unwrap().len();
+        let whole = size();
+        let locked = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+        assert!(anew(&file, rusqlite::Error::SqliteFailure(locked, None)).is_err());
+        assert_eq!(size(), whole);
+        std::fs::write(&file, "no database, and long enough to be looked at as one").unwrap();
+        let error = opened(&file).unwrap_err();
+        anew(&file, error).unwrap();
+        assert_eq!(size(), whole);
+    }
+
+    #[test]
+    fn several_at_once_wait_for_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("history.sqlite");
+        let one = || {
+            let mut past = opened(&file).unwrap();
+            past.take_up(folder.path()).unwrap();
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(one);
+            }
+        });
+    }
 }

@@ -1,5 +1,6 @@
 //! What tailback reads of the machine it runs on, and the little that it changes: [`cgroup`] makes
-//! groups and [`governor`] sets frequencies. Both put back what they found; nothing else writes.
+//! groups and [`governor`] sets frequencies. Both put back what they found, and what a killed run left
+//! changed stands in its [`journal`]; nothing else writes.
 //!
 //! Every reader of files takes [`Roots`], so that it works on a fake tree as on the real one.
 //! Files of `/proc` and `/sys` are not trusted: they may be missing, torn, huge or nonsense, and
@@ -20,11 +21,14 @@ mod cpu_list;
 mod error;
 pub mod facts;
 pub mod governor;
+pub mod journal;
 mod kernel_config;
 pub mod limits;
+mod owner;
 pub mod placement;
 mod preemption;
 pub mod private;
+pub mod restore;
 pub mod roots;
 pub mod surroundings;
 mod text;
@@ -34,5 +38,6 @@ pub mod wakeup;
 pub use error::HostError;
 pub use facts::machine;
 pub use placement::Placement;
+pub use restore::{Restored, restore};
 pub use roots::Roots;
 pub use surroundings::Snapshot;

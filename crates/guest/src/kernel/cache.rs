@@ -2,13 +2,15 @@
 
 use crate::error::GuestError;
 use host::private::{self, PrivateError};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::NamedTempFile;
 
 /// The largest index or list of checksums, in bytes.
 const MOST_READ: u64 = 1 << 20;
@@ -78,11 +80,32 @@ impl Cache {
     /// Writes a file of the cache so that a reader finds it whole or not at all.
     pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), GuestError> {
         let folder = path.parent().unwrap_or(&self.0);
-        let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut beside| {
+        let written = NamedTempFile::new_in(folder).and_then(|mut beside| {
             beside.write_all(bytes)?;
             beside.persist(path).map(drop).map_err(|error| error.error)
         });
         written.map_err(|source| failed(path, source))
+    }
+
+    /// Copies a file into the cache's folder, where nobody else can change it any more; it goes when it
+    /// is dropped.
+    ///
+    /// # Errors
+    /// If it is larger than `most` bytes, no ordinary file, or cannot be copied.
+    pub(crate) fn take_in(&self, file: &Path, most: u64) -> Result<NamedTempFile, GuestError> {
+        self.make(&self.0)?;
+        let unreadable = |source| GuestError::File { path: file.to_owned(), source };
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let from = File::options().read(true).custom_flags(flags.bits() as i32).open(file);
+        let from = from.map_err(unreadable)?;
+        let metadata = from.metadata().map_err(unreadable)?;
+        if !metadata.is_file() || metadata.len() > most {
+            let why = format!("no ordinary file of at most {} MiB", most >> 20);
+            return Err(unreadable(std::io::Error::other(why)));
+        }
+        let mut copy = NamedTempFile::new_in(&self.0).map_err(|source| failed(&self.0, source))?;
+        std::io::copy(&mut from.take(most), &mut copy).map_err(|e| failed(copy.path(), e))?;
+        Ok(copy)
     }
 
     /// Waits for its turn to change the cache.
@@ -154,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_known_checksum() {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "abc").unwrap();
         assert_eq!(
             sha256(file.path()).unwrap(),

@@ -56,7 +56,7 @@ pub fn find(
     let release = image::check(&image)?;
     let sha256 = cache::sha256(&image)?;
     // Those of a kernel that is installed here lie apart from it.
-    let modules = match modules.is_empty() {
+    let modules = match modules.is_empty() && host::roots::is_release(&release) {
         true => modules::of_release(&Path::new("/lib/modules").join(&release)),
         false => modules,
     };

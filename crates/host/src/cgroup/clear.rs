@@ -1,6 +1,7 @@
 //! Emptying and removing a group.
 
 use super::error::CgroupError;
+use crate::journal::write_existing;
 use crate::roots;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
@@ -108,11 +109,4 @@ fn with_descendants(group: &Path) -> Vec<PathBuf> {
     }
     groups.reverse();
     groups
-}
-
-/// Writes to a file of the kernel, which is never made.
-pub(super) fn write_existing(path: &Path, value: &str) -> io::Result<()> {
-    use std::io::Write;
-    // The kernel takes a value whole or not at all: one write, and no line feed needed.
-    fs::File::options().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
 }

@@ -146,6 +146,9 @@ pub enum CgroupError {
         /// This process.
         pid: u32,
     },
+    /// A change cannot be written into the journal, so it is not made.
+    #[error(transparent)]
+    Journal(#[from] crate::journal::JournalError),
     /// A file could not be read or written, or is not what it should be.
     #[error("{}: {source}", path.display())]
     Io {

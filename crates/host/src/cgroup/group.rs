@@ -1,13 +1,15 @@
 //! One group with a quota, from its making to its end.
 
 use super::bandwidth::Bandwidth;
-use super::clear::{clear, write_existing};
+use super::clear::clear;
+use super::controller;
 use super::error::CgroupError;
 use super::home::Home;
-use super::name::Owner;
-use super::sweep::withdraw_controller;
+
 use super::usage::Usage;
 use crate::cgroup_tree::Interface;
+use crate::journal::{self, write_existing};
+use crate::owner::Owner;
 use rustix::io::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,14 +33,17 @@ impl BandwidthGroup {
     /// # Errors
     /// If the kernel refuses.
     pub fn create(home: &Home) -> Result<Self, CgroupError> {
-        if home.enable {
-            let control = home.cpu.join("cgroup.subtree_control");
-            write_existing(&control, "+cpu").map_err(|e| CgroupError::io(&control, e))?;
-        }
-        let name = Owner::this(&home.roots)?.next_name();
+        journal::about_to_change();
+        let stat = home.roots.proc.join("self/stat");
+        let malformed = || CgroupError::io(&stat, std::io::ErrorKind::InvalidData.into());
+        let name = Owner::this(&home.roots).ok_or_else(malformed)?.next_name();
+        controller::pass_on(home)?;
         let cpu = home.cpu.join(&name);
         let usage = home.usage.as_ref().map(|parent| parent.join(&name));
-        fs::create_dir(&cpu).map_err(|e| CgroupError::io(&cpu, e))?;
+        fs::create_dir(&cpu).map_err(|e| {
+            controller::take_back(home);
+            CgroupError::io(&cpu, e)
+        })?;
         // From here on dropping it cleans up, whatever fails.
         let mut group = BandwidthGroup { home: home.clone(), cpu, usage: None, removed: false };
         if let Some(usage) = usage {
@@ -134,7 +139,7 @@ impl BandwidthGroup {
         for group in self.join_paths() {
             done = done.and(clear(group));
         }
-        withdraw_controller(&self.home);
+        controller::take_back(&self.home);
         done
     }
 }

@@ -6,10 +6,10 @@
 
 mod bandwidth;
 mod clear;
+pub(crate) mod controller;
 mod error;
 mod group;
 mod home;
-mod name;
 mod runs;
 mod sweep;
 mod usage;

@@ -1,7 +1,6 @@
-//! Names of groups, which say whose they are, so that what a killed run left can be told from what
-//! another run is using.
+//! Whose something is: names of groups and journals say which process made them, so that what a killed
+//! run left can be told from what another run is using.
 
-use super::error::CgroupError;
 use crate::roots::{self, Roots};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
@@ -19,7 +18,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A process that makes groups; its start time tells it from a later one of the same pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(crate) struct Owner {
     pid: u32,
     /// When it started, in clock ticks after boot.
     started: u64,
@@ -28,17 +27,11 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// This process.
-    pub fn this(roots: &Roots) -> Result<Self, CgroupError> {
-        let path = roots.proc.join("self/stat");
-        let stat = roots::read_text(&path).ok();
-        let started = stat.as_deref().and_then(parse_stat).map(|(_, started)| started);
-        let malformed = || CgroupError::io(&path, std::io::ErrorKind::InvalidData.into());
-        Ok(Owner {
-            pid: std::process::id(),
-            started: started.ok_or_else(malformed)?,
-            namespace: namespace(roots),
-        })
+    /// This process; none where its start time cannot be read.
+    pub fn this(roots: &Roots) -> Option<Self> {
+        let stat = roots::read_text(&roots.proc.join("self/stat")).ok()?;
+        let (_, started) = parse_stat(&stat)?;
+        Some(Owner { pid: std::process::id(), started, namespace: namespace(roots) })
     }
 
     /// A name for the next group of this owner: `tailback-PID-STARTTIME-N`, and `-nsINODE` outside
@@ -47,7 +40,8 @@ impl Owner {
         self.name(NEXT.fetch_add(1, Relaxed))
     }
 
-    fn name(&self, number: u32) -> String {
+    /// The name of that number: `tailback-PID-STARTTIME-N`.
+    pub fn name(&self, number: u32) -> String {
         let namespace = self.namespace.map(|inode| format!("-ns{inode}")).unwrap_or_default();
         format!("{PREFIX}{}-{}-{number}{namespace}", self.pid, self.started)
     }
