@@ -11,7 +11,7 @@ use model::{
 };
 use scenarios::mmap_lock::META;
 use scenarios::{
-    Arms, Context, Launcher, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words,
+    Arms, Context, LoadSpawner, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words,
 };
 use std::cell::Cell;
 use std::path::Path;
@@ -103,7 +103,7 @@ fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Recor
         plan,
         time: Duration::from_secs(3600),
         site: Site { roots: &roots, machine: &machine },
-        launcher: Launcher::default(),
+        launcher: LoadSpawner::default(),
         argv: vec!["tailback".to_owned()],
         keep,
         interrupted: &|| stop.get(),

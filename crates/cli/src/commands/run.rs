@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record};
 use runner::{End, Study};
-use scenarios::{Arms, Launcher, Missing, Scenario, ScenarioError, Site};
+use scenarios::{Arms, LoadSpawner, Missing, Scenario, ScenarioError, Site};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -154,7 +154,7 @@ pub fn study(
         time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
         plan: begun.as_ref().map_or(plan, |begun| begun.plan.clone()),
         site,
-        launcher: Launcher::default(),
+        launcher: LoadSpawner::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),
         probe: wish.probe,

@@ -10,7 +10,7 @@ use host::Roots;
 use model::Machine;
 use rustix::thread::sched_getaffinity;
 use scenarios::mmap_lock::{Event, Played, Script, play};
-use scenarios::{Launcher, Pinned};
+use scenarios::{LoadSpawner, Pinned};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     output::print(&format!("pid {pid}'s new affinity mask: {}\n", mask()));
     let interruption = Interruption::watch();
     let mut late = false;
-    let played = play(&script, &Launcher::default(), &|| interruption.noticed(), &mut |event| {
+    let played = play(&script, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
         tell(&script, event, &mut late);
     })?;
     output::print(&lines(&setting, &played)?);

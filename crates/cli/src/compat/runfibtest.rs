@@ -9,7 +9,7 @@ use host::Roots;
 use host::cgroup::{Bandwidth, Home, sweep};
 use host::governor::{Governor, State};
 use load::child::fibonacci::MOST_THREADS;
-use scenarios::Launcher;
+use scenarios::LoadSpawner;
 use scenarios::cpu_quota::{Played, Script, play};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
         window: None,
     };
     let interrupted = || interruption.noticed();
-    let played = play(&script, &roots, &Launcher::default(), &interrupted, &mut |_| {})?;
+    let played = play(&script, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
     output::print(&lines(&played));
     Ok(0)
 }

@@ -69,7 +69,7 @@ pub fn run(
         plan: layout.plan(design, &Player, design.seed.unwrap()),
         time: Duration::from_secs(3600),
         site: scenarios::Site { roots: &roots, machine: &machine },
-        launcher: scenarios::Launcher::default(),
+        launcher: scenarios::LoadSpawner::default(),
         argv: Vec::new(),
         keep: Some(keep),
         interrupted: &|| stop.get(),

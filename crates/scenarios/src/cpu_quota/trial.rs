@@ -11,7 +11,7 @@ use host::roots::Roots;
 use load::child::cpu_list::CpuList;
 use load::child::fibonacci::FibonacciArgs;
 use load::protocol::{FibonacciReport, Report};
-use load::{Child, Launcher};
+use load::{Child, LoadSpawner};
 use model::{Latency, Measure, Observation, Surroundings, Unit};
 use probe::{Role, Wish};
 use std::time::{Duration, Instant};
@@ -130,7 +130,7 @@ pub enum Event {
 pub fn play(
     script: &Script,
     roots: &Roots,
-    launcher: &Launcher,
+    launcher: &LoadSpawner,
     interrupted: &dyn Fn() -> bool,
     hear: &mut dyn FnMut(Event),
 ) -> Result<Played, ScenarioError> {

@@ -18,7 +18,7 @@ use model::record::Plan;
 use model::{Machine, Record};
 use runner::studies::{Design, Layout, Standing, StudyError, lay_out, sit, sketch};
 use runner::{End, Study};
-use scenarios::{Launcher, Scenario, ScenarioError, Site};
+use scenarios::{LoadSpawner, Scenario, ScenarioError, Site};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -130,7 +130,7 @@ impl<'a> Wanted<'a> {
             plan,
             time: self.design.time.unwrap_or(Duration::MAX),
             site,
-            launcher: Launcher::default(),
+            launcher: LoadSpawner::default(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             keep: Some(&path),
             interrupted: &interrupted,
