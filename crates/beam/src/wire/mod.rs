@@ -1,7 +1,7 @@
 //! The protocol of `schema/port.md`: frames, and the messages in them.
 
 mod check;
-mod faithful;
+mod lossless;
 mod frames;
 mod message;
 
