@@ -201,7 +201,7 @@ pub struct Death {
 
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "erl (pid {}) {}{}", self.pid, self.how, words(&self.last))?;
+        write!(f, "erl (pid {}) {}{}", self.pid, self.how, last_output(&self.last))?;
         match &self.dump {
             Some(dump) => write!(f, "; crash dump in {}", dump.display()),
             None => Ok(()),
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_death_is_told_in_one_line_with_the_last_words_and_the_dump() {
+    fn an_unexpected_end_is_one_line_with_the_last_output_and_the_dump() {
         let last = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
         let death = Death { pid: 7, how: "was killed by signal 9".into(), last, dump: None };
         let message = "erl (pid 7) was killed by signal 9; it wrote: b | c | d";

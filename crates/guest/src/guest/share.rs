@@ -1,6 +1,6 @@
 //! Showing a folder of the host to a guest so that no kernel can change it.
 
-use super::begin::inherit;
+use super::start::inherit;
 use crate::error::GuestError;
 use crate::tool::{Running, Tool};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};

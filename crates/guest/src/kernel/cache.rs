@@ -94,7 +94,7 @@ impl Cache {
         self.make(&self.0)?;
         let path = self.0.join("lock");
         let file = private::lock_file(&path).map_err(refused)?;
-        let mut said = false;
+        let mut noted = false;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Lock { _file: file }),
@@ -104,7 +104,7 @@ impl Cache {
             if interrupted() {
                 return Err(GuestError::Interrupted);
             }
-            if !std::mem::replace(&mut said, true) {
+            if !std::mem::replace(&mut noted, true) {
                 note(&format!("{}: waiting for another run that fetches", path.display()));
             }
             std::thread::sleep(Duration::from_millis(50));

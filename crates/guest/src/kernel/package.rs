@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::process::Stdio;
 
-/// How a Debian package begins.
+/// The first bytes of a Debian package.
 const MAGIC: &[u8] = b"!<arch>\ndebian-binary";
 
 /// The largest file that is taken out of a package, in bytes.
