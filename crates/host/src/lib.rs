@@ -2,12 +2,12 @@
 //! groups and [`governor`] sets frequencies. Both put back what they found; nothing else writes.
 //!
 //! Every reader of files takes [`Roots`], so that it works on a fake tree as on the real one.
-//! Files of `/proc` and `/sys` are not trusted: they may be missing, torn, huge or nonsense, and
+//! Files of `/proc` and `/sys` are not trusted: they may be missing, torn, huge or malformed, and
 //! a fact that cannot be read is absent.
 //!
 //! - [`facts::machine`]: kernel, CPUs, memory, control groups, for the record.
 //! - [`affinity`] and [`placement`]: which CPUs may be used, and which one for what.
-//! - [`surroundings`]: what the machine did to a trial from outside.
+//! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
@@ -26,7 +26,7 @@ pub mod placement;
 mod preemption;
 pub mod private;
 pub mod roots;
-pub mod surroundings;
+pub mod disturbance;
 mod text;
 mod topology;
 pub mod wakeup;
@@ -35,4 +35,4 @@ pub use error::HostError;
 pub use facts::machine;
 pub use placement::Placement;
 pub use roots::Roots;
-pub use surroundings::Snapshot;
+pub use disturbance::Snapshot;

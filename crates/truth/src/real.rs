@@ -3,7 +3,7 @@
 use crate::hog::RunningHog;
 use crate::{Answer, Row, TruthError};
 use host::Roots;
-use host::cgroup::{Bandwidth, BandwidthGroup, Home, sweep};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, sweep};
 use model::Record;
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use std::fs::File;
@@ -59,8 +59,8 @@ pub struct Programs {
 
 /// Removes groups that a table which was killed has left behind.
 pub fn tidy() {
-    if let Ok(home) = Home::find(&Roots::real()) {
-        sweep(&home);
+    if let Ok(parent_group) = ParentGroup::find(&Roots::real()) {
+        sweep(&parent_group);
     }
 }
 
@@ -105,8 +105,8 @@ fn why_none(status: ExitStatus, err: &Path) -> String {
 }
 
 fn limited(cpus: f64) -> Result<BandwidthGroup, NoAnswer> {
-    let home = Home::find(&Roots::real()).map_err(NoAnswer::failed)?;
-    let group = BandwidthGroup::create(&home).map_err(NoAnswer::failed)?;
+    let parent_group = ParentGroup::find(&Roots::real()).map_err(NoAnswer::failed)?;
+    let group = BandwidthGroup::create(&parent_group).map_err(NoAnswer::failed)?;
     // A share of CPUs as whole microseconds.
     let quota_us = (cpus * PERIOD_US as f64).round() as u64;
     let bandwidth = Bandwidth { quota_us, period_us: PERIOD_US, burst_us: 0 };

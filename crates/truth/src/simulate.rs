@@ -4,7 +4,7 @@
 
 use crate::Answer;
 use host::Roots;
-use host::surroundings::Snapshot;
+use host::disturbance::Snapshot;
 use model::machine::Cpu;
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{

@@ -2,7 +2,7 @@
 
 use super::clear::clear;
 use super::error::CgroupError;
-use super::home::Home;
+use super::parent_group::ParentGroup;
 use super::name::Owner;
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,10 @@ pub struct Swept {
 /// Removes the groups of runs whose process is gone, with all that still runs in them.
 ///
 /// A group of a process that lives, of another pid namespace, or of another program is left alone.
-pub fn sweep(home: &Home) -> Swept {
+pub fn sweep(parent_group: &ParentGroup) -> Swept {
     let mut swept = Swept::default();
-    for parent in std::iter::once(&home.cpu).chain(&home.usage) {
-        for group in abandoned(home, parent) {
+    for parent in std::iter::once(&parent_group.cpu).chain(&parent_group.usage) {
+        for group in abandoned(parent_group, parent) {
             match clear(&group) {
                 Ok(()) => swept.removed.push(group),
                 Err(error) => swept.failed.push(error),
@@ -29,14 +29,14 @@ pub fn sweep(home: &Home) -> Swept {
         }
     }
     if !swept.removed.is_empty() {
-        withdraw_controller(home);
+        withdraw_controller(parent_group);
     }
     swept
 }
 
-fn abandoned(home: &Home, parent: &Path) -> Vec<PathBuf> {
+fn abandoned(parent_group: &ParentGroup, parent: &Path) -> Vec<PathBuf> {
     let of_tailback = groups_of_tailback(parent);
-    let gone = of_tailback.into_iter().filter(|(_, owner)| owner.is_gone(&home.roots));
+    let gone = of_tailback.into_iter().filter(|(_, owner)| owner.is_gone(&parent_group.roots));
     gone.map(|(path, _)| path).collect()
 }
 
@@ -50,10 +50,10 @@ fn groups_of_tailback(parent: &Path) -> Vec<(PathBuf, Owner)> {
 }
 
 /// Takes the controller back that was enabled for the children, once no group needs it.
-pub(super) fn withdraw_controller(home: &Home) {
-    if home.enable && groups_of_tailback(&home.cpu).is_empty() {
-        // Where somebody else has come to need it, the kernel refuses, and it stays.
-        let control = home.cpu.join("cgroup.subtree_control");
+pub(super) fn withdraw_controller(parent_group: &ParentGroup) {
+    if parent_group.enable && groups_of_tailback(&parent_group.cpu).is_empty() {
+        // Where another program uses it by now, the kernel refuses, and it stays.
+        let control = parent_group.cpu.join("cgroup.subtree_control");
         let _ = super::clear::write_existing(&control, "-cpu");
     }
 }

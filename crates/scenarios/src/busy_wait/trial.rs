@@ -7,7 +7,7 @@ use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Seen, Tick, erlang, quota};
 use beam::term::{self, as_bytes, as_f64, as_u64, each, field};
 use beam::{CallError, Node, NodeOptions, Term};
-use host::cgroup::{Bandwidth, BandwidthGroup, Home};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use host::governor::Governor;
 use host::roots::Roots;
 use model::Evidence;
@@ -67,7 +67,7 @@ fn evidence(watched: Watched, served: &Served, outside: &Outside) -> Option<Evid
 }
 
 fn throttled(bandwidth: &Bandwidth, roots: &Roots) -> Result<BandwidthGroup, ScenarioError> {
-    let home = Home::find(roots).map_err(broken)?;
+    let home = ParentGroup::find(roots).map_err(broken)?;
     let group = BandwidthGroup::create(&home).map_err(broken)?;
     group.set(bandwidth).map_err(broken)?;
     Ok(group)

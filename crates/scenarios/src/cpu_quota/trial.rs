@@ -5,7 +5,7 @@ use super::plan::{self, refused};
 use crate::probing::{Player, Probing};
 use crate::quota;
 use crate::{Context, ScenarioError, Seen, Tick, Watch, wait};
-use host::cgroup::{Bandwidth, BandwidthGroup, Home, Usage};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::governor::Governor;
 use host::roots::Roots;
 use load::child::cpu_list::CpuList;
@@ -134,7 +134,7 @@ pub fn play(
     interrupted: &dyn Fn() -> bool,
     hear: &mut dyn FnMut(Event),
 ) -> Result<Played, ScenarioError> {
-    let home = Home::find(roots).map_err(refused)?;
+    let home = ParentGroup::find(roots).map_err(refused)?;
     let group = BandwidthGroup::create(&home).map_err(refused)?;
     group.set(&script.bandwidth).map_err(refused)?;
     let mut child = launcher.start("fibonacci threads", &args(script, &group).to_args(), None)?;
