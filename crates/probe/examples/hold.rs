@@ -7,7 +7,7 @@
 
 use host::roots::Roots;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use probe::{Role, Session, Watched, Wish};
+use probe::{Role, Session, Watched, SessionOptions};
 use std::mem::MaybeUninit;
 use std::process::{Command, ExitCode};
 
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         return beside_nothing(Command::new(&program).args(words));
     }
     let roots = Roots::real();
-    let mut session = (whom != "none").then(|| Session::start(&Wish::new(&roots)));
+    let mut session = (whom != "none").then(|| Session::start(&SessionOptions::new(&roots)));
     let child = match Command::new(&program).args(words).spawn() {
         Ok(child) => child,
         Err(error) => {

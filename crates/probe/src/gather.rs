@@ -6,7 +6,7 @@ use crate::join::{Joined, Split, join};
 use crate::parts::Parts;
 use crate::quota;
 use crate::suspects::{self, Stacks};
-use crate::words;
+use crate::to_model;
 use model::evidence::{Evidence, Wait};
 use std::collections::HashMap;
 
@@ -98,7 +98,7 @@ impl Gatherer {
             if index < WAITS {
                 let mut kept = self.words(&joined, parts, stacks);
                 if index == 0 {
-                    kept.timeline = words::timeline(&joined, parts, &self.history, self.zero);
+                    kept.timeline = to_model::timeline(&joined, parts, &self.history, self.zero);
                 }
                 evidence.waits.push(kept);
             }
@@ -111,7 +111,7 @@ impl Gatherer {
         evidence.waits_seen = self.seen;
         evidence.waits_ns = self.seen_ns;
         evidence.split =
-            (self.seen > 0).then(|| words::split(total.covered, total.own, &total.ways));
+            (self.seen > 0).then(|| to_model::split(total.covered, total.own, &total.ways));
     }
 
     fn join(&self, wait: &Event, parts: &Parts, stacks: &dyn Stacks) -> Joined {
@@ -125,7 +125,7 @@ impl Gatherer {
         let owner = self.spaces.get(&joined.wait.space).copied();
         let stack = joined.wait.stack.map(|stack| stacks.names(stack)).unwrap_or_default();
         let resource = resource(&joined.wait, owner, &stack);
-        Wait { stack, ..words::wait(joined, parts, resource, self.zero) }
+        Wait { stack, ..to_model::wait(joined, parts, resource, self.zero) }
     }
 }
 

@@ -13,7 +13,7 @@ pub const MOST: usize = 200_000;
 pub enum Doing {
     /// It was on a CPU.
     Running,
-    /// It was runnable, and this CPU ran somebody else.
+    /// It was runnable, and this CPU ran another thread.
     Runnable,
     /// It slept.
     Blocked,
@@ -78,14 +78,14 @@ impl History {
         }
     }
 
-    /// The holds of a lock that meet a stretch.
+    /// The holds of a lock that overlap a stretch.
     pub fn holds(&self, space: u64, when: Stretch) -> impl Iterator<Item = &Event> {
         let held = self.held.get(&space).into_iter().flatten();
         held.filter(move |hold| Stretch::new(hold.from, hold.to).meet(when).is_some())
             .map(AsRef::as_ref)
     }
 
-    /// The stretches on a CPU of all threads but one that meet a stretch.
+    /// The stretches on a CPU of all threads but one that overlap a stretch.
     pub fn others_on(&self, cpu: u32, tid: u32, when: Stretch) -> impl Iterator<Item = &Event> {
         // Events of a CPU come in the order in which they end.
         let queue = self.on_cpu.get(&cpu);
@@ -127,7 +127,7 @@ impl History {
         let mut segments = Vec::new();
         let ran = self.ran.get(&tid);
         let first = ran.map_or(0, |ran| ran.partition_point(|ran| ran.to <= when.from));
-        // The one before tells whether the thread slept afterwards.
+        // The one before shows whether the thread slept afterwards.
         let before = ran.into_iter().flat_map(|ran| ran.range(first.saturating_sub(1)..));
         let mut known = None;
         for event in before.map(AsRef::as_ref) {
@@ -194,9 +194,9 @@ pub(crate) mod tests {
         history.add(ran(1, 0, 0, 10, 20));
         history.add(ran(1, 0, 50, 70, 80));
         let segments = history.of_thread(1, Stretch::new(15, 75), None);
-        let told: Vec<_> = segments.iter().map(|s| (s.doing, s.when.from, s.when.to)).collect();
+        let reported: Vec<_> = segments.iter().map(|s| (s.doing, s.when.from, s.when.to)).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 (Doing::Running, 15, 20),
                 (Doing::Blocked, 20, 50),

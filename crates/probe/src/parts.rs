@@ -5,10 +5,10 @@ use crate::watched::{Role, Watched};
 use model::evidence::Task;
 use std::collections::HashMap;
 
-/// Parts that the kernel side tells apart, beside everybody who has none.
+/// Parts that the kernel side distinguishes, beside all threads without a part.
 const MOST: usize = 6;
 
-/// The number that stands for nobody: the CPU was idle.
+/// The number for an idle CPU.
 const IDLE: u8 = 7;
 
 /// The processes that are watched, by part.

@@ -1,5 +1,5 @@
 //! Waits outside the locks that have tracepoints: the kernel stacks of who waits and of who was
-//! preempted say what it was about.
+//! preempted show what it waited for.
 
 use crate::event::Event;
 use crate::history::History;
@@ -47,7 +47,7 @@ pub fn is_mmap_lock(stack: &[String]) -> bool {
     stack.windows(2).any(takes)
 }
 
-/// Whether a function on a stack says that its thread was reading a map of mappings, and so may
+/// Whether a function on a stack shows that its thread was reading a map of mappings, and so may
 /// hold the lock of one.
 fn reads_mappings(function: &str) -> bool {
     const READERS: [&str; 7] =

@@ -13,7 +13,7 @@ use load::child::fibonacci::FibonacciArgs;
 use load::protocol::{FibonacciReport, Report};
 use load::{Child, LoadSpawner};
 use model::{Latency, Measure, Observation, Surroundings, Unit};
-use probe::{Role, Wish};
+use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
 /// How long the threads may take to get ready.
@@ -85,7 +85,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let mut began = Instant::now();
     let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
-    let wish = Wish { quota: true, lock: false, ..Wish::new(roots) };
+    let wish = SessionOptions { quota: true, lock: false, ..SessionOptions::new(roots) };
     let mut probing = Probing::start_with(context.probe, &wish);
     let played = play(script, roots, launcher, interrupted, &mut |event| match event {
         Event::Ready(pid) => {
