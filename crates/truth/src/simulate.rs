@@ -1,6 +1,6 @@
 //! Studies without a machine: trials whose stalls are known, judged as those of a real study are.
 //!
-//! Every study follows from its seed, so each run of a row says the same on every machine.
+//! Every study follows from its seed, so each run of a row gives the same answer on every machine.
 
 use crate::Answer;
 use host::Roots;
@@ -115,7 +115,7 @@ fn one() -> u32 {
     1
 }
 
-/// What one run of a simulated row said, with the record behind it.
+/// The answer of one run of a simulated row, with its record.
 pub struct Simulated {
     /// The answer.
     pub answer: Answer,
@@ -292,7 +292,7 @@ fn observation(lost: f64, hang: bool) -> Observation {
     let judged = if hang { Measure::at_least(1000.0, rate) } else { Measure::exact(lost, rate) };
     let mut observation = Observation { window_ms: WINDOW_MS, hang, ..Observation::default() };
     observation.measures.insert(META.judging.measure.to_string(), judged);
-    // Readers that read nothing could not have shown a stall, so these say that they did.
+    // Readers that read nothing could not have shown a stall, so these report that they did.
     for (name, unit) in [("scan_bytes", Unit::Bytes), ("scans", Unit::Count)] {
         observation.measures.insert(name.to_owned(), Measure::exact(1e6, unit));
     }
@@ -339,7 +339,7 @@ fn comparison(
             let changed = if second == 1 { compare.change } else { 0.0 };
             let offsets = Offsets { control, case: day + changed };
             let mut record = study(simulation, None, offsets, rng, seed ^ u64::from(number));
-            // An hour after the one before, so that their times say that they were made in turns.
+            // An hour after the one before, so that their times show that they took turns.
             let hour = 2 * u64::from(number) + second as u64;
             record.started = format!("1970-01-{:02}T{:02}:00:00Z", 1 + hour / 24 % 28, hour % 24);
             side.push(record);
@@ -352,7 +352,7 @@ fn comparison(
     Simulated { answer, record }
 }
 
-/// What `tailback compare` says of two sides. The one place that knows how it is asked.
+/// The answer of `tailback compare` on two sides.
 fn compared(before: &[Record], after: &[Record]) -> Answer {
     let before: Vec<(&Record, &str)> = before.iter().map(|record| (record, "before")).collect();
     let after: Vec<(&Record, &str)> = after.iter().map(|record| (record, "after")).collect();
