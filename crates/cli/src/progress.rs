@@ -175,7 +175,7 @@ impl Listener for Progress {
             Event::TrialEnd { arm, observation, .. } => self.trial_end(arm, observation),
             Event::BlockEnd { blocks, verdict } => self.block_end(blocks, verdict.state),
             Event::NotSaved { path, why } => {
-                self.warn(&format!("record {}: {why}; the study goes on", path.display()));
+                self.warn(&format!("record {}: {why}; the study continues", path.display()));
             }
         }
     }

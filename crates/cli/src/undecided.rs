@@ -1,6 +1,6 @@
 //! The record of an undecided study that a run goes on with.
 
-use crate::{keep, records};
+use crate::{paths, records};
 use model::record::Plan;
 use model::{Machine, Record};
 use std::os::unix::fs::MetadataExt;
@@ -36,7 +36,7 @@ pub fn find(
 ) -> Option<Undecided> {
     let candidates = match asked {
         Some(path) => vec![path.clone()],
-        None => newest(&keep::state_folder(), scenario),
+        None => newest(&paths::state_folder(), scenario),
     };
     candidates.into_iter().find_map(|path| {
         let old = own(&path).filter(|record| record.scenario == scenario)?;
@@ -52,7 +52,7 @@ fn own(path: &Path) -> Option<Record> {
     let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
     let mine =
         metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0;
-    let fit = metadata.len() <= MOST_BYTES && age <= OLDEST && mine && keep::holds_record(path);
+    let fit = metadata.len() <= MOST_BYTES && age <= OLDEST && mine && paths::holds_record(path);
     if fit { records::read(path).ok() } else { None }
 }
 

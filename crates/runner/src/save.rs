@@ -47,11 +47,11 @@ pub fn would_lose(record: &Record, path: &Path) -> bool {
     record.trials.is_empty() && std::fs::metadata(path).is_ok_and(|old| old.len() > 0)
 }
 
-/// The file that a path stands for: behind a symbolic link, the file it leads to. Anything that is
+/// The file that a path names: behind a symbolic link, the file it leads to. Anything that is
 /// there and is no ordinary file would be destroyed by a rename, and is refused.
 ///
 /// # Errors
-/// If a folder, a device, a pipe or a socket stands there.
+/// If it is a folder, a device, a pipe or a socket.
 pub fn target(path: &Path) -> std::io::Result<PathBuf> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => std::fs::canonicalize(path),
@@ -74,7 +74,7 @@ pub fn sweep(folder: &Path) {
         let name = entry.file_name();
         let writer = name.to_str().and_then(writer);
         if writer.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // One that cannot be removed is in nobody's way.
+            // One that cannot be removed does no harm.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -116,7 +116,7 @@ fn write_whole(bytes: &[u8], path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The name between writing and renaming; a hidden neighbour, told apart by the process.
+/// The name between writing and renaming: a hidden file beside it, with the pid in its name.
 fn beside(name: &std::ffi::OsStr) -> OsString {
     let mut beside = OsString::from(".");
     beside.push(name);
@@ -135,7 +135,7 @@ fn write_nameless(bytes: &[u8], folder: &Path, beside: &Path) -> std::io::Result
 }
 
 fn write_named(bytes: &[u8], beside: &Path) -> std::io::Result<()> {
-    // Never through something that somebody planted under that name.
+    // Never through a link that another user put there.
     let mut file = File::create_new(beside)?;
     file.write_all(bytes)?;
     file.sync_all()

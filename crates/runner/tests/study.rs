@@ -19,7 +19,7 @@ use std::time::Duration;
 use tailback_runner::{End, Event, Study, order_of_block};
 
 /// Plays `mmap-lock` with figures of its own: its judge and its words, but no children.
-struct Player;
+struct FakeScenario;
 
 thread_local! {
     /// What the arm `busy` loses, in milliseconds a second.
@@ -30,7 +30,7 @@ thread_local! {
     static TRIALS: Cell<usize> = const { Cell::new(0) };
 }
 
-impl Scenario for Player {
+impl Scenario for FakeScenario {
     fn meta(&self) -> &'static Meta {
         &META
     }
@@ -91,15 +91,15 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
     }
 }
 
-/// Runs a study; `hear` hears its events and may ask for its end.
-fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Record, End) {
+/// Runs a study; `on_event` gets its events and may ask for its end.
+fn run(plan: Plan, keep: Option<&Path>, on_event: impl Fn(&Event) -> bool) -> (Record, End) {
     TRIALS.set(0);
     let roots = Roots::at("/nonexistent");
     let machine = Machine::default();
     let stop = Cell::new(false);
     let study = Study {
         probe: tailback_runner::ProbeWhen::Never,
-        scenario: &Player,
+        scenario: &FakeScenario,
         plan,
         time: Duration::from_secs(3600),
         site: Site { roots: &roots, machine: &machine },
@@ -109,7 +109,7 @@ fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Recor
         interrupted: &|| stop.get(),
     };
     let result = study.run(&mut |event: Event<'_>| {
-        if hear(&event) {
+        if on_event(&event) {
             stop.set(true);
         }
     });
@@ -215,12 +215,12 @@ fn the_record_is_on_disk_after_every_block() {
 #[test]
 fn a_record_that_cannot_be_kept_is_told_and_the_study_goes_on() {
     LOST.set(700.0);
-    let told = Cell::new(0);
+    let failures = Cell::new(0);
     let path = Path::new("/nonexistent/folder/a.json");
     let (record, end) = run(plan(6, false), Some(path), |event| {
-        told.set(told.get() + i32::from(matches!(event, Event::NotSaved { .. })));
+        failures.set(failures.get() + i32::from(matches!(event, Event::NotSaved { .. })));
         false
     });
     assert!(matches!(end, End::Complete));
-    assert_eq!((record.trials.len(), told.get()), (12, 7));
+    assert_eq!((record.trials.len(), failures.get()), (12, 7));
 }

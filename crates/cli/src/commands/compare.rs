@@ -39,7 +39,7 @@ pub fn compare(matches: &ArgMatches) -> Result<u8, Failure> {
 /// What may differ.
 ///
 /// # Errors
-/// For a word that is nothing that can.
+/// If a name of `--across` is unknown.
 fn across(matches: &ArgMatches, meta: Option<&Meta>) -> Result<Vec<String>, Failure> {
     let names: Vec<String> =
         matches.get_many::<String>("across").into_iter().flatten().cloned().collect();

@@ -54,7 +54,7 @@ fn calls(matches: &ArgMatches) -> Result<u8, Failure> {
     Ok(if interrupted && most.is_some() { exit::INTERRUPTED } else { 0 })
 }
 
-/// Waits so long; false where somebody interrupts. A process that ends, ends the wait too.
+/// Waits so long; false where the user interrupts. A process that ends, ends the wait too.
 fn wait(every: Duration, interruption: &Interruption, calls: &Calls) -> bool {
     let until = Instant::now() + every;
     while Instant::now() < until && calls.is_alive() {

@@ -1,7 +1,7 @@
 //! `tailback run SCENARIO`.
 
 use crate::exit::{self, Failure};
-use crate::keep;
+use crate::paths;
 use crate::output;
 use crate::progress::{Progress, Round};
 use crate::settings::Wish;
@@ -134,7 +134,7 @@ pub fn study(
         Err(other) => return Err(other.into()),
     };
     // Refused before anything is measured where nothing could be kept.
-    let new = keep::path(asked, meta.id)?;
+    let new = paths::record(asked, meta.id)?;
     let begun = match wish.go_on {
         true => undecided::find(asked, meta.id, &wish.plan(scenario, arms.clone()), machine),
         false => None,
@@ -204,8 +204,8 @@ fn save_somewhere(record: &Record, path: &Path) -> Kept {
         return Kept::There(path.to_owned());
     };
     let why = format!("record {error}");
-    keep::refuge(&record.scenario)
+    paths::fallback(&record.scenario)
         .into_iter()
-        .find(|refuge| refuge != path && runner::save(record, refuge).is_ok())
-        .map_or_else(|| Kept::Lost(why.clone()), |refuge| Kept::Elsewhere(refuge, why.clone()))
+        .find(|fallback| fallback != path && runner::save(record, fallback).is_ok())
+        .map_or_else(|| Kept::Lost(why.clone()), |fallback| Kept::Elsewhere(fallback, why.clone()))
 }

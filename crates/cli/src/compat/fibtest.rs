@@ -45,7 +45,7 @@ fn lines(report: &FibonacciReport, verbose: bool) -> String {
     text
 }
 
-/// The line that says how many iterations were completed, in millions.
+/// The line with the number of completed iterations, in millions.
 pub fn iterations(count: u64) -> String {
     format!("Iterations Completed(M): {} \n", count / 1_000_000)
 }

@@ -9,7 +9,7 @@ use load::protocol::{FailureKind, MapperReport};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Region where nobody says otherwise, in bytes.
+/// Default region, in bytes.
 pub const DEFAULT_REGION: u64 = 128 << 20;
 
 /// Pause between two calls, as in the original.

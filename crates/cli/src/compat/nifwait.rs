@@ -12,7 +12,7 @@ bignum or another of the application's. FLAGS are emulator flags, as \"+S 8:8\".
 
 const COLLAPSE_USAGE: &str = "Usage: nifwait-collapse [--flags FLAGS] [short|original]
 Eight runs with pauses, half of the schedulers taken offline, and a last run: did schedulers sleep
-while work was queued? Ends with 1 where they did, 0 where not, 4 where it cannot be said. `original`
+while work was queued? Ends with 1 where they did, 0 where not, 4 where it is undecided. `original`
 has the sizes and pauses of the original and takes many minutes; `short` is the default.
 ";
 
@@ -61,7 +61,7 @@ fn parse(args: &[String], usage: &'static str) -> Result<Option<(String, Vec<Str
     }
 }
 
-/// A word that cannot end a string in Erlang.
+/// An argument that cannot end a string in Erlang.
 fn plain(word: &str) -> String {
     word.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect()
 }

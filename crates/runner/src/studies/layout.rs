@@ -43,7 +43,7 @@ pub fn lay_out(
     arms_by(design, combinations, &|settings| scenario.cell(settings, site))
 }
 
-/// The arms of a study as far as they can be told without running a program and without changing the
+/// The arms of a study as far as they are known without running a program and without changing the
 /// machine: what only an OTP or the kernel can refuse is found when the study runs.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ mod combinations;
 mod design;
 mod error;
 mod factors;
-mod found;
+mod prior_findings;
 mod kernels;
 mod layout;
 mod read;

@@ -46,7 +46,7 @@ pub fn command() -> Command {
                 .value_name("KNOBS")
                 .num_args(0..)
                 .last(true)
-                .help("Further words for `run SCENARIO`, as in `-- --procfile maps`"),
+                .help("Further arguments of `run SCENARIO`, as in `-- --procfile maps`"),
         );
     machine(command)
 }

@@ -9,7 +9,7 @@ use super::vm::{console, keep_partial, taken_over, show_kept};
 use crate::exit::{self, Failure};
 use crate::progress::ends_block;
 use crate::signals::Interruption;
-use crate::{keep, output};
+use crate::{paths, output};
 use clap::ArgMatches;
 use guest::Outcome;
 use row::Result as Came;
@@ -59,7 +59,7 @@ fn kernels(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
         _ if names.iter().any(String::is_empty) => {
             Err(Failure::usage("--kernels: a name is empty; separate names by single commas"))
         }
-        Some((_, name)) => Err(Failure::usage(format!("--kernels: {name} stands twice"))),
+        Some((_, name)) => Err(Failure::usage(format!("--kernels: {name} is there twice"))),
         None => Ok(names),
     }
 }
@@ -93,7 +93,7 @@ fn prepare<'a>(
 /// Lets the guests take turns, a block each, until all have ended; their rows in the order asked.
 ///
 /// # Errors
-/// If the host fails, or somebody interrupts; what was measured until then is kept.
+/// If the host fails, or the user interrupts; what was measured until then is kept.
 pub fn run_all(
     mut guests: Vec<Member<'_>>,
     interrupted: &dyn Fn() -> bool,
@@ -137,7 +137,7 @@ impl<'a> Member<'a> {
         scenario: &str,
     ) -> Result<Self, Failure> {
         let plain = kernel.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
-        let record = keep::path(None, &format!("{scenario}-{plain}"))?;
+        let record = paths::record(None, &format!("{scenario}-{plain}"))?;
         Ok(Member { host, kernel, args, record, session: None, kept: false })
     }
 

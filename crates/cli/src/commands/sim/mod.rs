@@ -65,7 +65,7 @@ fn find_quota(
     })
 }
 
-/// The machine and the group as the flags say.
+/// The machine and the group, from the flags.
 fn config(matches: &ArgMatches) -> Result<Config, Failure> {
     let kernel = matches.get_one::<String>("kernel").cloned();
     let kernel = kernel.unwrap_or_else(own_kernel);

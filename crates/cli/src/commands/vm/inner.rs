@@ -12,7 +12,7 @@ const ALLOWED: &[&str] = &["run", "check", "list", "sim"];
 pub struct Inner {
     /// Its arguments, without those that are for the host.
     pub args: Vec<String>,
-    /// Where the host keeps the record, as `--record` says.
+    /// Where the host keeps the record, from `--record`.
     pub record: Option<PathBuf>,
     /// Whether the record alone goes to standard output.
     pub json: bool,

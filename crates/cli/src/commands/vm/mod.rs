@@ -6,7 +6,7 @@ pub mod session;
 
 use crate::exit::{self, Failure};
 use crate::signals::Interruption;
-use crate::{keep, output};
+use crate::{paths, output};
 use clap::ArgMatches;
 use guest::{Ending, Outcome};
 use inner::Inner;
@@ -27,7 +27,7 @@ pub fn vm(matches: &ArgMatches) -> Result<u8, Failure> {
     let interrupted = || interruption.noticed();
     let host = Host::look(Machine::of(matches), 1)?;
     let path = match &inner.scenario {
-        Some(scenario) => Some(keep::path(inner.record.as_ref(), scenario)?),
+        Some(scenario) => Some(paths::record(inner.record.as_ref(), scenario)?),
         None => None,
     };
     let name = matches.get_one::<String>("kernel").map_or("", String::as_str);

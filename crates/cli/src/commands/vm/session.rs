@@ -31,7 +31,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// As the flags say.
+    /// From the flags.
     pub fn of(matches: &ArgMatches) -> Self {
         let named = matches.try_get_one::<String>("root").ok().flatten();
         Machine {
@@ -76,7 +76,7 @@ impl Machine {
 
 /// Why a guest was left off.
 pub enum Pause {
-    /// It said a line that was waited for.
+    /// It wrote a line that was waited for.
     Line,
     /// It ended.
     End(Outcome),
@@ -109,7 +109,7 @@ impl Host {
         let facts = crate::machine::here();
         let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
         let program = std::fs::metadata("/proc/self/exe").map_or(0, |metadata| metadata.len());
-        // Guests of a matrix stand side by side, so each may have its part of the memory.
+        // Guests of a matrix exist side by side, so each may have its part of the memory.
         let available = guest::available_memory().map(|all| all / guests.max(1) as u64);
         guest::check_size(machine.cpus, machine.memory, host_cpus, available, program)
             .map_err(failure)?;
@@ -216,7 +216,7 @@ impl Session {
         self.guest.pause().map_err(failure)
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     ///
     /// # Errors
     /// If QEMU does not answer.
@@ -272,7 +272,7 @@ impl Session {
                 hello.cpus
             )),
             Event::Warning(line) => output::complain(&format!("guest {name}: {}", clean(line))),
-            // Where the guest keeps its record is of no use to anybody.
+            // Where the guest keeps its record is of no use on the host.
             Event::Line(line) if line.starts_with("record: ") => {}
             Event::Line(line) => output::note(&format!("guest {name}: {}", clean(line))),
             Event::End(_) => {}
@@ -286,7 +286,7 @@ impl Session {
     }
 
     /// Has the guest end its command and send what it has; none where it cannot, or takes too long.
-    /// A guest that stands still has to be let go on before.
+    /// A guest that is paused has to be resumed before.
     pub fn partial_outcome(&mut self) -> Option<Outcome> {
         if !self.guest.ask_to_end() {
             return None;

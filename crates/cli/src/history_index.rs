@@ -1,5 +1,5 @@
-//! What records say of their figures, kept in an index so that a thousand of them are not read anew
-//! each time. The records stay the truth: the index can be deleted at any time.
+//! An index of the records' figures, so that a thousand records are not read each time. The records
+//! are authoritative: the index can be deleted at any time.
 
 use crate::exit::Failure;
 use crate::{output, records};
@@ -10,8 +10,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// Shape of the tables; an index of another shape is made anew.
-const SHAPE: i64 = 1;
+/// Version of the tables; an index of another version is rebuilt.
+const SCHEMA: i64 = 1;
 
 /// The tables: a row for each file, and one for each figure of each of its arms.
 const TABLES: &str = "
@@ -21,16 +21,16 @@ const TABLES: &str = "
     CREATE INDEX figure_path ON figure (path);";
 
 /// The index of the figures of records.
-pub struct Past(Connection);
+pub struct HistoryIndex(Connection);
 
 /// Why the index failed.
 fn failed(error: &rusqlite::Error) -> Failure {
     Failure::broken(format!("index of the history: {error}; delete it and try again"))
 }
 
-impl Past {
+impl HistoryIndex {
     /// Opens the index in the cache folder; one in memory where there is no room for a file, or
-    /// where it is damaged beyond being made anew.
+    /// where it is damaged and cannot be rebuilt.
     ///
     /// # Errors
     /// If not even one in memory can be had.
@@ -43,29 +43,29 @@ impl Past {
             }
             Err(_) => None,
         });
-        if let Some(past) = file.and_then(|file| opened(&file).ok().or_else(|| anew(&file))) {
-            return Ok(past);
+        if let Some(index) = file.and_then(|file| opened(&file).ok().or_else(|| rebuilt(&file))) {
+            return Ok(index);
         }
         let memory = Connection::open_in_memory().map_err(|e| failed(&e))?;
         shaped(memory).map_err(|error| failed(&error))
     }
 
-    /// Takes up what is new or changed among the records of a folder, and forgets what is gone.
+    /// Adds what is new or changed among the records of a folder, and drops what is gone.
     ///
     /// Returns how many files there are that end in `.json` and are no record.
     ///
     /// # Errors
     /// If the folder cannot be read or the index fails.
-    pub fn take_up(&mut self, folder: &Path) -> Result<usize, Failure> {
+    pub fn update(&mut self, folder: &Path) -> Result<usize, Failure> {
         let files = files(folder)?;
         let work = self.0.transaction().map_err(|error| failed(&error))?;
-        let mut strangers = 0;
+        let mut not_records = 0;
         for file in &files {
-            strangers += usize::from(!take_up(&work, file).map_err(|error| failed(&error))?);
+            not_records += usize::from(!update(&work, file).map_err(|error| failed(&error))?);
         }
         forget(&work, folder, &files).map_err(|error| failed(&error))?;
         work.commit().map_err(|error| failed(&error))?;
-        Ok(strangers)
+        Ok(not_records)
     }
 
     /// One figure of the worst arm of each record in a folder, oldest first: the figure that is
@@ -113,9 +113,9 @@ fn folder() -> Option<PathBuf> {
     Some(cache?.join("tailback"))
 }
 
-fn opened(file: &Path) -> rusqlite::Result<Past> {
+fn opened(file: &Path) -> rusqlite::Result<HistoryIndex> {
     if file.symlink_metadata().is_ok() {
-        // One that somebody else could have written is made anew.
+        // One that another user could have written is rebuilt.
         private::open(file).map_err(|_| rusqlite::Error::InvalidPath(file.to_owned()))?;
     }
     let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -125,23 +125,23 @@ fn opened(file: &Path) -> rusqlite::Result<Past> {
     shaped(connection)
 }
 
-/// An index that is damaged, or of another shape, holds nothing that the records do not.
-fn anew(file: &Path) -> Option<Past> {
+/// A damaged index, or one of another version, holds nothing that the records do not.
+fn rebuilt(file: &Path) -> Option<HistoryIndex> {
     std::fs::remove_file(file).ok()?;
     opened(file).ok()
 }
 
-fn shaped(connection: Connection) -> rusqlite::Result<Past> {
+fn shaped(connection: Connection) -> rusqlite::Result<HistoryIndex> {
     let shape: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match shape {
-        SHAPE => {}
+        SCHEMA => {}
         0 => {
             connection.execute_batch(TABLES)?;
-            connection.pragma_update(None, "user_version", SHAPE)?;
+            connection.pragma_update(None, "user_version", SCHEMA)?;
         }
         _ => return Err(rusqlite::Error::InvalidQuery),
     }
-    Ok(Past(connection))
+    Ok(HistoryIndex(connection))
 }
 
 /// The files of a folder that may be records, as absolute paths.
@@ -157,8 +157,8 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Takes up one file unless it is known already; whether it is a record.
-fn take_up(work: &Connection, file: &Path) -> rusqlite::Result<bool> {
+/// Indexes one file unless it is known already; whether it is a record.
+fn update(work: &Connection, file: &Path) -> rusqlite::Result<bool> {
     let path = file.to_string_lossy();
     let (size, changed) = mark(file);
     let known = work
