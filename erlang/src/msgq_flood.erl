@@ -14,7 +14,7 @@
 -export_type([fault/0]).
 
 -type fault() :: {atom(), binary()}.
-%% A name to match on, and a line that says what, where, and what to do next.
+%% A name to match on, and a line with what, where, and what to do next.
 
 -define(SERVER, log_server).
 -define(DAM, log_dam).
@@ -111,7 +111,7 @@ way(_) ->
 stop(Server) -> stop(Server, ?LIMIT_MS).
 
 %% @doc Writes what is queued, at most for `Limit' milliseconds each for dam and server, and ends both.
-%% They are ended in any case; an error says how much was not written.
+%% They are ended in any case; an error gives how much was not written.
 -spec stop(atom() | pid(), non_neg_integer()) -> ok | {error, fault()}.
 stop(Server, Limit) ->
     case is_process(Server) of
@@ -167,7 +167,7 @@ pid(Name) ->
         Pid -> Pid
     end.
 
-%% The caller is linked to them, so it must not hear of an end that it asked for.
+%% The caller is linked to them, and must get no exit signal of an end that it asked for.
 stop_process(Process, Limit) ->
     Pid = pid(Process),
     true = unlink(Pid),
@@ -243,7 +243,7 @@ watch() -> msgq_watch:run(?DAM, ?SERVER, infinity).
 watch(Lines) when is_integer(Lines), Lines > 0 -> msgq_watch:run(?DAM, ?SERVER, Lines);
 watch(Lines) -> {error, {bad_option, line("lines: ~0tP; want a number above 0", [Lines, 12])}}.
 
-%% @doc Plays one trial and says what came of it. Prints nothing.
+%% @doc Runs one trial and answers its result. Prints nothing.
 %%
 %% Options, with their defaults: `sink' (port), `dam' (none; threshold, credit), `dam_options' (#{}),
 %% `senders' (100), `messages' each (100), `message' (small; byte, refc, {large, Bytes}),

@@ -28,7 +28,7 @@
 }) -> senders().
 start(Options) ->
     Counts = counters:new(3, [write_concurrency]),
-    %% One process stands for all of them: it takes them along when it ends.
+    %% All are linked to one process, whose end ends them.
     Launcher = spawn_link(fun() -> launch(Options, Counts) end),
     #senders{launcher = Launcher, counts = Counts}.
 

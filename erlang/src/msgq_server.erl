@@ -1,7 +1,7 @@
 %% @doc The log server that gets flooded: writes each message to its sink, one at a time.
 %%
 %% A write that fails is counted and reported, at most once a second, and the server goes on; a sink
-%% that broke is opened again, at most once a second, and what comes meanwhile counts as failed.
+%% that broke is opened again, at most once a second, and what arrives meanwhile counts as failed.
 -module(msgq_server).
 
 -behaviour(gen_server).
@@ -92,7 +92,7 @@ init({Starter, Ref, #{sink := Spec} = Options}) ->
                 tried_ms = Long
             }};
         {error, Fault} ->
-            %% Leaving with a reason would end whoever is linked: say it, and leave quietly.
+            %% Exiting with a reason would end linked processes: report it, and exit normally.
             Starter ! {Ref, Fault},
             ignore
     end.

@@ -1,9 +1,9 @@
-%% @doc A dam: put it in front of a process that is slower than those who send to it.
+%% @doc A dam: put it in front of a process that is slower than its senders.
 %%
 %% It is an OTP process of its own. Senders call {@link cast/2} with the dam's name where they would
 %% call `gen_server:cast/2' with the server's; the server stays as it is. Messages wait in a table
 %% that is bounded, and senders are slowed down to the pace of the server; the mailboxes of both dam
-%% and server stay short, whatever the number of senders. docs/dam.md has the whole story.
+%% and server stay short, whatever the number of senders. docs/dam.md explains it.
 %%
 %% <h2>What is promised</h2>
 %% <ul>
@@ -75,7 +75,7 @@ start_link(Name, Server, Options) when is_atom(Name), is_map(Options) ->
 stop(Dam) -> stop(Dam, 5000).
 
 %% @doc Refuses new messages, waits up to `Limit' milliseconds until the server has what was
-%% accepted, and ends the dam. Says how many messages it could not deliver.
+%% accepted, and ends the dam. Answers how many messages it could not deliver.
 -spec stop(dam(), timeout()) -> {ok, #{undelivered := non_neg_integer()}} | {error, reason()}.
 stop(Dam, Limit) ->
     try

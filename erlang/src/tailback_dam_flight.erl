@@ -2,7 +2,7 @@
 %%
 %% Rows go out in batches; behind each batch goes a marker, and its answer confirms the batch and all
 %% before it. When the server dies, what was under way becomes pending: it goes out again, first and
-%% one row at a time, so that a row which kills its server can be told from its neighbours.
+%% one row at a time, so that a row which crashes its server can be identified.
 -module(tailback_dam_flight).
 
 -export([new/0, rows/1, batches/1, pending/1, sent/3, confirmed/2, lost/3, next/1, all/1]).

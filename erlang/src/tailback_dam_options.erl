@@ -24,7 +24,7 @@
 %% Markers, rings, timers and a few messages of others.
 -define(SPARE, 24).
 
-%% @doc The options with their defaults, or a line that says what is wrong.
+%% @doc The options with their defaults, or a line with what is wrong.
 -spec check(map()) -> {ok, checked()} | {error, binary()}.
 check(Given) ->
     Options = maps:merge(defaults(), Given),

@@ -14,7 +14,7 @@
 %%
 %% The library is `priv/tailback_nif.so' beside the `ebin' that this module came from, or what the
 %% environment variable `TAILBACK_NIF' names (a path without `.so'). Where it cannot be loaded the
-%% module loads all the same, {@link available/0} says why, and the work functions fail with
+%% module loads all the same, {@link available/0} answers why, and the work functions fail with
 %% `{not_loaded, ...}'.
 -module(tailback_nif).
 

@@ -1,7 +1,7 @@
 %% @doc Where the log server writes to: a behaviour, and the list of the sinks there are.
 %%
-%% Sinks differ in how the write waits for its answer, and that is what a long mailbox makes dear or
-%% not: a receive that cannot tell that older messages are no answer has to look at all of them.
+%% Sinks differ in how the write waits for its answer, and that decides whether a long mailbox makes
+%% it slow: a receive that does not know that older messages are no answer has to look at all of them.
 %%
 %% A write that fails is a value, never a crash: `{error, ...}' when the next one may work, `{closed,
 %% ...}' when the sink has to be opened again. No write waits longer than {@link limit/0}.
@@ -74,7 +74,7 @@ write({Module, State}, Data) ->
 -spec close(sink()) -> ok | {error, fault()}.
 close({Module, State}) -> Module:close(State).
 
-%% @doc A line that says what failed, where, and why.
+%% @doc A line with what failed, where, and why.
 -spec error_line(iodata(), iodata(), term()) -> binary().
 error_line(What, Where, Why) ->
     tailback_dam_text:line("~ts: ~ts: ~ts", [What, Where, reason(Why)]).

@@ -6,7 +6,7 @@
 -export([tcp/1, udp/0, server/0, tag/0, stop/1]).
 -export([init/1, handle_call/3, handle_cast/2]).
 
-%% @doc A listener on the loopback address that reads and forgets what its one client sends.
+%% @doc A listener on the loopback address that reads and discards what its one client sends.
 -spec tcp(inet | socket) -> {ok, pid(), inet:port_number()} | {error, term()}.
 tcp(Backend) ->
     start(fun() ->
@@ -17,7 +17,7 @@ tcp(Backend) ->
         end
     end).
 
-%% @doc A socket on the loopback address that reads and forgets what it gets.
+%% @doc A socket on the loopback address that reads and discards what it gets.
 -spec udp() -> {ok, pid(), inet:port_number()} | {error, term()}.
 udp() ->
     start(fun() ->
@@ -71,7 +71,7 @@ answer_by_tag() ->
 ready({ok, Port}, Then) -> {ok, Port, Then};
 ready({error, Why}, _) -> {error, Why}.
 
-%% Opens in the new process, since what is opened belongs to whoever opens it.
+%% Opens in the new process, since a port or socket belongs to the process that opens it.
 -spec start(fun()) -> {ok, pid(), inet:port_number()} | {error, term()}.
 start(Open) ->
     Owner = self(),

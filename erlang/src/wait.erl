@@ -76,14 +76,14 @@ run(Mode, N, W, R, BW) ->
 %% of schedulers, rounded up, times what one worker costs. It is a figure to hold the wall-clock
 %% time against, not a bound: the cost of MD5, squarings and busy wait was measured once.
 %%
-%% The option `tell' hears `{phase, ready | go | finished}'. The process that samples has priority
+%% The option `tell' gets `{phase, ready | go | finished}'. The process that samples has priority
 %% `max' but stalls with its scheduler all the same: then samples are missing.
 -spec measure(wait_options:options()) ->
     {ok, wait_trial:result()} | {error, {atom(), binary()}}.
 measure(Options) ->
     case wait_options:check(Options) of
-        {ok, #{tell := none} = Plan} -> wait_trial:play(Plan, fun(_) -> ok end);
-        {ok, #{tell := Tell} = Plan} -> wait_trial:play(Plan, fun(News) -> tell(Tell, News) end);
+        {ok, #{tell := none} = Plan} -> wait_trial:run(Plan, fun(_) -> ok end);
+        {ok, #{tell := Tell} = Plan} -> wait_trial:run(Plan, fun(Event) -> tell(Tell, Event) end);
         Refusal -> Refusal
     end.
 
@@ -92,17 +92,17 @@ measure(Options) ->
 collapse() ->
     collapse(#{}).
 
-%% @doc Tries to make schedulers fall asleep while work is queued, and says whether they did.
+%% @doc Tries to make schedulers fall asleep while work is queued, and answers whether they did.
 -spec collapse(wait_collapse:options()) -> wait_collapse:answer().
 collapse(Options) ->
-    case wait_collapse:play(Options) of
+    case wait_collapse:run(Options) of
         {error, Refusal} -> refuse(Refusal);
         Answer -> Answer
     end.
 
--spec tell(tailback_tell:tell(), wait_trial:news()) -> ok.
-tell(Tell, News) when News =:= ready; News =:= go; News =:= finished ->
-    tailback_tell:tell(Tell, {phase, News});
+-spec tell(tailback_tell:tell(), wait_trial:event()) -> ok.
+tell(Tell, Event) when Event =:= ready; Event =:= go; Event =:= finished ->
+    tailback_tell:tell(Tell, {phase, Event});
 tell(_, _) ->
     ok.
 
@@ -111,7 +111,7 @@ print_run(Options) ->
     case wait_options:check(Options#{settle_ms => ?SETTLE_MS, sample_ms => ?SAMPLE_MS}) of
         {ok, #{mode := Mode} = Plan} ->
             Kind = wait_modes:kind(Mode),
-            print_result(wait_trial:play(Plan, fun(News) -> wait_lines:hear(News, Kind) end));
+            print_result(wait_trial:run(Plan, fun(Event) -> wait_lines:print(Event, Kind) end));
         {error, Refusal} ->
             refuse(Refusal)
     end.

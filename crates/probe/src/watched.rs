@@ -97,7 +97,7 @@ mod tests {
             all.into_iter().map(|watched| watched.pid).collect()
         };
         assert_eq!(pids(10), [11]);
-        assert_eq!(pids(12), [12], "one without children plays itself");
+        assert_eq!(pids(12), [12], "one without children counts itself");
         let mut all: Vec<u32> = Watched::descendants(&roots, 9, "port", Role::Bystander)
             .into_iter()
             .map(|watched| watched.pid)

@@ -108,7 +108,7 @@ fn served(
     let options = vec![trial::options(&script, 1)];
     let limit = TIME + trial::PATIENCE;
     let answer = node
-        .call("tailback_requests", "play", options, limit, &asked, &mut ready)
+        .call("tailback_requests", "run", options, limit, &asked, &mut ready)
         .map_err(erlang::failed)?;
     erlang::answer(&answer)?;
     let cpus = share(&readings.into_inner()).ok_or_else(|| {

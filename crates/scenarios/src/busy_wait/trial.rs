@@ -107,7 +107,7 @@ fn serve<'a>(
         interrupted()
     };
     let limit = script.duration + script.settle + PATIENCE;
-    let called = node.call("tailback_requests", "play", vec![options], limit, &asked, &mut ready);
+    let called = node.call("tailback_requests", "run", vec![options], limit, &asked, &mut ready);
     let answer = match called {
         Ok(answer) => Some(answer),
         Err(CallError::Late { .. }) => None,
@@ -138,7 +138,7 @@ pub(super) fn options(script: &Script, seed: u64) -> Term {
     ])
 }
 
-/// What `tailback_requests:play` says.
+/// What `tailback_requests:run` says.
 fn served(map: &Term) -> term::Read<Served> {
     let microseconds = |key: &str| field(map, key, |bytes| as_bytes(bytes).map(numbers));
     let us = |us: f64| Duration::try_from_secs_f64(us / 1e6).unwrap_or_default();
