@@ -1,5 +1,5 @@
-%% @doc The two dams in front of the same server, beside what it does with a queue kept nearly empty.
-%% See {@link msgq_flood:compare/1}.
+%% @doc The two dams in front of the same server, beside what it does with a queue kept nearly
+%% empty. See {@link msgq_flood:compare/1}.
 -module(msgq_compare).
 
 -export([run/3]).

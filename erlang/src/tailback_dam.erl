@@ -52,8 +52,8 @@
 -spec start_link(atom(), tailback_dam_server:server()) -> {ok, pid()} | {error, term()}.
 start_link(Name, Server) -> start_link(Name, Server, #{}).
 
-%% @doc Starts a dam under a name, linked to the caller. The server need not be there yet, and may be
-%% restarted at any time if it is given by name; given by pid it cannot come back.
+%% @doc Starts a dam under a name, linked to the caller. The server need not be there yet, and may
+%% be restarted at any time if it is given by name; given by pid it cannot come back.
 %% Errors: `{bad_option, Line}', `{already_started, Pid}', `{name_taken, Line}'.
 -spec start_link(atom(), tailback_dam_server:server(), options()) ->
     {ok, pid()} | {error, {already_started, pid()} | {bad_option | name_taken, binary()} | term()}.
@@ -129,8 +129,8 @@ flush(Dam) -> flush(Dam, infinity).
 flush(Dam, Timeout) ->
     tailback_dam_sender:flush(Dam, Timeout).
 
-%% @doc What a sender that sends very often may use in place of the name. It is valid as long as this
-%% dam lives: after `{error, no_dam}' take a new one.
+%% @doc What a sender that sends very often may use in place of the name. It is valid as long as
+%% this dam lives: after `{error, no_dam}' take a new one.
 -spec handle(atom()) -> {ok, tailback_dam_queue:handle()} | {error, no_dam}.
 handle(Name) ->
     try

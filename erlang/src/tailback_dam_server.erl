@@ -319,8 +319,8 @@ mailbox(Pid) ->
 
 %% ---- telling senders that there is room again
 
-%% Many at once, and not each as its message is taken: a sender that is woken to find the table still
-%% full can give one message and is held up again.
+%% Many at once, and not each as its message is taken: a sender that is woken to find the table
+%% still full can give one message and is held up again.
 release_many(#state{held_count = Count} = State) when Count >= ?WAKE ->
     release(State);
 release_many(#state{held_count = 0} = State) ->

@@ -7,8 +7,8 @@
 %%
 %% Processes of low priority do background work meanwhile.
 %%
-%% Getting ready costs CPU time, which may use up a quota of the VM. So there may be a rest before the
-%% first request, and `tell' gets `ready' at its end.
+%% Getting ready costs CPU time, which may use up a quota of the VM. So there may be a rest before
+%% the first request, and `tell' gets `ready' at its end.
 -module(tailback_requests).
 
 -export([run/1]).

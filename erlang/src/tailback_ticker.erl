@@ -6,8 +6,8 @@
 %% not as one.
 %%
 %% On each wake-up it reports `{tick, K, LateUs}' for every tick now due, late by its own clock, in
-%% microseconds. A receiver outside the VM can time the arrival as well, which counts what the ticker
-%% cannot see. After a stall that left more than 1000 ticks due it reports
+%% microseconds. A receiver outside the VM can time the arrival as well, which counts what the
+%% ticker cannot see. After a stall that left more than 1000 ticks due it reports
 %% `{ticks, First, Last, LateUs}' once, with the lateness of the first.
 -module(tailback_ticker).
 

@@ -1,8 +1,8 @@
 %% @doc Shows what work that blocks does to the schedulers of the Erlang VM.
 %%
 %% A run spawns `N' processes from one process, so that all start in its run queue. Each makes `R'
-%% calls of `W' (bytes or microseconds, as the mode has it), then counts down from `BW' in Erlang, and
-%% ends. Meanwhile the run queues are looked at. Usable alone: `erl -pa ebin', then
+%% calls of `W' (bytes or microseconds, as the mode has it), then counts down from `BW' in Erlang,
+%% and ends. Meanwhile the run queues are looked at. Usable alone: `erl -pa ebin', then
 %%
 %% ```
 %% wait:run(4*100, 1024*1024, 1100, 5).
@@ -14,7 +14,7 @@
 %% <ul>
 %% <li>`md5': MD5 of `W' bytes; `md5_yield': the same in parts of 64 KiB, yielding before each.</li>
 %% <li>`nif_busy', `nif_sleep': a NIF that burns `W' microseconds of CPU time, or sleeps so long, and
-%%     keeps its scheduler; `nif_busy_charge', `nif_charge': the same, charged as a timeslice when it
+%% keeps its scheduler; `nif_busy_charge', `nif_charge': the same, charged as a timeslice when it
 %%     is over; `nif_busy_dirty', `nif_dirty': on dirty CPU schedulers;
 %%     `nif_busy_yield', `nif_yield': the same in slices of at most a millisecond.</li>
 %% <li>`bignum': one squaring of about `W' microseconds that cannot be interrupted; the operand is
@@ -35,8 +35,8 @@
 -define(SETTLE_MS, 1000).
 -define(SAMPLE_MS, 500).
 
-%% @doc Runs with arguments as `erl -run wait run 400 1048576 20 5' passes them: `N', `W', `R', `BW',
-%% optionally after a mode.
+%% @doc Runs with arguments as `erl -run wait run 400 1048576 20 5' passes them: `N', `W', `R',
+%% `BW', optionally after a mode.
 -spec run([string() | atom() | binary() | integer()]) -> run_result() | wait_options:refusal().
 run(Arguments) ->
     case wait_options:from_strings(Arguments) of

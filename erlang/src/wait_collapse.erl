@@ -1,4 +1,5 @@
-%% @doc The recipe that makes schedulers fall asleep while work is queued, with a verdict at its end.
+%% @doc The recipe that makes schedulers fall asleep while work is queued, with a verdict at its
+%% end.
 %%
 %% Some runs with pauses between them, then part of the schedulers is taken offline, and after
 %% another pause there is a last run. The verdict on a run is {@link wait_verdict}'s, and so is that
@@ -220,7 +221,8 @@ conclude(Runs, Recipe) ->
     io:format("~nVerdict: ~s: ~ts~n", [Verdict, Reason]),
     {Verdict, #{reason => Reason, runs => Runs, options => Recipe}}.
 
-%% The last run of the kind that the verdict rests on: it is the one with schedulers offline, if any.
+%% The last run of the kind that the verdict rests on: it is the one with schedulers offline, if
+%% any.
 -spec example(wait_verdict:verdict(), [run(), ...]) -> io_lib:chars().
 example(Verdict, Runs) ->
     Numbered = lists:zip(lists:seq(1, length(Runs)), Runs),

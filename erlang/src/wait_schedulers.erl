@@ -62,8 +62,8 @@ watch_use() ->
     _ = erlang:system_flag(scheduler_wall_time, true),
     ok.
 
-%% @doc Takes the request of {@link watch_use/0} back, and returns when that has been done. Without it
-%% the VM does so some milliseconds after the process has ended.
+%% @doc Takes the request of {@link watch_use/0} back, and returns when that has been done. Without
+%% it the VM does so some milliseconds after the process has ended.
 -spec unwatch_use() -> ok.
 unwatch_use() ->
     _ = erlang:system_flag(scheduler_wall_time, false),

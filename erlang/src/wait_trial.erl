@@ -1,9 +1,9 @@
 %% @doc One run: workers from one spawner, a go for each, samples, and the times of all.
 %%
-%% A run has a process of its own, the coordinator. It spawns the workers and is linked to them, asks
-%% for scheduler wall time, and raises its own priority for a while; so when it ends, however it ends,
-%% all of that is gone, and the caller's flags, priority and mailbox were never touched. It ends when
-%% its caller does.
+%% A run has a process of its own, the coordinator. It spawns the workers and is linked to them,
+%% asks for scheduler wall time, and raises its own priority for a while; so when it ends, however
+%% it ends, all of that is gone, and the caller's flags, priority and mailbox were never touched. It
+%% ends when its caller does.
 -module(wait_trial).
 
 -export([run/2]).
@@ -55,8 +55,8 @@
 %% The coordinator answers by ending.
 -dialyzer({no_return, run/2}).
 
-%% @doc Runs a checked plan and answers what was measured. `Report' is called with each event, by the
-%% coordinator, never while that would hold up a worker that has its go.
+%% @doc Runs a checked plan and answers what was measured. `Report' is called with each event, by
+%% the coordinator, never while that would hold up a worker that has its go.
 -spec run(wait_options:plan(), fun((event()) -> any())) ->
     {ok, result()} | {error, {atom(), binary()}}.
 run(Plan, Report) ->
@@ -144,8 +144,8 @@ perform(#{processes := Count, sample_ms := SampleMs} = Plan, Prepared, Report) -
     maps:merge(about(Plan, Prepared), figures(Clock, Sent, Times, Use, Seen)).
 
 %% Answers when the last go was sent. The priority is high so that no worker runs on this scheduler
-%% before all have their go, and normal again afterwards: a process of high priority that wakes up in
-%% the course of the run brings sleeping schedulers back to work (measured: the run of the README
+%% before all have their go, and normal again afterwards: a process of high priority that wakes up
+%% in the course of the run brings sleeping schedulers back to work (measured: the run of the README
 %% then takes 1.03 s and not 1.21).
 -spec send_go([pid()], pid(), {integer(), integer()}, fun((event()) -> any())) -> integer().
 send_go(Workers, Sampler, {_, FirstGo}, Report) ->

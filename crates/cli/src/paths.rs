@@ -107,8 +107,8 @@ fn begins_as_record(start: &[u8]) -> bool {
     String::from_utf8_lossy(start).contains("\"tailback/record/")
 }
 
-/// How far into a file its schema is looked for, in bytes: a tool that sorts keys puts it behind the
-/// plan.
+/// How far into a file its schema is looked for, in bytes: a tool that sorts keys puts it behind
+/// the plan.
 const START: u64 = 64 << 10;
 
 /// The first bytes of a file.

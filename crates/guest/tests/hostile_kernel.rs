@@ -1,5 +1,5 @@
-//! A guest that does not keep to the read-only mount of its folder: this program is its process 1, as
-//! a hostile kernel would be, and tries to change the host through virtiofs.
+//! A guest that does not keep to the read-only mount of its folder: this program is its process 1,
+//! as a hostile kernel would be, and tries to change the host through virtiofs.
 //!
 //! It has no test harness, since it has to be started as `/init` without words.
 

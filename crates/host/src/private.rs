@@ -1,8 +1,8 @@
-//! Whether a folder or a file is the caller's alone: the one check of every cache, since what is read
-//! from a cache is run, booted or believed.
+//! Whether a folder or a file is the caller's alone: the one check of every cache, since what is
+//! read from a cache is run, booted or believed.
 //!
-//! With `sudo -E` root has the cache folders of the user who asked. What that user, or anybody else,
-//! could have put there is refused.
+//! With `sudo -E` root has the cache folders of the user who asked. What that user, or anybody
+//! else, could have put there is refused.
 
 use rustix::fs::OFlags;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
@@ -91,8 +91,8 @@ pub fn open(path: &Path) -> Result<File> {
     }
 }
 
-/// Opens a file to lock it, and makes it where it is not there: a symbolic link is not followed, and
-/// what is in the file stays.
+/// Opens a file to lock it, and makes it where it is not there: a symbolic link is not followed,
+/// and what is in the file stays.
 ///
 /// # Errors
 /// If it cannot be opened, or is a link.

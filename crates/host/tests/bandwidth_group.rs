@@ -1,5 +1,5 @@
-//! Groups with a quota on the kernel of this machine. Where it allows none, each test prints why and
-//! passes.
+//! Groups with a quota on the kernel of this machine. Where it allows none, each test prints why
+//! and passes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

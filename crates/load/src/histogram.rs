@@ -33,7 +33,8 @@ pub fn encode(histogram: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
     match V2Serializer::new().serialize(histogram, &mut bytes) {
         Ok(_) => STANDARD.encode(bytes),
-        // Writing to memory cannot fail within the bounds above; an empty text is refused by `decode`.
+        // Writing to memory cannot fail within the bounds above; an empty text is refused by
+        // `decode`.
         Err(_) => String::new(),
     }
 }

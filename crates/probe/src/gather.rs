@@ -19,8 +19,8 @@ const JOINS: usize = 2000;
 /// Waits that are remembered until the end.
 const REMEMBERED: usize = 100_000;
 
-/// What was gathered. Taking an event is cheap, since the listener must keep up beside the load that
-/// it looks at; the joins are made at the end.
+/// What was gathered. Taking an event is cheap, since the listener must keep up beside the load
+/// that it looks at; the joins are made at the end.
 #[derive(Debug, Default)]
 pub struct Gatherer {
     history: History,

@@ -5,8 +5,8 @@
 //! from events alone. A [`Session`] watches one trial; where programs cannot be had it falls back
 //! to /proc and reports what is missing and what would give it.
 
-/// The name for an idle CPU among what ran while a thread was runnable: the thread was throttled, or
-/// had not been picked yet.
+/// The name for an idle CPU among what ran while a thread was runnable: the thread was throttled,
+/// or had not been picked yet.
 pub const IDLE: &str = "idle";
 
 pub mod calls;

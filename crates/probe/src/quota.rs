@@ -11,8 +11,8 @@ const STRETCHES: usize = 400;
 /// Threads that are listed: those that were throttled longest, and those that used most.
 const SHARES: usize = 64;
 
-/// Which threads used the quota and which were throttled; how often the group was throttled is left to
-/// the counters of the group.
+/// Which threads used the quota and which were throttled; how often the group was throttled is left
+/// to the counters of the group.
 pub fn shares(threads: &[ThreadEvidence], source: &str) -> QuotaEvidence {
     let mut shares: Vec<QuotaShare> = threads
         .iter()

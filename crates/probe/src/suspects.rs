@@ -27,8 +27,8 @@ pub fn place(function: &str) -> Option<&'static str> {
     PLACES.into_iter().find_map(known)
 }
 
-/// Whether a stack, innermost first, waits for the mmap lock: a semaphore that is taken by a function
-/// which takes no other. Kernels before 5.11 have no tracepoint for it.
+/// Whether a stack, innermost first, waits for the mmap lock: a semaphore that is taken by a
+/// function which takes no other. Kernels before 5.11 have no tracepoint for it.
 pub fn is_mmap_lock(stack: &[String]) -> bool {
     const TAKERS: [&str; 7] = [
         "vm_mmap_pgoff",

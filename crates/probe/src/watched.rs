@@ -7,8 +7,8 @@ use host::roots::{Roots, read_start};
 pub enum Role {
     /// Its waits are what is explained; the lock of its address space is watched.
     Victim,
-    /// It may hold something for which the kernel has no tracepoint; its kernel stack is taken where
-    /// it is preempted.
+    /// It may hold something for which the kernel has no tracepoint; its kernel stack is taken
+    /// where it is preempted.
     Suspect,
     /// Its CPU time is counted apart from that of all others.
     Bystander,

@@ -1,5 +1,5 @@
-//! A lock that is held for a set time by a reader that is preempted by a known spinner: the evidence
-//! names both, and the time.
+//! A lock that is held for a set time by a reader that is preempted by a known spinner: the
+//! evidence names both, and the time.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -58,7 +58,8 @@ fn main() {
     assert_eq!((holder.task.part.as_deref(), holder.task.nice), (Some("scanner"), Some(10)));
     assert_eq!((holder.mode.as_str(), holder.cpu), ("read", Some(cpus[1])));
     assert_eq!(holder.behind[0].threads, 1);
-    // Others may run on that CPU too, which makes the wait longer, but not what is known of it less.
+    // Others may run on that CPU too, which makes the wait longer, but not what is known of it
+    // less.
     assert!(holder.preempted_ns as f64 >= reported);
     let known = wait.covered_ns + wait.split.as_ref().map_or(0, |split| split.own_ns);
     assert!(known as f64 >= wait.took_ns as f64 * (1.0 - TOLERANCE), "{wait:#?}");

@@ -15,8 +15,8 @@ use tailback_truth::{Row, TruthError, row, simulate};
 
 /// Runs what is missing of the table of known answers.
 ///
-/// It can be stopped at any time and resumes where it was. Ends with 1 where an answer was wrong, with 3
-/// where a run has no answer.
+/// It can be stopped at any time and resumes where it was. Ends with 1 where an answer was wrong,
+/// with 3 where a run has no answer.
 #[derive(Debug, Parser)]
 struct Flags {
     /// Rows by name, with commas between; `*` stands for any characters

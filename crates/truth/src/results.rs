@@ -29,7 +29,8 @@ pub struct Line {
     pub answer: Answer,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// Its record, below the folder of the results; absent where it can be made again from its seed.
+    /// Its record, below the folder of the results; absent where it can be made again from its
+    /// seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<PathBuf>,
 }
@@ -71,8 +72,8 @@ impl Results {
         &self.folder
     }
 
-    /// The lines of a row as it is now; of this build alone, where one is given. Of a run that was done
-    /// twice the last one counts.
+    /// The lines of a row as it is now; of this build alone, where one is given. Of a run that was
+    /// done twice the last one counts.
     pub fn of<'a>(&'a self, row: &Row, build: Option<&str>) -> Vec<&'a Line> {
         let key = row.key();
         let counts = |line: &&Line| {

@@ -76,8 +76,8 @@ impl Builds {
 }
 
 impl Session<'_> {
-    /// Runs what is missing, one run of each row in turns, so that a table that is stopped has some of
-    /// everything.
+    /// Runs what is missing, one run of each row in turns, so that a table that is stopped has some
+    /// of everything.
     ///
     /// # Errors
     /// If a program cannot be read or a result cannot be kept.
@@ -155,7 +155,8 @@ impl Session<'_> {
             Some(simulation) => {
                 let done =
                     simulate::simulate(simulation, seed(row, run)).map_err(NoAnswer::Failed)?;
-                // Its seed repeats it, so only some of the wrong records are kept, for a closer look.
+                // Its seed repeats it, so only some of the wrong records are kept, for a closer
+                // look.
                 let wrong = row.forbidden.contains(&done.answer);
                 let kept = results.lines().iter().filter(|l| l.row == row.id && l.record.is_some());
                 let keep = wrong && kept.count() < MOST_SIMULATED;

@@ -98,7 +98,8 @@ pub struct Steal {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
-    /// Standard deviation of the offset of a day, in standard deviations of the stall within a study.
+    /// Standard deviation of the offset of a day, in standard deviations of the stall within a
+    /// study.
     pub day_offset: f64,
     /// Whether the day's offset strikes the arm with the cause alone; else all arms alike.
     #[serde(default)]

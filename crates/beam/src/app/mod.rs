@@ -50,9 +50,9 @@ pub struct App {
 impl App {
     /// The application for this OTP, from `cache` or compiled into it.
     ///
-    /// An entry of the cache is named after the content of the sources, the release and the
-    /// version of the runtime system. It is made in a temporary folder and renamed, so two runs that
-    /// start at once do not collide, and a kill leaves no half entry.
+    /// An entry of the cache is named after the content of the sources, the release and the version
+    /// of the runtime system. It is made in a temporary folder and renamed, so two runs that start
+    /// at once do not collide, and a kill leaves no half entry.
     ///
     /// # Errors
     /// If another user could write to the cache, if it cannot be written, or if the application

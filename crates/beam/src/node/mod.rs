@@ -35,8 +35,8 @@ const ENDING: Duration = Duration::from_secs(15);
 ///
 /// It is not distributed: there is no epmd, no cookie, and nothing listens. It and everything that
 /// it has started end with this value, with the tool however it dies, and with nothing left behind:
-/// a supervisor between the two adopts and kills what survives the VM. Its CPU time is not the tool's,
-/// and the process that is measured is [`Node::pid`].
+/// a supervisor between the two adopts and kills what survives the VM. Its CPU time is not the
+/// tool's, and the process that is measured is [`Node::pid`].
 #[derive(Debug)]
 pub struct Node {
     process: Process,

@@ -31,8 +31,8 @@ pub const ROOT_TAG: &str = "tailback-root";
 /// The largest kernel image, in bytes.
 const MOST: u64 = 256 << 20;
 
-/// The user that QEMU runs as where the caller is root: a guest's kernel that has taken QEMU over is
-/// then nobody.
+/// The user that QEMU runs as where the caller is root: a guest's kernel that has taken QEMU over
+/// is then nobody.
 const NOBODY: u32 = 65_534;
 
 pub(super) fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {

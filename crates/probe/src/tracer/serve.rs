@@ -131,8 +131,8 @@ impl Watch<'_> {
                 self.parts.crowd();
             }
             if one.role == Role::Victim {
-                // This file is made under the lock of the process, so that the programs see which it
-                // is. One that cannot be read leaves the victim to be known once it runs.
+                // This file is made under the lock of the process, so that the programs see which
+                // it is. One that cannot be read leaves the victim to be known once it runs.
                 self.tables.introduce(one.pid);
                 let smaps = self.options.roots.proc.join(one.pid.to_string()).join("smaps");
                 let _ = host::roots::read_start(&smaps, 64);
@@ -215,8 +215,8 @@ impl Stacks for KernelStacks<'_> {
     }
 }
 
-/// A stack from where the thread left the CPU; before that stand the program that took the stack and
-/// what called it.
+/// A stack from where the thread left the CPU; before that stand the program that took the stack
+/// and what called it.
 fn without_ourselves(mut names: Vec<String>) -> Vec<String> {
     let left = names.iter().position(|name| name.trim_start_matches('_') == "schedule");
     names.drain(..left.unwrap_or(0));

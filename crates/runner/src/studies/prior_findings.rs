@@ -10,8 +10,8 @@ use toml::de::DeValue;
 /// Longest finding, in characters.
 const LONGEST: usize = 200;
 
-/// Reads the table `found`: a table for each factor, with words for its levels. Levels that only the
-/// other form of the file has are left out.
+/// Reads the table `found`: a table for each factor, with words for its levels. Levels that only
+/// the other form of the file has are left out.
 ///
 /// # Errors
 /// If a factor or a level is none of the file's, or the words are too long.

@@ -24,8 +24,8 @@ impl std::fmt::Display for Untrusted {
 }
 
 impl Design {
-    /// Every key that does more than vary a load on this machine: it runs a program or a kernel, shows
-    /// a guest a folder, or writes outside the working folder.
+    /// Every key that does more than vary a load on this machine: it runs a program or a kernel,
+    /// shows a guest a folder, or writes outside the working folder.
     ///
     /// Programs are no safer in the working folder: they may have come with the file.
     pub fn untrusted(&self, working: &Path) -> Vec<Untrusted> {

@@ -169,7 +169,8 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// Has it send what it has, where it was started and has not ended; the record, if one was kept.
+    /// Has it send what it has, where it was started and has not ended; the record, if one was
+    /// kept.
     fn leave(&mut self) -> Option<&Path> {
         // It is paused; one that cannot be resumed cannot send anything either.
         let partial = self.session.as_mut().and_then(|session| {

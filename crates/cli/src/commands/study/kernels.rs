@@ -53,8 +53,8 @@ pub fn study(
     })
 }
 
-/// Fails where the settings cannot be, before anything is booted. What this machine lacks is no sign
-/// of the guests.
+/// Fails where the settings cannot be, before anything is booted. What this machine lacks is no
+/// sign of the guests.
 fn possible(design: &Design, file: &Path, control: &str) -> Result<(), Failure> {
     let mut part = design.clone();
     part.keep_kernel(control);

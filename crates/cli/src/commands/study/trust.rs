@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Refuses a file that runs programs or kernels of its own choice, shows a folder to a guest or writes
-/// outside the working folder, unless it is trusted; and one whose report would replace another file,
-/// trusted or not.
+/// Refuses a file that runs programs or kernels of its own choice, shows a folder to a guest or
+/// writes outside the working folder, unless it is trusted; and one whose report would replace
+/// another file, trusted or not.
 ///
 /// # Errors
 /// One line that names the key.
