@@ -6,7 +6,7 @@
 %% <ul>
 %% <li>`busy/1', `sleep/1': in one go on the caller's scheduler, with no reductions charged. This is
 %%     the fault to be shown: a NIF should return within a millisecond.</li>
-%% <li>`busy_charge/1', `sleep_charge/1': the same, charged as a whole timeslice when it is over.</li>
+%% <li>`busy_charge/1', `sleep_charge/1': the same, charged as a timeslice when it is over.</li>
 %% <li>`busy_dirty/1', `sleep_dirty/1': the first form on a dirty CPU scheduler.</li>
 %% <li>`busy_yield/1', `sleep_yield/1': in slices of at most a millisecond; after each the process
 %%     goes back to the run queue.</li>

@@ -12,10 +12,10 @@
 mod app;
 mod error;
 mod node;
-mod spawner;
 mod otp;
 mod reap;
 mod run;
+mod spawner;
 pub mod term;
 mod text;
 mod threads;

@@ -1,6 +1,6 @@
 //! Running a program to its end, with a limit on its time and its output.
 
-use crate::{spawner, reap};
+use crate::{reap, spawner};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;

@@ -9,8 +9,7 @@ mod common;
 
 use common::{Place, Ran, wait_for};
 use guest::{
-    Accel, Cache, Clock, Ending, Event, Guest, Kernel, Limits, Job, Outcome, Qemu, Setup,
-    initramfs,
+    Accel, Cache, Clock, Ending, Event, Guest, Job, Kernel, Limits, Outcome, Qemu, Setup, initramfs,
 };
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};

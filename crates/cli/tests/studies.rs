@@ -92,7 +92,10 @@ fn what_is_wrong_in_a_file_is_one_line_with_its_place() {
     let place = Place::new();
     let wrong = |text: &str| refused(&place, &["study", &write(&place, text)]);
     let message = wrong("scenario = \"mmap-lock\"\nfactors.busi = [0, 1]\n");
-    assert!(message.contains("bad.toml:2:9: ") && message.contains("did you mean `busy`?"), "{message}");
+    assert!(
+        message.contains("bad.toml:2:9: ") && message.contains("did you mean `busy`?"),
+        "{message}"
+    );
     let message = wrong("scenario = \"mmap-lock\"\nblock = 3\nfactors.busy = [0, 1]\n");
     assert!(message.contains("bad.toml:2:1: unknown key `block`"), "{message}");
     let message = wrong("scenario = \"mmap-lock\"\nfactors.busy = []\n");
@@ -169,7 +172,10 @@ fn what_a_study_file_does_beyond_its_load_needs_trust() {
     let place = Place::new();
     let (file, was_run) = with_program(&place, "");
     let message = refused(&place, &["study", &file, "--yes"]);
-    assert!(message.contains("`fixed.erl` runs the program") && message.contains("--trust"), "{message}");
+    assert!(
+        message.contains("`fixed.erl` runs the program") && message.contains("--trust"),
+        "{message}"
+    );
     assert!(!was_run.exists(), "a program was run that nobody trusts");
     let trusted = place.say(&["study", &file, "--yes", "--trust"]);
     assert_ne!(trusted.code(), 0, "{trusted:?}");
@@ -268,7 +274,10 @@ fn a_study_whose_file_has_changed_is_refused_until_told_otherwise() {
 
     let name = file.to_str().unwrap();
     let message = refused(&place, &["study", name, "--quick"]);
-    assert!(message.contains("another text of its file") && message.contains("--fresh"), "{message}");
+    assert!(
+        message.contains("another text of its file") && message.contains("--fresh"),
+        "{message}"
+    );
     let record = place.records()[0].to_str().unwrap().to_owned();
     let message = refused(&place, &["study", name, "--quick", "-o", &record]);
     assert!(message.contains("the study file has changed since"), "{message}");

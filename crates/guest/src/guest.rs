@@ -1,9 +1,9 @@
 //! A guest that runs: started, paused, resumed, read from, and always brought to an end.
 
-mod start;
 mod control;
 mod receive;
 mod share;
+mod start;
 
 use crate::accel::{Accel, Clock};
 use crate::console::Console;
@@ -11,12 +11,12 @@ use crate::deadline::RunClock;
 use crate::ending::Ending;
 use crate::error::GuestError;
 use crate::frame::{Decoder, END};
-use crate::kernel::Kernel;
 use crate::job::Hello;
+use crate::kernel::Kernel;
 use crate::qemu::Qemu;
 use crate::tool::Running;
-pub use start::ROOT_TAG;
 use control::Control;
+pub use start::ROOT_TAG;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::unix::net::UnixStream;

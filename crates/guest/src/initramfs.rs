@@ -1,9 +1,9 @@
 //! The file system that a guest boots with: this binary as `/init`, and what it is to do.
 
 use crate::error::GuestError;
+use crate::job::{Job, MODULES, PLACE};
 use crate::kernel::Kernel;
 use crate::libraries;
-use crate::job::{MODULES, Job, PLACE};
 use cpio::newc::{Builder, trailer};
 use std::io::Write;
 use std::path::Path;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 use tailback_guest::{
-    Accel, Cache, Clock, Event, Guest, Kernel, Limits, Job, Qemu, ROOT_TAG, Setup, find_kernel,
+    Accel, Cache, Clock, Event, Guest, Job, Kernel, Limits, Qemu, ROOT_TAG, Setup, find_kernel,
     initramfs,
 };
 

@@ -134,7 +134,10 @@ fn what_a_killed_owner_left_is_swept_and_nothing_else() {
         .unwrap();
     let (left, worker) = read_announcement(&mut owner);
     assert!(left.iter().all(|path| path.exists()));
-    assert!(sweep(&parent_group).removed.iter().all(|path| !left.contains(path)), "its owner lives");
+    assert!(
+        sweep(&parent_group).removed.iter().all(|path| !left.contains(path)),
+        "its owner lives"
+    );
 
     // Not reaped: a zombie is as dead as can be.
     owner.kill().unwrap();

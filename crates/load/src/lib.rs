@@ -13,4 +13,4 @@ pub mod protocol;
 pub mod time;
 
 pub use child::{LoadCommand, run};
-pub use parent::{Child, LoadSpawner, LoadError};
+pub use parent::{Child, LoadError, LoadSpawner};

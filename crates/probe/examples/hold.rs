@@ -7,7 +7,7 @@
 
 use host::roots::Roots;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use probe::{Role, Session, Watched, SessionOptions};
+use probe::{Role, Session, SessionOptions, Watched};
 use std::mem::MaybeUninit;
 use std::process::{Command, ExitCode};
 

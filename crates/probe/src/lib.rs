@@ -24,10 +24,10 @@ mod session;
 pub mod span;
 pub mod suspects;
 pub mod symbols;
+pub mod to_model;
 #[cfg(feature = "bpf")]
 mod tracer;
 mod watched;
-pub mod to_model;
 
 pub use error::ProbeError;
 pub use session::{Session, SessionOptions};

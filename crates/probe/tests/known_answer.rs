@@ -5,11 +5,11 @@
 
 mod workload;
 
-use workload::{Worker, SPIN, worker_main};
 use host::roots::Roots;
 use model::evidence::{ThreadEvidence, Wait};
-use probe::{Role, Session, Watched, SessionOptions};
+use probe::{Role, Session, SessionOptions, Watched};
 use std::time::Duration;
+use workload::{SPIN, Worker, worker_main};
 
 /// How far the measured time may be from the true one.
 const TOLERANCE: f64 = 0.05;
@@ -53,7 +53,10 @@ fn main() {
     let holder = wait.holders.first().expect("nobody held");
     let reported = behind_hog(wait) as f64;
     let off = (reported - SPIN.as_nanos() as f64).abs() / SPIN.as_nanos() as f64;
-    assert!(off <= TOLERANCE, "behind the hog: {reported} ns is not within 5% of {SPIN:?}: {wait:#?}");
+    assert!(
+        off <= TOLERANCE,
+        "behind the hog: {reported} ns is not within 5% of {SPIN:?}: {wait:#?}"
+    );
     assert_eq!(wait.waiter.part.as_deref(), Some("mapper"));
     assert_eq!((holder.task.part.as_deref(), holder.task.nice), (Some("scanner"), Some(10)));
     assert_eq!((holder.mode.as_str(), holder.cpu), ("read", Some(cpus[1])));

@@ -4,9 +4,9 @@
 
 mod fake_scenario;
 
+use fake_scenario::{FILE, read, run};
 use model::record::Progress;
 use model::{Record, Role};
-use fake_scenario::{FILE, read, run};
 use tailback_runner::studies::{Design, together};
 
 /// The file of the fake scenario with two kernels; its control names the second.

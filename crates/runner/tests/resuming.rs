@@ -4,9 +4,9 @@
 
 mod fake_scenario;
 
+use fake_scenario::{FILE, FakeScenario, layout, read, run};
 use model::record::Progress;
 use model::{Machine, Record};
-use fake_scenario::{FILE, FakeScenario, layout, read, run};
 use std::path::{Path, PathBuf};
 use tailback_runner::studies::{Design, Standing, StudyError, standing};
 use tailback_runner::{End, Event};
@@ -57,7 +57,11 @@ fn an_interrupted_study_goes_on_after_its_last_whole_block_and_ends_as_if_it_had
     let factorial = record.factorial.unwrap();
     let sittings: Vec<u32> = factorial.sittings.iter().map(|s| s.first_block).collect();
     assert_eq!(sittings, [0, 2]);
-    assert_eq!(factorial.effects, whole.factorial.unwrap().effects, "the fake scenario is not noisy");
+    assert_eq!(
+        factorial.effects,
+        whole.factorial.unwrap().effects,
+        "the fake scenario is not noisy"
+    );
     assert!(record.trials.windows(2).all(|pair| pair[0].started_ms <= pair[1].started_ms));
     assert_eq!(record.verdict.state, whole.verdict.state);
 }
@@ -107,7 +111,10 @@ fn a_record_of_something_else_is_refused() {
         refused(&|old: &mut Record| change(old.factorial.as_mut().unwrap()), &machine)
     };
     let message = factorial(|factorial| factorial.content = "0".to_owned());
-    assert!(message.starts_with("old.json: the study file has changed since 2 blocks"), "{message}");
+    assert!(
+        message.starts_with("old.json: the study file has changed since 2 blocks"),
+        "{message}"
+    );
     assert!(message.ends_with("--fresh starts from scratch"), "{message}");
     assert!(factorial(|factorial| factorial.name = "x".to_owned()).contains("of study x"));
     assert!(factorial(|factorial| factorial.quick = true).contains("begun with --quick"));

@@ -4,8 +4,8 @@
 
 mod fake_scenario;
 
+use fake_scenario::{FILE, FakeScenario, PATH, layout, read};
 use model::{Machine, Role};
-use fake_scenario::{FILE, PATH, FakeScenario, layout, read};
 use proptest::prelude::*;
 use std::path::Path;
 use std::time::Duration;

@@ -4,8 +4,8 @@
 
 mod fake_scenario;
 
-use model::{Machine, Record, State, Value};
 use fake_scenario::{FILE, read, run};
+use model::{Machine, Record, State, Value};
 use tailback_runner::undecided;
 
 /// A record of a study without factors that ended undecided after some blocks.

@@ -2,7 +2,7 @@
 
 use host::roots::Roots;
 use model::Evidence;
-use probe::{Role, Session, Watched, SessionOptions};
+use probe::{Role, Session, SessionOptions, Watched};
 
 /// A process that plays a part, or leads those that do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

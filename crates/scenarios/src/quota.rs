@@ -17,7 +17,8 @@ pub(crate) fn missing(site: &Site) -> Option<Missing> {
 /// # Errors
 /// If it cannot be had: as a need that is missing where a privilege or a controller is.
 pub(crate) fn try_out(site: &Site, bandwidth: &Bandwidth) -> Result<(), ScenarioError> {
-    let home = ParentGroup::find(site.roots).map_err(|error| ScenarioError::Missing(lacking(&error)))?;
+    let home =
+        ParentGroup::find(site.roots).map_err(|error| ScenarioError::Missing(lacking(&error)))?;
     sweep(&home);
     let group = BandwidthGroup::create(&home).map_err(refused)?;
     group.set(bandwidth).map_err(refused)?;

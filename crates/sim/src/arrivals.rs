@@ -69,7 +69,8 @@ impl Arrivals {
             }
         };
         require(service_holds, || {
-            "a service time has to be between 1 ns and an hour, its sigma between 0 and 5".to_owned()
+            "a service time has to be between 1 ns and an hour, its sigma between 0 and 5"
+                .to_owned()
         })
     }
 

@@ -168,7 +168,9 @@ impl Session<'_> {
             }
         };
         if !row.allowed.contains(&answer) && !row.forbidden.contains(&answer) {
-            return Err(NoAnswer::Failed(format!("it answered {answer}, which the row does not name")));
+            return Err(NoAnswer::Failed(format!(
+                "it answered {answer}, which the row does not name"
+            )));
         }
         let kept = record.map(|record| results.keep(&row.id, run, &record)).transpose();
         Ok((answer, kept.map_err(failed)?))

@@ -1,7 +1,7 @@
 //! A node: started, driven, and ended for certain.
 
-mod child_setup;
 mod call;
+mod child_setup;
 mod hello;
 mod mailbox;
 mod options;

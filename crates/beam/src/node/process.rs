@@ -5,9 +5,9 @@ use super::options::NodeOptions;
 use super::reader::Pipes;
 use crate::app::App;
 use crate::error::BeamError;
-use crate::spawner;
 use crate::otp::{Otp, QUIET};
 use crate::reap;
+use crate::spawner;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
@@ -77,7 +77,8 @@ pub(super) fn start(
     let command = command(otp, app, options, setup, dump.as_deref(), writes);
     let spawned = command.and_then(spawner::spawn_as_is);
     let (vm, step) = read_report(report_out.as_fd(), options);
-    let supervisor = spawned.map_err(|error| failed(step.as_deref().unwrap_or("executing it"))(error))?;
+    let supervisor =
+        spawned.map_err(|error| failed(step.as_deref().unwrap_or("executing it"))(error))?;
     let process = Process { supervisor, vm: vm.unwrap_or(0), dump };
     let pipes = Pipes { frames, written, stop: stop_out };
     Ok((process, Ends { requests, stop, pipes }))

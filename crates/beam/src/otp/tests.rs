@@ -40,7 +40,10 @@ fn an_old_otp_is_refused_by_number() {
 #[test]
 fn what_is_missing_or_cannot_be_executed_is_said() {
     let message = refusal(Path::new("/nonexistent/erl"));
-    assert!(message.starts_with("erl: not found at /nonexistent/erl; install erlang-base"), "{message}");
+    assert!(
+        message.starts_with("erl: not found at /nonexistent/erl; install erlang-base"),
+        "{message}"
+    );
     let empty = tempfile::tempdir().unwrap();
     assert!(refusal(empty.path()).contains("bin/erl"));
     let (_dir, path) = program("#!/bin/sh\n", 0o644);

@@ -1,8 +1,8 @@
 //! The messages between the two ends.
 
 use super::check::check;
-use super::lossless::lossless;
 use super::frames::framed;
+use super::lossless::lossless;
 use crate::term;
 use eetf::{List, Term, Tuple};
 

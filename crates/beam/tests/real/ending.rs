@@ -225,7 +225,8 @@ fn what_cannot_be_done_before_the_start_is_named() {
         Node::start(&erlang.otp, &erlang.app, options, &|| false).unwrap_err().to_string()
     };
     let plain = NodeOptions::default;
-    let message = refused(NodeOptions { join: vec!["/nonexistent/cgroup.procs".into()], ..plain() });
+    let message =
+        refused(NodeOptions { join: vec!["/nonexistent/cgroup.procs".into()], ..plain() });
     assert!(message.contains("joining /nonexistent/cgroup.procs: No such file"), "{message}");
     let message = refused(NodeOptions { cpus: Some(vec![1000]), ..plain() });
     assert!(message.contains("binding it to its CPUs"), "{message}");

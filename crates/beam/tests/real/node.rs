@@ -46,14 +46,18 @@ fn flags_are_refused_in_the_vms_own_words() {
         NodeOptions { flags: Flags::parse("+sbwt very_low").unwrap(), ..NodeOptions::default() };
     let error = beam::Node::start(&erlang.otp, &erlang.app, options, &|| false).unwrap_err();
     let message = error.to_string();
-    assert!(message.contains("ended with exit code 1") && message.contains("very_low"), "{message}");
+    assert!(
+        message.contains("ended with exit code 1") && message.contains("very_low"),
+        "{message}"
+    );
 }
 
 #[test]
 fn what_fails_says_why() {
     let Some(erlang) = erlang() else { return };
     let mut node = erlang.node(NodeOptions::default());
-    let message = call(&mut node, "erlang", "error", vec![atom("no_good")]).unwrap_err().to_string();
+    let message =
+        call(&mut node, "erlang", "error", vec![atom("no_good")]).unwrap_err().to_string();
     assert!(message.starts_with("erlang:error/1 failed: {error,no_good,"), "{message}");
     let message = call(&mut node, "no_such", "thing", vec![]).unwrap_err().to_string();
     assert!(message.contains("undef"), "{message}");

@@ -5,7 +5,7 @@ use crate::exit::{self, Failure};
 use crate::progress::Round;
 use crate::settings::Wish;
 use crate::signals::Interruption;
-use crate::{paths, output, page};
+use crate::{output, page, paths};
 use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Meta, Record, State};

@@ -16,7 +16,10 @@ pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
     let mut index = HistoryIndex::open()?;
     let not_records = index.update(&folder)?;
     if not_records > 0 {
-        output::note(&format!("{not_records} files in {} are no records; left out", named.display()));
+        output::note(&format!(
+            "{not_records} files in {} are no records; left out",
+            named.display()
+        ));
     }
     let measure = matches.get_one::<String>("measure").map(String::as_str);
     let lines = index.lines(&folder, measure)?;

@@ -1,8 +1,8 @@
 //! `tailback run SCENARIO`.
 
 use crate::exit::{self, Failure};
-use crate::paths;
 use crate::output;
+use crate::paths;
 use crate::progress::{Progress, Round};
 use crate::settings::Wish;
 use crate::signals::Interruption;

@@ -33,9 +33,10 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     output::print(&format!("pid {pid}'s new affinity mask: {}\n", mask()));
     let interruption = Interruption::watch();
     let mut late = false;
-    let played = play(&script, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
-        tell(&script, event, &mut late);
-    })?;
+    let played =
+        play(&script, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
+            tell(&script, event, &mut late);
+        })?;
     output::print(&lines(&setting, &played)?);
     Ok(0)
 }

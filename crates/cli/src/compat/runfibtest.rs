@@ -33,7 +33,8 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     let roots = Roots::real();
     let cpus = host::machine(&roots).allowed_cpus;
     let Some(threads) = parse(args, cpus.len())? else { return Ok(0) };
-    let parent_group = ParentGroup::find(&roots).map_err(|error| Failure::need(error.to_string()))?;
+    let parent_group =
+        ParentGroup::find(&roots).map_err(|error| Failure::need(error.to_string()))?;
     sweep(&parent_group);
     let interruption = Interruption::watch();
     let governor = Governor::performance(&roots);

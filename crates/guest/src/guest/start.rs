@@ -10,7 +10,7 @@ use crate::error::GuestError;
 use crate::frame::Decoder;
 use crate::kernel::Kernel;
 use crate::kernel::cache::sha256_of;
-use crate::qemu::{Root, QemuArgs};
+use crate::qemu::{QemuArgs, Root};
 use crate::tool::Tool;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};

@@ -1,7 +1,7 @@
 //! The root file system that a host shares with its guest.
 
 use super::mounts::MOUNTS;
-use crate::job::{MODULES, Job};
+use crate::job::{Job, MODULES};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use std::fs::File;

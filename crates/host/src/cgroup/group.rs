@@ -3,8 +3,8 @@
 use super::bandwidth::Bandwidth;
 use super::clear::{clear, write_existing};
 use super::error::CgroupError;
-use super::parent_group::ParentGroup;
 use super::name::Owner;
+use super::parent_group::ParentGroup;
 use super::sweep::withdraw_controller;
 use super::usage::Usage;
 use crate::cgroup_tree::Interface;
@@ -40,7 +40,8 @@ impl BandwidthGroup {
         let usage = parent_group.usage.as_ref().map(|parent| parent.join(&name));
         fs::create_dir(&cpu).map_err(|e| CgroupError::io(&cpu, e))?;
         // From here on dropping it cleans up, whatever fails.
-        let mut group = BandwidthGroup { parent_group: parent_group.clone(), cpu, usage: None, removed: false };
+        let mut group =
+            BandwidthGroup { parent_group: parent_group.clone(), cpu, usage: None, removed: false };
         if let Some(usage) = usage {
             fs::create_dir(&usage).map_err(|e| CgroupError::io(&usage, e))?;
             group.usage = Some(usage);
@@ -114,7 +115,11 @@ impl BandwidthGroup {
     /// What the group has used so far.
     pub fn usage(&self) -> Usage {
         let shared = &self.cpu;
-        Usage::read(self.parent_group.interface, &self.cpu, Some(self.usage.as_ref().unwrap_or(shared)))
+        Usage::read(
+            self.parent_group.interface,
+            &self.cpu,
+            Some(self.usage.as_ref().unwrap_or(shared)),
+        )
     }
 
     /// Kills what runs in the group and removes it.

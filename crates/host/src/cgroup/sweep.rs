@@ -2,8 +2,8 @@
 
 use super::clear::clear;
 use super::error::CgroupError;
-use super::parent_group::ParentGroup;
 use super::name::Owner;
+use super::parent_group::ParentGroup;
 use std::path::{Path, PathBuf};
 
 /// What was swept.

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use worker::{ThreadSpec, Shared};
+use worker::{Shared, ThreadSpec};
 
 /// The most threads that are started.
 pub const MOST_THREADS: u32 = 1 << 16;

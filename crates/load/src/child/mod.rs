@@ -2,13 +2,13 @@
 
 mod control;
 pub mod cpu_list;
-mod worker_pool;
 pub mod fibonacci;
 mod line;
 pub mod mapper;
 pub mod scanner;
 mod slots;
 pub mod spinner;
+mod worker_pool;
 
 use crate::protocol::{Failure, FailureKind, Message};
 use clap::Subcommand;

@@ -1,9 +1,9 @@
 //! Scanners: processes that read a file of /proc/PID from start to end, repeatedly.
 
 use super::control;
-use super::worker_pool::PoolSpec;
 use super::line::Line;
 use super::slots::Slot;
+use super::worker_pool::PoolSpec;
 use crate::affinity;
 use crate::protocol::{Failure, Report};
 use clap::Args;

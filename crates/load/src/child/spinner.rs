@@ -1,10 +1,10 @@
 //! Spinners: processes that call stat on a file of /proc/PID until it is gone.
 
 use super::control;
-use super::worker_pool::PoolSpec;
 use super::line::Line;
 use super::scanner::{is_gone, proc_path, set_up};
 use super::slots::Slot;
+use super::worker_pool::PoolSpec;
 use crate::protocol::{Failure, Report};
 use crate::time::now_ns;
 use clap::Args;

@@ -7,7 +7,7 @@
 use super::control::{self, Order};
 use super::failure;
 use super::slots::{Slot, Slots};
-use crate::protocol::{PoolReport, Failure, FailureKind, Message, Ready, Report};
+use crate::protocol::{Failure, FailureKind, Message, PoolReport, Ready, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
@@ -139,7 +139,11 @@ impl PoolSpec<'_> {
         done.is_ok()
     }
 
-    fn await_ready(&self, mut ready: PipeReader, workers: WorkerPool) -> Result<WorkerPool, Failure> {
+    fn await_ready(
+        &self,
+        mut ready: PipeReader,
+        workers: WorkerPool,
+    ) -> Result<WorkerPool, Failure> {
         let mut seen = 0;
         let mut bytes = [0; 256];
         while seen < self.workers as usize {

@@ -76,7 +76,10 @@ const UNTHROTTLE: &str = "unthrottle_cfs_rq";
 ///
 /// # Errors
 /// If the scheduler's tracepoints cannot be had, without which there is no evidence.
-pub fn load<'a>(options: &SessionOptions, rooms: &'a mut [Room; 2]) -> Result<Loaded<'a>, ProbeError> {
+pub fn load<'a>(
+    options: &SessionOptions,
+    rooms: &'a mut [Room; 2],
+) -> Result<Loaded<'a>, ProbeError> {
     libbpf_rs::set_print(None);
     let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
     let [first, second] = rooms;

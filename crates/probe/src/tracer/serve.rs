@@ -23,7 +23,11 @@ use std::time::Duration;
 const POLL: Duration = Duration::from_millis(20);
 
 /// Loads, listens, and turns the events into evidence.
-pub fn serve(options: &SessionOptions, reply: &Sender<Result<(), ProbeError>>, commands: &Commands) -> Evidence {
+pub fn serve(
+    options: &SessionOptions,
+    reply: &Sender<Result<(), ProbeError>>,
+    commands: &Commands,
+) -> Evidence {
     let mut rooms = [Room::uninit(), Room::uninit()];
     match load(options, &mut rooms) {
         Ok(loaded) => {

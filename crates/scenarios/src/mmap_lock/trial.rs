@@ -9,7 +9,7 @@ use load::child::mapper::MapperArgs;
 use load::child::scanner::ScannerArgs;
 use load::child::spinner::SpinnerArgs;
 use load::live::{LivePage, Snapshot};
-use load::protocol::{PoolReport, MapperReport, Report};
+use load::protocol::{MapperReport, PoolReport, Report};
 use load::time::now_ns;
 use load::{Child, LoadSpawner};
 use model::Surroundings;

@@ -5,11 +5,11 @@ mod row;
 
 use super::vm::inner::Inner;
 use super::vm::session::{Host, Machine, Pause, Session};
-use super::vm::{console, keep_partial, taken_over, show_kept};
+use super::vm::{console, keep_partial, show_kept, taken_over};
 use crate::exit::{self, Failure};
 use crate::progress::ends_block;
 use crate::signals::Interruption;
-use crate::{paths, output};
+use crate::{output, paths};
 use clap::ArgMatches;
 use guest::Outcome;
 use row::Result as Came;

@@ -4,7 +4,7 @@ use crate::commands::matrix::{Member, Row, run_all};
 use crate::commands::vm::session::{Host, Machine};
 use crate::exit::{self, Failure};
 use crate::signals::Interruption;
-use crate::{paths, output};
+use crate::{output, paths};
 use clap::ArgMatches;
 use model::Record;
 use model::record::Progress;

@@ -6,7 +6,7 @@ pub mod session;
 
 use crate::exit::{self, Failure};
 use crate::signals::Interruption;
-use crate::{paths, output};
+use crate::{output, paths};
 use clap::ArgMatches;
 use guest::{Ending, Outcome};
 use inner::Inner;

@@ -4,8 +4,8 @@ use crate::exit::{self, Failure};
 use crate::output;
 use clap::ArgMatches;
 use guest::{
-    Accel, Cache, Choice, Clock, ErrorKind, Event, Guest, GuestError, Kernel, Limits, Job,
-    Outcome, Qemu, Setup, initramfs,
+    Accel, Cache, Choice, Clock, ErrorKind, Event, Guest, GuestError, Job, Kernel, Limits, Outcome,
+    Qemu, Setup, initramfs,
 };
 use model::machine::Guest as Facts;
 use runner::studies::GuestSize;
@@ -256,7 +256,9 @@ impl Session {
                         return Ok(Pause::Line);
                     }
                 }
-                Err(GuestError::Interrupted) => return Ok(Pause::Interrupted(self.partial_outcome())),
+                Err(GuestError::Interrupted) => {
+                    return Ok(Pause::Interrupted(self.partial_outcome()));
+                }
                 Err(error) => return Err(failure(error)),
             }
         }

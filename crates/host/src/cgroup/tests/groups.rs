@@ -4,7 +4,10 @@ use super::*;
 fn v1_makes_twins_below_the_own_groups_of_both_hierarchies() {
     let tree = split_v1();
     let parent_group = tree.parent_group();
-    assert_eq!((parent_group.path(), parent_group.version()), (&*tree.path("/sys/fs/cgroup/cpu/a"), "v1"));
+    assert_eq!(
+        (parent_group.path(), parent_group.version()),
+        (&*tree.path("/sys/fs/cgroup/cpu/a"), "v1")
+    );
     let group = BandwidthGroup::create(&parent_group).unwrap();
     let parents: Vec<_> = group.join_paths().iter().map(|p| p.parent().unwrap()).collect();
     let expected = ["/sys/fs/cgroup/cpu/a", "/sys/fs/cgroup/cpuacct/b"].map(|p| tree.path(p));
@@ -56,7 +59,10 @@ fn v2_goes_up_to_the_first_group_that_passes_the_controller_on() {
     tree.group("/sys/fs/cgroup/user.slice", &v2("memory cpu\n", ""));
     tree.group("/sys/fs/cgroup/user.slice/session.scope", &v2("", "77\n78\n"));
     let parent_group = tree.parent_group();
-    assert_eq!((parent_group.path(), parent_group.version()), (&*tree.path("/sys/fs/cgroup/user.slice"), "v2"));
+    assert_eq!(
+        (parent_group.path(), parent_group.version()),
+        (&*tree.path("/sys/fs/cgroup/user.slice"), "v2")
+    );
     let group = BandwidthGroup::create(&parent_group).unwrap();
     populate(&group, V2_FILES);
     group.set(&TEN_PERCENT).unwrap();
@@ -77,7 +83,8 @@ fn v2_enables_the_controller_where_it_can_and_takes_it_back() {
     let tree = Tree::new(V2, "0::/empty\n");
     tree.group("/sys/fs/cgroup/empty", &v2("memory\n", ""));
     let parent_group = tree.parent_group();
-    let control = || fs::read_to_string(parent_group.path().join("cgroup.subtree_control")).unwrap();
+    let control =
+        || fs::read_to_string(parent_group.path().join("cgroup.subtree_control")).unwrap();
     assert_eq!(control(), "memory\n", "finding changes nothing");
     let first = BandwidthGroup::create(&parent_group).unwrap();
     let second = BandwidthGroup::create(&parent_group).unwrap();

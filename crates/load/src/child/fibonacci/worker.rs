@@ -203,8 +203,8 @@ mod tests {
         for fast in [true, false] {
             let (release, held) = std::io::pipe().unwrap();
             drop(held);
-            let (done, _) =
-                ThreadSpec { cpu: 0, fast, sleep: Duration::from_millis(10) }.run(&Shared::new(release));
+            let (done, _) = ThreadSpec { cpu: 0, fast, sleep: Duration::from_millis(10) }
+                .run(&Shared::new(release));
             assert_eq!((done.iterations, done.value, done.worst_late_ns), (0, 0, 0));
         }
     }
