@@ -70,7 +70,7 @@ pub enum BeamError {
         /// The system's reason.
         source: io::Error,
     },
-    /// Code from this folder would be somebody else's.
+    /// Code from this folder could have come from another user.
     #[error("{}: {why}; code from there would run with your rights, so name another cache folder", path.display())]
     Unsafe {
         /// The folder or file.
@@ -137,7 +137,7 @@ pub enum CallError {
     /// The node is gone.
     #[error("{0}")]
     Died(Death),
-    /// No answer came in time; the call was told to end.
+    /// No answer came in time; the call was asked to end.
     #[error("{call} did not return within {limit:?}")]
     Late {
         /// `module:function/arity`.
@@ -145,7 +145,7 @@ pub enum CallError {
         /// How long it was waited for.
         limit: Duration,
     },
-    /// The user interrupted; the call was told to end.
+    /// The user interrupted; the call was asked to end.
     #[error("interrupted in {call}")]
     Interrupted {
         /// `module:function/arity`.

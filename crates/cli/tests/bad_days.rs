@@ -271,7 +271,7 @@ fn assert_somebody_is_named(place: &Place, ran: &Ran, victim: &processes::Proces
     assert_eq!(ran.code(), 4, "{victim:?} was killed: {ran:?}");
     let wrongs = ran.wrongs();
     assert_eq!(wrongs.len(), 1, "{ran:?}");
-    // The line names the process, or the crew by its leader, which is its process group.
+    // The line names the process, or the worker pool by its leader, which is its process group.
     let named = [victim.pid, victim.parent].iter().any(|pid| wrongs[0].contains(&pid.to_string()));
     assert!(named && wrongs[0].contains("killed by signal 9"), "{victim:?}: {ran:?}");
     let kept = common::json(&record(place));

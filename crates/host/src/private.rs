@@ -72,7 +72,7 @@ pub fn tree(real: &Path) -> Result<()> {
     below(real)
 }
 
-/// Opens a file for reading if nobody else could have changed it; a symbolic link is refused.
+/// Opens a file for reading if no other user could have changed it; a symbolic link is refused.
 ///
 /// # Errors
 /// If it is not the caller's alone, or cannot be opened.

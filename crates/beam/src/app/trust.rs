@@ -1,4 +1,4 @@
-//! Whether code from a folder may be run: nobody else may have put it there.
+//! Whether code from a folder may be run: no other user may have put it there.
 
 use crate::error::BeamError;
 use host::private::{self, PrivateError};

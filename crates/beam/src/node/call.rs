@@ -137,7 +137,7 @@ impl Node {
             Incoming::Failed(0, what) => return Err(self.broken(what)),
             Incoming::Event(_, term) => on_event(at, term),
             Incoming::Printed(bytes) => self.keep_printed(&bytes),
-            // The answer of a call that nobody waits for any more.
+            // The answer of a call that is not waited for any more.
             Incoming::Result(..) | Incoming::Failed(..) => {}
             Incoming::Hello(_) => return Err(self.broken("a second hello".to_owned())),
         }
@@ -191,7 +191,7 @@ impl Node {
         let _ = poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&left));
     }
 
-    /// Kills a call that nobody waits for any more, if the request can be written at once.
+    /// Kills a call that is not waited for any more, if the request can be written at once.
     fn cancel(&mut self, id: u64) {
         if let Ok(frame) = wire::cancel(id) {
             // So short a frame is written whole or not at all.

@@ -135,7 +135,7 @@ impl Process {
 
     /// Ends all for certain, and reaps.
     pub fn kill(&mut self) -> Option<ExitStatus> {
-        // While the supervisor is not reaped its number cannot be somebody else's.
+        // While the supervisor is not reaped its number cannot belong to another process.
         if let Ok(None) = self.supervisor.try_wait()
             && let Some(pid) = i32::try_from(self.supervisor.id()).ok().and_then(Pid::from_raw)
         {

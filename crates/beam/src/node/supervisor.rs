@@ -132,7 +132,7 @@ fn reap(vm: libc::pid_t, ended: &mut Option<WaitStatus>) -> bool {
 
 /// Kills the VM's group and every child of this process, adopted ones included.
 fn kill_children(vm: libc::pid_t, vm_lives: bool) {
-    // Once the VM is reaped its number may be somebody else's.
+    // Once the VM is reaped its number may belong to another process.
     if let Some(vm) = Pid::from_raw(vm).filter(|_| vm_lives) {
         let _ = kill_process_group(vm, Signal::KILL);
     }

@@ -57,7 +57,7 @@ pub fn worker(tool: u32, name: &str) -> Process {
     one_of(tool, name, |process| process.name == name && process.parent != tool)
 }
 
-/// The leader of the crew of workers of that name.
+/// The leader of the worker pool of that name.
 pub fn leader(tool: u32, name: &str) -> Process {
     let parent = worker(tool, name).parent;
     one_of(tool, "a leader", |process| process.pid == parent)

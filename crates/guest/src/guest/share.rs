@@ -92,7 +92,7 @@ fn see_only(tool: &mut Tool, folder: &Path) -> Result<(), GuestError> {
 }
 
 /// A socket that listens, and the one connection that waits for it. The name by which they met is
-/// gone, so nobody else can connect.
+/// gone, so no other process can connect.
 fn listening_pair() -> std::io::Result<(UnixStream, UnixListener)> {
     let folder = tempfile::Builder::new().prefix("tailback-root-").tempdir()?;
     let path = folder.path().join("socket");

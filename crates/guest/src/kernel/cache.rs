@@ -50,12 +50,12 @@ impl Cache {
         self.0.join("packages").join(sha256)
     }
 
-    /// Makes a folder of the cache, unless somebody else could change the cache.
+    /// Makes a folder of the cache, unless another user could change the cache.
     pub(crate) fn make(&self, folder: &Path) -> Result<(), GuestError> {
         private::folder(&self.0).and_then(|_| private::folder(folder)).map(drop).map_err(refused)
     }
 
-    /// Refuses a file of the cache that somebody else could have put there.
+    /// Refuses a file of the cache that another user could have put there.
     pub(crate) fn check(&self, path: &Path) -> Result<(), GuestError> {
         private::open(path).map(drop).map_err(refused)
     }
@@ -63,7 +63,7 @@ impl Cache {
     /// What is in a file of the cache; none where there is none.
     ///
     /// # Errors
-    /// If somebody else could have put it there.
+    /// If another user could have put it there.
     pub(crate) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, GuestError> {
         // A link that leads to nothing is there all the same.
         if path.symlink_metadata().is_err() {

@@ -24,7 +24,7 @@ pub(super) fn send(message: &Message) -> std::io::Result<()> {
 
 /// Sends that the work is done, without allocating.
 pub(super) fn send_done() {
-    // Where nobody reads, the report that follows finds out.
+    // Where the pipe is closed, the report that follows finds out.
     let _ = rustix::io::write(rustix::stdio::stdout(), DONE_LINE);
 }
 

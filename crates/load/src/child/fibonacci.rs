@@ -181,14 +181,14 @@ impl Fibonacci {
     }
 
     fn start(&mut self, thread_specs: &[ThreadSpec]) -> Result<(), Failure> {
-        let (say, hear) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         for (index, &spec) in thread_specs.iter().enumerate() {
-            let (shared, say) = (Arc::clone(&self.shared), say.clone());
+            let (shared, sender) = (Arc::clone(&self.shared), sender.clone());
             let body = move || {
                 let ready = spec.set_up();
                 // The starter waits for this of every thread before it goes on or gives up.
-                let _ = say.send((spec.cpu, ready));
-                drop(say);
+                let _ = sender.send((spec.cpu, ready));
+                drop(sender);
                 spec.run(&shared)
             };
             let name = format!("{}-{index}", if spec.fast { "fast" } else { "slow" });
@@ -196,9 +196,9 @@ impl Fibonacci {
             let thread = thread.map_err(|e| cannot_start(index, thread_specs.len(), &e))?;
             self.threads.push(thread);
         }
-        drop(say);
+        drop(sender);
         let unusable = |(cpu, ready): (u32, std::io::Result<()>)| Some((cpu, ready.err()?));
-        match hear.iter().filter_map(unusable).next() {
+        match receiver.iter().filter_map(unusable).next() {
             Some((cpu, error)) => Err(failure(format!("fibonacci thread on CPU {cpu}"), error)),
             None => Ok(()),
         }

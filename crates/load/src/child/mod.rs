@@ -38,7 +38,7 @@ pub fn run(command: &LoadCommand) -> u8 {
     match done {
         Ok(()) => 0,
         Err(failure) => {
-            // Without a reader nobody is left to be told.
+            // Without a reader the failure is lost.
             let _ = control::send(&Message::Error(failure));
             2
         }

@@ -190,7 +190,7 @@ impl WorkerPool {
             b'b' => tally.begin = counts(self.slots.all()),
             _ => tally.end = Some(counts(self.slots.all())),
         });
-        // A worker that has ended before the leader kills was killed by somebody else.
+        // A worker that has ended before the leader kills was killed from outside.
         let exited = find_exited(&self.pids);
         kill_all(&self.pids);
         let (mut killed, mut signal) = (0, 0);

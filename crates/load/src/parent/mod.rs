@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a child that was told to end is given before it is reaped by force.
+/// How long a child that was asked to end is given before it is reaped by force.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Why a child did not do what it was started for.

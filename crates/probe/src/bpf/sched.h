@@ -62,7 +62,7 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 	}
 }
 
-/* Whether somebody may want to know of this time on the CPU. */
+/* Whether this time on the CPU may matter. */
 static __always_inline bool is_wanted(struct thread *thread, struct cpu *cpu, bool preempted)
 {
 	/* Who ran while a holder could have. */
@@ -213,7 +213,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	bool preempted;
 	u64 since, now;
 
-	/* Who runs matters only while somebody of interest runs or could. */
+	/* What runs matters only while a watched thread runs or could. */
 	if (!from && !to && !cpu->runnable) {
 		if (!cpu->stale)
 			cpu->stale = 1;
