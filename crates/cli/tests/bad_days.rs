@@ -129,7 +129,7 @@ fn a_signal_while_the_mapper_is_set_up_is_not_put_off() {
     let tool = running.pid();
     processes::mapper(tool);
     running.signal(Signal::INT);
-    // The crews are started once the mapper is ready; nobody wants them any more.
+    // The worker pools start once the mapper is ready; they are not needed any more.
     let mut went_on = false;
     while !running.has_ended() {
         went_on |= processes::of(tool).iter().any(|p| p.argv.iter().any(|a| a == "scanner"));

@@ -19,7 +19,7 @@ pub struct Process {
     pub ticks: u64,
 }
 
-/// All processes that a run with this number started, workers of crews too: each carries the
+/// All processes that a run with this number started, workers of pools too: each carries the
 /// number on its command line, and keeps it when its parent dies.
 pub fn of(tool: u32) -> Vec<Process> {
     let tool = tool.to_string();
