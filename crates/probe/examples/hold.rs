@@ -1,9 +1,9 @@
 //! Keeps the probes loaded while a command runs, so that their cost can be measured.
 //!
-//! `hold self COMMAND..` watches the command itself, the most expensive case; `hold other COMMAND..`
-//! watches this process only, as the rest of a machine is while something else is looked at;
-//! `hold none COMMAND..` loads nothing, and `hold nothing COMMAND..` two programs that do nothing,
-//! where those of the scheduler are.
+//! `hold self COMMAND..` watches the command itself, the most expensive case;
+//! `hold other COMMAND..` watches this process only, as the rest of a machine is while something
+//! else is looked at; `hold none COMMAND..` loads nothing, and `hold nothing COMMAND..` two
+//! programs that do nothing, where those of the scheduler are.
 
 use host::roots::Roots;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};

@@ -50,12 +50,12 @@ impl Gatherer {
         Gatherer { threshold, ..Gatherer::default() }
     }
 
-    /// Says when the load was released.
+    /// Sets when the load was released.
     pub fn release(&mut self, zero: u64) {
         self.zero = zero;
     }
 
-    /// Says whose an address space is.
+    /// Sets the owner of an address space.
     pub fn space(&mut self, space: u64, pid: u32) {
         self.spaces.insert(space, pid);
     }

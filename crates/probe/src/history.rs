@@ -99,7 +99,7 @@ impl History {
     }
 
     /// The stretches in which threads were preempted during a sleep, as holds of what was waited
-    /// for; `is_holder` says of an event at whose end a thread was preempted whether it may hold.
+    /// for; `is_holder` decides, for an event that ended in a preemption, whether it may hold.
     pub fn preempted_in(&self, sleep: &Event, is_holder: &dyn Fn(&Event) -> bool) -> Vec<Event> {
         let mut holds = Vec::new();
         for queue in self.ran.values() {
@@ -122,7 +122,7 @@ impl History {
     }
 
     /// What a thread did in a stretch, as far as it is known; ascending and without overlap. Where
-    /// the thread still ran at the end, `last` says since when.
+    /// the thread still ran at the end, `last` is since when.
     pub fn of_thread(&self, tid: u32, when: Stretch, last: Option<&Event>) -> Vec<Segment> {
         let mut segments = Vec::new();
         let ran = self.ran.get(&tid);

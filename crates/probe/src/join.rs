@@ -15,13 +15,13 @@ pub struct Split {
     pub running: u64,
     /// None ran, and some holder was runnable.
     pub preempted: u64,
-    /// All that are known of slept.
+    /// All known ones slept.
     pub blocked: u64,
     /// Who ran meanwhile where the holder was runnable that held longest.
     pub behind: BehindWhom,
 }
 
-/// Somebody who held what was waited for.
+/// A holder of what was waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     /// One of its holds, which identifies it.

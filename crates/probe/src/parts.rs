@@ -1,4 +1,4 @@
-//! Numbers of parts, and who is of which.
+//! Parts: their numbers, and which process belongs to which.
 
 use crate::event::Event;
 use crate::watched::{Role, Watched};
@@ -33,7 +33,7 @@ impl Parts {
         number
     }
 
-    /// The name of a part; none for everybody who has none.
+    /// The name of a part; none for number 0.
     pub fn name(&self, number: u8) -> Option<&str> {
         if number == IDLE {
             return Some(crate::IDLE);
@@ -52,7 +52,7 @@ impl Parts {
         self.of.get(&pid).map(|(_, role)| *role)
     }
 
-    /// How many processes are of a part; 0 of none.
+    /// How many processes belong to a part.
     pub fn count(&self, number: u8) -> u32 {
         let of = self.of.values().filter(|(part, _)| number > 0 && *part == number).count();
         u32::try_from(of).unwrap_or(u32::MAX)

@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// Says that the load is released; times count from here.
+    /// Marks the release of the load; times count from here.
     pub fn release(&mut self) {
         #[cfg(feature = "bpf")]
         if let Some(tracer) = &self.tracer {
@@ -109,7 +109,7 @@ impl Session {
         self.files.stop(&self.roots);
     }
 
-    /// Tells what was seen until [`Session::stop`]; this may take a moment.
+    /// Returns the evidence up to [`Session::stop`]; this may take a moment.
     pub fn finish(self) -> Evidence {
         #[cfg(feature = "bpf")]
         if let Some(tracer) = self.tracer {

@@ -1,5 +1,5 @@
-//! Waits outside the locks that have tracepoints: the kernel stacks of who waits and of who was
-//! preempted show what it waited for.
+//! Waits outside the locks that have tracepoints: the kernel stacks of the waiter and of
+//! preempted threads show what it waited for.
 
 use crate::event::Event;
 use crate::history::History;

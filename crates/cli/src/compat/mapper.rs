@@ -38,7 +38,7 @@ struct Wanted {
     opavg: bool,
 }
 
-/// Maps and unmaps in this very process.
+/// Maps and unmaps in this process.
 pub fn run(args: &[String]) -> Result<u8, Failure> {
     let Some(wanted) = parse(args)? else { return Ok(0) };
     let duration = Duration::from_secs(wanted.duration);

@@ -3,9 +3,9 @@
 //! A script that calls one of them works with `tailback compat` in front. Exit codes are those of
 //! tailback, since the originals only know 0.
 
-mod become_erlang;
 mod busywait;
 mod date;
+mod exec_erlang;
 mod fibtest;
 mod mapper;
 mod msgq_flood;

@@ -1,6 +1,6 @@
 //! `compat nifwait` and `compat nifwait-collapse`: the Erlang application's own lines.
 
-use super::become_erlang::become_erlang;
+use super::exec_erlang::exec_erlang;
 use super::options::{Next, Options};
 use crate::exit::Failure;
 
@@ -26,7 +26,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     }
     let list: Vec<String> = words.iter().map(|word| format!("\"{}\"", plain(word))).collect();
     let code = "case wait:run(Args) of {error, _} -> halt(2); _ -> halt(0) end.";
-    become_erlang(&flags, &format!("Args = [{}], {code}", list.join(",")))
+    exec_erlang(&flags, &format!("Args = [{}], {code}", list.join(",")))
 }
 
 /// Runs the recipe that makes schedulers collapse.
@@ -38,7 +38,7 @@ pub fn collapse(args: &[String]) -> Result<u8, Failure> {
         _ => return Err(Options::new(args, COLLAPSE_USAGE).mistake("short or original")),
     };
     let code = "collapse -> 1; no_collapse -> 0; inconclusive -> 4; error -> 2";
-    become_erlang(
+    exec_erlang(
         &flags,
         &format!(
             "Answer = wait:collapse(#{{preset => {preset}}}), \

@@ -14,7 +14,7 @@ use scenarios::{LoadSpawner, Pinned};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// A mapper that is this late is waited for aloud.
+/// How late a mapper is when a note is printed that it is waited for.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Runs it once and prints what the original prints.

@@ -21,7 +21,7 @@ pub struct Loaded<'a> {
     pub links: Vec<Link>,
     /// Whether the tracepoints of the lock name the memory group too.
     grouped: bool,
-    /// What was wished, and can be had.
+    /// The options, without what this kernel cannot have.
     pub options: SessionOptions,
     /// What is seen by them.
     pub sources: Vec<String>,

@@ -31,7 +31,8 @@ pub struct Tables {
 impl Tables {
     /// The tables of a loaded object.
     ///
-    /// The reference must stay good as long as this is used, and nobody else may write through it.
+    /// The reference must stay valid as long as this is used, and no other code may write through
+    /// it.
     pub fn of(bss: &mut bss, options: &SessionOptions) -> Self {
         Tables { bss, options: options.clone() }
     }
@@ -64,7 +65,8 @@ impl Tables {
         true
     }
 
-    /// Says that the calling thread is about to touch the lock of a victim; 0 that it did.
+    /// Tells the programs that the calling thread is about to take the lock of a victim; 0 ends
+    /// that.
     pub fn introduce(&self, victim: u32) {
         let caller = if victim == 0 { 0 } else { rustix::thread::gettid().as_raw_pid() };
         // SAFETY: both are fields of the tables.
