@@ -3,16 +3,16 @@
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
-# make kernels-hz  the sound one at HZ 100 and 1000 too, for the table of known answers
+# make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
 # make truth    run what is missing of the table of known answers, and write docs/truth.md; hours, and
-#               it can be stopped and goes on. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their number of runs
+#               it can be stopped and resumed. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their number of runs
 # make install  PREFIX=/usr/local
-# make erlang   the Erlang application alone, for use in a shell of one's own
+# make erlang   the Erlang application alone, for use in an Erlang shell
 # make deb      a Debian package, in $(BUILD)
 # make dist     a tarball for any Linux of this architecture, in $(BUILD), with its SHA-256
 # make bare     does what README says on a Debian 12 that has gcc, make and Rust alone; as root
 # make picture  takes README's picture anew, of RECORD
-# make golden   write the golden files and the schema anew, to be read in the diff
+# make golden   write the golden files and the schema again; read the diff
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -101,7 +101,7 @@ install: build
 	$(BINARY) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
 	$(BINARY) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
 
-# Staged anew each time, so that nothing of an older version gets in.
+# Staged again each time, so that nothing of an older version gets in.
 deb:
 	rm -rf $(BUILD)/deb
 	$(MAKE) install DESTDIR=$(abspath $(BUILD))/deb PREFIX=/usr

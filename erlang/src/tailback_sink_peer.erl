@@ -10,7 +10,7 @@
 %% Address and port of a socket.
 -type address() :: {inet:ip_address(), inet:port_number()}.
 
-%% @doc A listener on the loopback address that reads and forgets what its one client sends: the one
+%% @doc A listener on the loopback address that reads and discards what its one client sends: the one
 %% that is named by client/2. Whoever else connects is turned away.
 -spec tcp(inet | socket) -> {ok, pid(), inet:port_number()} | {error, term()}.
 tcp(Backend) ->
@@ -22,7 +22,7 @@ tcp(Backend) ->
         end
     end).
 
-%% @doc A socket on the loopback address that reads and forgets what it gets, from the client that is
+%% @doc A socket on the loopback address that reads and discards what it gets, from the client that is
 %% named by client/2 and nobody else.
 -spec udp() -> {ok, pid(), inet:port_number()} | {error, term()}.
 udp() ->
@@ -86,7 +86,7 @@ answer_by_tag() ->
 ready({ok, Port}, Then) -> {ok, Port, Then};
 ready({error, Why}, _) -> {error, Why}.
 
-%% Opens in the new process, since what is opened belongs to whoever opens it.
+%% Opens in the new process, since a port or socket belongs to the process that opens it.
 -spec start(fun()) -> {ok, pid(), inet:port_number()} | {error, term()}.
 start(Open) ->
     Owner = self(),

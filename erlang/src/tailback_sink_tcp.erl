@@ -1,5 +1,5 @@
-%% @doc Sends over TCP. With the `inet' back end of OTP 25 and earlier each send waits for its answer
-%% as the port sink does; OTP 26 gave it a reference, and the `socket' back end needs none.
+%% @doc Sends over TCP. With the `inet' back end of OTP 25 and earlier each send waits for its
+%% answer as the port sink does; OTP 26 gave it a reference, and the `socket' back end needs none.
 -module(tailback_sink_tcp).
 
 -behaviour(tailback_sink).

@@ -5,7 +5,7 @@
 //! beside it would stay there when a run is killed. So the locks are in a folder of their own. The
 //! kernel lets go of a lock when the run that holds it ends, however it ends.
 
-use crate::keep;
+use crate::paths;
 use host::private;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -45,7 +45,7 @@ impl Drop for Held {
 /// Where the locks of this user are. Root may share the state folder with the user who asked it, and each
 /// goes on with records of its own alone.
 pub fn locks() -> PathBuf {
-    keep::state_folder().join(format!("locks-{}", rustix::process::geteuid().as_raw()))
+    paths::state_folder().join(format!("locks-{}", rustix::process::geteuid().as_raw()))
 }
 
 /// Claims a record, which need not be there yet.

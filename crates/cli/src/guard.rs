@@ -6,7 +6,7 @@
 
 use crate::exit::{self, Failure};
 use crate::output;
-use host::cgroup::{Home, sweep};
+use host::cgroup::{ParentGroup, sweep};
 use host::{Restored, Roots};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
@@ -78,7 +78,7 @@ pub fn restore(wait: bool) -> u8 {
     }
     let roots = Roots::real();
     // Groups first: a controller is taken back only where no group of tailback is left.
-    let swept = Home::find(&roots).map(|home| sweep(&home)).unwrap_or_default();
+    let swept = ParentGroup::find(&roots).map(|parent| sweep(&parent)).unwrap_or_default();
     let restored = host::restore(&roots);
     for group in &swept.removed {
         output::print(&format!("removed {}\n", group.display()));

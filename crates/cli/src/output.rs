@@ -1,4 +1,4 @@
-//! Standard output and error: colours where they are wanted, no panic where nobody reads.
+//! Standard output and error: colours where they are wanted, no panic on a closed stream.
 
 use report::Look;
 use std::io::{ErrorKind, Write};
@@ -24,7 +24,7 @@ pub fn print(text: &str) {
     }
 }
 
-/// Whether something that should stand on standard output does not.
+/// Whether writing to standard output has failed.
 pub fn failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }

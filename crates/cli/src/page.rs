@@ -16,7 +16,7 @@ pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
         output::print(&harmless(text));
         return Ok(());
     };
-    if crate::keep::holds_record(path) {
+    if crate::paths::holds_record(path) {
         return Err(Failure::usage(format!(
             "{}: a record of tailback, and it stays; name another file",
             path.display()
@@ -26,7 +26,7 @@ pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("{error}; name a file that can be written")))
 }
 
-/// A text without what a terminal would obey: a record may be anybody's.
+/// A text without terminal control sequences: a record may come from anywhere.
 fn harmless(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || "\n\t\r".contains(*c)).collect()
 }
@@ -48,7 +48,7 @@ pub fn of(named: &[Named]) -> Result<String, Failure> {
 /// A page of the records of a check, written to a file.
 ///
 /// # Errors
-/// A line that says why there is none.
+/// A line with the reason why there is none.
 pub fn of_check(records: &[(&Record, String)], path: &Path) -> Result<(), Failure> {
     let shown = records.iter().map(|(record, name)| Shown {
         record,

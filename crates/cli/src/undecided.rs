@@ -1,7 +1,7 @@
 //! The record of an undecided study that a run goes on with.
 
 use crate::claim::{self, Claim, Held};
-use crate::{keep, output, records};
+use crate::{output, paths, records};
 use model::record::Plan;
 use model::{Machine, Record};
 use std::os::unix::fs::MetadataExt;
@@ -46,7 +46,7 @@ pub fn find(
     };
     match asked {
         Some(path) => found(path.clone(), None, begun),
-        None => first(newest(&keep::state_folder(), scenario), &claim::locks(), begun),
+        None => first(newest(&paths::state_folder(), scenario), &claim::locks(), begun),
     }
 }
 
@@ -92,7 +92,7 @@ fn own(path: &Path) -> Option<Record> {
     let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
     let mine =
         metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0;
-    let fit = metadata.len() <= MOST_BYTES && age <= OLDEST && mine && keep::holds_record(path);
+    let fit = metadata.len() <= MOST_BYTES && age <= OLDEST && mine && paths::holds_record(path);
     if fit { records::read(path).ok() } else { None }
 }
 

@@ -129,7 +129,7 @@ fn a_signal_while_the_mapper_is_set_up_is_not_put_off() {
     let tool = running.pid();
     processes::mapper(tool);
     running.signal(Signal::INT);
-    // The crews are started once the mapper is ready; nobody wants them any more.
+    // The worker pools start once the mapper is ready; they are not needed any more.
     let mut went_on = false;
     while !running.has_ended() {
         went_on |= processes::of(tool).iter().any(|p| p.argv.iter().any(|a| a == "scanner"));
@@ -300,7 +300,7 @@ fn assert_somebody_is_named(place: &Place, ran: &Ran, victim: &processes::Proces
     assert_eq!(ran.code(), 4, "{victim:?} was killed: {ran:?}");
     let wrongs = ran.wrongs();
     assert_eq!(wrongs.len(), 1, "{ran:?}");
-    // The line names the process, or the crew by its leader, which is its process group.
+    // The line names the process, or the worker pool by its leader, which is its process group.
     let named = [victim.pid, victim.parent].iter().any(|pid| wrongs[0].contains(&pid.to_string()));
     assert!(named && wrongs[0].contains("killed by signal 9"), "{victim:?}: {ran:?}");
     let kept = common::json(&record(place));

@@ -9,8 +9,7 @@ mod common;
 
 use common::{Place, Ran, wait_for};
 use guest::{
-    Accel, Cache, Clock, Ending, Event, Guest, Kernel, Limits, Order, Outcome, Qemu, Setup,
-    initramfs,
+    Accel, Cache, Clock, Ending, Event, Guest, Job, Kernel, Limits, Outcome, Qemu, Setup, initramfs,
 };
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -331,7 +330,7 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
         return;
     }
     let (qemu, kernel) = (Qemu::find().unwrap(), kernel());
-    let initramfs = initramfs::build(Path::new("/bin/true"), &kernel, &Order::default()).unwrap();
+    let initramfs = initramfs::build(Path::new("/bin/true"), &kernel, &Job::default()).unwrap();
     let setup = Setup {
         qemu: &qemu,
         kernel: &kernel,
@@ -342,7 +341,7 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
         limits: Limits::new(1, Clock::Host, Some(common::PATIENCE)),
         root: None,
     };
-    let mut guest = Guest::begin(&setup, Accel::Tcg).unwrap();
+    let mut guest = Guest::start(&setup, Accel::Tcg).unwrap();
     let Event::End(Outcome::Failed { ending: Ending::Panic { line, up }, .. }) =
         guest.next(&|| false).unwrap()
     else {

@@ -14,7 +14,7 @@ const MOST_CPUS: u32 = 255;
 /// The most emulated CPUs for each of the host: beyond it even booting takes minutes.
 const MOST_CPUS_PER_HOST_CPU: u32 = 32;
 
-/// Checks what somebody asks for against the host.
+/// Checks what the user asks for against the host.
 ///
 /// `host_cpus` are the CPUs that this process may use; `available` is the memory that the host can
 /// give, in bytes, where that is known; `initramfs` is the size of what the guest unpacks.

@@ -35,7 +35,7 @@ impl Tool {
         Tool { program, help, command }
     }
 
-    /// Adds a word.
+    /// Adds an argument.
     pub fn arg(&mut self, word: impl AsRef<OsStr>) -> &mut Self {
         self.command.arg(word);
         self
@@ -90,7 +90,7 @@ impl Tool {
         let (out, err) = (joined(out), joined(err));
         match status.success() {
             true => Ok(out),
-            false => Err(GuestError::Tool { program, why: last_words(&err, &out) }),
+            false => Err(GuestError::Tool { program, why: last_message(&err, &out) }),
         }
     }
 }
@@ -171,13 +171,13 @@ fn joined(reader: std::thread::JoinHandle<String>) -> String {
     reader.join().unwrap_or_default()
 }
 
-/// The lines that say what went wrong, in one line.
-fn last_words(err: &str, out: &str) -> String {
+/// The lines with the reason, in one line.
+fn last_message(err: &str, out: &str) -> String {
     let from = if err.trim().is_empty() { out } else { err };
     let lines: Vec<&str> = from.lines().filter(|line| !line.trim().is_empty()).collect();
     let grave: Vec<&str> = lines.iter().copied().filter(|line| line.starts_with("E: ")).collect();
     let chosen = match grave.is_empty() {
-        true => lines.last().copied().unwrap_or("it failed without a word").to_owned(),
+        true => lines.last().copied().unwrap_or("it failed without a message").to_owned(),
         false => grave.join(" "),
     };
     chosen.chars().take(500).collect()

@@ -17,7 +17,7 @@ fn main() -> Result<(), host::HostError> {
     println!("{placement:?}");
     let before = Snapshot::take(&roots);
     std::thread::sleep(Duration::from_secs(1));
-    let surroundings = before.until(&Snapshot::take(&roots));
-    println!("{surroundings:#?}");
+    let disturbance = before.until(&Snapshot::take(&roots));
+    println!("{disturbance:#?}");
     Ok(())
 }

@@ -20,7 +20,7 @@ pub fn allowed_cpus() -> Result<Vec<u32>, HostError> {
             .filter(|&(_, index)| set.is_set(index))
             .map(|(cpu, _)| cpu)
             .collect()),
-        // The kernel says EINVAL where its mask has more CPUs than the set of the C library.
+        // EINVAL: the kernel's mask has more CPUs than the set of the C library.
         Err(Errno::INVAL) => allowed_in_status(&Roots::real()),
         Err(source) => Err(HostError::Affinity { source: source.into() }),
     }

@@ -11,7 +11,7 @@ pub enum HostError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// A file is larger than any such file can honestly be.
@@ -33,7 +33,7 @@ pub enum HostError {
     /// The CPUs that this thread may use could not be read.
     #[error("cannot read which CPUs may be used: {source}")]
     Affinity {
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// A thread could not be bound to a CPU.
@@ -43,7 +43,7 @@ pub enum HostError {
     Pin {
         /// The CPU.
         cpu: u32,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 /// How much of `/proc/cpuinfo` is read, in bytes: the first CPU, where others would be megabytes.
 const FIRST_CPU: u64 = 16 << 10;
 
-/// What the kernel says of itself; it comes from no file.
+/// What `uname` returns; it comes from no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelName {
     /// Release, as `uname -r` prints it.
@@ -60,7 +60,7 @@ pub fn machine_named(roots: &Roots, kernel: KernelName) -> Machine {
         cgroup: cgroup_facts::cgroup_facts(roots),
         virtualised: virtualised(roots, &cpuinfo),
         distribution: distribution(roots),
-        tainted: crate::surroundings::tainted(roots),
+        tainted: crate::disturbance::tainted(roots),
         guest: None,
         kernel: kernel.release,
         kernel_build: kernel.build,
@@ -77,7 +77,7 @@ fn memory(roots: &Roots) -> Option<u64> {
     text::memory_field(&meminfo, "MemTotal")
 }
 
-/// The model by the names that x86, MIPS and POWER have for it; ARM does not tell one.
+/// The model by the names that x86, MIPS and POWER have for it; ARM names none.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     ["model name", "cpu model", "cpu"]
         .iter()

@@ -24,7 +24,7 @@ pub struct Governor {
 /// What became of the attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// This machine does not scale frequencies, or does not say so, as most guests.
+    /// This machine does not scale frequencies, or does not show it, as most guests.
     Absent,
     /// Everything was at `performance` already.
     Already,
@@ -225,9 +225,9 @@ mod tests {
         std::os::unix::fs::symlink("/proc/version", tree.path(E0)).unwrap();
         let governor = Governor::performance(&tree.roots);
         assert_eq!(tree.read(G0), "powersave");
-        let said = governor.state().to_string();
-        assert!(said.contains("energy_performance_preference: "), "{said}");
-        assert!(said.starts_with("the governor stays as it is: "), "{said}");
+        let shown = governor.state().to_string();
+        assert!(shown.contains("energy_performance_preference: "), "{shown}");
+        assert!(shown.starts_with("the governor stays as it is: "), "{shown}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ const UNPACKED_LIMIT: u64 = 4 << 20;
 
 /// A kernel configuration as text.
 ///
-/// It stays text, since a line `# CONFIG_X is not set` says that X could have been chosen.
+/// It stays text, since a line `# CONFIG_X is not set` shows that X could have been chosen.
 #[derive(Debug, Default)]
 pub(crate) struct KernelConfig(String);
 

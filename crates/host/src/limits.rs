@@ -33,7 +33,7 @@ pub fn pid_max(roots: &Roots) -> Option<u64> {
 /// user namespace.
 pub fn can_renice_to(nice: i32) -> bool {
     let current = getpriority_process(None).unwrap_or(0);
-    // The kernel asks for the capability in the first namespace, whatever the own one grants.
+    // The kernel checks the capability in the first namespace, not in this process's own.
     let first = std::fs::read_link("/proc/self/ns/user")
         .is_ok_and(|link| link.as_os_str() == FIRST_USER_NAMESPACE);
     let capable =

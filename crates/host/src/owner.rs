@@ -74,7 +74,7 @@ impl Owner {
     }
 }
 
-/// The pid namespace of this process; None for the first, and where it cannot be told.
+/// The pid namespace of this process; None for the first, and where it is unknown.
 fn namespace(roots: &Roots) -> Option<u64> {
     let link: PathBuf = std::fs::read_link(roots.proc.join("self/ns/pid")).ok()?;
     let inode = link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()?;
@@ -89,7 +89,7 @@ fn parse_stat(stat: &str) -> Option<(char, u64)> {
     Some((state, fields.nth(18)?.parse().ok()?))
 }
 
-/// A zombie is not coming back, though nobody has asked for its fate yet.
+/// A zombie counts as gone, though it is not reaped yet.
 fn is_dead(state: char) -> bool {
     matches!(state, 'Z' | 'X' | 'x')
 }

@@ -7,7 +7,7 @@ use model::machine::Cpu;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// All CPUs that are online, in ascending order; empty where sysfs does not tell.
+/// All CPUs that are online, in ascending order; empty where sysfs does not list them.
 pub(crate) fn cpus(roots: &Roots) -> Vec<Cpu> {
     let base = roots.sys.join("devices/system/cpu");
     let nodes = nodes(roots);
@@ -25,7 +25,7 @@ pub(crate) fn cpus(roots: &Roots) -> Vec<Cpu> {
 /// The core as the lowest number of the CPUs that share it.
 ///
 /// The kernel's `core_id` repeats from package to package and on some processors from die to die
-/// within one, so it does not tell who is a sibling.
+/// within one, so it does not identify siblings.
 fn core(topology: &Path, id: u32) -> Option<u32> {
     ["core_cpus_list", "thread_siblings_list"]
         .iter()

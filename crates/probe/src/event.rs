@@ -94,7 +94,7 @@ fn kind(number: u32) -> Option<Kind> {
     }
 }
 
-/// A thread's name up to its zero; anybody may name a thread, so control characters are dropped.
+/// A thread's name up to its zero; any program may set it, so control characters are dropped.
 pub(crate) fn name(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).chars().filter(|c| !c.is_control()).collect()

@@ -1,4 +1,4 @@
-//! Trials with probes, once the verdict stands: they say who waited for whom, and what the probes
+//! Trials with probes, once the verdict stands: they show who held up whom, and what the probes
 //! cost. They are kept apart from those that are judged.
 
 use crate::events::{Event, Listener};
@@ -77,7 +77,7 @@ fn arms(record: &Record, always: bool) -> Vec<usize> {
     chosen
 }
 
-/// What stands in the record where a trial with probes broke.
+/// The record's entry where a trial with probes broke.
 fn without(error: &ScenarioError) -> Seen {
     let missing = vec![format!("the trial with probes broke: {error}; run it again")];
     let evidence = Some(Evidence { missing, ..Evidence::default() });

@@ -56,7 +56,7 @@ pub fn would_lose(record: &Record, path: &Path) -> bool {
     record.trials.is_empty() && std::fs::metadata(path).is_ok_and(|old| old.len() > 0)
 }
 
-/// The file that a path stands for: behind a symbolic link, the file it leads to. Anything that is
+/// The file that a path names: behind a symbolic link, the file it leads to. Anything that is
 /// there and is no ordinary file would be destroyed by a rename, and is refused.
 ///
 /// # Errors
@@ -150,7 +150,7 @@ pub fn sweep(folder: &Path) {
         let name = entry.file_name();
         let writer = name.to_str().and_then(writer);
         if writer.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // One that cannot be removed is in nobody's way.
+            // One that cannot be removed does no harm.
             let _ = std::fs::remove_file(entry.path());
         }
     }

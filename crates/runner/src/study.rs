@@ -6,7 +6,7 @@ use crate::probed::ProbeWhen;
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Machine, Record, State, Trial, Verdict};
-use scenarios::{Context, Launcher, Scenario, ScenarioError, Seen, Site, Tick};
+use scenarios::{Context, LoadSpawner, Scenario, ScenarioError, Seen, Site, Tick};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub struct Study<'a> {
     /// Where it runs.
     pub site: Site<'a>,
     /// How children are executed.
-    pub launcher: Launcher,
+    pub launcher: LoadSpawner,
     /// The command line, for the record.
     pub argv: Vec<String>,
     /// Where the record is kept after each block; nowhere where absent.

@@ -11,7 +11,7 @@ use model::{
 };
 use scenarios::mmap_lock::META;
 use scenarios::{
-    Arms, Context, Launcher, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words,
+    Arms, Context, LoadSpawner, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words,
 };
 use std::cell::Cell;
 use std::path::Path;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use tailback_runner::{End, Event, Study, order_of_block};
 
 /// Plays `mmap-lock` with figures of its own: its judge and its words, but no children.
-struct Player;
+struct FakeScenario;
 
 thread_local! {
     /// What the arm `busy` loses, in milliseconds a second.
@@ -32,7 +32,7 @@ thread_local! {
     static TRIALS: Cell<usize> = const { Cell::new(0) };
 }
 
-impl Scenario for Player {
+impl Scenario for FakeScenario {
     fn meta(&self) -> &'static Meta {
         &META
     }
@@ -113,11 +113,11 @@ fn run_for(
     let stop = Cell::new(false);
     let study = Study {
         probe: tailback_runner::ProbeWhen::Never,
-        scenario: &Player,
+        scenario: &FakeScenario,
         plan,
         time,
         site: Site { roots: &roots, machine: &machine },
-        launcher: Launcher::default(),
+        launcher: LoadSpawner::default(),
         argv: vec!["tailback".to_owned()],
         keep,
         interrupted: &|| stop.get(),
@@ -266,12 +266,12 @@ fn the_record_is_on_disk_after_every_block() {
 #[test]
 fn a_record_that_cannot_be_kept_is_told_and_the_study_goes_on() {
     LOST.set(700.0);
-    let told = Cell::new(0);
+    let failures = Cell::new(0);
     let path = Path::new("/nonexistent/folder/a.json");
     let (record, end) = run(plan(6, false), Some(path), |event| {
-        told.set(told.get() + i32::from(matches!(event, Event::NotSaved { .. })));
+        failures.set(failures.get() + i32::from(matches!(event, Event::NotSaved { .. })));
         false
     });
     assert!(matches!(end, End::Complete));
-    assert_eq!((record.trials.len(), told.get()), (12, 7));
+    assert_eq!((record.trials.len(), failures.get()), (12, 7));
 }

@@ -23,7 +23,7 @@ mod watch;
 pub use cell::Cell;
 pub use factors::weigh_factors;
 pub use judging::settled;
-pub use load::Launcher;
+pub use load::LoadSpawner;
 pub use pinned::Pinned;
 pub use probing::{Player, Probing};
 pub use watch::Watch;
@@ -165,7 +165,7 @@ pub struct Context<'a> {
     /// Where it runs.
     pub site: &'a Site<'a>,
     /// How children are executed.
-    pub launcher: &'a Launcher,
+    pub launcher: &'a LoadSpawner,
     /// Seed of this trial's random choices.
     pub seed: u64,
     /// Whether evidence is gathered: who waited for whom. It costs the trial a little, so a trial

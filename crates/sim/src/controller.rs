@@ -1,7 +1,7 @@
 //! The bandwidth controller: a pool for the group, an account for each CPU, two timers.
 //!
-//! It knows nothing of tasks. The engine tells it what ran and asks who may run on; times at
-//! which it wants to be called again stand in its `*_at` fields.
+//! It knows nothing of tasks. The engine reports what ran and asks what may run on; the times at
+//! which it is to be called next are in its `*_at` fields.
 
 use crate::config::Config;
 use crate::distribution::Distribution;
@@ -45,7 +45,7 @@ pub(crate) struct Controller {
     tick: u64,
     pub(crate) step: u64,
     pub(crate) pool: u64,
-    /// The pool after the last refill, to tell how much of a burst was used.
+    /// The pool after the last refill, to know how much of a burst was used.
     pool_after_refill: u64,
     pub(crate) deadline: u64,
     sequence: u64,
@@ -319,7 +319,7 @@ impl Controller {
         self.sequence += 1;
     }
 
-    /// The run is over: what is under way is brought to an end.
+    /// The run is over: closes what is under way.
     pub(crate) fn finish(&mut self, now: u64) {
         if let Some(distribution) = self.distribution.take() {
             self.settle_distribution(&distribution);

@@ -1,9 +1,9 @@
 //! The kernel's CFS bandwidth controller as a discrete-event model.
 //!
-//! Pure and deterministic: no I/O, no clock, no thread. [`simulate`] plays a [`Workload`] in a group
-//! with a quota under the rules of one kernel [`Era`] and returns an [`Outcome`]: what the group
-//! used, how often it was throttled, how long its requests took, and where the quota went.
-//! [`find_quota`] asks the question the other way round: which quota is enough?
+//! Pure and deterministic: no I/O, no clock, no thread. [`simulate`] plays a [`Workload`] in a
+//! group with a quota under the rules of one kernel [`Era`] and returns an [`Outcome`]: what the
+//! group used, how often it was throttled, how long its requests took, and where the quota went.
+//! [`find_quota`] answers the inverse question: which quota is enough?
 //!
 //! The rules, what is left out, and how the model compares with real kernels are written up in
 //! `docs/bandwidth.md`.

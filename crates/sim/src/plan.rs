@@ -1,4 +1,4 @@
-//! Which quota is enough: the simulation asked the other way round.
+//! Which quota is enough: the inverse question to the simulation.
 
 use crate::config::Config;
 use crate::engine::simulate_requests;
@@ -35,7 +35,7 @@ impl Goal {
     fn check(&self) -> Result<(), Error> {
         let wrong = |sentence: &str| Err(Error::Plan(sentence.to_owned()));
         if !(self.percentile > 0.0 && self.percentile <= 100.0) {
-            return wrong("a percentile lies above 0 and up to 100");
+            return wrong("a percentile has to be above 0 and at most 100");
         }
         if self.target_ns == 0 || self.step_ns == 0 {
             return wrong("a target and a step between quotas are longer than 0");

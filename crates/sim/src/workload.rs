@@ -24,7 +24,7 @@ pub enum Workload {
     Periodic(Vec<Periodic>),
     /// Requests that arrive by chance.
     Arrivals(Arrivals),
-    /// Requests that arrive when a trace says so.
+    /// Requests that arrive at the times of a trace.
     Trace {
         /// The requests, by time of arrival.
         requests: Vec<Request>,
@@ -149,10 +149,10 @@ fn check_periodic(tasks: &[Periodic], config: &Config) -> Result<(), Error> {
             format!("a task on CPU {}: the machine has {} CPUs", task.cpu, config.cpus)
         })?;
         require((SHORTEST_NS..=LONGEST_NS).contains(&task.period_ns), || {
-            "a task's period lies between 10 us and an hour".to_owned()
+            "a task's period has to be between 10 us and an hour".to_owned()
         })?;
         require((1..=LONGEST_NS).contains(&task.cost_ns), || {
-            "a task's cost lies between 1 ns and an hour".to_owned()
+            "a task's cost has to be between 1 ns and an hour".to_owned()
         })?;
         require(task.offset_ns <= LONGEST_NS, || "a task starts within an hour".to_owned())?;
     }

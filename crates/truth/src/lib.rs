@@ -1,9 +1,9 @@
-//! The table of known answers: commands and simulated studies of which it is known what they have to
-//! say, and what they must never say.
+//! The table of known answers: commands and simulated studies of which it is known which answers
+//! are right and which are wrong.
 //!
-//! The rows stand in `truth/*.toml` ([`row`]). [`session`] runs what is missing of each, on this machine
-//! ([`real`]) or without one ([`simulate`]), and appends a line a run ([`results`]), so that it can be
-//! stopped at any time and goes on. [`page`] writes docs/truth.md from those lines.
+//! The rows are in `truth/*.toml` ([`row`]). [`session`] runs what is missing of each, on this
+//! machine ([`real`]) or without one ([`simulate`]), and appends a line a run ([`results`]), so
+//! that it can be stopped at any time and resumes. [`page`] writes docs/truth.md from those lines.
 
 pub mod answer;
 mod hog;

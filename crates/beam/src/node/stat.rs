@@ -2,7 +2,7 @@
 
 /// The parent's number.
 ///
-/// Allocates nothing: the warden needs it between fork and exec.
+/// Allocates nothing: the supervisor needs it between fork and exec.
 pub(super) fn parent_of(stat: &[u8]) -> Option<i32> {
     // The name in brackets may itself hold brackets and spaces.
     let end = stat.iter().rposition(|byte| *byte == b')')?;

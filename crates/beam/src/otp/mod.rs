@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 ///
 /// Whatever is started of it does not see the variables `ERL_*` of the tool's environment
 /// (`ERL_FLAGS`, `ERL_AFLAGS`, `ERL_ZFLAGS`, `ERL_LIBS`, `ERL_OTP25_FLAGS`, ...): they would change
-/// what is measured without a word in the record.
+/// what is measured without a trace in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Otp {
     /// The program `erl`, absolute.
@@ -84,7 +84,7 @@ impl Otp {
         }
         let words = first_line(&ran.stderr).or_else(|| first_line(&ran.stdout));
         Err(words.unwrap_or_else(|| match ran.status {
-            Some(status) => format!("the VM ended without a word, {status}"),
+            Some(status) => format!("the VM ended without a message, {status}"),
             None => format!("the VM did not start within {LIMIT:?}"),
         }))
     }
@@ -153,12 +153,12 @@ fn is_program(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// What a program said that is no Erlang.
-fn said(ran: &run::Ran) -> String {
+/// What a program printed that is no Erlang.
+fn printed(ran: &run::Ran) -> String {
     let words = first_line(&ran.stderr).or_else(|| first_line(&ran.stdout));
     words.map_or_else(
-        || "it said nothing".to_owned(),
-        |words| clean_line(&format!("it said `{words}`")),
+        || "it printed nothing".to_owned(),
+        |words| clean_line(&format!("it printed `{words}`")),
     )
 }
 

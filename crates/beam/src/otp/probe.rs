@@ -1,6 +1,6 @@
 //! Asking a program whether it is an Erlang, and which.
 
-use super::{Otp, QUIET, command, said};
+use super::{Otp, QUIET, command, printed};
 use crate::error::BeamError;
 use crate::run;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(super) fn ask(erl: &Path, limit: Duration) -> Result<Otp, BeamError> {
         None if ran.status.is_none() => {
             Err(BeamError::Late { path, what: "answer which OTP it is", limit })
         }
-        None => Err(BeamError::NotErl { path, said: said(&ran) }),
+        None => Err(BeamError::NotErl { path, printed: printed(&ran) }),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::exit::{self, Failure};
 use crate::progress::Round;
 use crate::settings::Wish;
 use crate::signals::Interruption;
-use crate::{keep, output, page};
+use crate::{output, page, paths};
 use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Meta, Record, State};
@@ -42,8 +42,8 @@ pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
 /// is refused before anything is measured.
 fn page_file(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
     match matches.get_one::<PathBuf>("report") {
-        Some(named) => keep::for_page(named).map(Some),
-        None => Ok(keep::page("check")),
+        Some(named) => paths::for_page(named).map(Some),
+        None => Ok(paths::page("check")),
     }
 }
 

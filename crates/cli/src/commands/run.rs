@@ -2,8 +2,8 @@
 
 use crate::claim::{self, Claim};
 use crate::exit::{self, Failure};
-use crate::keep;
 use crate::output;
+use crate::paths;
 use crate::progress::{Progress, Round};
 use crate::settings::Wish;
 use crate::signals::Interruption;
@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record};
 use runner::{End, Study};
-use scenarios::{Arms, Launcher, Missing, Scenario, ScenarioError, Site};
+use scenarios::{Arms, LoadSpawner, Missing, Scenario, ScenarioError, Site};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ pub fn study(
         Err(other) => return Err(other.into()),
     };
     // Refused before anything is measured where nothing could be kept.
-    let new = keep::path(asked, meta.id)?;
+    let new = paths::record(asked, meta.id)?;
     let claim = claimed(&new)?;
     // In a file that cannot be claimed another run could go on as well.
     let may_go_on = wish.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));
@@ -160,7 +160,7 @@ pub fn study(
         time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
         plan: begun.as_ref().map_or(plan, |begun| begun.plan.clone()),
         site,
-        launcher: Launcher::default(),
+        launcher: LoadSpawner::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),
         probe: wish.probe,
@@ -225,8 +225,8 @@ fn save_somewhere(record: &Record, path: &Path) -> Kept {
         return Kept::There(path.to_owned());
     };
     let why = format!("record {error}");
-    keep::refuge(&record.scenario)
+    paths::fallback(&record.scenario)
         .into_iter()
-        .find(|refuge| refuge != path && runner::save(record, refuge).is_ok())
-        .map_or_else(|| Kept::Lost(why.clone()), |refuge| Kept::Elsewhere(refuge, why.clone()))
+        .find(|fallback| fallback != path && runner::save(record, fallback).is_ok())
+        .map_or_else(|| Kept::Lost(why.clone()), |fallback| Kept::Elsewhere(fallback, why.clone()))
 }

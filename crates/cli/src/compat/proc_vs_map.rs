@@ -10,11 +10,11 @@ use host::Roots;
 use model::Machine;
 use rustix::thread::sched_getaffinity;
 use scenarios::mmap_lock::{Event, Played, Script, play};
-use scenarios::{Launcher, Pinned};
+use scenarios::{LoadSpawner, Pinned};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// A mapper that is this late is waited for aloud.
+/// How late a mapper is when a note is printed that it is waited for.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Runs it once and prints what the original prints.
@@ -33,9 +33,10 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     output::print(&format!("pid {pid}'s new affinity mask: {}\n", mask()));
     let interruption = Interruption::watch();
     let mut late = false;
-    let played = play(&script, &Launcher::default(), &|| interruption.noticed(), &mut |event| {
-        tell(&script, event, &mut late);
-    })?;
+    let played =
+        play(&script, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
+            tell(&script, event, &mut late);
+        })?;
     output::print(&lines(&setting, &played)?);
     Ok(0)
 }

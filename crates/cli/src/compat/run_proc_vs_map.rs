@@ -10,7 +10,7 @@ use crate::signals::Interruption;
 use host::Roots;
 use indicatif::ProgressBar;
 use model::Machine;
-use scenarios::Launcher;
+use scenarios::LoadSpawner;
 use scenarios::mmap_lock::{Played, play};
 use std::fmt::Write as _;
 
@@ -93,7 +93,7 @@ fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), F
             let setting = Setting { nbusytasks: row.busy, ..wanted.setting.clone() };
             let script = setting.script(machine, rand::random())?;
             let interrupted = || interruption.noticed();
-            let played = play(&script, &Launcher::default(), &interrupted, &mut |_| {})?;
+            let played = play(&script, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
             row.add(&played);
             bar.inc(1);
         }

@@ -52,12 +52,12 @@ impl Cache {
         self.0.join("packages").join(sha256)
     }
 
-    /// Makes a folder of the cache, unless somebody else could change the cache.
+    /// Makes a folder of the cache, unless another user could change the cache.
     pub(crate) fn make(&self, folder: &Path) -> Result<(), GuestError> {
         private::folder(&self.0).and_then(|_| private::folder(folder)).map(drop).map_err(refused)
     }
 
-    /// Refuses a file of the cache that somebody else could have put there.
+    /// Refuses a file of the cache that another user could have put there.
     pub(crate) fn check(&self, path: &Path) -> Result<(), GuestError> {
         private::open(path).map(drop).map_err(refused)
     }
@@ -65,7 +65,7 @@ impl Cache {
     /// What is in a file of the cache; none where there is none.
     ///
     /// # Errors
-    /// If somebody else could have put it there.
+    /// If another user could have put it there.
     pub(crate) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, GuestError> {
         // A link that leads to nothing is there all the same.
         if path.symlink_metadata().is_err() {
@@ -117,7 +117,7 @@ impl Cache {
         self.make(&self.0)?;
         let path = self.0.join("lock");
         let file = private::lock_file(&path).map_err(refused)?;
-        let mut said = false;
+        let mut noted = false;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Lock { _file: file }),
@@ -127,7 +127,7 @@ impl Cache {
             if interrupted() {
                 return Err(GuestError::Interrupted);
             }
-            if !std::mem::replace(&mut said, true) {
+            if !std::mem::replace(&mut noted, true) {
                 note(&format!("{}: waiting for another run that fetches", path.display()));
             }
             std::thread::sleep(Duration::from_millis(50));

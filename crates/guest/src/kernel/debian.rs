@@ -18,7 +18,7 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// How long apt may take for one of its steps.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What is said of a disk that the cache finds full.
+/// The message about a disk that is full.
 const FULL: &str = "no space left on the disk of the cache";
 
 /// The package that a series was fetched as.

@@ -1,4 +1,4 @@
-//! Finding a kernel by the name that somebody gives it.
+//! Finding a kernel by the name that the user gives.
 
 pub mod cache;
 mod debian;
@@ -21,7 +21,7 @@ pub struct Kernel {
     pub name: String,
     /// Its bzImage.
     pub image: PathBuf,
-    /// Its release, as its image tells it.
+    /// Its release, from its image.
     pub release: String,
     /// The SHA-256 of its image, in hexadecimal.
     pub sha256: String,
@@ -34,7 +34,7 @@ pub struct Kernel {
 /// The kernel of that name: `debian:6.12`, `built:slices-expire`, a bzImage, a Debian package or a
 /// folder of an unpacked one.
 ///
-/// `note` hears what takes long; `refresh` looks for a newer package than the cached one.
+/// `note` gets a line about what takes long; `refresh` looks for a newer package than the cached.
 ///
 /// # Errors
 /// If there is none, if it is no kernel for this machine, or if it could not be fetched.

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How a Debian package begins.
+/// The first bytes of a Debian package.
 const MAGIC: &[u8] = b"!<arch>\ndebian-binary";
 
 /// The largest package, in bytes.

@@ -4,7 +4,7 @@
 //! and none has a setting of its own; else somebody may rely on it, and it stays.
 
 use super::error::CgroupError;
-use super::home::Home;
+use super::parent_group::ParentGroup;
 use super::sweep::groups_of_tailback;
 use crate::journal::{self, Change, Noted, Undone, write_existing};
 use crate::owner::Owner;
@@ -34,15 +34,15 @@ fn passed_on() -> MutexGuard<'static, Vec<PassedOn>> {
     PASSED_ON.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the home give its children the controller, where it does not yet.
-pub(super) fn pass_on(home: &Home) -> Result<(), CgroupError> {
+/// Has the parent group give its children the controller, where it does not yet.
+pub(super) fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
     let mut all = passed_on();
-    if !home.enable || all.iter().any(|one| one.group == home.cpu) {
+    if !parent_group.enable || all.iter().any(|one| one.group == parent_group.cpu) {
         return Ok(());
     }
-    let (group, children) = (home.cpu.clone(), children(&home.cpu));
+    let (group, children) = (parent_group.cpu.clone(), children(&parent_group.cpu));
     let change = Change::Controller { group: group.clone(), children: children.clone() };
-    let noted = journal::note(&home.roots, change)?;
+    let noted = journal::note(&parent_group.roots, change)?;
     let control = group.join(CONTROL);
     if let Err(error) = write_existing(&control, "+cpu") {
         noted.undone();
@@ -53,10 +53,10 @@ pub(super) fn pass_on(home: &Home) -> Result<(), CgroupError> {
 }
 
 /// Takes the controller back that this process has passed on, once no group of tailback needs it.
-pub(super) fn take_back(home: &Home) {
+pub(super) fn take_back(parent_group: &ParentGroup) {
     let mut all = passed_on();
-    let Some(place) = all.iter().position(|one| one.group == home.cpu) else { return };
-    if !groups_of_tailback(&home.cpu).is_empty() {
+    let Some(place) = all.iter().position(|one| one.group == parent_group.cpu) else { return };
+    if !groups_of_tailback(&parent_group.cpu).is_empty() {
         return;
     }
     let one = all.swap_remove(place);

@@ -123,7 +123,7 @@ pub enum CgroupError {
         path: PathBuf,
         /// What was written.
         value: String,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// A group cannot be removed.
@@ -154,7 +154,7 @@ pub enum CgroupError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
 }

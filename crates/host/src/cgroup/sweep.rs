@@ -2,7 +2,7 @@
 
 use super::clear::clear;
 use super::error::CgroupError;
-use super::home::Home;
+use super::parent_group::ParentGroup;
 use crate::owner::Owner;
 use std::path::{Path, PathBuf};
 
@@ -18,11 +18,11 @@ pub struct Swept {
 /// Removes the groups of runs whose process is gone, with all that still runs in them.
 ///
 /// A group of a process that lives, of another pid namespace, or of another program is left alone. What
-/// a gone run has passed on to the children of the home stands in its journal.
-pub fn sweep(home: &Home) -> Swept {
+/// a gone run has passed on to the children of the parent group stands in its journal.
+pub fn sweep(parent_group: &ParentGroup) -> Swept {
     let mut swept = Swept::default();
-    for parent in std::iter::once(&home.cpu).chain(&home.usage) {
-        for group in abandoned(home, parent) {
+    for parent in std::iter::once(&parent_group.cpu).chain(&parent_group.usage) {
+        for group in abandoned(parent_group, parent) {
             match clear(&group) {
                 Ok(()) => swept.removed.push(group),
                 Err(error) => swept.failed.push(error),
@@ -32,9 +32,9 @@ pub fn sweep(home: &Home) -> Swept {
     swept
 }
 
-fn abandoned(home: &Home, parent: &Path) -> Vec<PathBuf> {
+fn abandoned(parent_group: &ParentGroup, parent: &Path) -> Vec<PathBuf> {
     let of_tailback = groups_of_tailback(parent);
-    let gone = of_tailback.into_iter().filter(|(_, owner)| owner.is_gone(&home.roots));
+    let gone = of_tailback.into_iter().filter(|(_, owner)| owner.is_gone(&parent_group.roots));
     gone.map(|(path, _)| path).collect()
 }
 

@@ -1,14 +1,14 @@
-//! The side of the children: one hidden subcommand a generator.
+//! The side of the children: one hidden subcommand for each generator.
 
 mod control;
 pub mod cpu_list;
-mod crew;
 pub mod fibonacci;
 mod line;
 pub mod mapper;
 pub mod scanner;
 mod slots;
 pub mod spinner;
+mod worker_pool;
 
 use crate::protocol::{Failure, FailureKind, Message};
 use clap::Subcommand;
@@ -19,9 +19,9 @@ pub use control::{Order, die_with_parent};
 pub enum LoadCommand {
     /// Map and unmap random pages of a region, timing each call
     Mapper(mapper::MapperArgs),
-    /// Read a file of /proc/PID from start to end, again and again
+    /// Read a file of /proc/PID from start to end, repeatedly
     Scanner(scanner::ScannerArgs),
-    /// Look at a file of /proc/PID until it vanishes
+    /// Call stat on a file of /proc/PID until it is gone
     Spinner(spinner::SpinnerArgs),
     /// Run the fibonacci sequence on threads, some of which sleep most of the time
     Fibonacci(fibonacci::FibonacciArgs),
@@ -38,8 +38,8 @@ pub fn run(command: &LoadCommand) -> u8 {
     match done {
         Ok(()) => 0,
         Err(failure) => {
-            // Without a reader nobody is left to tell.
-            let _ = control::say(&Message::Error(failure));
+            // Without a reader the failure is lost.
+            let _ = control::send(&Message::Error(failure));
             2
         }
     }

@@ -1,9 +1,9 @@
-//! Scanners: processes that read a file of /proc/PID from start to end, again and again.
+//! Scanners: processes that read a file of /proc/PID from start to end, repeatedly.
 
 use super::control;
-use super::crew::Crew;
 use super::line::Line;
 use super::slots::Slot;
+use super::worker_pool::PoolSpec;
 use crate::affinity;
 use crate::protocol::{Failure, Report};
 use clap::Args;
@@ -33,7 +33,7 @@ pub struct ScannerArgs {
     /// The CPU to be pinned to; anywhere if absent
     #[arg(long)]
     pub cpu: Option<u32>,
-    /// End after so many milliseconds, whoever says what; never if absent
+    /// End after so many milliseconds in any case; never if absent
     #[arg(long)]
     pub limit_ms: Option<u64>,
     /// Process to die with; none if absent
@@ -63,7 +63,7 @@ pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let path = proc_path(args.pid, &args.file);
-    let crew = Crew {
+    let pool = PoolSpec {
         name: c"scanner",
         object: path.display().to_string(),
         limit: args.limit_ms.map(Duration::from_millis),
@@ -71,7 +71,7 @@ pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
         set_up: &|| set_up(args.cpu, Some(args.nice)),
         work: &|slot| scan_until_gone(&path, slot),
     };
-    super::crew::serve(&crew, Report::Scanners)
+    super::worker_pool::serve(&pool, Report::Scanners)
 }
 
 /// Pins and renices the calling process, where that is asked for.
@@ -102,7 +102,7 @@ fn scan_until_gone(path: &Path, slot: &Slot) -> std::io::Result<()> {
     }
 }
 
-/// Reads a file from start to end, telling of each piece.
+/// Reads a file from start to end and reports each piece.
 ///
 /// # Errors
 /// If it cannot be opened or read.

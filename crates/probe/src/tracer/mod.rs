@@ -9,12 +9,12 @@ mod read;
 mod serve;
 
 use crate::watched::Watched;
-use crate::{ProbeError, Wish};
+use crate::{ProbeError, SessionOptions};
 use model::Evidence;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// What the listening thread is told.
+/// Commands to the listening thread.
 enum Command {
     /// Watch these; answered once they are.
     Watch(Vec<Watched>, Sender<()>),
@@ -22,7 +22,7 @@ enum Command {
     Release(Sender<()>),
     /// Detach; answered once it is done.
     Stop(Sender<()>),
-    /// Tell what was seen.
+    /// Return the evidence.
     Finish,
 }
 
@@ -37,15 +37,15 @@ impl Tracer {
     ///
     /// # Errors
     /// If none of the programs can be had here; where one cannot, its evidence is missing and the
-    /// record says why.
-    pub fn start(wish: &Wish) -> Result<Self, ProbeError> {
-        crate::privilege::check(&wish.roots)?;
-        let (commands, hear) = channel();
-        let (say, answer) = channel();
-        let wish = wish.clone();
+    /// record gives the reason.
+    pub fn start(options: &SessionOptions) -> Result<Self, ProbeError> {
+        crate::privilege::check(&options.roots)?;
+        let (commands, inbox) = channel();
+        let (reply, answer) = channel();
+        let options = options.clone();
         let spawned = std::thread::Builder::new()
             .name("probe".to_owned())
-            .spawn(move || serve::serve(&wish, &say, &hear));
+            .spawn(move || serve::serve(&options, &reply, &inbox));
         let thread = spawned.map_err(|error| refused("a thread", &error))?;
         match answer.recv() {
             Ok(Ok(())) => Ok(Tracer { commands, thread: Some(thread) }),
@@ -59,7 +59,7 @@ impl Tracer {
         self.ask(|answer| Command::Watch(watched, answer));
     }
 
-    /// Says that the load is released; what was counted before is forgotten.
+    /// Marks the release of the load; what was counted before is dropped.
     pub fn release(&self) {
         self.ask(Command::Release);
     }
@@ -69,13 +69,13 @@ impl Tracer {
         self.ask(Command::Stop);
     }
 
-    /// Ends, and tells what was seen; none where the listening thread broke.
+    /// Ends, and returns the evidence; none where the listening thread panicked.
     pub fn finish(mut self) -> Option<Evidence> {
         let _ = self.commands.send(Command::Finish);
         self.thread.take()?.join().ok()
     }
 
-    /// Asks and waits for the answer; a thread that is gone is told of at the end.
+    /// Sends a command and waits for the answer; that a thread is gone is reported at the end.
     fn ask(&self, command: impl FnOnce(Sender<()>) -> Command) {
         let (answer, answered) = channel();
         if self.commands.send(command(answer)).is_ok() {

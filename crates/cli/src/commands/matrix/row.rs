@@ -58,10 +58,10 @@ impl Row {
         settled.then(|| state.word() == expected)
     }
 
-    /// What to say where the verdict is not the expected one.
+    /// The message where the verdict is not the expected one.
     pub fn complaint(&self) -> String {
         let (expected, source) = self.expected.clone().unwrap_or_default();
-        format!("{}: {} and not {expected}, as expected: {source}", self.kernel, self.word())
+        format!("{}: {}, but {expected} was expected: {source}", self.kernel, self.word())
     }
 
     /// The cells of the table.
@@ -142,7 +142,7 @@ impl Row {
         ))
     }
 
-    /// The commits that mend what these settings show.
+    /// The commits that fix what these settings show.
     fn fix(&self, meta: &Meta) -> String {
         let holds = |tag: &&model::scenario::Tag| {
             tag.knobs.iter().all(|(knob, value)| self.setting(knob).as_deref() == Some(value))

@@ -1,4 +1,4 @@
-//! The load of a simulation as the flags say.
+//! The load of a simulation, from the flags.
 
 use super::{ns, refused};
 use crate::exit::Failure;

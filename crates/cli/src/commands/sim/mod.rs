@@ -65,7 +65,7 @@ fn find_quota(
     })
 }
 
-/// The machine and the group as the flags say.
+/// The machine and the group, from the flags.
 fn config(matches: &ArgMatches) -> Result<Config, Failure> {
     let kernel = matches.get_one::<String>("kernel").cloned();
     let kernel = kernel.unwrap_or_else(own_kernel);
@@ -104,7 +104,7 @@ fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Nanoseconds as people write them: `10ms`.
+/// A duration such as `10ms`, in nanoseconds.
 fn time(ns: u64) -> String {
     units::format_duration(Duration::from_nanos(ns))
 }

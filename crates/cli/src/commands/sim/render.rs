@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sim::{Answer, Config, Goal, Holding, Outcome};
 use std::fmt::Write as _;
 
-/// The percentiles of latencies that are told.
+/// The percentiles of latencies that are shown.
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9), ("max", 100.0)];
 

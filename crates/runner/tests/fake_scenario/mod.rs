@@ -1,4 +1,4 @@
-//! Plays `mmap-lock` with figures of its own, one for each combination, and no children.
+//! A fake `mmap-lock`: made-up figures, one for each combination, and no children.
 
 #![allow(dead_code, reason = "each test file uses the part of it that it needs")]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tailback_runner::studies::{Design, Layout, StudyError, lay_out, sit};
 use tailback_runner::{End, Event, Study};
 
-/// Where the file is said to stand.
+/// The made-up path of the file.
 pub const PATH: &str = "rows.toml";
 
 /// A study of two factors.
@@ -51,7 +51,7 @@ pub fn layout(design: &Design) -> Layout {
     let machine = Machine::default();
     let roots = host::Roots::at("/nonexistent");
     let site = scenarios::Site { roots: &roots, machine: &machine };
-    lay_out(design, &Player, &site, design.combinations(Path::new(PATH)).unwrap()).unwrap()
+    lay_out(design, &FakeScenario, &site, design.combinations(Path::new(PATH)).unwrap()).unwrap()
 }
 
 /// Runs a study; its events may ask for its end.
@@ -59,17 +59,17 @@ pub fn run(
     design: &Design,
     old: Option<Record>,
     keep: &Path,
-    hear: impl Fn(&Event) -> bool,
+    on_event: impl Fn(&Event) -> bool,
 ) -> (Record, End) {
     let (roots, machine) = (host::Roots::at("/nonexistent"), Machine::default());
     let stop = std::cell::Cell::new(false);
     let layout = layout(design);
     let study = Study {
-        scenario: &Player,
-        plan: layout.plan(design, &Player, design.seed.unwrap()),
+        scenario: &FakeScenario,
+        plan: layout.plan(design, &FakeScenario, design.seed.unwrap()),
         time: Duration::from_secs(3600),
         site: scenarios::Site { roots: &roots, machine: &machine },
-        launcher: scenarios::Launcher::default(),
+        launcher: scenarios::LoadSpawner::default(),
         argv: Vec::new(),
         keep: Some(keep),
         interrupted: &|| stop.get(),
@@ -80,16 +80,16 @@ pub fn run(
     let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     sit(&mut record, first);
     study.go_on(record, &mut |event: Event<'_>| {
-        if hear(&event) {
+        if on_event(&event) {
             stop.set(true);
         }
     })
 }
 
 /// The scenario.
-pub struct Player;
+pub struct FakeScenario;
 
-impl Scenario for Player {
+impl Scenario for FakeScenario {
     fn meta(&self) -> &'static Meta {
         &META
     }

@@ -1,5 +1,5 @@
-//! A crew: one leader that forks many like workers, releases them together and gathers what they
-//! did.
+//! A worker pool: one leader that forks many equal workers, releases them together and sums up what
+//! they did.
 //!
 //! Forking is many times cheaper than executing the binary again for each of a thousand workers,
 //! and it is sound here since a leader has only one thread.
@@ -7,7 +7,7 @@
 use super::control::{self, Order};
 use super::failure;
 use super::slots::{Slot, Slots};
-use crate::protocol::{CrewReport, Failure, FailureKind, Message, Ready, Report};
+use crate::protocol::{Failure, FailureKind, Message, PoolReport, Ready, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
@@ -16,14 +16,14 @@ use std::collections::HashSet;
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::time::{Duration, Instant};
 
-/// How a worker is made.
-pub(super) struct Crew<'a> {
-    /// What a worker is called: `scanner`.
+/// What the workers of a pool are to do.
+pub(super) struct PoolSpec<'a> {
+    /// The name of a worker: `scanner`.
     pub name: &'a std::ffi::CStr,
-    /// What it works on, for messages: `/proc/12/smaps`.
+    /// What it reads, for messages: `/proc/12/smaps`.
     pub object: String,
-    /// After so long the workers are killed, whether or not anybody says so: a tool that was
-    /// stopped must not leave its load running.
+    /// After so long the workers are killed in any case: a tool that was stopped must not leave its
+    /// load running.
     pub limit: Option<Duration>,
     /// How many.
     pub workers: u32,
@@ -34,7 +34,7 @@ pub(super) struct Crew<'a> {
 }
 
 /// Forked workers, waiting to be released.
-pub(super) struct Workers {
+pub(super) struct WorkerPool {
     slots: Slots,
     pids: Vec<Pid>,
     release: PipeWriter,
@@ -45,28 +45,28 @@ pub(super) struct Workers {
 struct WorkerEnds<'a> {
     ready: PipeWriter,
     release: PipeReader,
-    /// Held open until the worker's end, which the leader sees by it.
+    /// Held open until the worker ends, so that the leader sees the end.
     _alive: PipeWriter,
     leader_ends: (&'a PipeReader, &'a PipeWriter, &'a PipeReader),
 }
 
-/// Says that a crew is ready, waits for the order, and reports what it did.
-pub(super) fn serve(crew: &Crew, report: fn(CrewReport) -> Report) -> Result<(), Failure> {
-    // A name that ps and top show instead of `exe`; nothing depends on it.
-    let _ = rustix::thread::set_name(crew.name);
-    let workers = crew.muster()?;
-    let ready = Ready { pid: std::process::id(), workers: crew.workers, region: 0 };
-    if control::say(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
-        workers.dismiss();
+/// Reports that the pool is ready, waits for the order, and reports what it did.
+pub(super) fn serve(spec: &PoolSpec, report: fn(PoolReport) -> Report) -> Result<(), Failure> {
+    // ps and top show it instead of `exe`; nothing depends on it.
+    let _ = rustix::thread::set_name(spec.name);
+    let workers = spec.spawn()?;
+    let ready = Ready { pid: std::process::id(), workers: spec.workers, region: 0 };
+    if control::send(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
+        workers.kill();
         return Ok(());
     }
-    let done = workers.run(crew)?;
-    control::say(&Message::Report(report(done))).map_err(|e| failure("report", e))
+    let done = workers.run(spec)?;
+    control::send(&Message::Report(report(done))).map_err(|e| failure("report", e))
 }
 
-impl Crew<'_> {
+impl PoolSpec<'_> {
     /// Forks the workers and waits until all are set up.
-    pub fn muster(&self) -> Result<Workers, Failure> {
+    pub fn spawn(&self) -> Result<WorkerPool, Failure> {
         let what = || format!("{} {}s", self.workers, self.name.to_string_lossy());
         let pipe = || std::io::pipe().map_err(|e| failure(what(), e));
         let (ready_in, ready_out) = pipe()?;
@@ -81,7 +81,7 @@ impl Crew<'_> {
         };
         let pids = self.fork_all(&slots, &ends)?;
         drop(ends);
-        let workers = Workers { slots, pids, release: release_out, alive: alive_in };
+        let workers = WorkerPool { slots, pids, release: release_out, alive: alive_in };
         self.await_ready(ready_in, workers)
     }
 
@@ -91,7 +91,7 @@ impl Crew<'_> {
         for (index, slot) in slots.all().iter().enumerate() {
             // SAFETY: this process has one thread, so the child may do all that the parent may.
             match unsafe { libc::fork() } {
-                0 => self.be_worker(slot, ends, leader),
+                0 => self.worker_main(slot, ends, leader),
                 pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
                     Some(pid) => pids.push(pid),
                     None => {
@@ -112,19 +112,19 @@ impl Crew<'_> {
         Failure { kind: FailureKind::Limit, what }
     }
 
-    /// The life of one worker; never returns into the leader's code.
-    fn be_worker(&self, slot: &Slot, ends: &WorkerEnds, leader: u32) -> ! {
+    /// Runs one worker; never returns into the leader's code.
+    fn worker_main(&self, slot: &Slot, ends: &WorkerEnds, leader: u32) -> ! {
         let _ = rustix::thread::set_name(self.name);
         close_leader_ends(ends);
-        let lived = control::die_with_parent(leader) && self.live_as_worker(slot, ends);
+        let succeeded = control::die_with_parent(leader) && self.run_worker(slot, ends);
         // SAFETY: ends this process at once, without the leader's exit handlers.
-        unsafe { libc::_exit(i32::from(!lived)) }
+        unsafe { libc::_exit(i32::from(!succeeded)) }
     }
 
-    fn live_as_worker(&self, slot: &Slot, ends: &WorkerEnds) -> bool {
+    fn run_worker(&self, slot: &Slot, ends: &WorkerEnds) -> bool {
         let done = (self.set_up)().and_then(|()| {
             (&ends.ready).write_all(&[1])?;
-            // The leader waits for the end of this pipe where a fellow died before its byte.
+            // Where another worker died before its byte, the leader waits for the end of this pipe.
             close(&ends.ready);
             // The release is the end of this pipe: one close wakes all.
             let mut byte = [0];
@@ -139,7 +139,11 @@ impl Crew<'_> {
         done.is_ok()
     }
 
-    fn await_ready(&self, mut ready: PipeReader, workers: Workers) -> Result<Workers, Failure> {
+    fn await_ready(
+        &self,
+        mut ready: PipeReader,
+        workers: WorkerPool,
+    ) -> Result<WorkerPool, Failure> {
         let mut seen = 0;
         let mut bytes = [0; 256];
         while seen < self.workers as usize {
@@ -159,7 +163,7 @@ impl Crew<'_> {
     }
 }
 
-/// A worker that kept the leader's ends would keep its fellows from seeing the release.
+/// A worker that kept the leader's ends would hide the release from the other workers.
 fn close_leader_ends(ends: &WorkerEnds) {
     let (ready, release, alive) = ends.leader_ends;
     close(ready);
@@ -176,36 +180,36 @@ fn close(fd: &impl std::os::fd::AsRawFd) {
     unsafe { libc::close(fd.as_raw_fd()) };
 }
 
-impl Workers {
+impl WorkerPool {
     /// Releases all workers and waits until they are done, standard input ends or time is up.
-    fn run(self, crew: &Crew) -> Result<CrewReport, Failure> {
+    fn run(self, spec: &PoolSpec) -> Result<PoolReport, Failure> {
         drop(self.release);
         let mut tally = Tally::default();
-        let deadline = crew.limit.map(|limit| Instant::now() + limit);
+        let deadline = spec.limit.map(|limit| Instant::now() + limit);
         wait_for_end(&self.alive, deadline, &mut |order| match order {
             b'b' => tally.begin = counts(self.slots.all()),
             _ => tally.end = Some(counts(self.slots.all())),
         });
-        // Whoever is dead before the leader kills was killed by somebody else.
-        let dead = look_for_dead(&self.pids);
+        // A worker that has ended before the leader kills was killed from outside.
+        let exited = find_exited(&self.pids);
         kill_all(&self.pids);
         let (mut killed, mut signal) = (0, 0);
         for pid in &self.pids {
             let ended_by = wait_for(*pid);
-            if dead.contains(pid) && ended_by != 0 {
+            if exited.contains(pid) && ended_by != 0 {
                 killed += 1;
                 signal = if signal == 0 { ended_by } else { signal };
             }
         }
         if let Some(error) = self.slots.all().iter().find_map(Slot::error) {
-            let name = crew.name.to_string_lossy();
-            return Err(failure(format!("{name} of {}", crew.object), error));
+            let name = spec.name.to_string_lossy();
+            return Err(failure(format!("{name} of {}", spec.object), error));
         }
-        Ok(CrewReport { killed, signal, ..tally.report(&counts(self.slots.all())) })
+        Ok(PoolReport { killed, signal, ..tally.report(&counts(self.slots.all())) })
     }
 
     /// Ends the workers without having released them.
-    fn dismiss(self) {
+    fn kill(self) {
         kill_all(&self.pids);
         reap_all(&self.pids);
     }
@@ -226,14 +230,14 @@ struct Tally {
 }
 
 impl Tally {
-    /// What was done in the window; up to now where nobody said that it ended.
-    fn report(&self, now: &[Counts]) -> CrewReport {
+    /// What was done in the window; up to now where its end was not announced.
+    fn report(&self, now: &[Counts]) -> PoolReport {
         let end = self.end.as_deref().unwrap_or(now);
         let begin = self.begin.iter().copied().chain(std::iter::repeat((0, 0)));
         let done: Vec<Counts> =
             end.iter().zip(begin).map(|(end, begin)| (end.0 - begin.0, end.1 - begin.1)).collect();
         let rounds = || done.iter().map(|(rounds, _)| *rounds);
-        CrewReport {
+        PoolReport {
             workers: u32::try_from(done.len()).unwrap_or(u32::MAX),
             rounds: rounds().sum(),
             fewest: rounds().min().unwrap_or(0),
@@ -245,9 +249,9 @@ impl Tally {
     }
 }
 
-/// Waits until every worker has ended, standard input has, or time is up; hears what is said on
-/// standard input meanwhile.
-fn wait_for_end(alive: &PipeReader, deadline: Option<Instant>, hear: &mut dyn FnMut(u8)) {
+/// Waits until every worker has ended, standard input has, or time is up; passes on the bytes that
+/// come from standard input meanwhile.
+fn wait_for_end(alive: &PipeReader, deadline: Option<Instant>, on_byte: &mut dyn FnMut(u8)) {
     let stdin = rustix::stdio::stdin();
     loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -259,7 +263,7 @@ fn wait_for_end(alive: &PipeReader, deadline: Option<Instant>, hear: &mut dyn Fn
         match poll(&mut fds, left.as_ref()) {
             Ok(_) if !fds[0].revents().is_empty() => return,
             Ok(_) if !fds[1].revents().is_empty() => match control::read_byte() {
-                Some(byte) => hear(byte),
+                Some(byte) => on_byte(byte),
                 None => return,
             },
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -270,13 +274,13 @@ fn wait_for_end(alive: &PipeReader, deadline: Option<Instant>, hear: &mut dyn Fn
 
 fn kill_all(pids: &[Pid]) {
     for pid in pids {
-        // A worker that is gone already needs no signal; it is not reaped yet, so the number is its own.
+        // One that has ended needs no signal; it is not reaped yet, so the pid is still its own.
         let _ = kill_process(*pid, Signal::KILL);
     }
 }
 
-/// The workers that have ended, not reaped yet, so that their numbers stay their own.
-fn look_for_dead(pids: &[Pid]) -> HashSet<Pid> {
+/// The workers that have ended; they are not reaped yet, so that their pids are not given away.
+fn find_exited(pids: &[Pid]) -> HashSet<Pid> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let ended = |pid: &Pid| matches!(waitid(WaitId::Pid(*pid), options), Ok(Some(_)));
     pids.iter().copied().filter(ended).collect()

@@ -1,4 +1,4 @@
-//! The process between the tool and a node, which sees to it that nothing is left.
+//! The process between the tool and a node, which makes sure that nothing is left running.
 //!
 //! Port programs are in sessions of their own and survive the VM where they do not read their
 //! input: after a SIGKILL of the VM a `sleep` went on. So the first child does not become the VM
@@ -9,7 +9,7 @@
 //! panic: system calls, and memory on the stack.
 
 use super::stat::parent_of;
-use crate::nursery::die_with;
+use crate::spawner::die_with;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::Errno;
 use rustix::process::{
@@ -29,24 +29,24 @@ const GRACE: Duration = Duration::from_millis(300);
 const LIMIT: Duration = Duration::from_secs(4);
 
 /// Splits in two: returns in a new child that is to become the VM; the caller never returns but
-/// stays as the warden of that child.
+/// stays as the supervisor of that child.
 ///
-/// The tool tells a warden to kill everything by SIGTERM, which also comes when the tool dies.
+/// The tool tells a supervisor to kill everything by SIGTERM, which also comes when the tool dies.
 ///
 /// # Errors
-/// If the tool is gone or no child can be made; then there is no warden either.
+/// If the tool is gone or no child can be made; then there is no supervisor either.
 pub(super) fn split(tool: Pid) -> io::Result<()> {
     let before = block_signals();
     die_with(tool, Signal::TERM)?;
-    let warden = getpid();
-    set_child_subreaper(Some(warden))?;
+    let supervisor = getpid();
+    set_child_subreaper(Some(supervisor))?;
     // SAFETY: what runs in either process makes system calls only.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             // SAFETY: the set was filled by `block_signals`.
             unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
-            die_with(warden, Signal::KILL)
+            die_with(supervisor, Signal::KILL)
         }
         vm => watch(vm),
     }
@@ -68,10 +68,10 @@ fn block_signals() -> libc::sigset_t {
 
 /// Waits for the end of the VM or of the tool, and ends what is left.
 fn watch(vm: libc::pid_t) -> ! {
-    let _ = rustix::thread::set_name(c"tailback-warden");
+    let _ = rustix::thread::set_name(c"tailback-superv");
     close_all();
     let mut ended = None;
-    let told = loop {
+    let asked_to_end = loop {
         reap(vm, &mut ended);
         if ended.is_some() {
             break false;
@@ -82,7 +82,7 @@ fn watch(vm: libc::pid_t) -> ! {
     };
     let began = Instant::now();
     // What is not asked to end may end by itself, since its input does.
-    let patience = if told { Duration::ZERO } else { GRACE };
+    let patience = if asked_to_end { Duration::ZERO } else { GRACE };
     while reap(vm, &mut ended) && began.elapsed() < LIMIT {
         if began.elapsed() >= patience {
             kill_children(vm, ended.is_none());
@@ -92,7 +92,7 @@ fn watch(vm: libc::pid_t) -> ! {
     end_as(ended)
 }
 
-/// No pipe may stay open because the warden holds a copy.
+/// No pipe may stay open because the supervisor holds a copy.
 fn close_all() {
     // SAFETY: nothing of this process uses a descriptor afterwards that it has not opened itself.
     unsafe {
@@ -132,7 +132,7 @@ fn reap(vm: libc::pid_t, ended: &mut Option<WaitStatus>) -> bool {
 
 /// Kills the VM's group and every child of this process, adopted ones included.
 fn kill_children(vm: libc::pid_t, vm_lives: bool) {
-    // Once the VM is reaped its number may be somebody else's.
+    // Once the VM is reaped its number may belong to another process.
     if let Some(vm) = Pid::from_raw(vm).filter(|_| vm_lives) {
         let _ = kill_process_group(vm, Signal::KILL);
     }
@@ -164,7 +164,7 @@ fn end_as(status: Option<WaitStatus>) -> ! {
     // SAFETY: the process ends here without running anything that was registered for an exit.
     unsafe {
         if let Some(signal) = status.and_then(WaitStatus::terminating_signal) {
-            // It is the VM's end that is told; a core of the warden would mislead.
+            // It passes on the VM's end; a core dump of the supervisor itself would mislead.
             libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
             libc::signal(signal, libc::SIG_DFL);
             let mut none = MaybeUninit::<libc::sigset_t>::zeroed();

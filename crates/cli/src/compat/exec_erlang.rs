@@ -3,11 +3,12 @@
 use crate::exit::Failure;
 use std::os::unix::process::CommandExt as _;
 
-/// Becomes the VM: it prints for itself, and a signal reaches it as it would reach the original.
+/// Executes the VM in place of tailback: it prints for itself, and gets signals as the original
+/// does.
 ///
 /// # Errors
 /// If there is no Erlang, or if it refuses the flags.
-pub fn become_erlang(flags: &str, expression: &str) -> Result<u8, Failure> {
+pub fn exec_erlang(flags: &str, expression: &str) -> Result<u8, Failure> {
     let mut command = scenarios::erlang::evaluate(None, flags, expression)?;
     let error = command.exec();
     Err(Failure::need(format!("{}: {error}", command.get_program().to_string_lossy())))

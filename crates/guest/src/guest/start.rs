@@ -2,7 +2,7 @@
 
 use super::control::Control;
 use super::share::share;
-use super::{Guest, Heard, Setup};
+use super::{Guest, Received, Setup};
 use crate::accel::Accel;
 use crate::console::Console;
 use crate::deadline::RunClock;
@@ -10,7 +10,7 @@ use crate::error::GuestError;
 use crate::frame::Decoder;
 use crate::kernel::Kernel;
 use crate::kernel::cache::sha256_of;
-use crate::qemu::{Root, Words};
+use crate::qemu::{QemuArgs, Root};
 use crate::tool::Tool;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -31,11 +31,11 @@ pub const ROOT_TAG: &str = "tailback-root";
 /// The largest kernel image, in bytes.
 const MOST: u64 = 256 << 20;
 
-/// The user that QEMU runs as where the caller is root: a guest's kernel that has taken QEMU over is
-/// then nobody.
+/// The user that QEMU runs as where the caller is root: a guest's kernel that has taken QEMU over
+/// is then nobody.
 const NOBODY: u32 = 65_534;
 
-pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
+pub(super) fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
     let system = |what| move |source| GuestError::System { what, source };
     let initramfs = in_memory(setup.initramfs).map_err(system("the initramfs"))?;
     let image = in_memory(&image(setup.kernel)?).map_err(system("the kernel's image"))?;
@@ -45,7 +45,7 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
     let (control_port, control_end) = pair()?;
     let shared = setup.root.as_deref().map(share).transpose()?;
     let (sharer, root_end) = shared.unzip();
-    let words = Words {
+    let args = QemuArgs {
         accel,
         clock: setup.clock,
         cpus: setup.cpus,
@@ -57,13 +57,13 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
         control_fd: control_end.as_raw_fd(),
         root: root_end.as_ref().map(|end| Root { tag: ROOT_TAG, fd: end.as_raw_fd() }),
     };
-    let mut tool = setup.qemu.tool(&words);
-    // What QEMU itself has to complain of stands between the words of the kernel.
+    let mut tool = setup.qemu.tool(&args);
+    // QEMU's own messages stand between the kernel's lines.
     let complaints = console_end.try_clone().map_err(system("a socket"))?;
     tool.stdout(Stdio::null()).stderr(Stdio::from(OwnedFd::from(complaints)));
-    let mut ends = vec![words.kernel_fd, words.initramfs_fd];
-    ends.extend([words.console_fd, words.data_fd, words.control_fd]);
-    ends.extend(words.root.map(|root| root.fd));
+    let mut ends = vec![args.kernel_fd, args.initramfs_fd];
+    ends.extend([args.console_fd, args.data_fd, args.control_fd]);
+    ends.extend(args.root.map(|root| root.fd));
     inherit(&mut tool, ends);
     if let Some((user, group)) = user(accel, Path::new("/dev/kvm")) {
         // All other groups are left, since the caller is root.
@@ -82,12 +82,12 @@ pub(super) fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
         decoder: Decoder::default(),
         clock: RunClock::start(),
         limits: setup.limits,
-        heard: Heard::default(),
+        received: Received::default(),
         panicked: None,
         asked: false,
         overtime: None,
         events: VecDeque::new(),
-        begun: Instant::now(),
+        started: Instant::now(),
         boot: None,
         _root: sharer,
     })
@@ -111,7 +111,7 @@ fn user(accel: Accel, device: &Path) -> Option<(u32, u32)> {
     }
 }
 
-/// The image of a kernel, as it was when it was looked for.
+/// The image of a kernel, unchanged since it was found.
 fn image(kernel: &Kernel) -> Result<Vec<u8>, GuestError> {
     let path = &kernel.image;
     let mut bytes = Vec::new();

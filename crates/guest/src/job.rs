@@ -1,16 +1,16 @@
-//! What a guest is to do, and what it says when it is up.
+//! What a guest is to do, and what it sends when it is up.
 
 use model::machine::Guest;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Where the order stands in the guest's file system.
-pub const PLACE: &str = "/tailback/order.json";
+/// Where the job is in the guest's file system.
+pub const PLACE: &str = "/tailback/job.json";
 
-/// Where the modules stand that it is to load.
+/// Where the modules are that it is to load.
 pub(crate) const MODULES: &str = "/tailback/modules";
 
-/// The variable by which a command learns that it runs in a guest of tailback, and in which.
+/// The variable that tells a command that it runs in a guest of tailback, and in which.
 pub(crate) const FACTS: &str = "TAILBACK_GUEST";
 
 /// The guest that this process runs in; none where tailback did not make the machine.
@@ -18,10 +18,10 @@ pub fn inside() -> Option<Guest> {
     serde_json::from_str(&std::env::var(FACTS).ok()?).ok()
 }
 
-/// What a guest is to do; it stands in its initramfs.
+/// What a guest is to do; a file of its initramfs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Order {
-    /// The words behind `tailback`.
+pub struct Job {
+    /// The arguments of `tailback`.
     pub args: Vec<String>,
     /// The tag of a shared folder that becomes the root file system; none for the initramfs alone.
     #[serde(default)]
@@ -33,7 +33,7 @@ pub struct Order {
     /// again where everything is slow; none where there is none.
     #[serde(default)]
     pub applications: Option<PathBuf>,
-    /// What the host knows of the guest; its record says it.
+    /// What the host knows of the guest, for its record.
     pub guest: Guest,
 }
 

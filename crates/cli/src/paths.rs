@@ -1,4 +1,4 @@
-//! Where records are kept.
+//! Where records and pages are kept.
 
 use crate::exit::Failure;
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// If the file that was asked for cannot be written, or would be lost.
-pub fn path(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failure> {
+pub fn record(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failure> {
     if let Some(path) = asked {
         writable(path).map_err(|why| {
             Failure::usage(format!(
@@ -21,7 +21,7 @@ pub fn path(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failure>
         })?;
         return Ok(path.clone());
     }
-    first_free(&refuge(scenario))
+    first_free(&fallback(scenario))
 }
 
 /// The file of that name in the state folder, or where that cannot be written, in the folder for
@@ -29,7 +29,7 @@ pub fn path(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failure>
 ///
 /// # Errors
 /// If neither can be written.
-pub fn named(name: &str) -> Result<PathBuf, Failure> {
+pub fn named_record(name: &str) -> Result<PathBuf, Failure> {
     // Where it cannot be made, the next place is taken.
     let _ = std::fs::create_dir_all(state_folder());
     first_free(&[state_folder(), std::env::temp_dir()].map(|folder| folder.join(name)))
@@ -46,8 +46,8 @@ fn first_free(places: &[PathBuf; 2]) -> Result<PathBuf, Failure> {
     })
 }
 
-/// The places for a record where nobody names one, or where the one named fails.
-pub fn refuge(scenario: &str) -> [PathBuf; 2] {
+/// The default places for a record, also used where the one that was asked for fails.
+pub fn fallback(scenario: &str) -> [PathBuf; 2] {
     // Where it cannot be made, saving there fails and the next place is tried.
     let _ = std::fs::create_dir_all(state_folder());
     [state_folder().join(file_name(scenario)), std::env::temp_dir().join(file_name(scenario))]
@@ -58,7 +58,7 @@ fn file_name(scenario: &str) -> String {
     format!("{scenario}-{now}-{}.json", std::process::id())
 }
 
-/// Where records are kept that nobody named a place for.
+/// The default folder of records.
 pub fn state_folder() -> PathBuf {
     let from =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -70,8 +70,8 @@ pub fn state_folder() -> PathBuf {
 
 /// Finds out before anything is measured whether a record can be kept there.
 fn writable(path: &Path) -> Result<(), String> {
-    let words = |error: std::io::Error| error.to_string();
-    let target = runner::target(path).map_err(words)?;
+    let message = |error: std::io::Error| error.to_string();
+    let target = runner::target(path).map_err(message)?;
     if target.exists() && !is_record(&target) {
         return Err("there is a file that is no record of tailback, and it stays".to_owned());
     }
@@ -80,15 +80,15 @@ fn writable(path: &Path) -> Result<(), String> {
 
 /// Finds out whether a file can be put there, and makes its folder.
 fn place(path: &Path) -> Result<(), String> {
-    let words = |error: std::io::Error| error.to_string();
-    let target = runner::target(path).map_err(words)?;
+    let message = |error: std::io::Error| error.to_string();
+    let target = runner::target(path).map_err(message)?;
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    std::fs::create_dir_all(folder).map_err(words)?;
+    std::fs::create_dir_all(folder).map_err(message)?;
     let flags = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-    rustix::fs::access(folder, flags).map_err(|error| words(error.into()))?;
+    rustix::fs::access(folder, flags).map_err(|error| message(error.into()))?;
     runner::sweep(folder);
     Ok(())
 }
@@ -107,8 +107,8 @@ fn begins_as_record(start: &[u8]) -> bool {
     String::from_utf8_lossy(start).contains("\"tailback/record/")
 }
 
-/// How far into a file its schema is looked for, in bytes: a tool that sorts keys puts it behind the
-/// plan.
+/// How far into a file its schema is looked for, in bytes: a tool that sorts keys puts it behind
+/// the plan.
 const START: u64 = 64 << 10;
 
 /// The first bytes of a file.
@@ -136,8 +136,8 @@ pub fn for_page(path: &Path) -> Result<PathBuf, Failure> {
     place(path).map(|()| path.to_owned()).map_err(refuse)
 }
 
-/// The file of a page that nobody asked for by name: beside the records, or where they would be.
+/// The default file of a page: beside the records, or where they would be.
 pub fn page(name: &str) -> Option<PathBuf> {
-    let stem = refuge(name).map(|path| path.with_extension("html"));
+    let stem = fallback(name).map(|path| path.with_extension("html"));
     stem.into_iter().find(|path| writable(path).is_ok())
 }

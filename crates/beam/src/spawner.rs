@@ -10,9 +10,9 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-type Birth = (Command, SyncSender<io::Result<Child>>);
+type Request = (Command, SyncSender<io::Result<Child>>);
 
-static NURSERY: OnceLock<Mutex<Sender<Birth>>> = OnceLock::new();
+static SPAWNER: OnceLock<Mutex<Sender<Request>>> = OnceLock::new();
 
 /// Starts a child in a process group of its own that the kernel kills when the tool dies, however
 /// it dies.
@@ -36,25 +36,25 @@ pub(crate) fn die_with(parent: Pid, signal: Signal) -> io::Result<()> {
     if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
-/// Starts a child from the nursery without any preparation.
+/// Starts a child from the spawner without any preparation.
 ///
 /// # Errors
 /// If the process cannot be made.
 pub(crate) fn spawn_as_is(command: Command) -> io::Result<Child> {
-    let (answer, born) = sync_channel(1);
+    let (answer, spawned) = sync_channel(1);
     let gone = |()| io::Error::other("the thread that starts children is gone");
-    let nursery = NURSERY.get_or_init(|| Mutex::new(start()));
-    let nursery = nursery.lock().unwrap_or_else(PoisonError::into_inner);
-    nursery.send((command, answer)).map_err(|_| gone(()))?;
-    drop(nursery);
-    born.recv().map_err(|_| gone(()))?
+    let spawner = SPAWNER.get_or_init(|| Mutex::new(start()));
+    let spawner = spawner.lock().unwrap_or_else(PoisonError::into_inner);
+    spawner.send((command, answer)).map_err(|_| gone(()))?;
+    drop(spawner);
+    spawned.recv().map_err(|_| gone(()))?
 }
 
-fn start() -> Sender<Birth> {
-    let (sender, births) = channel::<Birth>();
+fn start() -> Sender<Request> {
+    let (sender, requests) = channel::<Request>();
     // Where no thread can be had, the closed channel is the caller's error.
-    let _ = std::thread::Builder::new().name("nursery".to_owned()).spawn(move || {
-        for (mut command, answer) in births {
+    let _ = std::thread::Builder::new().name("spawner".to_owned()).spawn(move || {
+        for (mut command, answer) in requests {
             let child = command.spawn();
             // Its ends of the pipes are closed before the caller goes on.
             drop(command);

@@ -1,5 +1,5 @@
-//! What records say of their figures, kept in an index so that a thousand of them are not read anew
-//! each time. The records stay the truth: the index can be deleted at any time.
+//! An index of the records' figures, so that a thousand records are not read each time. The records
+//! are authoritative: the index can be deleted at any time.
 
 use crate::exit::Failure;
 use crate::{output, records};
@@ -10,8 +10,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Shape of the tables; an index of another shape is made anew.
-const SHAPE: i64 = 1;
+/// Version of the tables; an index of another version is rebuilt.
+const SCHEMA: i64 = 1;
 
 /// How long another tailback that writes the index is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -25,16 +25,16 @@ const TABLES: &str = "
 
 /// The index of the figures of records.
 #[derive(Debug)]
-pub struct Past(Connection);
+pub struct HistoryIndex(Connection);
 
 /// Why the index failed.
 fn failed(error: &rusqlite::Error) -> Failure {
     Failure::broken(format!("index of the history: {error}; delete it and try again"))
 }
 
-impl Past {
+impl HistoryIndex {
     /// Opens the index in the cache folder; one in memory where there is no room for a file, where it
-    /// cannot be made anew, or where another tailback keeps it locked for too long.
+    /// cannot be rebuilt, or where another tailback keeps it locked for too long.
     ///
     /// # Errors
     /// If not even one in memory can be had.
@@ -47,8 +47,8 @@ impl Past {
             }
             Err(_) => None,
         });
-        match file.map(|file| opened(&file).or_else(|error| anew(&file, error))) {
-            Some(Ok(past)) => return Ok(past),
+        match file.map(|file| opened(&file).or_else(|error| rebuilt(&file, error))) {
+            Some(Ok(index)) => return Ok(index),
             // The records say all of it too; reading them takes longer.
             Some(Err(error)) => output::note(&format!(
                 "index of the history: {error}; the records are read without it this time"
@@ -59,24 +59,24 @@ impl Past {
         shaped(memory).map_err(|error| failed(&error))
     }
 
-    /// Takes up what is new or changed among the records of a folder, and forgets what is gone.
+    /// Adds what is new or changed among the records of a folder, and drops what is gone.
     ///
     /// Returns how many files there are that end in `.json` and are no record.
     ///
     /// # Errors
     /// If the folder cannot be read or the index fails.
-    pub fn take_up(&mut self, folder: &Path) -> Result<usize, Failure> {
+    pub fn update(&mut self, folder: &Path) -> Result<usize, Failure> {
         let files = files(folder)?;
         // One that only reads first and writes later could not wait for another that does the same.
         let work = self.0.transaction_with_behavior(TransactionBehavior::Immediate);
         let work = work.map_err(|error| failed(&error))?;
-        let mut strangers = 0;
+        let mut not_records = 0;
         for file in &files {
-            strangers += usize::from(!take_up(&work, file).map_err(|error| failed(&error))?);
+            not_records += usize::from(!update(&work, file).map_err(|error| failed(&error))?);
         }
         forget(&work, folder, &files).map_err(|error| failed(&error))?;
         work.commit().map_err(|error| failed(&error))?;
-        Ok(strangers)
+        Ok(not_records)
     }
 
     /// One figure of the worst arm of each record in a folder, oldest first: the figure that is
@@ -124,9 +124,9 @@ fn folder() -> Option<PathBuf> {
     Some(cache?.join("tailback"))
 }
 
-fn opened(file: &Path) -> rusqlite::Result<Past> {
+fn opened(file: &Path) -> rusqlite::Result<HistoryIndex> {
     if file.symlink_metadata().is_ok() {
-        // One that somebody else could have written is made anew.
+        // One that another user could have written is rebuilt.
         private::open(file).map_err(|_| rusqlite::Error::InvalidPath(file.to_owned()))?;
     }
     let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -136,9 +136,9 @@ fn opened(file: &Path) -> rusqlite::Result<Past> {
     shaped(connection)
 }
 
-/// An index that is no database, damaged, of another shape, or not ours holds nothing that the records
-/// do not: it is made anew. After any other error, as where it is locked, it stays.
-fn anew(file: &Path, error: rusqlite::Error) -> rusqlite::Result<Past> {
+/// An index that is no database, damaged, of another version, or not ours holds nothing that the records
+/// do not: it is rebuilt. After any other error, as where it is locked, it stays.
+fn rebuilt(file: &Path, error: rusqlite::Error) -> rusqlite::Result<HistoryIndex> {
     let worthless = match &error {
         rusqlite::Error::SqliteFailure(failure, _) => {
             matches!(failure.code, ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
@@ -152,19 +152,19 @@ fn anew(file: &Path, error: rusqlite::Error) -> rusqlite::Result<Past> {
     opened(file)
 }
 
-fn shaped(mut connection: Connection) -> rusqlite::Result<Past> {
+fn shaped(mut connection: Connection) -> rusqlite::Result<HistoryIndex> {
     let work = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let shape: i64 = work.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match shape {
-        SHAPE => {}
+        SCHEMA => {}
         0 => {
             work.execute_batch(TABLES)?;
-            work.pragma_update(None, "user_version", SHAPE)?;
+            work.pragma_update(None, "user_version", SCHEMA)?;
         }
         _ => return Err(rusqlite::Error::InvalidQuery),
     }
     work.commit()?;
-    Ok(Past(connection))
+    Ok(HistoryIndex(connection))
 }
 
 /// The files of a folder that may be records, as absolute paths.
@@ -180,8 +180,8 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Takes up one file unless it is known already; whether it is a record.
-fn take_up(work: &Connection, file: &Path) -> rusqlite::Result<bool> {
+/// Indexes one file unless it is known already; whether it is a record.
+fn update(work: &Connection, file: &Path) -> rusqlite::Result<bool> {
     let path = file.to_string_lossy();
     let (size, changed) = mark(file);
     let known = work
@@ -286,11 +286,11 @@ mod tests {
         let size = || std::fs::metadata(&file).unwrap().len();
         let whole = size();
         let locked = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
-        assert!(anew(&file, rusqlite::Error::SqliteFailure(locked, None)).is_err());
+        assert!(rebuilt(&file, rusqlite::Error::SqliteFailure(locked, None)).is_err());
         assert_eq!(size(), whole);
         std::fs::write(&file, "no database, and long enough to be looked at as one").unwrap();
         let error = opened(&file).unwrap_err();
-        anew(&file, error).unwrap();
+        rebuilt(&file, error).unwrap();
         assert_eq!(size(), whole);
     }
 
@@ -299,8 +299,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("history.sqlite");
         let one = || {
-            let mut past = opened(&file).unwrap();
-            past.take_up(folder.path()).unwrap();
+            let mut index = opened(&file).unwrap();
+            index.update(folder.path()).unwrap();
         };
         std::thread::scope(|scope| {
             for _ in 0..8 {

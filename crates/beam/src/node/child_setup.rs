@@ -1,7 +1,7 @@
 //! What the new process does between fork and exec.
 
 use super::options::NodeOptions;
-use super::warden;
+use super::supervisor;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -23,7 +23,7 @@ const STEPS: [&str; 5] = [
 ];
 
 /// All that the new process needs, made before the fork, since it may not allocate.
-pub(super) struct Birth {
+pub(super) struct ChildSetup {
     tool: Pid,
     cpus: Option<CpuSet>,
     nice: i32,
@@ -34,7 +34,7 @@ pub(super) struct Birth {
     report: OwnedFd,
 }
 
-impl Birth {
+impl ChildSetup {
     /// Prepares what the options ask for.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Birth {
     ) -> Result<Self, (String, io::Error)> {
         let cpus = match &options.cpus {
             Some(cpus) => Some(cpu_set(cpus).map_err(|error| (STEPS[2].to_owned(), error))?),
-            // The kernel's mask may be larger than the set; then the nursery's has to do.
+            // The kernel's mask may be larger than the set; then the spawner's has to do.
             None => sched_getaffinity(None).ok(),
         };
         let nice = match options.nice {
@@ -57,7 +57,7 @@ impl Birth {
             CString::new(path.as_os_str().as_bytes()).map_err(|error| (joining(path), error.into()))
         });
         let join = names.collect::<Result<_, _>>()?;
-        Ok(Birth { tool: getpid(), cpus, nice, join, ends, report })
+        Ok(ChildSetup { tool: getpid(), cpus, nice, join, ends, report })
     }
 
     /// The descriptors of the protocol, for the command line.
@@ -72,7 +72,7 @@ impl Birth {
     /// # Errors
     /// If a step fails; which one stands in the report.
     pub fn in_child(&self) -> io::Result<()> {
-        self.step(0, || warden::split(self.tool))?;
+        self.step(0, || supervisor::split(self.tool))?;
         let pid = getpid().as_raw_nonzero().get();
         rustix::io::write(&self.report, &pid.to_ne_bytes())?;
         self.step(1, || Ok(setpgid(None, None).or_else(already_leads)?))?;
@@ -93,7 +93,7 @@ impl Birth {
 
     fn step(&self, number: u8, act: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         act().inspect_err(|_| {
-            // The error itself goes its own way; without this it only has no name.
+            // The error itself is returned; without this only its step has no name.
             let _ = rustix::io::write(self.report.as_fd(), &[number]);
         })
     }

@@ -1,26 +1,26 @@
-//! Reading what a guest says on both of its ports.
+//! Reading what a guest sends on both of its ports.
 
 use super::{Event, Guest};
 use crate::error::GuestError;
 use crate::frame::{Frame, Kind, unpack};
-use crate::order::Hello;
+use crate::job::Hello;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 
-/// How long one look waits, in nanoseconds.
-const LOOK_NS: i64 = 100_000_000;
+/// How long one poll waits, in nanoseconds.
+const POLL_NS: i64 = 100_000_000;
 
 /// The most lines of progress that are passed on.
 const MOST_LINES: usize = 20_000;
 
-/// The most that is taken from a port in one look, in bytes, so that a flood keeps nobody from
-/// looking at the clock.
+/// The most that is taken from a port at once, in bytes, so that the clock is checked even during a
+/// flood.
 const MOST_AT_ONCE: usize = 4 << 20;
 
 impl Guest {
-    /// Takes what is there, or waits a moment; what is wrong with it, if something is.
-    pub(super) fn hear(&mut self, ended: bool) -> Result<Result<(), String>, GuestError> {
+    /// Takes what is there, or waits a moment; the inner error is what is wrong with it.
+    pub(super) fn receive(&mut self, ended: bool) -> Result<Result<(), String>, GuestError> {
         if !ended {
             self.wait()?;
         }
@@ -48,7 +48,7 @@ impl Guest {
             PollFd::new(&self.console_port, PollFlags::IN),
             PollFd::new(&self.data_port, PollFlags::IN),
         ];
-        match poll(&mut ports, Some(&Timespec { tv_sec: 0, tv_nsec: LOOK_NS })) {
+        match poll(&mut ports, Some(&Timespec { tv_sec: 0, tv_nsec: POLL_NS })) {
             // A port whose other end is closed is ready at once, and forever.
             Ok(_) if ports.iter().all(|port| port.revents().contains(PollFlags::HUP)) => {
                 std::thread::sleep(std::time::Duration::from_millis(10));
@@ -62,32 +62,32 @@ impl Guest {
     }
 
     fn take_frame(&mut self, frame: &Frame) -> Result<(), String> {
-        self.clock.heard();
+        self.clock.note_frame();
         let text = || String::from_utf8_lossy(&frame.payload).into_owned();
         match frame.kind {
             Kind::Hello => {
                 let hello: Hello = serde_json::from_slice(&frame.payload)
-                    .map_err(|error| format!("its first word: {error}"))?;
-                self.heard.up = true;
-                self.boot = Some(self.begun.elapsed());
+                    .map_err(|error| format!("its hello: {error}"))?;
+                self.received.up = true;
+                self.boot = Some(self.started.elapsed());
                 self.events.push_back(Event::Hello(hello));
             }
-            Kind::Beat => {}
-            Kind::Line if self.heard.lines < MOST_LINES => {
-                self.heard.lines += 1;
+            Kind::Heartbeat => {}
+            Kind::Line if self.received.lines < MOST_LINES => {
+                self.received.lines += 1;
                 self.events.push_back(Event::Line(text()));
             }
             Kind::Line => {}
-            Kind::Trouble => self.events.push_back(Event::Trouble(text())),
+            Kind::Warning => self.events.push_back(Event::Warning(text())),
             Kind::Output => {
-                self.heard.output =
+                self.received.output =
                     unpack(&frame.payload).map_err(|why| format!("standard output: {why}"))?;
             }
             Kind::Record => {
                 let record = unpack(&frame.payload).map_err(|why| format!("the record: {why}"))?;
-                self.heard.record = Some(record);
+                self.received.record = Some(record);
             }
-            Kind::Exit => self.heard.code = Some(frame.payload.first().copied().unwrap_or(4)),
+            Kind::Exit => self.received.code = Some(frame.payload.first().copied().unwrap_or(4)),
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a study file says was found before, to stand beside what is found today.
+//! Findings of earlier studies, from the table `found` of a study file, to be shown beside today's.
 
 use super::error::StudyError;
 use super::factors::Factor;
@@ -10,12 +10,12 @@ use toml::de::DeValue;
 /// Longest finding, in characters.
 const LONGEST: usize = 200;
 
-/// Reads the table `found`: a table for each factor, with words for its levels. Levels that only the
-/// other form of the file has are left out.
+/// Reads the table `found`: a table for each factor, with words for its levels. Levels that only
+/// the other form of the file has are left out.
 ///
 /// # Errors
 /// If a factor or a level is none of the file's, or the words are too long.
-pub(super) fn found(
+pub(super) fn prior_findings(
     reader: Reader,
     value: &Spanned<DeValue>,
     factors: &[Factor],

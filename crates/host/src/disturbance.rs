@@ -46,13 +46,13 @@ impl Snapshot {
 
     /// What happened between this snapshot and a later one.
     ///
-    /// A counter that vanished or went backwards, as after a migration to another machine, says
-    /// nothing and is absent. What one thread suffered is not known here and absent too.
+    /// A counter that vanished or went backwards, as after a migration to another machine, is
+    /// absent. What one thread suffered is not known here and absent too.
     pub fn until(&self, later: &Snapshot) -> Surroundings {
         let over = later.at.saturating_duration_since(self.at);
         let ticks_per_second = rustix::param::clock_ticks_per_second();
-        let surroundings = self.counters.until(&later.counters, ticks_per_second);
-        Surroundings { over_ms: Some(over.as_secs_f64() * 1e3), ..surroundings }
+        let disturbance = self.counters.until(&later.counters, ticks_per_second);
+        Surroundings { over_ms: Some(over.as_secs_f64() * 1e3), ..disturbance }
     }
 }
 
@@ -92,7 +92,7 @@ impl Counters {
     }
 }
 
-/// The flags by which the kernel says that it is tainted; absent where it does not tell.
+/// The kernel's taint flags; absent where they cannot be read.
 pub fn tainted(roots: &Roots) -> Option<u64> {
     text::number_in(&roots.proc.join("sys/kernel/tainted"))
 }

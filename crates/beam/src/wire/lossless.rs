@@ -1,4 +1,4 @@
-//! Terms in a form that the encoder writes as it should.
+//! Terms in a form that the encoder writes without changing their values.
 //!
 //! eetf 0.11 writes a list of integers below 256 as a string of bytes, negative ones too, and cuts
 //! the length of a byte list to 16 bits. Both would arrive as other values than were sent.
@@ -8,18 +8,18 @@ use eetf::{BigInteger, ImproperList, List, Map, Term, Tuple};
 /// The longest list that may be written as a string of bytes.
 const MOST_BYTES: usize = u16::MAX as usize;
 
-/// The same term, written as it is.
-pub(super) fn faithful(term: Term) -> Term {
+/// The same term in a form that the encoder writes losslessly.
+pub(super) fn lossless(term: Term) -> Term {
     match term {
         Term::FixInteger(number) if number.value < 0 => Term::from(BigInteger::from(number.value)),
         Term::ByteList(list) if list.bytes.len() > MOST_BYTES => Term::from(List::from(list)),
         Term::List(list) => Term::from(List::from(all(list.elements))),
         Term::Tuple(tuple) => Term::from(Tuple::from(all(tuple.elements))),
         Term::ImproperList(list) => {
-            Term::from(ImproperList::from((all(list.elements), faithful(*list.last))))
+            Term::from(ImproperList::from((all(list.elements), lossless(*list.last))))
         }
         Term::Map(map) => {
-            let pairs = map.map.into_iter().map(|(key, value)| (faithful(key), faithful(value)));
+            let pairs = map.map.into_iter().map(|(key, value)| (lossless(key), lossless(value)));
             Term::from(Map { map: pairs.collect() })
         }
         other => other,
@@ -27,7 +27,7 @@ pub(super) fn faithful(term: Term) -> Term {
 }
 
 fn all(terms: Vec<Term>) -> Vec<Term> {
-    terms.into_iter().map(faithful).collect()
+    terms.into_iter().map(lossless).collect()
 }
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests {
 
     fn sent(term: Term) -> Term {
         let mut bytes = Vec::new();
-        faithful(term).encode(&mut bytes).unwrap();
+        lossless(term).encode(&mut bytes).unwrap();
         Term::decode(&bytes[..]).unwrap()
     }
 

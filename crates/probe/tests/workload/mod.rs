@@ -11,28 +11,28 @@ pub const SPIN: Duration = Duration::from_millis(200);
 /// How long it sleeps in between.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Variable that makes this binary an actor.
+/// Variable that makes this binary a worker.
 const PART: &str = "PROBE_TEST_PART";
 
 /// A child that plays a part.
-pub struct Actor(Child);
+pub struct Worker(Child);
 
-impl Actor {
+impl Worker {
     /// Starts one on a CPU.
     pub fn start(part: &str, cpu: u32, other: Option<u32>) -> Self {
         let child = Command::new(std::env::current_exe().unwrap())
             .env(PART, part)
             .env("PROBE_TEST_CPU", cpu.to_string())
             .env("PROBE_TEST_OTHER", other.unwrap_or(0).to_string())
-            // An actor ends with this pipe, so with the test, however that ends.
+            // A worker ends with this pipe, so with the test, however that ends.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut actor = Actor(child);
+        let mut worker = Worker(child);
         let mut byte = [0];
-        actor.0.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
-        actor
+        worker.0.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
+        worker
     }
 
     pub fn pid(&self) -> u32 {
@@ -42,7 +42,7 @@ impl Actor {
     pub fn end(self) {}
 }
 
-impl Drop for Actor {
+impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -56,7 +56,7 @@ pub fn cpus() -> Vec<u32> {
 }
 
 /// Plays a part where one is asked for.
-pub fn be_actor() -> bool {
+pub fn worker_main() -> bool {
     let Ok(part) = std::env::var(PART) else { return false };
     let number = |name: &str| std::env::var(name).unwrap().parse::<u32>().unwrap();
     let mut set = CpuSet::new();

@@ -1,4 +1,4 @@
-//! From what was joined to the nouns of a record.
+//! Turns joined events into the types of a record.
 
 use crate::history::{Doing, History};
 use crate::join::{BehindWhom, Held, Joined, Split as Ways};
@@ -9,7 +9,7 @@ use model::evidence::{Behind, Holder, Span, Split, Wait};
 /// Holders of a wait that are listed.
 const HOLDERS: usize = 12;
 
-/// Names of those behind whom a thread stood that are listed.
+/// How many names of what ran instead of a thread are listed.
 const BEHIND: usize = 6;
 
 /// Stretches in a timeline.
@@ -50,7 +50,7 @@ pub fn mode(write: bool) -> String {
     if write { "write" } else { "read" }.to_owned()
 }
 
-/// A wait as it stands in a record; `zero` is when the load was released.
+/// A wait as it is in a record; `zero` is when the load was released.
 pub fn wait(joined: &Joined, parts: &Parts, resource: String, zero: u64) -> Wait {
     let wait = &joined.wait;
     Wait {

@@ -1,4 +1,4 @@
-//! The place where this process may make a group with a quota.
+//! The group below which this process may make a group with a quota.
 
 use super::error::CgroupError;
 use crate::cgroup_tree::{GroupTree, Interface, unescape};
@@ -13,7 +13,7 @@ const MOUNTS_LIMIT: u64 = 16 << 20;
 
 /// A group below which groups with a quota can be made and processes moved into them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Home {
+pub struct ParentGroup {
     pub(super) interface: Interface,
     /// The parent of new groups.
     pub(super) cpu: PathBuf,
@@ -26,8 +26,8 @@ pub struct Home {
     pub(super) roots: Roots,
 }
 
-impl Home {
-    /// Looks for the nearest place, from this process's own group upwards.
+impl ParentGroup {
+    /// Finds the nearest one, from this process's own group upwards.
     ///
     /// Under v1 that is the own group in the hierarchy of the cpu controller. Under v2 it is the
     /// first group that has the controller, may be written by this user, and either passes the
@@ -35,7 +35,7 @@ impl Home {
     /// whichever hierarchy has the controller. Nothing is changed yet.
     ///
     /// # Errors
-    /// If there is no such place, with what would help.
+    /// If there is none, with what would help.
     pub fn find(roots: &Roots) -> Result<Self, CgroupError> {
         let tree = GroupTree::read(roots);
         let Some(lineage) = tree.lineage(roots, "cpu") else {
@@ -78,7 +78,7 @@ impl Home {
         let usage = usage.filter(|dir| *dir != cpu && check_writable(roots, dir).is_ok());
         let interface = Interface::V1;
         let roots = roots.clone();
-        Ok(Home { interface, cpu, usage, enable: false, above: groups, roots })
+        Ok(ParentGroup { interface, cpu, usage, enable: false, above: groups, roots })
     }
 
     fn of_v2(roots: &Roots, groups: Vec<PathBuf>) -> Result<Self, CgroupError> {
@@ -86,7 +86,7 @@ impl Home {
         for (index, group) in groups.iter().enumerate() {
             match can_have_children(roots, group) {
                 Ok(enable) => {
-                    return Ok(Home {
+                    return Ok(ParentGroup {
                         interface: Interface::V2,
                         cpu: group.clone(),
                         usage: None,
@@ -95,7 +95,7 @@ impl Home {
                         roots: roots.clone(),
                     });
                 }
-                // A group without the controller says least about what would help.
+                // That a group lacks the controller is the least helpful reason.
                 Err(error @ CgroupError::NoController { .. }) => {
                     hindrance = hindrance.or(Some(error));
                 }
@@ -110,7 +110,7 @@ impl Home {
     }
 }
 
-/// Paths without a slash at their end, which people would read.
+/// Paths without a slash at their end, for messages.
 fn tidy(groups: Vec<PathBuf>) -> Vec<PathBuf> {
     groups.iter().map(|group| group.components().collect()).collect()
 }
