@@ -1,5 +1,6 @@
 //! Standard output and error: colours where they are wanted, no panic where nobody reads.
 
+use os::terminal;
 use report::Look;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +25,11 @@ pub fn print(text: &str) {
     }
 }
 
+/// Writes JSON to standard output: the same data, whatever a record says to the terminal.
+pub fn json(text: &str) {
+    print(&terminal::json(text));
+}
+
 /// Whether something that should stand on standard output does not.
 pub fn failed() -> bool {
     FAILED.load(Ordering::Relaxed)
@@ -35,10 +41,9 @@ pub fn note(line: &str) {
 }
 
 /// Writes a line about something wrong to standard error. It may quote a file or a record of
-/// anybody, so control characters are dropped.
+/// anybody, so what would steer a terminal is dropped.
 pub fn complain(line: &str) {
-    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    note(&format!("tailback: {line}"));
+    note(&format!("tailback: {}", terminal::line(line)));
 }
 
 /// How reports look here: coloured, since [`print()`] drops colours that are not wanted.

@@ -4,14 +4,14 @@
 use crate::exit::Failure;
 use crate::{output, records};
 use host::private::{self, PrivateError};
-use model::{Estimate, Record, Role, State};
+use model::{Estimate, Record, State};
 use report::history::Line;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// Shape of the tables; an index of another shape is made anew.
-const SHAPE: i64 = 1;
+const SHAPE: i64 = 2;
 
 /// The tables: a row for each file, and one for each figure of each of its arms.
 const TABLES: &str = "
@@ -35,7 +35,7 @@ impl Past {
     /// # Errors
     /// If not even one in memory can be had.
     pub fn open() -> Result<Self, Failure> {
-        let file = folder().and_then(|folder| match private::folder(&folder) {
+        let file = os::folders::cache().and_then(|cache| match private::folder(&cache.join("tailback")) {
             Ok(folder) => Some(folder.join("history.sqlite")),
             Err(error @ PrivateError::Unsafe { .. }) => {
                 output::note(&format!("index of the history: {error}; it is not kept this time"));
@@ -103,14 +103,6 @@ impl Past {
         let lines: rusqlite::Result<Vec<Option<Line>>> = rows.collect();
         Ok(lines?.into_iter().flatten().filter(inside).collect())
     }
-}
-
-fn folder() -> Option<PathBuf> {
-    let absolute =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache =
-        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    Some(cache?.join("tailback"))
 }
 
 fn opened(file: &Path) -> rusqlite::Result<Past> {
@@ -194,7 +186,7 @@ fn mark(file: &Path) -> (i64, i64) {
 
 fn insert(work: &Connection, path: &str, record: &Record) -> rusqlite::Result<()> {
     let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-    let worst = worst(record, judged);
+    let worst = model::worst_case(&record.arms, judged).map(|arm| arm.id.as_str());
     for arm in &record.arms {
         for (measure, estimate) in &arm.measures {
             // Finite figures and text keys always serialise.
@@ -217,13 +209,6 @@ fn insert(work: &Connection, path: &str, record: &Record) -> rusqlite::Result<()
         }
     }
     Ok(())
-}
-
-/// The arm with the cause that has the most of the judged figure.
-fn worst<'a>(record: &'a Record, judged: &str) -> Option<&'a str> {
-    let median = |arm: &model::ArmResult| arm.measures.get(judged).map_or(f64::MIN, |e| e.median);
-    let cases = record.arms.iter().filter(|arm| arm.role == Role::Case);
-    cases.max_by(|a, b| median(a).total_cmp(&median(b))).map(|arm| arm.id.as_str())
 }
 
 /// Forgets the files of a folder that are gone.

@@ -30,4 +30,4 @@ pub use kernel::cache::Cache;
 pub use kernel::{Kernel, find as find_kernel};
 pub use order::{Hello, Order, inside};
 pub use qemu::Qemu;
-pub use size::{available_memory, check as check_size};
+pub use size::check as check_size;

@@ -1,7 +1,7 @@
 //! Other people's programs: started so that they die with this one, and never waited for forever.
 
 use crate::error::GuestError;
-use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -31,7 +31,7 @@ impl Tool {
         let program = program.into();
         let mut command = Command::new(&program);
         command.stdin(Stdio::null()).process_group(0);
-        die_with_parent(&mut command);
+        os::death::bind(&mut command, Signal::KILL);
         Tool { program, help, command }
     }
 
@@ -140,21 +140,6 @@ impl Drop for Running {
             let _ = self.child.wait();
         }
     }
-}
-
-/// Has the kernel kill the program when the thread that starts it is gone.
-fn die_with_parent(command: &mut Command) {
-    let parent = std::process::id();
-    let prepare = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // A parent that died before that call sends no signal any more.
-        match getppid().map(|pid| pid.as_raw_nonzero().get() as u32) {
-            Some(pid) if pid == parent => Ok(()),
-            _ => Err(std::io::ErrorKind::BrokenPipe.into()),
-        }
-    };
-    // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
-    unsafe { command.pre_exec(prepare) };
 }
 
 fn read_all(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {

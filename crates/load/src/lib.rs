@@ -4,7 +4,6 @@
 //! a memory map, a priority and a fate of its own. [`child`] is what runs there, [`parent`] what
 //! starts, releases, stops and hears it, [`protocol`] what they say to each other.
 
-pub mod affinity;
 pub mod child;
 pub mod histogram;
 pub mod live;

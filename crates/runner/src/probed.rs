@@ -4,6 +4,7 @@
 use crate::events::{Event, Listener};
 use crate::study::{Clock, Study};
 use model::evidence::Evidence;
+use model::median::{ascending, median};
 use model::record::{ProbeCost, Probed};
 use model::{Arm, Observation, Record, Role, State, Surroundings, Trial};
 use scenarios::{ScenarioError, Seen};
@@ -89,19 +90,13 @@ fn without(error: &ScenarioError) -> Seen {
 fn cost(record: &Record, probed: &Trial) -> Vec<ProbeCost> {
     let of_arm = || record.trials.iter().filter(|trial| trial.arm == probed.arm);
     let beside = |(name, with): (&String, &model::Measure)| {
-        let mut without: Vec<f64> =
-            of_arm().filter_map(|t| t.observation.measures.get(name)).map(|m| m.value).collect();
-        without.sort_by(f64::total_cmp);
+        let figures = of_arm().filter_map(|t| t.observation.measures.get(name)).map(|m| m.value);
+        let without = ascending(figures);
         let (least, most) = (*without.first()?, *without.last()?);
-        let middle = without.len() / 2;
-        let median = match without.len() % 2 {
-            0 => f64::midpoint(without[middle - 1], without[middle]),
-            _ => without[middle],
-        };
         Some(ProbeCost {
             measure: name.clone(),
             with: with.value,
-            without: median,
+            without: median(&without)?,
             range: (least, most),
             unit: with.unit,
         })

@@ -116,7 +116,7 @@ impl Crew<'_> {
     fn be_worker(&self, slot: &Slot, ends: &WorkerEnds, leader: u32) -> ! {
         let _ = rustix::thread::set_name(self.name);
         close_leader_ends(ends);
-        let lived = control::die_with_parent(leader) && self.live_as_worker(slot, ends);
+        let lived = control::die_with(Some(leader)) && self.live_as_worker(slot, ends);
         // SAFETY: ends this process at once, without the leader's exit handlers.
         unsafe { libc::_exit(i32::from(!lived)) }
     }

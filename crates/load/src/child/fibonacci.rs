@@ -138,9 +138,7 @@ pub struct Fibonacci {
 }
 
 pub(super) fn serve(args: &FibonacciArgs) -> Result<(), Failure> {
-    if let Some(parent) = args.parent
-        && !control::die_with_parent(parent)
-    {
+    if !control::die_with(args.parent) {
         return Ok(());
     }
     let fibonacci = Fibonacci::set_up(args)?;

@@ -12,7 +12,7 @@ pub mod spinner;
 
 use crate::protocol::{Failure, FailureKind, Message};
 use clap::Subcommand;
-pub use control::{Order, die_with_parent};
+pub use control::Order;
 
 /// The generators and their options.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]

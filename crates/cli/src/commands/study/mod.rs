@@ -171,7 +171,7 @@ impl<'a> Wanted<'a> {
     fn tell(&self, done: &Done, matches: &ArgMatches) -> Result<(), Failure> {
         let meta = Some(self.scenario.meta());
         match matches.get_flag("json") {
-            true => output::print(&done.record.to_json()),
+            true => output::json(&done.record.to_json()),
             false => output::print(&report::record(&done.record, meta, output::look())),
         }
         done.tell_where();
