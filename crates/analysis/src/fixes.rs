@@ -44,12 +44,15 @@ fn worst_case<'a>(
     arms: &'a [ArmResult],
     fix: &Arm,
 ) -> Option<&'a ArmResult> {
+    let shift = |arm: &ArmResult| judged(plan, arm).map_or(0.0, |comparison| comparison.shift);
     let control = &study.control_of(fix).id;
     let same = |id: &str| {
         study.cases.iter().any(|case| case.id == id && study.control_of(case).id == *control)
     };
-    let affected = arms.iter().filter(|arm| arm.state == Some(State::Affected));
-    model::worst_case(affected.filter(|arm| same(&arm.id)), plan.judging.measure.as_ref())
+    arms.iter()
+        .filter(|arm| arm.role == Role::Case && arm.state == Some(State::Affected))
+        .filter(|arm| same(&arm.id))
+        .max_by(|a, b| shift(a).total_cmp(&shift(b)))
 }
 
 fn judged<'a>(plan: &Plan, arm: &'a ArmResult) -> Option<&'a Comparison> {

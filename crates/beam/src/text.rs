@@ -5,7 +5,13 @@ const MOST: usize = 200;
 
 /// One line that steers no terminal, with at most 200 characters.
 pub(crate) fn clean_line(line: &str) -> String {
-    os::terminal::line(line).split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MOST).collect()
+    os::terminal::line(line)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(MOST)
+        .collect()
 }
 
 /// The first line that holds a letter or a digit, cleaned.

@@ -35,14 +35,17 @@ impl Past {
     /// # Errors
     /// If not even one in memory can be had.
     pub fn open() -> Result<Self, Failure> {
-        let file = os::folders::cache().and_then(|cache| match private::folder(&cache.join("tailback")) {
-            Ok(folder) => Some(folder.join("history.sqlite")),
-            Err(error @ PrivateError::Unsafe { .. }) => {
-                output::note(&format!("index of the history: {error}; it is not kept this time"));
-                None
-            }
-            Err(_) => None,
-        });
+        let file =
+            os::folders::cache().and_then(|cache| match private::folder(&cache.join("tailback")) {
+                Ok(folder) => Some(folder.join("history.sqlite")),
+                Err(error @ PrivateError::Unsafe { .. }) => {
+                    output::note(&format!(
+                        "index of the history: {error}; it is not kept this time"
+                    ));
+                    None
+                }
+                Err(_) => None,
+            });
         if let Some(past) = file.and_then(|file| opened(&file).ok().or_else(|| anew(&file))) {
             return Ok(past);
         }

@@ -151,14 +151,6 @@ struct Heard {
 }
 
 impl Guest {
-    /// Begins a guest.
-    ///
-    /// # Errors
-    /// If QEMU cannot be started.
-    pub fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Self, GuestError> {
-        begin::begin(setup, accel)
-    }
-
     /// Lets it run until it does something.
     ///
     /// # Errors
@@ -302,7 +294,7 @@ pub(crate) fn says_a_word(
     limit: Duration,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<bool, GuestError> {
-    let mut guest = begin::begin(setup, accel)?;
+    let mut guest = Guest::begin(setup, accel)?;
     while guest.clock.elapsed() < limit && !guest.console.booting() {
         if interrupted() {
             return Err(GuestError::Interrupted);

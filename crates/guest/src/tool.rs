@@ -1,9 +1,11 @@
 //! Other people's programs: started so that they die with this one, and never waited for forever.
 
 use crate::error::GuestError;
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::io::Read;
+use std::os::fd::BorrowedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -56,6 +58,19 @@ impl Tool {
     /// The command, for what only few tools need.
     pub fn command(&mut self) -> &mut Command {
         &mut self.command
+    }
+
+    /// Keeps these descriptors open in the program that is about to be started, and only there.
+    pub fn inherit(&mut self, descriptors: Vec<i32>) {
+        let keep = move || {
+            for &fd in &descriptors {
+                // SAFETY: the caller holds them open until the program has been started.
+                fcntl_setfd(unsafe { BorrowedFd::borrow_raw(fd) }, FdFlags::empty())?;
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
+        unsafe { self.command.pre_exec(keep) };
     }
 
     /// Starts it.

@@ -27,8 +27,10 @@ pub mod symbols;
 #[cfg(feature = "bpf")]
 mod tracer;
 mod watched;
+mod wish;
 pub mod words;
 
 pub use error::ProbeError;
-pub use session::{Session, Wish};
+pub use session::Session;
 pub use watched::{Role, Watched};
+pub use wish::Wish;

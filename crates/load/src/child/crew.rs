@@ -5,7 +5,7 @@
 //! and it is sound here since a leader has only one thread.
 
 use super::control::{self, Order};
-use super::failure;
+use super::failure::failure;
 use super::slots::{Slot, Slots};
 use crate::protocol::{CrewReport, Failure, FailureKind, Message, Ready, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

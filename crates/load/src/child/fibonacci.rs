@@ -6,7 +6,7 @@ mod worker;
 
 use super::control::{self, Order};
 use super::cpu_list::CpuList;
-use super::failure;
+use super::failure::failure;
 use super::line::Line;
 use crate::histogram;
 use crate::protocol::{Failure, FailureKind, FibonacciReport, FibonacciThread, Message};

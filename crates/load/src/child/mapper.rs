@@ -1,7 +1,7 @@
 //! The mapper: the process whose memory mapping the readers of /proc may block.
 
 use super::control::{self, Order};
-use super::failure;
+use super::failure::failure;
 use super::line::Line;
 use crate::histogram;
 use crate::live::{LivePage, STALL_NS};

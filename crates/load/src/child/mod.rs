@@ -3,6 +3,7 @@
 mod control;
 pub mod cpu_list;
 mod crew;
+mod failure;
 pub mod fibonacci;
 mod line;
 pub mod mapper;
@@ -10,7 +11,7 @@ pub mod scanner;
 mod slots;
 pub mod spinner;
 
-use crate::protocol::{Failure, FailureKind, Message};
+use crate::protocol::Message;
 use clap::Subcommand;
 pub use control::Order;
 
@@ -43,14 +44,4 @@ pub fn run(command: &LoadCommand) -> u8 {
             2
         }
     }
-}
-
-/// A failure of the kernel, sorted by its errno.
-pub(crate) fn failure(what: impl std::fmt::Display, error: std::io::Error) -> Failure {
-    let kind = match error.kind() {
-        std::io::ErrorKind::PermissionDenied => FailureKind::Permission,
-        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::NotFound => FailureKind::Unusable,
-        _ => FailureKind::System,
-    };
-    Failure { kind, what: format!("{what}: {error}") }
 }
