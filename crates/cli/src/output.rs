@@ -35,13 +35,13 @@ pub fn failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
 
-/// Writes a line to standard error.
-pub fn note(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+/// Writes to standard error. It may name a file, or what a file says, so it does not steer a
+/// terminal.
+pub fn note(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{}", terminal::lines(text));
 }
 
-/// Writes a line about something wrong to standard error. It may quote a file or a record of
-/// anybody, so what would steer a terminal is dropped.
+/// Writes one line about something wrong to standard error, whatever it quotes.
 pub fn complain(line: &str) {
     note(&format!("tailback: {}", terminal::line(line)));
 }

@@ -51,7 +51,8 @@ pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
     let machine = crate::machine::here();
     if dry {
         let wanted = Wanted::laid_out(design, file, &machine, &sketch)?;
-        output::print(&format!("{}{}", time::plan(&wanted), trust::list(&wanted.design)));
+        let told = format!("{}{}", time::plan(&wanted), trust::list(&wanted.design));
+        output::print(&os::terminal::lines(&told));
         return Ok(0);
     }
     let wanted = Wanted::of(design, file, &machine)?;
