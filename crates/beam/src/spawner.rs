@@ -3,7 +3,8 @@
 //! The kernel sends a parent-death signal when the *thread* dies that made the child. So one
 //! thread that lives as long as the tool starts them all, and callers may use short-lived threads.
 
-use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use os::death;
+use rustix::process::Signal;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -21,19 +22,8 @@ static SPAWNER: OnceLock<Mutex<Sender<Request>>> = OnceLock::new();
 /// If the process cannot be made.
 pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
     command.process_group(0);
-    let parent = getpid();
-    // SAFETY: the closure makes two system calls and allocates nothing.
-    unsafe { command.pre_exec(move || die_with(parent, Signal::KILL)) };
+    death::bind(&mut command, Signal::KILL);
     spawn_as_is(command)
-}
-
-/// Asks the kernel for a signal when the parent dies.
-///
-/// # Errors
-/// If it has died already.
-pub(crate) fn die_with(parent: Pid, signal: Signal) -> io::Result<()> {
-    set_parent_process_death_signal(Some(signal))?;
-    if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
 /// Starts a child from the spawner without any preparation.

@@ -1,9 +1,11 @@
 //! The command line, made from the declarations of the scenarios.
 
+mod common;
 mod shown;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
+use common::json;
 use model::{Knob, Meta, units};
 use std::path::PathBuf;
 
@@ -368,10 +370,6 @@ fn load() -> Command {
     load::LoadCommand::augment_subcommands(Command::new("load").hide(true))
         .subcommand_required(true)
         .about("Be a load generator")
-}
-
-fn json(help: &'static str) -> Arg {
-    Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
 }
 
 fn seed() -> Arg {

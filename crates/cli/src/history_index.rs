@@ -4,14 +4,14 @@
 use crate::exit::Failure;
 use crate::{output, records};
 use host::private::{self, PrivateError};
-use model::{Estimate, Record, Role, State};
+use model::{Estimate, Record, State};
 use report::history::Line;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Version of the tables; an index of another version is rebuilt.
-const SCHEMA: i64 = 1;
+const SCHEMA: i64 = 2;
 
 /// How long another tailback that writes the index is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -39,14 +39,17 @@ impl HistoryIndex {
     /// # Errors
     /// If not even one in memory can be had.
     pub fn open() -> Result<Self, Failure> {
-        let file = folder().and_then(|folder| match private::folder(&folder) {
-            Ok(folder) => Some(folder.join("history.sqlite")),
-            Err(error @ PrivateError::Unsafe { .. }) => {
-                output::note(&format!("index of the history: {error}; it is not kept this time"));
-                None
-            }
-            Err(_) => None,
-        });
+        let file =
+            os::folders::cache().and_then(|cache| match private::folder(&cache.join("tailback")) {
+                Ok(folder) => Some(folder.join("history.sqlite")),
+                Err(error @ PrivateError::Unsafe { .. }) => {
+                    output::note(&format!(
+                        "index of the history: {error}; it is not kept this time"
+                    ));
+                    None
+                }
+                Err(_) => None,
+            });
         match file.map(|file| opened(&file).or_else(|error| rebuilt(&file, error))) {
             Some(Ok(index)) => return Ok(index),
             // The records say all of it too; reading them takes longer.
@@ -114,14 +117,6 @@ impl HistoryIndex {
         let lines: rusqlite::Result<Vec<Option<Line>>> = rows.collect();
         Ok(lines?.into_iter().flatten().filter(inside).collect())
     }
-}
-
-fn folder() -> Option<PathBuf> {
-    let absolute =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache =
-        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    Some(cache?.join("tailback"))
 }
 
 fn opened(file: &Path) -> rusqlite::Result<HistoryIndex> {
@@ -217,7 +212,7 @@ fn mark(file: &Path) -> (i64, i64) {
 
 fn insert(work: &Connection, path: &str, record: &Record) -> rusqlite::Result<()> {
     let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-    let worst = worst(record, judged);
+    let worst = model::worst_case(&record.arms, judged).map(|arm| arm.id.as_str());
     for arm in &record.arms {
         for (measure, estimate) in &arm.measures {
             // Finite figures and text keys always serialise.
@@ -240,13 +235,6 @@ fn insert(work: &Connection, path: &str, record: &Record) -> rusqlite::Result<()
         }
     }
     Ok(())
-}
-
-/// The arm with the cause that has the most of the judged figure.
-fn worst<'a>(record: &'a Record, judged: &str) -> Option<&'a str> {
-    let median = |arm: &model::ArmResult| arm.measures.get(judged).map_or(f64::MIN, |e| e.median);
-    let cases = record.arms.iter().filter(|arm| arm.role == Role::Case);
-    cases.max_by(|a, b| median(a).total_cmp(&median(b))).map(|arm| arm.id.as_str())
 }
 
 /// Forgets the files of a folder that are gone.

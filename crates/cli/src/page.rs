@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 /// If the file cannot be written, or is a record, which nothing replaces.
 pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-        output::print(&harmless(text));
+        // A record may be anybody's.
+        output::print(&os::terminal::lines(text));
         return Ok(());
     };
     if crate::paths::holds_record(path) {
@@ -24,11 +25,6 @@ pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
     }
     runner::save_text(text, path)
         .map_err(|error| Failure::usage(format!("{error}; name a file that can be written")))
-}
-
-/// A text without terminal control sequences: a record may come from anywhere.
-fn harmless(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || "\n\t\r".contains(*c)).collect()
 }
 
 /// A page of records.

@@ -60,12 +60,7 @@ fn file_name(scenario: &str) -> String {
 
 /// The default folder of records.
 pub fn state_folder() -> PathBuf {
-    let from =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    from("XDG_STATE_HOME")
-        .or_else(|| from("HOME").map(|home| home.join(".local/state")))
-        .unwrap_or_else(std::env::temp_dir)
-        .join("tailback")
+    os::folders::state().unwrap_or_else(std::env::temp_dir).join("tailback")
 }
 
 /// Finds out before anything is measured whether a record can be kept there.

@@ -23,10 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(540);
 
 /// The cache that all tests share, which is the user's own: a kernel is fetched once.
 fn cache() -> PathBuf {
-    let from = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    from("XDG_CACHE_HOME")
-        .or_else(|| from("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(|| "/var/cache".into())
+    os::folders::cache().unwrap_or_else(|| "/var/cache".into())
 }
 
 fn vm(place: &Place, args: &[&str]) -> Command {

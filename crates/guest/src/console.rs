@@ -72,9 +72,8 @@ impl Console {
     }
 }
 
-/// A line without terminal control sequences.
 fn plain(line: &[u8]) -> String {
-    String::from_utf8_lossy(line).chars().filter(|c| !c.is_control()).collect()
+    os::terminal::line(&String::from_utf8_lossy(line))
 }
 
 #[cfg(test)]
@@ -105,7 +104,7 @@ mod tests {
         }
         console.feed(b"the last\x1b[2J");
         let tail = console.tail(2);
-        assert_eq!(tail, ["999", "the last[2J"]);
+        assert_eq!(tail, ["999", "the last [2J"]);
         assert!(console.lines.len() <= LINES && console.line.len() <= LONGEST);
     }
 

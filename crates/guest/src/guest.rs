@@ -151,14 +151,6 @@ struct Received {
 }
 
 impl Guest {
-    /// Starts a guest.
-    ///
-    /// # Errors
-    /// If QEMU cannot be started.
-    pub fn start(setup: &Setup<'_>, accel: Accel) -> Result<Self, GuestError> {
-        start::start(setup, accel)
-    }
-
     /// Lets it run until it does something.
     ///
     /// # Errors
@@ -306,7 +298,7 @@ pub(crate) fn boots(
     limit: Duration,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<bool, GuestError> {
-    let mut guest = start::start(setup, accel)?;
+    let mut guest = Guest::start(setup, accel)?;
     while guest.clock.elapsed() < limit && !guest.console.booting() {
         if interrupted() {
             return Err(GuestError::Interrupted);

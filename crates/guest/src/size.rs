@@ -53,13 +53,6 @@ pub fn check(
     }
 }
 
-/// Memory that the host can give, in bytes, as its kernel estimates it.
-pub fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
-}
-
 fn mib(bytes: u64) -> String {
     format!("{}MiB", bytes.div_ceil(1 << 20))
 }

@@ -22,28 +22,4 @@ pub enum HostError {
         /// The most that is read, in bytes.
         limit: u64,
     },
-    /// A file does not hold what it should.
-    #[error("{}: no {what} in it", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What was looked for.
-        what: &'static str,
-    },
-    /// The CPUs that this thread may use could not be read.
-    #[error("cannot read which CPUs may be used: {source}")]
-    Affinity {
-        /// The system's reason.
-        source: io::Error,
-    },
-    /// A thread could not be bound to a CPU.
-    #[error(
-        "cpu {cpu}: cannot bind a thread to it: {source}; see `taskset -cp $$` for those that may be used"
-    )]
-    Pin {
-        /// The CPU.
-        cpu: u32,
-        /// The system's reason.
-        source: io::Error,
-    },
 }

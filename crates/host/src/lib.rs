@@ -7,17 +7,15 @@
 //! a fact that cannot be read is absent.
 //!
 //! - [`facts::machine`]: kernel, CPUs, memory, control groups, for the record.
-//! - [`affinity`] and [`placement`]: which CPUs may be used, and which one for what.
+//! - [`placement`]: which CPU for what.
 //! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
-pub mod affinity;
 pub mod cgroup;
 pub mod cgroup_facts;
 mod cgroup_tree;
-mod cpu_list;
 pub mod disturbance;
 mod error;
 pub mod facts;

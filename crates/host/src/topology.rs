@@ -1,6 +1,5 @@
 //! The CPUs that are online and where each sits.
 
-use crate::cpu_list;
 use crate::roots::{self, Roots};
 use crate::text;
 use model::machine::Cpu;
@@ -48,7 +47,7 @@ fn nodes(roots: &Roots) -> BTreeMap<u32, u32> {
 }
 
 fn list_in(path: &Path) -> Option<Vec<u32>> {
-    cpu_list::parse(&roots::read_text(path).ok()?)
+    os::cpulist::parse(&roots::read_text(path).ok()?)
 }
 
 /// A number of sysfs, where -1 stands for unknown.

@@ -4,7 +4,6 @@
 //! a memory map and a priority of its own and can be killed alone. [`child`] is what runs there,
 //! [`parent`] what starts, releases, stops and reads it, [`protocol`] the messages between them.
 
-pub mod affinity;
 pub mod child;
 pub mod histogram;
 pub mod live;

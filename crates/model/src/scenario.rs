@@ -110,7 +110,8 @@ impl Meta {
         for knob in self.knobs {
             match settings.0.get(knob.name) {
                 Some(value) if defaults.0.get(knob.name) != Some(value) => {
-                    words.push_str(&format!(" --{} {}", knob.name, quoted(&value.to_string())));
+                    let value = os::quote::word(&value.to_string());
+                    words.push_str(&format!(" --{} {value}", knob.name));
                 }
                 _ => {}
             }
@@ -126,27 +127,5 @@ impl Meta {
     /// The knob of that name.
     pub fn knob(&self, name: &str) -> Option<&'static Knob> {
         self.knobs.iter().find(|knob| knob.name == name)
-    }
-}
-
-/// A word as a shell takes it back: quoted where it has to be.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_shell_takes_words_back_whole() {
-        assert_eq!(quoted("250ms"), "250ms");
-        assert_eq!(quoted("+sfwi 10"), "'+sfwi 10'");
-        assert_eq!(quoted("a'b"), "'a'\\''b'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -17,6 +17,7 @@ pub mod gather;
 pub mod history;
 pub mod idle;
 pub mod join;
+mod options;
 pub mod parts;
 pub mod privilege;
 pub mod quota;
@@ -30,5 +31,6 @@ mod tracer;
 mod watched;
 
 pub use error::ProbeError;
-pub use session::{Session, SessionOptions};
+pub use options::SessionOptions;
+pub use session::Session;
 pub use watched::{Role, Watched};

@@ -2,7 +2,6 @@
 
 use crate::events::{Event, Listener};
 use crate::order::{order_of_block, seed_of_trial};
-use crate::probed::ProbeWhen;
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Machine, Record, State, Trial, Verdict};
@@ -31,6 +30,17 @@ pub struct Study<'a> {
     pub probe: ProbeWhen,
     /// Whether somebody wants it to end.
     pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// When trials with probes are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeWhen {
+    /// Never.
+    Never,
+    /// Where a stall was found.
+    Stalled,
+    /// Where none was found too.
+    Always,
 }
 
 /// The time that a study has taken, with that of earlier sittings.
@@ -86,7 +96,7 @@ impl Study<'_> {
         self.conclude(&mut record, &end);
         self.keep(&record, listener);
         if self.probe != ProbeWhen::Never && matches!(end, End::Complete) {
-            crate::probed::run(self, &mut record, clock, listener);
+            self.run_probed(&mut record, clock, listener);
             record.elapsed_s = clock.elapsed().as_secs_f64();
             self.keep(&record, listener);
         }

@@ -14,7 +14,6 @@ mod factors;
 mod judging;
 pub mod mailbox_flood;
 pub mod mmap_lock;
-mod pinned;
 mod probing;
 mod quota;
 mod wait;
@@ -24,7 +23,6 @@ pub use cell::Cell;
 pub use factors::weigh_factors;
 pub use judging::settled;
 pub use load::LoadSpawner;
-pub use pinned::Pinned;
 pub use probing::{Player, Probing};
 pub use watch::Watch;
 

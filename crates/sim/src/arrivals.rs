@@ -1,7 +1,7 @@
 //! Requests that arrive by chance, drawn beforehand: so that they are the same under every quota.
 
 use crate::error::Error;
-use crate::workload::{LONGEST_NS, Request, require};
+use crate::request::{LONGEST_NS, Request, require};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;

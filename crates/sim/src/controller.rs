@@ -4,7 +4,6 @@
 //! which it is to be called next are in its `*_at` fields.
 
 use crate::config::Config;
-use crate::distribution::Distribution;
 use crate::era::Rules;
 use crate::tally::{Idle, Tally};
 use std::collections::VecDeque;
@@ -32,6 +31,17 @@ pub(crate) struct Local {
     pub(crate) throttled_since: Option<u64>,
     /// Nothing to run here.
     pub(crate) empty: bool,
+}
+
+/// A distribution that takes its time, while others spend the same pool.
+#[derive(Debug, Clone)]
+pub(crate) struct Distribution {
+    /// What is left of the snapshot.
+    pub(crate) budget: u64,
+    pub(crate) given: u64,
+    /// Throttled CPUs still to be visited.
+    pub(crate) left: usize,
+    pub(crate) by_period_timer: bool,
 }
 
 /// The controller of one group.

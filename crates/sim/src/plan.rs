@@ -3,8 +3,9 @@
 use crate::config::Config;
 use crate::engine::simulate_requests;
 use crate::error::Error;
+use crate::request::Request;
 use crate::search::least_holding;
-use crate::workload::{Request, Workload};
+use crate::workload::Workload;
 use serde::Serialize;
 
 /// Most runs of each quota.

@@ -2,8 +2,9 @@
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::request::Request;
 use crate::scheduler::{ENDLESS, Task};
-use crate::workload::{Fibtest, Periodic, Request, Workload};
+use crate::workload::{Fibtest, Periodic, Workload};
 use hdrhistogram::Histogram;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -4,6 +4,7 @@ use crate::arrivals::Arrivals;
 use crate::config::Config;
 use crate::error::Error;
 use crate::queue::MOST_ACTORS;
+use crate::request::{LONGEST_NS, Request, require};
 use serde::Serialize;
 
 /// Most threads of a load.
@@ -11,9 +12,6 @@ const MOST_THREADS: u32 = 1_000_000;
 
 /// Shortest sleep or period of a thread, in nanoseconds.
 const SHORTEST_NS: u64 = 10_000;
-
-/// Longest time that a load may name, in nanoseconds: an hour.
-pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// What the threads of the group do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,15 +80,6 @@ pub struct Periodic {
     pub offset_ns: u64,
     /// The CPU that it is pinned to.
     pub cpu: u32,
-}
-
-/// One request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Request {
-    /// When it arrives, in nanoseconds after the load begins.
-    pub at_ns: u64,
-    /// CPU time to serve it, in nanoseconds.
-    pub service_ns: u64,
 }
 
 impl Workload {
@@ -174,10 +163,6 @@ fn check_threads(threads: u32) -> Result<(), Error> {
     require((1..=MOST_THREADS).contains(&threads), || {
         format!("{threads} threads: a load has 1 to {MOST_THREADS}")
     })
-}
-
-pub(crate) fn require(holds: bool, sentence: impl FnOnce() -> String) -> Result<(), Error> {
-    if holds { Ok(()) } else { Err(Error::Workload(sentence())) }
 }
 
 #[cfg(test)]

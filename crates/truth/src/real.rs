@@ -5,7 +5,7 @@ use crate::{Answer, Row, TruthError};
 use host::Roots;
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, sweep};
 use model::Record;
-use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -100,7 +100,7 @@ pub fn run(row: &Row, programs: &Programs, stop: &dyn Fn() -> bool) -> Result<Ra
 fn why_none(status: ExitStatus, err: &Path) -> String {
     let text = String::from_utf8_lossy(&std::fs::read(err).unwrap_or_default()).into_owned();
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
-    let last: String = last.chars().filter(|c| !c.is_control()).take(300).collect();
+    let last: String = os::terminal::line(last).chars().take(300).collect();
     format!("{status}: {last}")
 }
 
@@ -157,13 +157,7 @@ fn command(row: &Row, programs: &Programs, words: &[String], folder: &Path) -> C
         command.env("XDG_CACHE_HOME", folder.join("cache")).env("HOME", folder);
         command.uid(ORDINARY).gid(ORDINARY).current_dir("/");
     }
-    // SAFETY: one system call that allocates nothing, so it may be made between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            set_parent_process_death_signal(Some(Signal::TERM))?;
-            Ok(())
-        });
-    }
+    os::death::bind(&mut command, Signal::TERM);
     command
 }
 

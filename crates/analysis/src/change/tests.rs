@@ -3,8 +3,8 @@
 use super::*;
 use model::record::{Plan, SCHEMA as RECORD, Tool};
 use model::{
-    Arm, Kind, Knob, Machine, Measure, Observation, Settings, Surroundings, Trial, Unit, Value,
-    Verdict, Vm,
+    Arm, Judging, Kind, Knob, Machine, Measure, Meta, Observation, Settings, Surroundings, Trial,
+    Unit, Value, Verdict, Vm,
 };
 
 const META: Meta = Meta {

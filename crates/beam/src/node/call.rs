@@ -2,25 +2,15 @@
 
 use super::mailbox::{End, Next};
 use super::{ASK, Node};
-use crate::error::{BeamError, CallError};
+use crate::error::CallError;
 use crate::wire::{self, Incoming};
 use eetf::Term;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// So many bytes of what is printed are kept.
 const MOST_PRINTED: usize = 1 << 20;
-
-/// A pipe to which calls are written, and which never blocks.
-pub(super) fn prepared(requests: OwnedFd) -> Result<OwnedFd, BeamError> {
-    let set =
-        fcntl_getfl(&requests).and_then(|flags| fcntl_setfl(&requests, flags | OFlags::NONBLOCK));
-    set.map_err(|error| BeamError::Thread(error.into()))?;
-    Ok(requests)
-}
 
 /// What is waited for, and until when.
 struct Waiting<'a> {

@@ -2,11 +2,11 @@
 
 use super::options::NodeOptions;
 use super::supervisor;
+use os::pin::Mask;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{Pid, getpgid, getpid, getpriority_process, setpgid, setpriority_process};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::process::{getpgid, getpid, getpriority_process, setpgid, setpriority_process};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -24,8 +24,8 @@ const STEPS: [&str; 5] = [
 
 /// All that the new process needs, made before the fork, since it may not allocate.
 pub(super) struct ChildSetup {
-    tool: Pid,
-    cpus: Option<CpuSet>,
+    tool: u32,
+    cpus: Option<Mask>,
     nice: i32,
     join: Vec<CString>,
     /// Its ends of the pipes of the protocol.
@@ -45,9 +45,9 @@ impl ChildSetup {
         report: OwnedFd,
     ) -> Result<Self, (String, io::Error)> {
         let cpus = match &options.cpus {
-            Some(cpus) => Some(cpu_set(cpus).map_err(|error| (STEPS[2].to_owned(), error))?),
+            Some(cpus) => Some(Mask::of(cpus).map_err(|error| (STEPS[2].to_owned(), error))?),
             // The kernel's mask may be larger than the set; then the spawner's has to do.
-            None => sched_getaffinity(None).ok(),
+            None => Mask::current().ok(),
         };
         let nice = match options.nice {
             Some(nice) => nice,
@@ -57,7 +57,7 @@ impl ChildSetup {
             CString::new(path.as_os_str().as_bytes()).map_err(|error| (joining(path), error.into()))
         });
         let join = names.collect::<Result<_, _>>()?;
-        Ok(ChildSetup { tool: getpid(), cpus, nice, join, ends, report })
+        Ok(ChildSetup { tool: std::process::id(), cpus, nice, join, ends, report })
     }
 
     /// The descriptors of the protocol, for the command line.
@@ -76,10 +76,7 @@ impl ChildSetup {
         let pid = getpid().as_raw_nonzero().get();
         rustix::io::write(&self.report, &pid.to_ne_bytes())?;
         self.step(1, || Ok(setpgid(None, None).or_else(already_leads)?))?;
-        self.step(2, || match &self.cpus {
-            Some(cpus) => Ok(sched_setaffinity(None, cpus)?),
-            None => Ok(()),
-        })?;
+        self.step(2, || self.cpus.as_ref().map_or(Ok(()), Mask::apply))?;
         self.step(3, || Ok(setpriority_process(None, self.nice)?))?;
         self.step(4, || {
             // Only in this process: another child that is started just now must not have them.
@@ -101,21 +98,6 @@ impl ChildSetup {
 
 fn already_leads(error: rustix::io::Errno) -> Result<(), rustix::io::Errno> {
     if getpgid(None) == Ok(getpid()) { Ok(()) } else { Err(error) }
-}
-
-fn cpu_set(cpus: &[u32]) -> io::Result<CpuSet> {
-    let mut set = CpuSet::new();
-    for cpu in cpus {
-        let index = usize::try_from(*cpu).unwrap_or(usize::MAX);
-        if index >= CpuSet::MAX_CPU {
-            return Err(io::Error::other(format!(
-                "cpu {cpu} is beyond the {} that can be named",
-                CpuSet::MAX_CPU
-            )));
-        }
-        set.set(index);
-    }
-    Ok(set)
 }
 
 /// Writes the process's id as a line into a file that exists.
@@ -175,11 +157,5 @@ mod tests {
         for number in [0, 9, 10, 4_194_304, i32::MAX] {
             assert_eq!(decimal(number, &mut [0; 12]), format!("{number}\n").as_bytes());
         }
-    }
-
-    #[test]
-    fn a_cpu_that_cannot_be_named_is_an_error() {
-        assert!(cpu_set(&[0, 1]).is_ok());
-        assert!(cpu_set(&[u32::MAX]).unwrap_err().to_string().contains("cpu 4294967295"));
     }
 }

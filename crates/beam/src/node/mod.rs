@@ -20,6 +20,7 @@ use crate::reap;
 use crate::wire::Incoming;
 use mailbox::{End, Mailbox, Next};
 use process::Process;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -64,7 +65,7 @@ impl Node {
     ) -> Result<Self, BeamError> {
         let (mut process, ends) = process::start(otp, app, &options)?;
         let mailbox = Arc::new(Mailbox::default());
-        let requests = Some(call::prepared(ends.requests)?);
+        let requests = Some(never_blocking(ends.requests)?);
         let reader = reader::start(ends.pipes, Arc::clone(&mailbox)).map_err(BeamError::Thread)?;
         let hello = wait_for_hello(&mut process, &mailbox, options.hello_within, interrupted)?;
         Ok(Node {
@@ -123,6 +124,14 @@ impl Drop for Node {
             let _ = reader.join();
         }
     }
+}
+
+/// A pipe to which calls are written, and which never blocks.
+fn never_blocking(requests: OwnedFd) -> Result<OwnedFd, BeamError> {
+    let set =
+        fcntl_getfl(&requests).and_then(|flags| fcntl_setfl(&requests, flags | OFlags::NONBLOCK));
+    set.map_err(|error| BeamError::Thread(error.into()))?;
+    Ok(requests)
 }
 
 fn wait_for_hello(

@@ -9,7 +9,7 @@
 //! panic: system calls, and memory on the stack.
 
 use super::stat::parent_of;
-use crate::spawner::die_with;
+use os::death::die_with;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::Errno;
 use rustix::process::{
@@ -35,11 +35,11 @@ const LIMIT: Duration = Duration::from_secs(4);
 ///
 /// # Errors
 /// If the tool is gone or no child can be made; then there is no supervisor either.
-pub(super) fn split(tool: Pid) -> io::Result<()> {
+pub(super) fn split(tool: u32) -> io::Result<()> {
     let before = block_signals();
     die_with(tool, Signal::TERM)?;
-    let supervisor = getpid();
-    set_child_subreaper(Some(supervisor))?;
+    let supervisor = std::process::id();
+    set_child_subreaper(Some(getpid()))?;
     // SAFETY: what runs in either process makes system calls only.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),

@@ -88,7 +88,7 @@ impl fmt::Display for Flags {
 }
 
 fn check(word: &str, after_flag: bool) -> Result<(), String> {
-    if word.chars().any(char::is_control) {
+    if word.chars().any(os::terminal::steers) {
         return Err("it holds a control character".to_owned());
     }
     if let Some(name) = word.strip_prefix('-') {

@@ -1,3 +1,4 @@
+use super::command::command_in;
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 

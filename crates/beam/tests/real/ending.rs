@@ -243,10 +243,9 @@ fn the_vm_is_bound_niced_and_joined_but_its_supervisor_is_not() {
     let Some(erlang) = erlang() else { return };
     let file = erlang.folder.path().join("cgroup.procs");
     std::fs::write(&file, "something longer than a process id\n").unwrap();
-    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
-    let cpu = (0..1024).rfind(|cpu| allowed.is_set(*cpu)).unwrap();
+    let cpu = *os::pin::allowed().unwrap().last().unwrap();
     let options = NodeOptions {
-        cpus: Some(vec![u32::try_from(cpu).unwrap()]),
+        cpus: Some(vec![cpu]),
         nice: Some(7),
         join: vec![file.clone()],
         ..NodeOptions::default()

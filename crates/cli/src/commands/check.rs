@@ -105,7 +105,7 @@ fn show(done: &[Done], json: bool) {
         let records: Vec<&Record> = done.iter().map(|one| &one.record).collect();
         // Records hold text keys and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(&records).unwrap_or_default();
-        output::print(&format!("{text}\n"));
+        output::json(&format!("{text}\n"));
     } else {
         for one in done {
             let text = report::record(&one.record, meta(&one.record), output::look());

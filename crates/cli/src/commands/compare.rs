@@ -69,7 +69,7 @@ fn show(change: &Change, meta: Option<&Meta>, json: bool) {
     if json {
         // Text keys and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(change).unwrap_or_default();
-        output::print(&format!("{text}\n"));
+        output::json(&format!("{text}\n"));
     } else {
         output::print(&report::change::text(change, meta, output::look()));
     }

@@ -35,7 +35,7 @@ pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
         page::write(&page, Some(path))?;
     }
     if matches.get_flag("json") {
-        output::print(&json(&lines));
+        output::json(&json(&lines));
     } else {
         let texts = histories.iter().map(|lines| report::history::text(lines, output::look()));
         output::print(&texts.collect::<Vec<String>>().join("\n"));

@@ -70,7 +70,7 @@ fn show(calls: &mut Calls, target: &CallTarget, json: bool) {
     let gained = calls.gained();
     if json {
         let line = serde_json::json!({ "gained": gained, "total": calls.total() });
-        output::print(&format!("{line}\n"));
+        output::json(&format!("{line}\n"));
     } else {
         output::print(&table(&gained, calls.total(), target.size_argument.is_some()));
     }

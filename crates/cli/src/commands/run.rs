@@ -26,7 +26,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     let asked = matches.get_one::<PathBuf>("record");
     let done = study(scenario, &wish, &machine, asked, &Interruption::watch(), None)?;
     if matches.get_flag("json") {
-        output::print(&done.record.to_json());
+        output::json(&done.record.to_json());
     } else {
         output::print(&report::record(&done.record, Some(scenario.meta()), output::look()));
         if !done.record.probed.is_empty() {

@@ -1,6 +1,5 @@
 //! Showing a folder of the host to a guest so that no kernel can change it.
 
-use super::start::inherit;
 use crate::error::GuestError;
 use crate::tool::{Running, Tool};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
@@ -35,7 +34,7 @@ pub(super) fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> 
     tool.arg("-o").arg(format!("source={}", VIEW.to_string_lossy()));
     tool.arg("-o").arg("cache=always,sandbox=namespace");
     tool.stdout(Stdio::null()).stderr(Stdio::null());
-    inherit(&mut tool, vec![theirs.as_raw_fd()]);
+    tool.inherit(vec![theirs.as_raw_fd()]);
     see_only(&mut tool, folder)?;
     let running = tool.spawn().map_err(|error| match error {
         GuestError::Tool { program, why } if why.contains("os error") => {

@@ -13,11 +13,10 @@ use crate::kernel::cache::sha256_of;
 use crate::qemu::{QemuArgs, Root};
 use crate::tool::Tool;
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::io::{FdFlags, fcntl_setfd};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -35,7 +34,17 @@ const MOST: u64 = 256 << 20;
 /// is then nobody.
 const NOBODY: u32 = 65_534;
 
-pub(super) fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
+impl Guest {
+    /// Starts a guest.
+    ///
+    /// # Errors
+    /// If QEMU cannot be started.
+    pub fn start(setup: &Setup<'_>, accel: Accel) -> Result<Self, GuestError> {
+        start(setup, accel)
+    }
+}
+
+fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
     let system = |what| move |source| GuestError::System { what, source };
     let initramfs = in_memory(setup.initramfs).map_err(system("the initramfs"))?;
     let image = in_memory(&image(setup.kernel)?).map_err(system("the kernel's image"))?;
@@ -64,7 +73,7 @@ pub(super) fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError
     let mut ends = vec![args.kernel_fd, args.initramfs_fd];
     ends.extend([args.console_fd, args.data_fd, args.control_fd]);
     ends.extend(args.root.map(|root| root.fd));
-    inherit(&mut tool, ends);
+    tool.inherit(ends);
     if let Some((user, group)) = user(accel, Path::new("/dev/kvm")) {
         // All other groups are left, since the caller is root.
         tool.command().uid(user).gid(group);
@@ -131,19 +140,6 @@ fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
     let mut file = File::from(memfd_create("tailback-initramfs", MemfdFlags::CLOEXEC)?);
     file.write_all(bytes)?;
     Ok(file)
-}
-
-/// Keeps these descriptors open in the program that is about to be started, and only there.
-pub(super) fn inherit(tool: &mut Tool, descriptors: Vec<i32>) {
-    let keep = move || {
-        for &fd in &descriptors {
-            // SAFETY: the caller holds them open until the program has been started.
-            fcntl_setfd(unsafe { BorrowedFd::borrow_raw(fd) }, FdFlags::empty())?;
-        }
-        Ok(())
-    };
-    // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
-    unsafe { tool.command().pre_exec(keep) };
 }
 
 #[cfg(test)]

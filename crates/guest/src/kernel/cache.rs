@@ -28,12 +28,7 @@ pub(crate) struct Lock {
 impl Cache {
     /// `tailback/kernels` in `$XDG_CACHE_HOME`, else in `~/.cache`, else in `/var/cache`.
     pub fn of_user() -> Self {
-        let from = |name: &str| {
-            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
-        let base = from("XDG_CACHE_HOME")
-            .or_else(|| from("HOME").map(|home| home.join(".cache")))
-            .unwrap_or_else(|| PathBuf::from("/var/cache"));
+        let base = os::folders::cache().unwrap_or_else(|| PathBuf::from("/var/cache"));
         Cache(base.join("tailback/kernels"))
     }
 

@@ -1,7 +1,7 @@
 //! The child's ends of the pipes, and its end when its parent dies.
 
 use crate::protocol::{DONE_LINE, Message};
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::Signal;
 use std::io::Write;
 
 /// What the tool ordered.
@@ -48,13 +48,8 @@ pub(super) fn read_byte() -> Option<u8> {
     }
 }
 
-/// Has the kernel kill this process when its parent dies; returns false where it died already.
-///
-/// The parent may die between fork and prctl, which sends no signal, so it is checked again.
-pub fn die_with_parent(parent: u32) -> bool {
-    let asked = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
-    let alive = getppid()
-        .map(Pid::as_raw_nonzero)
-        .is_some_and(|pid| u32::try_from(pid.get()).is_ok_and(|pid| pid == parent));
-    asked && alive
+/// Has the kernel kill this process when its parent dies, where one is named; returns false where it
+/// has died already.
+pub(super) fn die_with(parent: Option<u32>) -> bool {
+    parent.is_none_or(|parent| os::death::die_with(parent, Signal::KILL).is_ok())
 }

@@ -6,7 +6,7 @@ mod worker;
 
 use super::control::{self, Order};
 use super::cpu_list::CpuList;
-use super::failure;
+use super::failure::failure;
 use super::line::Line;
 use crate::histogram;
 use crate::protocol::{Failure, FailureKind, FibonacciReport, FibonacciThread, Message};
@@ -138,9 +138,7 @@ pub struct Fibonacci {
 }
 
 pub(super) fn serve(args: &FibonacciArgs) -> Result<(), Failure> {
-    if let Some(parent) = args.parent
-        && !control::die_with_parent(parent)
-    {
+    if !control::die_with(args.parent) {
         return Ok(());
     }
     let fibonacci = Fibonacci::set_up(args)?;

@@ -1,12 +1,12 @@
 //! The mapper: the process whose memory mapping the readers of /proc may block.
 
 use super::control::{self, Order};
-use super::failure;
+use super::failure::failure;
 use super::line::Line;
+use crate::histogram;
 use crate::live::{LivePage, STALL_NS};
 use crate::protocol::{Failure, FailureKind, MapperReport, Message, Ready, Report, StallSeen};
 use crate::time::now_ns;
-use crate::{affinity, histogram};
 use clap::Args;
 use hdrhistogram::Histogram;
 use rand::rngs::SmallRng;
@@ -120,9 +120,7 @@ pub struct Work {
 }
 
 pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
-    if let Some(parent) = args.parent
-        && !control::die_with_parent(parent)
-    {
+    if !control::die_with(args.parent) {
         return Ok(());
     }
     let live = open_live(args.live_fd)?;
@@ -159,7 +157,7 @@ impl Mapper {
         let name = if args.twin.is_some() { c"twin" } else { c"mapper" };
         let _ = rustix::thread::set_name(name);
         if let Some(cpu) = args.cpu {
-            affinity::pin(cpu).map_err(|e| failure(format!("mapper on CPU {cpu}"), e))?;
+            os::pin::pin(cpu).map_err(|e| failure(format!("mapper on CPU {cpu}"), e))?;
         }
         // The default slack of 50 us would pace the mapper rather than the pause asked for.
         let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));

@@ -2,6 +2,7 @@
 
 mod control;
 pub mod cpu_list;
+mod failure;
 pub mod fibonacci;
 mod line;
 pub mod mapper;
@@ -10,9 +11,9 @@ mod slots;
 pub mod spinner;
 mod worker_pool;
 
-use crate::protocol::{Failure, FailureKind, Message};
+use crate::protocol::Message;
 use clap::Subcommand;
-pub use control::{Order, die_with_parent};
+pub use control::Order;
 
 /// The generators and their options.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -43,14 +44,4 @@ pub fn run(command: &LoadCommand) -> u8 {
             2
         }
     }
-}
-
-/// A failure of the kernel, sorted by its errno.
-pub(crate) fn failure(what: impl std::fmt::Display, error: std::io::Error) -> Failure {
-    let kind = match error.kind() {
-        std::io::ErrorKind::PermissionDenied => FailureKind::Permission,
-        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::NotFound => FailureKind::Unusable,
-        _ => FailureKind::System,
-    };
-    Failure { kind, what: format!("{what}: {error}") }
 }

@@ -4,7 +4,6 @@ use super::control;
 use super::line::Line;
 use super::slots::Slot;
 use super::worker_pool::PoolSpec;
-use crate::affinity;
 use crate::protocol::{Failure, Report};
 use clap::Args;
 use std::fs::File;
@@ -57,9 +56,7 @@ impl ScannerArgs {
 }
 
 pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
-    if let Some(parent) = args.parent
-        && !control::die_with_parent(parent)
-    {
+    if !control::die_with(args.parent) {
         return Ok(());
     }
     let path = proc_path(args.pid, &args.file);
@@ -77,7 +74,7 @@ pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
 /// Pins and renices the calling process, where that is asked for.
 pub(super) fn set_up(cpu: Option<u32>, nice: Option<i32>) -> std::io::Result<()> {
     if let Some(cpu) = cpu {
-        affinity::pin(cpu)?;
+        os::pin::pin(cpu)?;
     }
     if let Some(nice) = nice {
         rustix::process::setpriority_process(None, nice)?;

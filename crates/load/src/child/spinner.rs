@@ -56,9 +56,7 @@ impl SpinnerArgs {
 }
 
 pub(super) fn serve(args: &SpinnerArgs) -> Result<(), Failure> {
-    if let Some(parent) = args.parent
-        && !control::die_with_parent(parent)
-    {
+    if !control::die_with(args.parent) {
         return Ok(());
     }
     let path = proc_path(args.pid, &args.file);

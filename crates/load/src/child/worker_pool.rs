@@ -5,7 +5,7 @@
 //! and it is sound here since a leader has only one thread.
 
 use super::control::{self, Order};
-use super::failure;
+use super::failure::failure;
 use super::slots::{Slot, Slots};
 use crate::protocol::{Failure, FailureKind, Message, PoolReport, Ready, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -116,7 +116,7 @@ impl PoolSpec<'_> {
     fn worker_main(&self, slot: &Slot, ends: &WorkerEnds, leader: u32) -> ! {
         let _ = rustix::thread::set_name(self.name);
         close_leader_ends(ends);
-        let succeeded = control::die_with_parent(leader) && self.run_worker(slot, ends);
+        let succeeded = control::die_with(Some(leader)) && self.run_worker(slot, ends);
         // SAFETY: ends this process at once, without the leader's exit handlers.
         unsafe { libc::_exit(i32::from(!succeeded)) }
     }

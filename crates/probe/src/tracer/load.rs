@@ -2,7 +2,7 @@
 
 use super::object::types::rodata;
 use super::object::{EvidenceSkel, EvidenceSkelBuilder, OpenEvidenceSkel};
-use super::refused;
+use super::refused::refused;
 use crate::{ProbeError, SessionOptions};
 use libbpf_rs::btf::types::{Func, FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};

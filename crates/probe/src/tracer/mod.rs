@@ -3,28 +3,20 @@
 //! Nothing is pinned: programs, maps and links go with their descriptors, so with this process,
 //! however it ends.
 
+mod command;
 mod load;
 mod object;
 mod read;
+mod refused;
 mod serve;
 
 use crate::watched::Watched;
 use crate::{ProbeError, SessionOptions};
+use command::Command;
 use model::Evidence;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use refused::refused;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-
-/// Commands to the listening thread.
-enum Command {
-    /// Watch these; answered once they are.
-    Watch(Vec<Watched>, Sender<()>),
-    /// The load was released just now.
-    Release(Sender<()>),
-    /// Detach; answered once it is done.
-    Stop(Sender<()>),
-    /// Return the evidence.
-    Finish,
-}
 
 /// Programs that are loaded and attached.
 pub struct Tracer {
@@ -93,10 +85,3 @@ impl Drop for Tracer {
         }
     }
 }
-
-fn refused(what: &str, why: &dyn std::fmt::Display) -> ProbeError {
-    ProbeError::Refused { what: what.to_owned(), why: why.to_string() }
-}
-
-/// Commands as they come in.
-type Commands = Receiver<Command>;

@@ -1,8 +1,8 @@
 //! The thread that listens to the programs.
 
+use super::command::{Command, Commands};
 use super::load::{Loaded, Room, load};
 use super::read::Tables;
-use super::{Command, Commands};
 use crate::event::Event;
 use crate::gather::Gatherer;
 use crate::idle::Idle;

@@ -1,6 +1,5 @@
 //! Those who play: this very binary, executed again.
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -51,17 +50,14 @@ impl Drop for Worker {
 
 /// The CPUs that may be used.
 pub fn cpus() -> Vec<u32> {
-    let set = sched_getaffinity(None).unwrap();
-    (0..1024).filter(|cpu| set.is_set(*cpu)).map(|cpu| u32::try_from(cpu).unwrap()).collect()
+    os::pin::allowed().unwrap()
 }
 
 /// Plays a part where one is asked for.
 pub fn worker_main() -> bool {
     let Ok(part) = std::env::var(PART) else { return false };
     let number = |name: &str| std::env::var(name).unwrap().parse::<u32>().unwrap();
-    let mut set = CpuSet::new();
-    set.set(number("PROBE_TEST_CPU") as usize);
-    sched_setaffinity(None, &set).unwrap();
+    os::pin::pin(number("PROBE_TEST_CPU")).unwrap();
     std::thread::spawn(|| {
         let _ = std::io::stdin().read(&mut [0]);
         std::process::exit(0);

@@ -151,7 +151,7 @@ fn value(reader: Reader, place: &Spanned<DeValue>, knob: &Knob) -> Result<Value>
 
 fn check_name(reader: Reader, entry: &Entry, what: &str) -> Result<()> {
     let length = entry.key.chars().count();
-    if (1..=LONGEST_NAME).contains(&length) && !entry.key.chars().any(char::is_control) {
+    if (1..=LONGEST_NAME).contains(&length) && !entry.key.chars().any(os::terminal::steers) {
         return Ok(());
     }
     let why =

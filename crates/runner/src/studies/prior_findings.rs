@@ -37,7 +37,7 @@ pub(super) fn prior_findings(
                 return Err(reader.bad(entry.at, why));
             }
             let words = reader.string(entry.value, &place)?;
-            if words.chars().count() > LONGEST || words.chars().any(char::is_control) {
+            if words.chars().count() > LONGEST || words.chars().any(os::terminal::steers) {
                 let why = format!("{place}: at most {LONGEST} characters, none of them control");
                 return Err(reader.bad(entry.value.span(), why));
             }

@@ -4,7 +4,7 @@
 use super::observe;
 use crate::probing::{Player, Probing};
 use crate::wait::{self, TICK};
-use crate::{Context, Pinned, ScenarioError, Seen, Tick, Watch};
+use crate::{Context, ScenarioError, Seen, Tick, Watch};
 use load::child::mapper::MapperArgs;
 use load::child::scanner::ScannerArgs;
 use load::child::spinner::SpinnerArgs;
@@ -120,7 +120,7 @@ struct Crews {
 
 /// Runs a trial of the scenario and makes its observation.
 pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
-    let _pinned = Pinned::to(script.cpu_tool)
+    let _pinned = os::pin::Pinned::to(script.cpu_tool)
         .map_err(|e| ScenarioError::Unusable(format!("tool on CPU {}: {e}", script.cpu_tool)))?;
     let roots = context.site.roots;
     let mut watch = None;

@@ -228,7 +228,7 @@ fn show(scenario: &dyn Scenario, rows: &[Row], json: bool) {
             "scenario": scenario.meta().id,
             "rows": rows,
         });
-        output::print(&format!("{table:#}\n"));
+        output::json(&format!("{table:#}\n"));
     } else {
         let cells = rows.iter().map(|row| row.cells(scenario.meta()));
         output::print(&report::matrix(cells, output::look()));

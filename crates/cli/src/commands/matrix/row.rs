@@ -3,7 +3,7 @@
 use crate::exit;
 use guest::{Ending, Kernel, catalogue};
 use model::estimate::number;
-use model::{ArmResult, Meta, Record, Role, State};
+use model::{Meta, Record, State};
 
 /// What came of one kernel.
 #[derive(Debug)]
@@ -121,14 +121,11 @@ impl Row {
         record.plan.arms.first()?.settings.0.get(knob).map(ToString::to_string)
     }
 
-    /// The arm with the cause that is furthest from the control, and how far.
+    /// The arm with the worst effect, and how far it is from its control.
     fn effect(&self) -> Option<String> {
         let Result::Record(record) = &self.came else { return None };
         let measure = record.verdict.measure.as_ref()?;
-        let shift = |arm: &ArmResult| arm.against_control.get(measure).map(|c| c.shift);
-        let cases = record.arms.iter().filter(|arm| arm.role == Role::Case);
-        let arm = cases
-            .max_by(|a, b| shift(a).unwrap_or(f64::MIN).total_cmp(&shift(b).unwrap_or(f64::MIN)))?;
+        let arm = model::worst_case(&record.arms, measure)?;
         let comparison = arm.against_control.get(measure)?;
         let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), number);
         let least = if comparison.shift_at_least { ">=" } else { "" };

@@ -1,7 +1,7 @@
 //! Asking before a study that is large.
 
-use super::Wanted;
 use super::time::{Needed, summary};
+use super::wanted::Wanted;
 use crate::exit::Failure;
 use crate::output;
 use std::io::{BufRead, IsTerminal};

@@ -1,5 +1,6 @@
 //! A study one of whose factors is the kernel.
 
+use super::wanted::Wanted;
 use crate::commands::matrix::{Member, Row, run_all};
 use crate::commands::vm::session::{Host, Machine};
 use crate::exit::{self, Failure};
@@ -59,7 +60,7 @@ fn possible(design: &Design, file: &Path, control: &str) -> Result<(), Failure> 
     let mut part = design.clone();
     part.keep_kernel(control);
     let machine = crate::machine::here();
-    match super::Wanted::of(part, file, &machine) {
+    match Wanted::of(part, file, &machine) {
         Err(failure) if failure.code == exit::USAGE => Err(failure),
         _ => Ok(()),
     }
@@ -95,7 +96,7 @@ fn whole(rows: Vec<Row>) -> Result<Record, Failure> {
 fn tell(record: &Record, json: bool) {
     let meta = scenarios::find(&record.scenario).map(scenarios::Scenario::meta);
     match json {
-        true => output::print(&record.to_json()),
+        true => output::json(&record.to_json()),
         false => output::print(&report::record(record, meta, output::look())),
     }
 }

@@ -6,6 +6,7 @@ mod kernels;
 mod record;
 mod time;
 mod trust;
+mod wanted;
 
 use super::run::Done;
 use crate::exit::Failure;
@@ -14,14 +15,15 @@ use crate::signals::Interruption;
 use crate::{input, output};
 use clap::ArgMatches;
 use host::Roots;
+use model::Record;
 use model::record::Plan;
-use model::{Machine, Record};
-use runner::studies::{Design, Layout, Standing, StudyError, lay_out, sit, sketch};
+use runner::studies::{Design, Standing, StudyError, sit, sketch};
 use runner::{End, Study};
-use scenarios::{LoadSpawner, Scenario, ScenarioError, Site};
+use scenarios::{LoadSpawner, Site};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wanted::Wanted;
 
 /// The longest study file, in bytes.
 const MOST: u64 = 1 << 20;
@@ -49,7 +51,8 @@ pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
     let machine = crate::machine::here();
     if dry {
         let wanted = Wanted::laid_out(design, file, &machine, &sketch)?;
-        output::print(&format!("{}{}", time::plan(&wanted), trust::list(&wanted.design)));
+        let told = format!("{}{}", time::plan(&wanted), trust::list(&wanted.design));
+        output::print(&os::terminal::lines(&told));
         return Ok(0);
     }
     let wanted = Wanted::of(design, file, &machine)?;
@@ -75,41 +78,7 @@ fn text(file: &Path, matches: &ArgMatches) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}; name a study file", file.display())))
 }
 
-/// A study with its arms on this machine.
-struct Wanted<'a> {
-    design: Design,
-    scenario: &'static dyn Scenario,
-    layout: Layout,
-    machine: &'a Machine,
-}
-
-/// What makes the arms of a study.
-type LayOut = dyn Fn(&Design, &dyn Scenario, &Site, usize) -> Result<Layout, ScenarioError>;
-
-impl<'a> Wanted<'a> {
-    fn of(design: Design, file: &Path, machine: &'a Machine) -> Result<Self, Failure> {
-        Self::laid_out(design, file, machine, &lay_out)
-    }
-
-    fn laid_out(
-        design: Design,
-        file: &Path,
-        machine: &'a Machine,
-        lay_out: &LayOut,
-    ) -> Result<Self, Failure> {
-        let combinations = design.combinations(file)?;
-        let scenario = design
-            .scenario()
-            .ok_or_else(|| Failure::usage(format!("no scenario {}", design.scenario)))?;
-        let roots = Roots::real();
-        let site = Site { roots: &roots, machine };
-        let layout = lay_out(&design, scenario, &site, combinations).map_err(|error| {
-            let failure = Failure::from(error);
-            Failure { line: format!("{}: {}", file.display(), failure.line), ..failure }
-        })?;
-        Ok(Wanted { design, scenario, layout, machine })
-    }
-
+impl Wanted<'_> {
     /// Runs what is left to run after so many blocks.
     fn run(
         &self,
@@ -171,7 +140,7 @@ impl<'a> Wanted<'a> {
     fn show(&self, done: &Done, matches: &ArgMatches) -> Result<(), Failure> {
         let meta = Some(self.scenario.meta());
         match matches.get_flag("json") {
-            true => output::print(&done.record.to_json()),
+            true => output::json(&done.record.to_json()),
             false => output::print(&report::record(&done.record, meta, output::look())),
         }
         done.tell_where();

@@ -1,6 +1,6 @@
 //! Which record a study keeps, and how far it has come in it.
 
-use super::Wanted;
+use super::wanted::Wanted;
 use crate::exit::Failure;
 use crate::{input, paths, records};
 use clap::ArgMatches;

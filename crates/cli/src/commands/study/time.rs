@@ -1,6 +1,6 @@
 //! How long a study takes, and what a dry run shows.
 
-use super::Wanted;
+use super::wanted::Wanted;
 use model::Arm;
 use std::fmt::Write as _;
 use std::time::Duration;

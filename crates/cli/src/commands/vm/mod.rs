@@ -76,12 +76,12 @@ fn finish(
     record: Option<String>,
 ) -> Result<u8, Failure> {
     let (Some(text), Some(path)) = (record, path) else {
-        output::print(&harmless(output));
+        output::print(&os::terminal::lines(output));
         return Ok(code);
     };
     let record = taken_over(session, &text)?;
     if inner.json {
-        output::print(&record.to_json());
+        output::json(&record.to_json());
     } else {
         let meta = scenarios::find(&record.scenario).map(Scenario::meta);
         output::print(&report::record(&record, meta, output::look()));
@@ -105,11 +105,6 @@ pub fn taken_over(session: &Session, text: &str) -> Result<Record, Failure> {
     Ok(record)
 }
 
-/// Text of a guest for a terminal: line feeds stay, control sequences do not.
-fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
-}
-
 /// A guest that came to another end; the exit code.
 fn failed(session: &Session, ending: &Ending, kept: Option<&Path>, inner: &Inner) -> u8 {
     let tail = console(session, ending);
@@ -126,7 +121,7 @@ fn failed(session: &Session, ending: &Ending, kept: Option<&Path>, inner: &Inner
             "record": kept,
             "console": tail,
         });
-        output::print(&format!("{result:#}\n"));
+        output::json(&format!("{result:#}\n"));
     }
     exit::BROKEN
 }

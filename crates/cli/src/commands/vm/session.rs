@@ -8,6 +8,7 @@ use guest::{
     Qemu, Setup, initramfs,
 };
 use model::machine::Guest as Facts;
+use os::{memory, terminal};
 use runner::studies::GuestSize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -110,7 +111,7 @@ impl Host {
         let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
         let program = std::fs::metadata("/proc/self/exe").map_or(0, |metadata| metadata.len());
         // Guests of a matrix exist side by side, so each may have its part of the memory.
-        let available = guest::available_memory().map(|all| all / guests.max(1) as u64);
+        let available = memory::available(Path::new("/proc")).map(|all| all / guests.max(1) as u64);
         guest::check_size(machine.cpus, machine.memory, host_cpus, available, program)
             .map_err(failure)?;
         if let Some(root) = machine.root.as_ref().filter(|root| !root.is_dir()) {
@@ -270,13 +271,13 @@ impl Session {
             Event::Hello(hello) => output::note(&format!(
                 "guest {name}: up after {:.1} s: Linux {}, {} CPUs",
                 self.facts().boot_s,
-                clean(&hello.release),
+                terminal::line(&hello.release),
                 hello.cpus
             )),
-            Event::Warning(line) => output::complain(&format!("guest {name}: {}", clean(line))),
+            Event::Warning(line) => output::complain(&format!("guest {name}: {line}")),
             // Where the guest keeps its record is of no use on the host.
             Event::Line(line) if line.starts_with("record: ") => {}
-            Event::Line(line) => output::note(&format!("guest {name}: {}", clean(line))),
+            Event::Line(line) => output::note(&format!("guest {name}: {}", terminal::line(line))),
             Event::End(_) => {}
         }
     }
@@ -306,11 +307,6 @@ impl Session {
             }
         }
     }
-}
-
-/// A guest's line without terminal control sequences.
-pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// An error of a guest with its exit code.

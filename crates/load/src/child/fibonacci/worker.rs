@@ -1,9 +1,9 @@
 //! One thread: what it shares with the others, and what it does.
 
 use super::sequence::Sequence;
+use crate::histogram;
 use crate::protocol::FibonacciThread;
 use crate::time::now_ns;
-use crate::{affinity, histogram};
 use hdrhistogram::Histogram;
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_relative};
 use rustix::time::clock_gettime;
@@ -81,7 +81,7 @@ impl Shared {
 impl ThreadSpec {
     /// Pins the calling thread, and lets its sleeps be as exact as the kernel can.
     pub fn set_up(&self) -> std::io::Result<()> {
-        affinity::pin(self.cpu)?;
+        os::pin::pin(self.cpu)?;
         // The default slack of 50 us would be taken for lateness.
         Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?)
     }

@@ -6,7 +6,7 @@ const LIMIT: u32 = 1 << 16;
 /// Reads a list, sorted and without repetition; an empty text is an empty list.
 ///
 /// None where the text is no list or names CPUs that no machine has.
-pub(crate) fn parse(text: &str) -> Option<Vec<u32>> {
+pub fn parse(text: &str) -> Option<Vec<u32>> {
     let text = text.trim();
     if text.is_empty() {
         return Some(Vec::new());
@@ -24,6 +24,22 @@ pub(crate) fn parse(text: &str) -> Option<Vec<u32>> {
     cpus.sort_unstable();
     cpus.dedup();
     Some(cpus)
+}
+
+/// Writes a list; numbers that follow each other stand as a range.
+pub fn format(cpus: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(cpu) => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    let word = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    ranges.iter().map(word).collect::<Vec<_>>().join(",")
 }
 
 fn number(text: &str) -> Option<u32> {
@@ -54,6 +70,14 @@ mod tests {
         assert_eq!(parse(&["0-65535"; 100].join(",")), None);
     }
 
+    #[test]
+    fn neighbours_are_written_as_a_range() {
+        assert_eq!(format(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+        assert_eq!(format(&[5]), "5");
+        assert_eq!(format(&[]), "");
+        assert_eq!(format(&[u32::MAX, 0]), "4294967295,0");
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "[0-9,-]{0,20}") {
@@ -63,9 +87,13 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_one_by_one_is_read_back(cpus in proptest::collection::btree_set(0u32..9000, 0..40)) {
+        fn what_is_written_is_read_back(
+            cpus in proptest::collection::btree_set(0u32..9000, 0..40),
+        ) {
+            let cpus: Vec<u32> = cpus.into_iter().collect();
             let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
-            prop_assert_eq!(parse(&words.join(",")), Some(cpus.into_iter().collect::<Vec<_>>()));
+            prop_assert_eq!(parse(&words.join(",")), Some(cpus.clone()));
+            prop_assert_eq!(parse(&format(&cpus)), Some(cpus));
         }
     }
 }
