@@ -16,6 +16,8 @@ mod otp;
 mod reap;
 mod run;
 mod spawner;
+mod stat;
+mod supervisor;
 pub mod term;
 mod text;
 mod threads;

@@ -1,11 +1,12 @@
 //! Running a program to its end, with a limit on its time and its output.
 
-use crate::{reap, spawner};
+use crate::{reap, spawner, supervisor};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,7 @@ pub(crate) struct Ran {
 pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<Ran> {
     let deadline = Instant::now() + limit;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = Guard(spawner::spawn(command)?);
+    let mut child = Guard(supervised(command)?);
     let mut out = Stream::new(child.0.stdout.take().map(OwnedFd::from))?;
     let mut err = Stream::new(child.0.stderr.take().map(OwnedFd::from))?;
     let mut status = None;
@@ -45,6 +46,16 @@ pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<Ran> {
         err.drain();
     }
     Ok(Ran { status, stdout: out.kept, stderr: err.kept })
+}
+
+/// Starts a program behind a supervisor, which ends all that the program has started once the tool is
+/// gone: a compiler's own passes would outlive it.
+fn supervised(mut command: Command) -> io::Result<Child> {
+    command.process_group(0);
+    let tool = std::process::id();
+    // SAFETY: the supervisor makes system calls only, and neither allocates nor locks.
+    unsafe { command.pre_exec(move || supervisor::split(tool)) };
+    spawner::spawn_as_is(command)
 }
 
 fn wait_for(out: &Stream, err: &Stream) {

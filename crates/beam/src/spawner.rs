@@ -3,10 +3,7 @@
 //! The kernel sends a parent-death signal when the *thread* dies that made the child. So one
 //! thread that lives as long as the tool starts them all, and callers may use short-lived threads.
 
-use os::death;
-use rustix::process::Signal;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,17 +11,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 type Request = (Command, SyncSender<io::Result<Child>>);
 
 static SPAWNER: OnceLock<Mutex<Sender<Request>>> = OnceLock::new();
-
-/// Starts a child in a process group of its own that the kernel kills when the tool dies, however
-/// it dies.
-///
-/// # Errors
-/// If the process cannot be made.
-pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
-    command.process_group(0);
-    death::bind(&mut command, Signal::KILL);
-    spawn_as_is(command)
-}
 
 /// Starts a child from the spawner without any preparation.
 ///
@@ -57,6 +43,8 @@ fn start() -> Sender<Request> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use os::death;
+    use rustix::process::Signal;
     use std::process::Stdio;
 
     #[test]
@@ -64,7 +52,8 @@ mod tests {
         let asked = std::thread::spawn(|| {
             let mut command = Command::new("sleep");
             command.arg("60").stdin(Stdio::null());
-            spawn(command).unwrap()
+            death::bind(&mut command, Signal::KILL);
+            spawn_as_is(command).unwrap()
         });
         let mut child = asked.join().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -75,7 +64,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_executed_is_an_error() {
-        let error = spawn(Command::new("/nonexistent/program")).unwrap_err();
+        let error = spawn_as_is(Command::new("/nonexistent/program")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,7 +1,7 @@
 //! What the new process does between fork and exec.
 
 use super::options::NodeOptions;
-use super::supervisor;
+use crate::supervisor;
 use os::pin::Mask;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};

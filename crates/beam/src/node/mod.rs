@@ -7,8 +7,6 @@ mod mailbox;
 mod options;
 mod process;
 mod reader;
-mod stat;
-mod supervisor;
 
 pub use hello::Hello;
 pub use options::NodeOptions;

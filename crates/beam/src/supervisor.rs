@@ -8,7 +8,7 @@
 //! It runs between fork and exec of a program with threads, so nothing here may allocate, lock or
 //! panic: system calls, and memory on the stack.
 
-use super::stat::parent_of;
+use crate::stat::parent_of;
 use os::death::die_with;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::Errno;
@@ -35,7 +35,7 @@ const LIMIT: Duration = Duration::from_secs(4);
 ///
 /// # Errors
 /// If the tool is gone or no child can be made; then there is no supervisor either.
-pub(super) fn split(tool: u32) -> io::Result<()> {
+pub(crate) fn split(tool: u32) -> io::Result<()> {
     let before = block_signals();
     die_with(tool, Signal::TERM)?;
     let supervisor = std::process::id();

@@ -3,7 +3,7 @@
 /// The parent's number.
 ///
 /// Allocates nothing: the supervisor needs it between fork and exec.
-pub(super) fn parent_of(stat: &[u8]) -> Option<i32> {
+pub(crate) fn parent_of(stat: &[u8]) -> Option<i32> {
     // The name in brackets may itself hold brackets and spaces.
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let mut fields = stat.get(end + 1..)?.split(|byte| *byte == b' ').filter(|f| !f.is_empty());
