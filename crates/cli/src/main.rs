@@ -14,6 +14,7 @@ mod page;
 mod paths;
 mod progress;
 mod records;
+mod sandbox;
 mod settings;
 mod signals;
 mod undecided;

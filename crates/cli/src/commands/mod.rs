@@ -24,6 +24,7 @@ use clap::{ArgMatches, FromArgMatches};
 
 /// Runs the command that was asked for; the exit code.
 pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
+    crate::sandbox::enter(matches);
     if let Some(command) = load_of(matches) {
         crate::guard::begin(&command)?;
     }
