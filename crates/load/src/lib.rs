@@ -11,5 +11,6 @@ pub mod parent;
 pub mod protocol;
 pub mod time;
 
+pub use child::own::{OwnArgs, OwnGenerator, Work};
 pub use child::{LoadCommand, run};
 pub use parent::{Child, LoadError, LoadSpawner};

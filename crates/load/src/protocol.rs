@@ -48,6 +48,8 @@ pub enum Report {
     Spinners(PoolReport),
     /// Of fibonacci threads.
     Fibonacci(FibonacciReport),
+    /// Of a generator that a scenario brings itself.
+    Own(serde_json::Value),
 }
 
 /// What a mapper did.

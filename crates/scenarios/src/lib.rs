@@ -22,7 +22,7 @@ mod watch;
 pub use cell::Cell;
 pub use factors::weigh_factors;
 pub use judging::settled;
-pub use load::LoadSpawner;
+pub use load::{LoadSpawner, OwnGenerator};
 pub use probing::{Player, Probing};
 pub use watch::Watch;
 
@@ -51,6 +51,11 @@ pub fn find(id: &str) -> Option<&'static dyn Scenario> {
     ALL.iter().find(|scenario| scenario.meta().id == id).copied()
 }
 
+/// The load generators that scenarios bring themselves.
+pub fn generators() -> Vec<OwnGenerator> {
+    ALL.iter().flat_map(|scenario| scenario.generators()).copied().collect()
+}
+
 /// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says so.
 ///
 /// Returns false, and changes nothing, where the scenario is unknown to this version.
@@ -64,6 +69,11 @@ pub fn judge(record: &mut Record) -> bool {
 pub trait Scenario: Sync {
     /// What it says of itself.
     fn meta(&self) -> &'static Meta;
+
+    /// Load generators of its own, which run as children of the tool.
+    fn generators(&self) -> &'static [OwnGenerator] {
+        &[]
+    }
 
     /// What of its needs this machine lacks; none where it can run.
     fn missing(&self, site: &Site) -> Option<Missing>;

@@ -77,5 +77,5 @@ fn load_of(matches: &ArgMatches) -> Option<String> {
 fn load_generator(matches: &ArgMatches) -> Result<u8, Failure> {
     let command = load::LoadCommand::from_arg_matches(matches)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    Ok(load::run(&command))
+    Ok(load::run(&command, &scenarios::generators()))
 }

@@ -6,6 +6,7 @@ mod failure;
 pub mod fibonacci;
 mod line;
 pub mod mapper;
+pub mod own;
 pub mod scanner;
 mod slots;
 pub mod spinner;
@@ -26,15 +27,18 @@ pub enum LoadCommand {
     Spinner(spinner::SpinnerArgs),
     /// Run the fibonacci sequence on threads, some of which sleep most of the time
     Fibonacci(fibonacci::FibonacciArgs),
+    /// Be a generator that a scenario brings itself
+    Own(own::OwnArgs),
 }
 
-/// Runs a generator to its end; returns the exit code.
-pub fn run(command: &LoadCommand) -> u8 {
+/// Runs a generator to its end; returns the exit code. `own` are those that scenarios bring themselves.
+pub fn run(command: &LoadCommand, own: &[own::OwnGenerator]) -> u8 {
     let done = match command {
         LoadCommand::Mapper(args) => mapper::serve(args),
         LoadCommand::Scanner(args) => scanner::serve(args),
         LoadCommand::Spinner(args) => spinner::serve(args),
         LoadCommand::Fibonacci(args) => fibonacci::serve(args),
+        LoadCommand::Own(args) => own::serve(args, own),
     };
     match done {
         Ok(()) => 0,
