@@ -9,7 +9,7 @@ use crate::blocks::{Figure, Study, thresholds};
 use crate::reading::{ascending, middle};
 use crate::words::{figure, percent};
 use model::record::Plan;
-use model::{Arm, ArmResult, Role, State, Trial};
+use model::{Arm, ArmResult, Role, State, Trial, Unit};
 
 /// By how much more of a CPU's time the hypervisor may take in the median block from a case than from
 /// its control.

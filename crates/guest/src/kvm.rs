@@ -8,8 +8,8 @@ use crate::qemu::Qemu;
 use rustix::fs::{Access, access};
 use std::time::Duration;
 
-/// How long a kernel may take to say its first word under KVM, where it takes a tenth of a second.
-const FIRST_WORD: Duration = Duration::from_secs(10);
+/// How long a kernel may take to print its first line under KVM; usually it takes 0.1 s.
+const FIRST_OUTPUT: Duration = Duration::from_secs(10);
 
 /// Which to use: under [`Choice::Auto`] this very guest is begun under KVM once, and what came of
 /// it is remembered for this host's kernel and QEMU.
@@ -44,7 +44,7 @@ fn tested(
     if let Some(works) = known.and_then(|text| recall(&text, &key)) {
         return Ok(if works { Accel::Kvm } else { Accel::Tcg });
     }
-    let works = guest::says_a_word(setup, Accel::Kvm, FIRST_WORD, interrupted)?;
+    let works = guest::boots(setup, Accel::Kvm, FIRST_OUTPUT, interrupted)?;
     // What cannot be remembered is tested again.
     if cache.make(cache.folder()).is_ok() {
         let _ = cache.write(&file, format!("{key}: {works}\n").as_bytes());

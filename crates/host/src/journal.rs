@@ -7,7 +7,7 @@
 
 use crate::owner::Owner;
 use crate::private;
-use crate::roots::{self, Roots};
+use crate::roots::Roots;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;

@@ -11,7 +11,6 @@ use crate::frame::Decoder;
 use crate::kernel::Kernel;
 use crate::kernel::cache::sha256_of;
 use crate::qemu::{QemuArgs, Root};
-use crate::tool::Tool;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::collections::VecDeque;
 use std::fs::File;
