@@ -1,9 +1,11 @@
 //! The command line, made from the declarations of the scenarios.
 
+mod common;
 mod shown;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
+use common::json;
 use model::{Knob, Meta, units};
 use std::path::PathBuf;
 
@@ -36,6 +38,7 @@ pub fn command() -> Command {
         .subcommand(shown::export())
         .subcommand(explain())
         .subcommand(probe())
+        .subcommand(restore())
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(advise())
         .subcommand(erlang_app())
@@ -133,7 +136,7 @@ fn run_scenario(meta: &'static Meta) -> Command {
                 .long("time")
                 .value_name("TIME")
                 .value_parser(|text: &str| units::parse_duration(text))
-                .help("Time budget: no new block starts after it, once a verdict is possible [default: 60s, more where the blocks of a verdict take longer]"),
+                .help("Time budget: no new block starts after it, and a study without a verdict ends undecided [default: 60s, more where the blocks of a verdict take longer]"),
         )
         .arg(seed())
         .arg(quick())
@@ -219,6 +222,18 @@ fn explain() -> Command {
         )
         .arg(json("Print the explanation as JSON: waiter, holder, its state, overlap in ns"))
         .after_help(EXIT_CODES)
+}
+
+fn restore() -> Command {
+    Command::new("restore")
+        .about("Put back what a killed run left: CPU frequencies, control groups, controllers")
+        .arg(
+            Arg::new(crate::guard::WAIT)
+                .long(crate::guard::WAIT)
+                .action(ArgAction::SetTrue)
+                .hide(true)
+                .help("Wait for the end of standard input first"),
+        )
 }
 
 fn probe() -> Command {
@@ -359,10 +374,6 @@ fn load() -> Command {
     load::LoadCommand::augment_subcommands(Command::new("load").hide(true))
         .subcommand_required(true)
         .about("Be a load generator")
-}
-
-fn json(help: &'static str) -> Arg {
-    Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
 }
 
 fn why() -> Arg {

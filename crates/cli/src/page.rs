@@ -4,7 +4,6 @@ use crate::exit::Failure;
 use crate::output;
 use crate::records::Named;
 use model::Explanation;
-use report::prose::plain_lines;
 use report::{ReportError, Shown};
 use std::path::{Path, PathBuf};
 
@@ -14,11 +13,11 @@ use std::path::{Path, PathBuf};
 /// If the file cannot be written, or is a record, which nothing replaces.
 pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-        // A record may be anybody's, and standard output a terminal.
-        output::print(&plain_lines(text));
+        // A record may be anybody's.
+        output::print(&os::terminal::lines(text));
         return Ok(());
     };
-    if crate::keep::holds_record(path) {
+    if crate::paths::holds_record(path) {
         return Err(Failure::usage(format!(
             "{}: a record of tailback, and it stays; name another file",
             path.display()

@@ -135,7 +135,8 @@ impl Progress {
         }
     }
 
-    /// The place in a check and the time that is left of all of it, given what is left of this study.
+    /// The place in a check and the time that is left of all of it, given what is left of this
+    /// study.
     fn all(&self, left: Duration) -> String {
         self.round.map_or_else(String::new, |round| {
             let seconds = (round.later + left).as_secs();

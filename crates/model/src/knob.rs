@@ -4,6 +4,7 @@
 //! record all use.
 
 use crate::units;
+use os::terminal::steers;
 use serde::{Deserialize, Serialize};
 
 /// One parameter of a scenario.
@@ -248,7 +249,7 @@ const MOST_TEXT: usize = 4096;
 
 fn parse_words(text: &str) -> Result<Value, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    if text.len() > MOST_TEXT || text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+    if text.len() > MOST_TEXT || text.chars().any(|c| steers(c) && !c.is_whitespace()) {
         return Err("it is too long, or has control characters in it".to_owned());
     }
     Ok(Value::Text(words.join(" ")))
@@ -256,7 +257,7 @@ fn parse_words(text: &str) -> Result<Value, String> {
 
 fn parse_programs(text: &str) -> Result<Value, String> {
     let paths: Vec<&str> = text.split(',').map(str::trim).collect();
-    let sound = |path: &&str| !path.is_empty() && !path.chars().any(char::is_control);
+    let sound = |path: &&str| !path.is_empty() && !path.chars().any(steers);
     match text.len() <= MOST_TEXT && paths.iter().all(sound) {
         true => Ok(Value::Text(paths.join(","))),
         false => Err(format!("`{text}` is not a list of paths, separated by commas")),
@@ -264,7 +265,7 @@ fn parse_programs(text: &str) -> Result<Value, String> {
 }
 
 fn parse_folder(text: &str) -> Result<Value, String> {
-    match text.is_empty() || text.len() > MOST_TEXT || text.chars().any(char::is_control) {
+    match text.is_empty() || text.len() > MOST_TEXT || text.chars().any(steers) {
         false => Ok(Value::Text(text.to_owned())),
         true => Err(format!("`{text}` is not the path of a folder, nor auto")),
     }

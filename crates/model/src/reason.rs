@@ -135,6 +135,11 @@ pub enum Reason {
     },
     /// The study was interrupted before its verdict was settled.
     Interrupted,
+    /// The time was over before its verdict was settled.
+    OutOfTime {
+        /// Blocks that were run until then.
+        blocks: u32,
+    },
     /// The study had not ended when the record was written.
     NotEnded,
     /// What only the scenario knows.

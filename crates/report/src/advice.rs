@@ -1,6 +1,7 @@
 //! What a record says should be changed, the surest first.
 
-use crate::prose::{Prose, Step, effect, outcome, suggestion};
+use crate::prose::fix::{effect, outcome};
+use crate::prose::{Prose, Step, suggestion};
 use model::verdict::FixOutcome;
 use model::{Meta, Record, State};
 

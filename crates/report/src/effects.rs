@@ -1,12 +1,13 @@
 //! What the factors of a study did, as a table.
 
+use crate::cells::heading;
 use crate::grid::{Cell, Column, Grid};
-use crate::prose::plain;
-use crate::text::{Look, heading};
+use crate::look::Look;
 use model::estimate::number;
 use model::factorial::{Effect, Factorial, Shift};
 use model::scenario::MeasureMeta;
 use model::{Meta, Record};
+use os::terminal::line as plain;
 use std::fmt::Write as _;
 
 /// Rows that a short answer shows.

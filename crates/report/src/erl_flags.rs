@@ -1,8 +1,8 @@
 //! The flags that a study of an Erlang node supports, ready to be pasted.
 
 use crate::grid::{Cell, Column, Grid};
-use crate::prose::{self, Prose, command::quoted, figures, plain};
-use crate::text::Look;
+use crate::look::Look;
+use crate::prose::{self, Prose, figures, plain};
 use model::{Fix, FixOutcome, Meta, Record, State};
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ pub fn flags(record: &Record, meta: Option<&Meta>, place: &str, look: Look) -> S
     text.push('\n');
     match best(&record.verdict.fixes) {
         Some(best) => {
-            let _ = writeln!(text, "\n  ERL_FLAGS={}\n", quoted(&best.change));
+            let _ = writeln!(text, "\n  ERL_FLAGS={}\n", os::quote::word(&best.change));
         }
         None => {
             let why = match record.verdict.state {
@@ -46,7 +46,7 @@ fn tried(record: &Record, meta: Option<&Meta>, look: Look) -> String {
     for fix in &record.verdict.fixes {
         let with = fix.with.get(&fix.measure).map_or_else(|| "-".to_owned(), figures::estimate);
         let change = fix.comparison.as_ref().map_or_else(|| "-".to_owned(), figures::shift);
-        let row = [plain(&fix.change), prose::outcome(fix.outcome).to_owned(), with, change];
+        let row = [plain(&fix.change), prose::fix::outcome(fix.outcome).to_owned(), with, change];
         grid.row(row.map(Cell::from).to_vec());
     }
     let heading = prose::heading(&first.measure, meta);

@@ -1,8 +1,8 @@
 //! An explanation as text.
 
+use crate::look::Look;
 use crate::prose::explanation as prose;
 use crate::prose::plain;
-use crate::text::Look;
 use model::evidence::{Span, Wait};
 use model::explanation::Share;
 use model::{Explanation, Meta, State};

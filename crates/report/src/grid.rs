@@ -1,7 +1,7 @@
 //! Tables of text that fit a terminal: a layer over comfy-table, which gives cells their colour and
 //! leaves to others what does not fit.
 
-use crate::text::Look;
+use crate::look::Look;
 use anstyle::AnsiColor;
 use comfy_table::{Attribute, CellAlignment, Color, ContentArrangement, Table, presets};
 use model::State;

@@ -1,9 +1,9 @@
 //! One figure over many records, as text.
 
-use crate::Look;
 use crate::grid::{Cell, Column, Grid};
-use crate::prose::plain;
+use crate::look::Look;
 use model::{Estimate, State};
+use os::terminal::line as plain;
 
 /// Columns of the bar that shows a figure beside the others.
 const BAR: usize = 16;

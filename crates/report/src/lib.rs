@@ -5,6 +5,7 @@
 //! facts, and [`prose`] alone puts them into English.
 
 pub mod advice;
+mod cells;
 pub mod change;
 pub mod chart;
 mod effects;
@@ -16,6 +17,7 @@ mod grid;
 pub mod heat;
 pub mod history;
 pub mod html;
+mod look;
 mod matrix;
 mod perfetto;
 mod prior_findings;
@@ -29,7 +31,8 @@ pub mod text;
 pub use erl_flags::flags;
 pub use error::ReportError;
 pub use explain::{explanation, timeline};
+pub use look::Look;
 pub use matrix::{Row, matrix};
 pub use perfetto::trace;
 pub use shown::Shown;
-pub use text::{Look, check, record};
+pub use text::{check, record};

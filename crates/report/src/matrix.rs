@@ -1,8 +1,8 @@
 //! A table of kernels and their verdicts.
 
 use crate::grid::{Cell, Column, Grid};
+use crate::look::Look;
 use crate::prose::plain;
-use crate::text::Look;
 use model::State;
 
 /// A kernel and what came of it.

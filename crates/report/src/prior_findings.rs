@@ -1,10 +1,11 @@
 //! What was found of a study's levels before, beside what is found today.
 
+use crate::cells::{cell, heading};
 use crate::grid::{Cell, Column, Grid};
-use crate::prose::plain;
-use crate::text::{Look, cell, heading};
+use crate::look::Look;
 use model::factorial::{Factorial, Found};
 use model::{ArmResult, Meta, Record};
+use os::terminal::line as plain;
 use std::fmt::Write as _;
 
 /// A row for each level of which the file says what was found; nothing where it says nothing.

@@ -1,7 +1,7 @@
 //! The command that makes a record anew, from the words that made it.
 
-use crate::prose::command::quoted;
 use model::Record;
+use os::quote;
 
 /// Flags of the original command that have no part in what is measured.
 const OF_FILES: [&str; 5] = ["--record", "--report", "--only", "--skip", "--seed"];
@@ -34,13 +34,13 @@ fn joined(record: &Record, more: &[&str]) -> String {
             true if value.is_some() => {}
             true => drop(given.next()),
             false if OF_SHOWING.contains(&word.as_str()) => {}
-            false => words.push(quoted(word)),
+            false => words.push(quote::word(word)),
         }
     }
     if of_check {
-        words.extend(["--only".to_owned(), quoted(&record.scenario)]);
+        words.extend(["--only".to_owned(), quote::word(&record.scenario)]);
     }
-    words.extend(more.iter().map(|word| quoted(word)));
+    words.extend(more.iter().map(|word| quote::word(word)));
     words.join(" ")
 }
 

@@ -3,9 +3,9 @@
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::scenario::{FixMeta, MeasureMeta, Sentence};
 use model::{
-    Arm, ArmResult, Comparison, Estimate, Fix, FixOutcome, Headline, Judging, Kind, Knob, Machine, Measure,
-    Meta, Needs, Observation, Proportion, Reason, Record, Role, Settings, State, Suggestion,
-    Surroundings, Trial, Unit, Verdict, What,
+    Arm, ArmResult, Comparison, Estimate, Fix, FixOutcome, Headline, Judging, Kind, Knob, Machine,
+    Measure, Meta, Needs, Observation, Proportion, Reason, Record, Role, Settings, State,
+    Suggestion, Surroundings, Trial, Unit, Verdict, What,
 };
 
 /// The scenario of [`record`].

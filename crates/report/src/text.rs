@@ -1,11 +1,12 @@
 //! A record as text for a terminal or a file: a short answer, or all of it.
 
 use crate::advice::{self, Advice};
+use crate::cells::{cell, heading};
 use crate::grid::{self, Cell, Column, Grid};
 use crate::heat::heat_map;
+use crate::look::Look;
 use crate::prose::{Prose, figures, plain};
 use crate::shown::Shown;
-use anstyle::Style;
 use model::scenario::MeasureMeta;
 use model::{ArmResult, Machine, Meta, Record, Role, State, Trial};
 use std::fmt::Write as _;
@@ -19,49 +20,11 @@ const SHORT_ADVICE: usize = 3;
 /// Arms that a short answer shows.
 const SHORT_ARMS: usize = 8;
 
-/// How the text looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    /// Whether words are coloured.
-    pub color: bool,
-    /// Width that sentences and tables keep to, in columns.
-    pub width: usize,
-    /// Whether all of it is shown: every figure, the reasons and the fine print.
-    pub why: bool,
-}
-
-impl Default for Look {
-    fn default() -> Self {
-        Look { color: false, width: 80, why: false }
-    }
-}
-
-impl Look {
-    fn paint(self, style: Style, text: &str) -> String {
-        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
-    }
-
-    fn state(self, state: State) -> String {
-        self.paint(grid::color(state).on_default().bold(), state.word())
-    }
-
-    pub(crate) fn wrap(self, text: &str, first: &str, rest: &str) -> String {
-        let options =
-            textwrap::Options::new(self.width).initial_indent(first).subsequent_indent(rest);
-        textwrap::fill(text, options)
-    }
-
-    /// How much of a list is shown.
-    fn most(self, short: usize) -> usize {
-        if self.why { usize::MAX } else { short }
-    }
-}
-
 /// One record: verdict, table, what to change; with [`Look::why`] the reasons and the fine print too.
 pub fn record(shown: &Shown, look: Look) -> String {
     let (record, meta, prose) = (shown.record, shown.meta, shown.prose());
     let state = record.verdict.state;
-    let mut text = format!("{}: {}\n", plain(&record.scenario), look.state(state));
+    let mut text = format!("{}: {}\n", plain(&record.scenario), painted(state, look));
     paragraph(&mut text, look, &prose.headline());
     if !look.why {
         first_reason(&mut text, look, &prose);
@@ -77,6 +40,10 @@ pub fn record(shown: &Shown, look: Look) -> String {
     advise(&mut text, record, meta, look);
     further(&mut text, shown, look);
     text
+}
+
+fn painted(state: State, look: Look) -> String {
+    look.paint(grid::color(state).on_default().bold(), state.word())
 }
 
 /// What a verdict that settles nothing says by itself: why, and what would settle it.
@@ -181,25 +148,6 @@ fn verdict_of(arm: &ArmResult) -> Cell {
     }
 }
 
-/// The heading of a figure, with its unit below it.
-pub(crate) fn heading(measure: &MeasureMeta) -> String {
-    match measure.unit.symbol() {
-        "" => measure.heading.to_owned(),
-        unit => format!("{},\n{unit}", measure.heading),
-    }
-}
-
-/// A figure of an arm with its interval, without its unit.
-pub(crate) fn cell(arm: &ArmResult, measure: &str) -> String {
-    arm.measures.get(measure).map_or_else(
-        || "-".to_owned(),
-        |e| match e.low {
-            Some(_) => format!("{} {}", e.figure(), e.interval()),
-            None => e.figure(),
-        },
-    )
-}
-
 /// What the figures are, and where they are from.
 fn legend(record: &Record, arms: &[&ArmResult], columns: &[&MeasureMeta]) -> String {
     let confidence = figures::percent(record.plan.judging.confidence);
@@ -268,7 +216,7 @@ fn item(text: &mut String, look: Look, advice: &Advice, scenario: Option<&str>) 
 
 /// The commands that show more of this record.
 fn further(text: &mut String, shown: &Shown, look: Look) {
-    let file = crate::prose::command::quoted(shown.name);
+    let file = os::quote::word(shown.name);
     let mut lines = Vec::new();
     if shown.record.verdict.state == State::Inconclusive && goes_on(shown.record) {
         lines.push(format!("Go on: {}", crate::repro::command_to_go_on(shown.record)));
@@ -305,7 +253,7 @@ pub fn check(all: &[Shown], most_advice: usize, look: Look) -> String {
     for shown in all {
         let record = shown.record;
         let affected = record.verdict.state == State::Affected;
-        let effect = shown.prose().largest_effect().filter(|_| affected);
+        let effect = shown.prose().worst_effect().filter(|_| affected);
         grid.row(vec![
             Cell::from(plain(&record.scenario)),
             Cell::state(record.verdict.state),

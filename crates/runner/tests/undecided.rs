@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod player;
+mod fake_scenario;
 
+use fake_scenario::{FILE, read, run};
 use model::{Machine, Record, State, Value};
-use player::{FILE, read, run};
 use tailback_runner::undecided;
 
 /// A record of a study without factors that ended undecided after some blocks.

@@ -31,10 +31,9 @@ pub fn weigh_factors(record: &mut Record) {
 
 /// What such a study found.
 pub(crate) fn headline(factorial: &Factorial, outcome: &Outcome, arms: &[ArmResult]) -> Headline {
-    let median = |arm: &ArmResult| arm.measures.get(&outcome.measure).map_or(0.0, |e| e.median);
     let cases = || arms.iter().filter(|arm| arm.role == Role::Case);
     let affected = || cases().filter(|arm| arm.state == Some(State::Affected));
-    let worst = affected().max_by(|a, b| median(a).total_cmp(&median(b)));
+    let worst = model::worst_case(affected(), &outcome.measure);
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Headline::Study(StudyHeadline {
         name: factorial.name.clone(),

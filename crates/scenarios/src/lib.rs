@@ -15,7 +15,6 @@ mod hang;
 mod judging;
 pub mod mailbox_flood;
 pub mod mmap_lock;
-mod pinned;
 mod probing;
 mod quota;
 mod suggest;
@@ -27,8 +26,7 @@ mod watch;
 pub use cell::Cell;
 pub use factors::weigh_factors;
 pub use judging::settled;
-pub use load::Launcher;
-pub use pinned::Pinned;
+pub use load::{LoadSpawner, OwnGenerator};
 pub use probing::{Player, Probing};
 pub use watch::Watch;
 
@@ -54,6 +52,11 @@ pub fn find(id: &str) -> Option<&'static dyn Scenario> {
     ALL.iter().find(|scenario| scenario.meta().id == id).copied()
 }
 
+/// The load generators that scenarios bring themselves.
+pub fn generators() -> Vec<OwnGenerator> {
+    ALL.iter().flat_map(|scenario| scenario.generators()).copied().collect()
+}
+
 /// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says so.
 ///
 /// Returns false, and changes nothing, where the scenario is unknown to this version.
@@ -68,6 +71,11 @@ pub fn judge(record: &mut Record) -> bool {
 pub trait Scenario: Sync {
     /// What it says of itself.
     fn meta(&self) -> &'static Meta;
+
+    /// Load generators of its own, which run as children of the tool.
+    fn generators(&self) -> &'static [OwnGenerator] {
+        &[]
+    }
 
     /// What of its needs this machine lacks; none where it can run.
     fn missing(&self, site: &Site) -> Option<Missing>;
@@ -168,7 +176,7 @@ pub struct Context<'a> {
     /// Where it runs.
     pub site: &'a Site<'a>,
     /// How children are executed.
-    pub launcher: &'a Launcher,
+    pub launcher: &'a LoadSpawner,
     /// Seed of this trial's random choices.
     pub seed: u64,
     /// Whether evidence is gathered: who waited for whom. It costs the trial a little, so a trial

@@ -26,7 +26,7 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
         return done.code();
     }
     if matches.get_flag("json") {
-        output::print(&done.record.to_json());
+        output::json(&done.record.to_json());
     } else {
         let (meta, place) = (Some(scenario.meta()), place(&done.record));
         output::print(&report::flags(&done.record, meta, &place, output::look()));

@@ -5,7 +5,7 @@ use crate::exit::{self, Failure};
 use crate::progress::Round;
 use crate::settings::Wish;
 use crate::signals::Interruption;
-use crate::{keep, output, page};
+use crate::{output, page, paths};
 use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record, State};
@@ -45,8 +45,8 @@ pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
 /// is refused before anything is measured.
 fn page_file(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
     match matches.get_one::<PathBuf>("report") {
-        Some(named) => keep::for_page(named).map(Some),
-        None => Ok(keep::page("check")),
+        Some(named) => paths::for_page(named).map(Some),
+        None => Ok(paths::page("check")),
     }
 }
 
@@ -111,7 +111,7 @@ fn show(all: &[Shown], matches: &ArgMatches) {
         let records: Vec<&Record> = all.iter().map(|one| one.record).collect();
         // Records hold text keys and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(&records).unwrap_or_default();
-        output::print(&format!("{text}\n"));
+        output::json(&format!("{text}\n"));
     } else if look.why {
         for one in all {
             output::print(&format!("{}\n", report::record(one, look)));

@@ -15,7 +15,7 @@ pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
     scenarios::judge(&mut record);
     scenarios::weigh_factors(&mut record);
     if matches.get_flag("json") {
-        output::print(&record.to_json());
+        output::json(&record.to_json());
     } else {
         let name = path.display().to_string();
         let shown = Shown::new(&record, Some(meta), &name);

@@ -1,7 +1,7 @@
 //! What a study tells of itself block by block: shown as a line, or sent by a guest to its host.
 
 use model::{State, estimate::number};
-use report::prose::plain;
+use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 
 /// One thing that a study tells.

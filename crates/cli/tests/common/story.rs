@@ -12,8 +12,8 @@ use model::{
 const SCHEDULERS: usize = 8;
 const SAMPLES: u32 = 200;
 
-/// The golden record of an affected machine with an arm that fixes it, and with series, evidence and
-/// a VM in its trials.
+/// The golden record of an affected machine with an arm that fixes it, and with series, evidence
+/// and a VM in its trials.
 pub fn story() -> Record {
     let text = super::packed::read(&super::packed::golden("mmap-lock"));
     let mut record = Record::from_json(&text).unwrap();

@@ -33,7 +33,7 @@ fn pass_lines(pipe: File, port: &Port) {
         let mut line = Vec::new();
         match reader.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
-            Ok(_) => port.say(Kind::Event, line.trim_ascii_end()),
+            Ok(_) => port.send(Kind::Event, line.trim_ascii_end()),
         }
     }
 }

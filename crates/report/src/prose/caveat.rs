@@ -3,9 +3,9 @@
 use super::doubt::doubt;
 use super::fact::fact;
 use super::figures::{amount, figure, listed, percent, plural};
-use super::plain::plain;
 use super::sentence::sentence;
 use model::{Amount, Caveat, Meta, Missed, Unit};
+use os::terminal::line as plain;
 
 /// A caveat in sentences.
 pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {

@@ -1,6 +1,5 @@
 //! What changed between the records of two sides, in words.
 
-use super::command::quoted;
 use super::figures::{self, figure, listed, percent, plural};
 use super::{Step, heading, plain};
 use model::change::{
@@ -9,6 +8,7 @@ use model::change::{
 };
 use model::estimate::number;
 use model::{Basis, Change, ChangeState, Difference, Estimate, Meta, Unit};
+use os::quote::word as quoted;
 
 /// Standard input as it is named on a command line; no command can be made of it.
 const STANDARD_INPUT: &str = "-";

@@ -1,8 +1,8 @@
 //! Commands of tailback, made from what a record says was or may be run.
 
-use super::plain::plain;
 use model::suggestion::Command;
 use model::{Knob, Meta, Run, Settings, Value};
+use os::quote;
 
 /// The parameters of `tailback sim` that a record may name.
 const OF_SIM: [&str; 4] = ["cpus", "quota", "period", "kernel"];
@@ -21,7 +21,7 @@ pub fn line(run: &Run, meta: Option<&Meta>) -> Option<String> {
         Command::Run => "run",
         Command::Sim => "sim",
     };
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| quote::word(word)).collect();
     Some(
         [format!("tailback {name} {}", meta.id)]
             .into_iter()
@@ -65,26 +65,10 @@ fn is_sound(value: &Value) -> bool {
     }
 }
 
-/// A word as a shell takes it back, cleaned: quoted where it has to be.
-pub fn quoted(word: &str) -> String {
-    let word = plain(word);
-    let simple = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
-    if !word.is_empty() && !word.starts_with('=') && word.chars().all(simple) {
-        return word;
-    }
-    let quoted = shell_words::quote(&word);
-    match quoted == word {
-        // The library leaves braces and what stands for earlier commands as they are.
-        true => format!("'{word}'"),
-        false => quoted.into_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::META;
-    use proptest::prelude::*;
 
     fn run(command: Command, parameters: &[(&str, Value)]) -> Run {
         let mut settings = Settings::default();
@@ -123,28 +107,5 @@ mod tests {
             [("cpus", Value::Number(64)), ("kernel", text("5.7")), ("quota", text("-x $(y)"))];
         let line = super::line(&run(Command::Sim, &parameters), Some(&META)).unwrap();
         assert_eq!(line, "tailback sim some-stall --cpus 64 --kernel 5.7");
-    }
-
-    #[test]
-    fn words_are_quoted_where_they_have_to_be() {
-        for (word, expected) in [
-            ("250ms", "250ms"),
-            ("--busy=0,10", "--busy=0,10"),
-            ("a; rm -rf /", "'a; rm -rf /'"),
-            ("it's", r"'it'\''s'"),
-            ("", "''"),
-            ("{a,b}", "'{a,b}'"),
-            ("!!", "'!!'"),
-            ("a\nb\u{1b}\u{202e}", "'a b  '"),
-        ] {
-            assert_eq!(quoted(word), expected);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_shell_takes_words_back_whole(text in ".{0,60}") {
-            prop_assert_eq!(shell_words::split(&quoted(&text)), Ok(vec![plain(&text)]));
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! What makes figures doubtful, and what to do about it.
 
 use super::figures::{figure, percent};
-use super::plain::plain;
 use model::{Doubt, Unit};
+use os::terminal::line as plain;
 
 /// The doubt in sentences.
 pub fn doubt(doubt: &Doubt) -> String {

@@ -6,11 +6,11 @@
 //! shown by its id with what values it has.
 
 use super::figures;
-use super::plain::plain;
 use super::sentence::ended;
 use minijinja::value::{Object, ObjectRepr};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 use model::{Fact, FactValue, Meta};
+use os::terminal::line as plain;
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Figures with their units and intervals, as they stand in sentences and tables.
 
-use super::plain::plain;
 use model::estimate::number;
-use model::{Amount, Comparison, Estimate, Unit};
+use model::{Amount, Comparison, Estimate, Meta, Unit};
+use os::terminal::line as plain;
 
 /// A figure with its unit: `985 ms/s`, `4%`, `3/s`, `128 MiB`.
 pub fn figure(value: f64, unit: Unit) -> String {
@@ -94,6 +94,12 @@ pub fn shift_alone(shift: &Comparison) -> String {
     let sign = if shift.shift > 0.0 && number(shift.shift) != "0" { "+" } else { "" };
     let bound = if shift.shift_at_least { ">= " } else { "" };
     format!("{bound}{sign}{figure}")
+}
+
+/// The name of a figure as people read it: its heading, where the scenario is known.
+pub fn heading(measure: &str, meta: Option<&Meta>) -> String {
+    let known = meta.and_then(|meta| meta.measure(measure));
+    known.map_or_else(|| plain(measure), |measure| measure.heading.to_owned())
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use super::fact::fact;
 use super::figures;
-use super::plain::plain;
 use super::sentence::sentence;
 use model::reason::StudyHeadline;
 use model::{ArmResult, Headline, Meta, Record, State};
+use os::terminal::line as plain;
 
 /// The headline by itself, without what only its record knows.
 pub fn headline(headline: &Headline, meta: Option<&Meta>) -> String {
@@ -56,7 +56,7 @@ fn worst_of(study: &StudyHeadline, worst: &str, of: Option<(&Record, Option<&Met
     let Some(estimate) = arm.and_then(|arm| arm.measures.get(measure)) else {
         return format!(" Worst is {name}.");
     };
-    let heading = super::heading(measure, of.and_then(|(_, meta)| meta));
+    let heading = figures::heading(measure, of.and_then(|(_, meta)| meta));
     let over = arm.and_then(|arm: &ArmResult| arm.against_control.get(measure));
     let over = over.map(|shift| format!(", {} over its control", figures::shift(shift)));
     let (figure, over) = (figures::estimate(estimate), over.unwrap_or_default());

@@ -2,174 +2,23 @@
 //!
 //! A record holds typed facts. Text, page, exports and other commands all take their sentences from
 //! here, so all of them say the same. Whatever comes from a record is made fit to be shown
-//! ([`plain()`]); commands are made here too, from what a scenario declares ([`command`]).
+//! ([`plain()`]); commands are made here too, from what a scenario declares.
 
 mod caveat;
 pub mod change;
-pub(crate) mod command;
-pub(crate) mod doubt;
+mod command;
+mod doubt;
 pub mod explanation;
 mod fact;
 pub(crate) mod figures;
-mod fix;
-pub(crate) mod headline;
-mod plain;
+pub(crate) mod fix;
+mod headline;
 mod reason;
-pub(crate) mod sentence;
+mod record;
+mod sentence;
 pub(crate) mod suggestion;
 
-pub use fix::outcome;
-pub use plain::{plain, plain_lines};
+pub use figures::heading;
+pub use os::terminal::line as plain;
+pub use record::Prose;
 pub use suggestion::Step;
-
-use model::fact::Note;
-use model::{ArmResult, Meta, Record, Role, State};
-use std::collections::BTreeSet;
-
-/// The sentences about one record.
-#[derive(Debug, Clone, Copy)]
-pub struct Prose<'a> {
-    record: &'a Record,
-    meta: Option<&'a Meta>,
-}
-
-impl<'a> Prose<'a> {
-    /// The sentences about this record; `meta` is what its scenario says of itself, where this
-    /// version knows it.
-    pub fn new(record: &'a Record, meta: Option<&'a Meta>) -> Self {
-        Prose { record, meta: meta.filter(|meta| meta.id == record.scenario) }
-    }
-
-    /// What the scenario says of itself, where it is known.
-    pub(crate) fn meta(&self) -> Option<&'a Meta> {
-        self.meta
-    }
-
-    /// The verdict in a sentence or two.
-    pub fn headline(&self) -> String {
-        headline::of_record(self.record, self.meta)
-    }
-
-    /// The headline with the first reason, where the verdict says nothing without it: for places that
-    /// have room for nothing else.
-    pub fn brief(&self) -> String {
-        match self.first_reason() {
-            Some(reason) => format!("{} {reason}", self.headline()),
-            None => self.headline(),
-        }
-    }
-
-    /// The first reason of a verdict that settles nothing.
-    pub fn first_reason(&self) -> Option<String> {
-        match self.record.verdict.state {
-            State::Affected | State::NotAffected => None,
-            State::Inconclusive | State::Untrustworthy | State::Skipped => {
-                self.reasons().into_iter().next()
-            }
-        }
-    }
-
-    /// What would settle a verdict that is not settled.
-    pub fn would_settle(&self) -> Option<String> {
-        let caveats = self.record.verdict.caveats.iter();
-        let open = self.record.verdict.state == State::Inconclusive;
-        let mut settling = caveats.filter(|one| open && caveat::would_settle(one));
-        settling.next().map(|one| caveat::caveat(one, self.meta))
-    }
-
-    /// The grounds of the verdict.
-    pub fn reasons(&self) -> Vec<String> {
-        let reasons = self.record.verdict.reasons.iter();
-        reasons.map(|one| reason::reason(one, self.record, self.meta)).collect()
-    }
-
-    /// What a study that shows no stall could have missed.
-    pub fn missed(&self) -> Option<String> {
-        let test = self.record.verdict.test.as_ref()?;
-        test.missed.as_ref().map(caveat::missed)
-    }
-
-    /// What the study cannot tell.
-    pub fn caveats(&self) -> Vec<String> {
-        let caveats = self.record.verdict.caveats.iter();
-        caveats.map(|one| caveat::caveat(one, self.meta)).collect()
-    }
-
-    /// Other figures that show a stall as well.
-    pub fn also(&self) -> Option<String> {
-        let also = &self.record.verdict.also;
-        let names: Vec<String> = also.iter().map(|name| heading(name, self.meta)).collect();
-        let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-        let said = figures::listed(&quoted);
-        (!names.is_empty()).then(|| format!("By the same test a stall shows in {said} too."))
-    }
-
-    /// All that the verdict rests on, and what it cannot tell.
-    pub fn why(&self) -> Vec<String> {
-        let (also, missed, caveats) = (self.also(), self.missed(), self.caveats());
-        self.reasons().into_iter().chain(also).chain(missed).chain(caveats).collect()
-    }
-
-    /// What each change that was tried did.
-    pub fn fixes(&self) -> Vec<String> {
-        self.record.verdict.fixes.iter().map(|one| fix::fix(one, self.meta)).collect()
-    }
-
-    /// What to do next.
-    pub fn suggestions(&self) -> Vec<Step> {
-        let suggestions = self.record.verdict.suggestions.iter();
-        suggestions.map(|one| suggestion::step(one, self.meta)).collect()
-    }
-
-    /// What else should be known of its trials, each once.
-    pub fn notes(&self) -> Vec<String> {
-        let trials = self.record.trials.iter();
-        let notes = trials.flat_map(|trial| &trial.observation.notes);
-        let notes: BTreeSet<String> = notes.map(|note| self.note(note)).collect();
-        notes.into_iter().collect()
-    }
-
-    fn note(&self, note: &Note) -> String {
-        match note {
-            Note::Fact(own) => fact::fact(own, self.meta),
-            Note::Said(text) => sentence::sentence(&plain(text)),
-        }
-    }
-
-    /// The arms that could not be had, and why.
-    pub fn left_out(&self) -> Vec<String> {
-        let left_out = self.record.plan.left_out.iter();
-        left_out
-            .map(|arm| {
-                format!("Left out: {}: {}", plain(&arm.id), sentence::ended(&plain(&arm.why)))
-            })
-            .collect()
-    }
-
-    /// The arm with the cause that has most over its control, and how much that is.
-    pub fn largest_effect(&self) -> Option<(String, String)> {
-        let measure = self.record.verdict.measure.as_ref()?;
-        let shift = |arm: &ArmResult| arm.against_control.get(measure).map(|shift| shift.shift);
-        let cases = self.record.arms.iter().filter(|arm| arm.role == Role::Case);
-        let largest = cases
-            .max_by(|a, b| shift(a).unwrap_or(f64::MIN).total_cmp(&shift(b).unwrap_or(f64::MIN)))?;
-        let shift = figures::shift(largest.against_control.get(measure)?);
-        Some((plain(&largest.id), format!("{} {shift}", heading(measure, self.meta))))
-    }
-
-    /// Who should care.
-    pub fn matters(&self) -> Option<String> {
-        self.meta.map(|meta| format!("Matters to {}", sentence::ended(meta.who)))
-    }
-}
-
-/// What a figure did with a change and without it, without its outcome.
-pub(crate) fn effect(fix: &model::Fix, meta: Option<&Meta>) -> String {
-    fix::effect(fix, meta)
-}
-
-/// The name of a figure as people read it: its heading, where the scenario is known.
-pub(crate) fn heading(measure: &str, meta: Option<&Meta>) -> String {
-    let known = meta.and_then(|meta| meta.measure(measure));
-    known.map_or_else(|| plain(measure), |measure| measure.heading.to_owned())
-}

@@ -4,15 +4,15 @@ use super::doubt::doubt;
 use super::fact::fact;
 use super::figures::{self, percent, plural};
 use super::headline::headline;
-use super::plain::plain;
 use super::sentence::{ended, sentence};
 use model::estimate::number;
 use model::reason::{BlocksSeen, EValue, PairSeen};
 use model::{Arm, Meta, Reason, Record, Role};
+use os::terminal::line as plain;
 
 /// A reason in sentences.
 pub fn reason(reason: &Reason, record: &Record, meta: Option<&Meta>) -> String {
-    let heading = |measure: &str| super::heading(measure, meta);
+    let heading = |measure: &str| figures::heading(measure, meta);
     match reason {
         Reason::Evidence(seen) => evidence(seen, record),
         Reason::OverControl { arm, measure, shift } => format!(

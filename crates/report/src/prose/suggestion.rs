@@ -2,9 +2,9 @@
 
 use super::command;
 use super::fact::fact;
-use super::plain::plain;
 use super::sentence::sentence;
 use model::{Meta, Suggestion, What};
+use os::terminal::line as plain;
 
 /// A suggestion in words, and the command that carries it out.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,22 +40,31 @@ fn mechanism(name: &str, plan: &Plan) -> Option<Reason> {
     Some(Reason::Scenario(Fact::new(id).with("blocks", blocks(mode))))
 }
 
-/// Takes `not-affected` back where there was too little work to show a stall.
+/// Takes `not-affected` back where there was too little work in an arm to show a stall.
 fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let Some(result) = arms.iter_mut().find(|arm| arm.role == Role::Case) else { return };
-    let case = plan.arms.iter().find(|arm| arm.id == result.id);
-    let Some(why) = too_little(case, result) else { return };
-    result.state = Some(State::Inconclusive);
+    let mut whys = Vec::new();
+    let mut idle = None;
+    for result in arms.iter_mut().filter(|arm| arm.role == Role::Case) {
+        let case = plan.arms.iter().find(|arm| arm.id == result.id);
+        let Some(why) = too_little(case, result) else { continue };
+        result.state = Some(State::Inconclusive);
+        whys.push(Reason::Scenario(why));
+        idle = idle.or(case);
+    }
+    if whys.is_empty() {
+        return;
+    }
+    whys.dedup();
     outcome.state = State::Inconclusive;
-    outcome.reasons.insert(0, Reason::Scenario(why));
+    outcome.reasons.splice(0..0, whys);
     // More blocks like these would not settle it.
     outcome.caveats.clear();
-    let more = case.and_then(|case| suggest::with(&META, &asked(case), &MORE_WORK));
+    let more = idle.and_then(|case| suggest::with(&META, &asked(case), &MORE_WORK));
     let suggestion = more.map(|all| suggest::other_run(&META, Fact::new(say::MORE_WORK), &all));
     outcome.suggestions.extend(suggestion);
 }
 
-/// Why nothing could have stalled; none where something could.
+/// Why nothing could have stalled in an arm, if so.
 fn too_little(case: Option<&Arm>, result: &ArmResult) -> Option<Fact> {
     let number = |knob: &str| {
         let number = case.and_then(|case| case.settings.number(knob));

@@ -2,7 +2,7 @@
 
 use super::trial::{Script, Window};
 use crate::{Cell, Missing, ScenarioError, Site};
-use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, Home, sweep};
+use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::{Arm, Role, Settings, Value, units};
 use std::time::Duration;
 
@@ -38,8 +38,8 @@ const WARM_UP: u64 = 3;
 const SPARE: u64 = 30;
 
 /// The place for groups, or what is missing.
-pub(super) fn home(site: &Site) -> Result<Home, Missing> {
-    Home::find(site.roots).map_err(|error| missing(&error))
+pub(super) fn home(site: &Site) -> Result<ParentGroup, Missing> {
+    ParentGroup::find(site.roots).map_err(|error| missing(&error))
 }
 
 /// What the scenario lacks here.
@@ -91,7 +91,7 @@ pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Vec<Arm>, Scenari
 
 /// Tries quota and period out, so that a refusal comes before anything is measured. Returns whether
 /// there is an arm with a burst.
-fn try_out(home: &Home, bandwidth: &Bandwidth) -> Result<bool, ScenarioError> {
+fn try_out(home: &ParentGroup, bandwidth: &Bandwidth) -> Result<bool, ScenarioError> {
     let trial = BandwidthGroup::create(home).map_err(refused)?;
     trial.set(&Bandwidth { burst_us: 0, ..*bandwidth }).map_err(refused)?;
     let burst = match bandwidth.burst_us {

@@ -6,12 +6,12 @@ use host::roots::Roots;
 use model::evidence::part::{DIRTY_CPU, DIRTY_IO, NODE, PORT, SCHEDULER};
 use model::evidence::{Figure, ThreadEvidence, VmEvidence, figure};
 use model::{Evidence, Measure, Unit};
-use probe::{Role, Wish};
+use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
 /// What is wanted of the probes around a node.
-pub(crate) fn wish(roots: &Roots, quota: bool) -> Wish {
-    Wish { futex: true, lock: false, quota, ..Wish::new(roots) }
+pub(crate) fn wish(roots: &Roots, quota: bool) -> SessionOptions {
+    SessionOptions { futex: true, lock: false, quota, ..SessionOptions::new(roots) }
 }
 
 /// A node that is watched, from the moment that its load is released.

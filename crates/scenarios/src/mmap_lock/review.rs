@@ -82,9 +82,7 @@ mod tests {
     use super::*;
     use crate::testing::told;
     use model::testing::{arm, plan, result};
-    use model::{
-        Amount, Arm, Caveat, Measure, Observation, Settings, Test, Unit, Value, What,
-    };
+    use model::{Amount, Arm, Caveat, Measure, Observation, Settings, Test, Unit, Value, What};
 
     fn plan_of(busy: i64) -> Plan {
         let mut settings = Settings::defaults(META.knobs, false);

@@ -4,13 +4,16 @@ use super::meta::{META, measure};
 use super::sentences::say;
 use crate::{Summary, suggest};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Estimate, Fact, Plan, Role, Settings, State, Suggestion, Value};
+use model::{
+    Arm, ArmResult, Estimate, Fact, Plan, Role, Settings, State, Suggestion, Value, worst_case,
+};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let file = plan.arms.first().and_then(|arm| arm.settings.text("procfile")).unwrap_or("smaps");
     let headline = match outcome.state {
         State::Affected => {
-            let worst = worst_case(arms).and_then(|arm| arm.measures.get(measure::WORST));
+            let worst =
+                worst_case(arms, measure::STALL).and_then(|arm| arm.measures.get(measure::WORST));
             with_losses(Fact::new(say::STALLS), plan, arms).with_some("worst", worst)
         }
         State::NotAffected => with_losses(Fact::new(say::NO_STALL), plan, arms),
@@ -25,7 +28,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
 
 /// A fact with what the process lost under load, under the load of the control, and alone.
 fn with_losses(fact: Fact, plan: &Plan, arms: &[ArmResult]) -> Fact {
-    let Some(worst) = worst_case(arms) else { return fact };
+    let Some(worst) = worst_case(arms, measure::STALL) else { return fact };
     let case = plan.arms.iter().find(|arm| arm.id == worst.id);
     let (Some(lost), Some(case)) = (stall(worst), case) else { return fact };
     let control = arms.iter().find(|arm| Some(&arm.id) == case.against.as_ref());
@@ -36,16 +39,6 @@ fn with_losses(fact: Fact, plan: &Plan, arms: &[ArmResult]) -> Fact {
         .with("twin", case.settings.text("target") == Some("twin"))
         .with_some("control", control.and_then(stall))
         .with_some("alone", alone.and_then(stall))
-}
-
-/// The arm that lost the most time: among those that are affected, if any is.
-fn worst_case(arms: &[ArmResult]) -> Option<&ArmResult> {
-    let median = |arm: &ArmResult| stall(arm).map_or(0.0, |stall| stall.median);
-    let cases = || arms.iter().filter(|arm| arm.role == Role::Case);
-    let affected = cases().filter(|arm| arm.state == Some(State::Affected));
-    affected
-        .max_by(|a, b| median(a).total_cmp(&median(b)))
-        .or_else(|| cases().max_by(|a, b| median(a).total_cmp(&median(b))))
 }
 
 fn stall(arm: &ArmResult) -> Option<&Estimate> {

@@ -58,10 +58,10 @@ impl Row {
         settled.then(|| state.word() == expected)
     }
 
-    /// What to say where the verdict is not the expected one.
+    /// The message where the verdict is not the expected one.
     pub fn complaint(&self) -> String {
         let (expected, source) = self.expected.clone().unwrap_or_default();
-        format!("{}: {} and not {expected}, as expected: {source}", self.kernel, self.word())
+        format!("{}: {}, but {expected} was expected: {source}", self.kernel, self.word())
     }
 
     /// The row as it is shown.
@@ -123,7 +123,7 @@ impl Row {
     /// The arm with the cause that is furthest from the control, and how far.
     fn effect(&self, meta: &Meta) -> Option<String> {
         let Result::Record(record) = &self.came else { return None };
-        let (arm, effect) = Prose::new(record, Some(meta)).largest_effect()?;
+        let (arm, effect) = Prose::new(record, Some(meta)).worst_effect()?;
         Some(format!("{arm}: {effect}"))
     }
 
