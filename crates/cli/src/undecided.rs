@@ -135,7 +135,7 @@ mod tests {
     fn what_another_run_goes_on_with_is_left_to_it() {
         let folder = tempfile::tempdir().unwrap();
         let (locks, path) = (folder.path().join("locks"), folder.path().join("a.json"));
-        let text = include_str!("../tests/golden/mmap-lock.record.json");
+        let text = crate::testing::affected_record().to_json();
         std::fs::write(&path, text).unwrap();
         let begun = |path: &Path| {
             let record = own(path)?;

@@ -7,7 +7,6 @@ mod common;
 use common::story::{hostile, story};
 use common::{Place, Ran, affected_record};
 use model::Record;
-use std::path::Path;
 
 /// The largest page, in bytes.
 const MOST: usize = 1_500_000;

@@ -104,7 +104,7 @@ fn columns<'a>(record: &Record, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> 
 
 /// The arms that have a row, in the order of the record, and how many have none: a short answer keeps
 /// the controls and what is worst.
-fn arms<'a>(record: &'a Record, look: Look) -> (Vec<&'a ArmResult>, usize) {
+fn arms(record: &Record, look: Look) -> (Vec<&ArmResult>, usize) {
     let most = look.most(SHORT_ARMS);
     if record.arms.len() <= most {
         return (record.arms.iter().collect(), 0);

@@ -59,6 +59,10 @@ pub fn reason(reason: &Reason, record: &Record, meta: Option<&Meta>) -> String {
             plural((*blocks).into(), "complete block"),
             headline(said, meta)
         ),
+        Reason::OutOfTime { blocks } => format!(
+            "The time budget was over after {}, before the verdict was settled.",
+            plural((*blocks).into(), "block")
+        ),
         Reason::Interrupted => {
             "The study was interrupted before its verdict was settled.".to_owned()
         }
