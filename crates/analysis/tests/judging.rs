@@ -335,7 +335,7 @@ fn what_the_absence_of_a_cpu_explains_is_not_affected_but_untrustworthy() {
     // 60 ms of a window of 300 are 200 ms/s.
     let (_, outcome) = judge(&plan, &delayed(200.0, 60.0));
     assert_eq!(outcome.state, State::Untrustworthy);
-    let no_cpu = Doubt::NoCpu { arm: None, ms_per_s: 200.0 };
+    let no_cpu = Doubt::NoCpu { arm: Some("busy".to_owned()), ms_per_s: 200.0 };
     assert_eq!(outcome.reasons[0], Reason::Doubt(no_cpu));
     assert_eq!(judge(&plan, &delayed(700.0, 60.0)).1.state, State::Affected);
     let mut figure_of_another_kind = plan.clone();
