@@ -220,7 +220,8 @@ fn explain() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Write the worst waits as a trace for ui.perfetto.dev"),
         )
-        .arg(json("Print the explanation as JSON: waiter, holder, its state, overlap in ns"))
+        .arg(json("Print the explanation as JSON: typed facts, with times in ns"))
+        .arg(why().help("Show what the probes cost figure by figure"))
         .after_help(EXIT_CODES)
 }
 

@@ -56,7 +56,7 @@ fn fix(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, look: 
 
 /// What the probes cost, where the evidence comes from, and what could not be had.
 fn sources(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, look: Look) {
-    for cost in explanation.cost.iter().flat_map(|cost| prose::cost(cost, meta)) {
+    for cost in explanation.cost.iter().flat_map(|cost| prose::cost(cost, look.why, meta)) {
         line(text, look, "  ", &format!("Probes: {cost}"));
     }
     for source in &explanation.sources {

@@ -30,9 +30,13 @@ struct Found {
     thing: String,
 }
 
-/// Machine, VM, tool and knobs, where the first records of the sides differ.
+/// Machine, VM, tool and knobs, where the first records of the sides differ; nothing of different
+/// scenarios, which have other knobs.
 pub(super) fn differences(sides: &Sides) -> Vec<Setting> {
     let Some(((before, _), (after, _))) = sides.first() else { return Vec::new() };
+    if before.scenario != after.scenario {
+        return Vec::new();
+    }
     between(before, after, sides.meta).into_iter().map(|found| found.setting).collect()
 }
 

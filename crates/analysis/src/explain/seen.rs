@@ -3,8 +3,9 @@
 use super::{quota, vm};
 use model::evidence::{Evidence, ThreadEvidence};
 use model::explanation::{Cause, Delay, Seen};
+use std::collections::BTreeSet;
 
-/// Threads whose delay is told.
+/// Threads whose delay is told, the worst of each part.
 const DELAYED: usize = 3;
 
 /// A shorter delay is not told, in nanoseconds.
@@ -40,6 +41,8 @@ pub(super) fn beside(evidence: &Evidence) -> Vec<Seen> {
     let mut threads: Vec<&ThreadEvidence> = evidence.threads.iter().collect();
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.runnable_ns));
     threads.retain(|thread| thread.runnable_ns >= LEAST_DELAY_NS);
+    let mut parts: BTreeSet<&str> = BTreeSet::new();
+    threads.retain(|thread| thread.task.part.as_deref().is_none_or(|part| parts.insert(part)));
     // Of a VM the sums are told already, so the worst of its threads is enough.
     threads.truncate(if evidence.vm.is_some() { 1 } else { DELAYED });
     seen.extend(threads.into_iter().map(|thread| Seen::NoCpu(delay(thread))));

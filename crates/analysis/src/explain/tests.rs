@@ -156,6 +156,27 @@ fn without_waits_the_longest_delay_is_the_cause() {
 }
 
 #[test]
+fn the_worst_delay_of_each_part_is_told() {
+    let thread = |tid, part: &str, ms: u64| ThreadEvidence {
+        task: task(tid, part, 0),
+        runnable_ns: ms * MS,
+        ..ThreadEvidence::default()
+    };
+    let threads = vec![
+        thread(1, "scanner", 40),
+        thread(2, "scanner", 90),
+        thread(3, "spinner", 20),
+        thread(4, "mapper", 0),
+    ];
+    let evidence = Evidence { threads, ..Evidence::default() };
+    let told = seen::beside(&evidence).into_iter().map(|seen| match seen {
+        Seen::NoCpu(delay) => delay.task.tid,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(told.collect::<Vec<u32>>(), [2, 3]);
+}
+
+#[test]
 fn times_that_no_number_holds_are_no_panic() {
     let thread = ThreadEvidence {
         runnable_ns: u64::MAX,

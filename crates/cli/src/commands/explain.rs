@@ -20,7 +20,7 @@ pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
         let text = serde_json::to_string_pretty(&explanation).unwrap_or_default();
         output::json(&format!("{text}\n"));
     } else {
-        output::print(&report::explanation(&explanation, Some(meta), output::look()));
+        output::print(&report::explanation(&explanation, Some(meta), output::look_of(matches)));
     }
     if matches.get_flag("timeline") {
         show_timeline(&explanation);

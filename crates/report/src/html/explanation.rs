@@ -30,7 +30,7 @@ pub fn block(explanation: Option<&Explanation>, meta: Option<&Meta>) -> Markup {
         p.note {
             @if let Some(arm) = &explanation.arm { "Seen in a trial of " (plain(arm)) " with probes. " }
             @for source in explanation.sources.iter().take(MOST) { "From " (prose::source(source)) " " }
-            @for cost in explanation.cost.iter().flat_map(|cost: &Cost| prose::cost(cost, meta)) { "Probes: " (cost) " " }
+            @for cost in explanation.cost.iter().flat_map(|cost: &Cost| prose::cost(cost, true, meta)) { "Probes: " (cost) " " }
             (missing(explanation))
         }
     }

@@ -15,9 +15,9 @@ const STANDARD_INPUT: &str = "-";
 
 /// The verdict in a sentence or two.
 pub fn headline(change: &Change, meta: Option<&Meta>) -> String {
-    let largest = match &change.headline {
+    let (largest, margin) = match &change.headline {
         ChangeHeadline::Largest { arm, measure, difference } => {
-            largest(arm, measure, difference, meta)
+            (largest(arm, measure, difference, meta), margin_of(difference))
         }
         ChangeHeadline::NoFigure => return "No judged figure is in all records.".to_owned(),
         ChangeHeadline::NotComparable => return "These records cannot be compared.".to_owned(),
@@ -32,9 +32,15 @@ pub fn headline(change: &Change, meta: Option<&Meta>) -> String {
              not the same, cannot be told."
         ),
         ChangeState::NoDifferenceShown | ChangeState::NotComparable => {
-            format!("No difference above the margin was shown. The largest: {largest}.")
+            format!("No difference above the margin{margin} was shown. The largest: {largest}.")
         }
     }
+}
+
+/// ` of 1 ms/s`.
+fn margin_of(difference: &Difference) -> String {
+    let margin = difference.margin.map(|margin| figure(margin, difference.comparison.unit));
+    margin.map(|margin| format!(" of {margin}")).unwrap_or_default()
 }
 
 /// `stalled of busy-10 over control was 20 ms/s, then 900 ms/s: +880 ms/s [870, 890]`.
@@ -214,10 +220,10 @@ fn margins(change: &Change, meta: Option<&Meta>) -> String {
 
 /// What to do next.
 pub fn suggestions(change: &Change) -> Vec<Step> {
-    change.suggestions.iter().map(suggestion).collect()
+    change.suggestions.iter().map(|one| suggestion(one, change)).collect()
 }
 
-fn suggestion(suggestion: &ChangeSuggestion) -> Step {
+fn suggestion(suggestion: &ChangeSuggestion, change: &Change) -> Step {
     let step = |what: &str| Step { what: what.to_owned(), command: None };
     match suggestion {
         ChangeSuggestion::MakeTurns { records, purpose } => make_turns(*records, *purpose),
@@ -239,10 +245,25 @@ fn suggestion(suggestion: &ChangeSuggestion) -> Step {
         }
         ChangeSuggestion::OneSetUp => step("Name records of one set-up for each side."),
         ChangeSuggestion::Across { names } => step(&format!(
-            "Make records that differ in one thing. Or, if all of that is what you compare, add \
-             --across {}.",
+            "{} Or, if all of that is what you compare, add --across {}.",
+            same(change),
             quoted(&names.join(","))
         )),
+    }
+}
+
+/// How to make records that can be compared.
+fn same(change: &Change) -> String {
+    let confounded = change.reasons.iter().find_map(|reason| match reason {
+        ChangeReason::Confounded { by } => Some(by),
+        _ => None,
+    });
+    match confounded.map(Vec::as_slice) {
+        // A scenario may choose a parameter itself that is not given.
+        Some([one]) if !across::ALL.contains(&one.as_str()) => {
+            format!("Give all runs the same {}.", thing_of(one))
+        }
+        _ => "Make records that differ in one thing.".to_owned(),
     }
 }
 
@@ -379,7 +400,10 @@ mod tests {
         worse.state = ChangeState::Differs;
         assert!(headline(&worse, None).ends_with("cannot be told."));
         worse.state = ChangeState::NoDifferenceShown;
-        assert!(headline(&worse, None).starts_with("No difference above the margin was shown."));
+        assert!(
+            headline(&worse, None)
+                .starts_with("No difference above the margin of 1 ms/s was shown.")
+        );
         worse.headline = ChangeHeadline::NotComparable;
         assert_eq!(headline(&worse, None), "These records cannot be compared.");
     }
@@ -481,13 +505,20 @@ mod tests {
 
     #[test]
     fn a_step_names_a_command_that_a_shell_takes() {
+        let mut change = change(ChangeState::NotComparable, Basis::Blocks);
         let explain = |record: &str| {
-            suggestion(&ChangeSuggestion::Explain { record: record.to_owned() }).command
+            let explain = ChangeSuggestion::Explain { record: record.to_owned() };
+            suggestion(&explain, &change).command
         };
         assert_eq!(explain("a b.json").as_deref(), Some("tailback explain 'a b.json'"));
         assert_eq!(explain("-"), None);
         let across = ChangeSuggestion::Across { names: vec!["host".to_owned(), "busy".to_owned()] };
-        assert!(suggestion(&across).what.ends_with("add --across host,busy."));
+        let said = suggestion(&across, &change).what;
+        assert!(said.starts_with("Make records that differ in one thing."), "{said}");
+        assert!(said.ends_with("add --across host,busy."), "{said}");
+        change.reasons = vec![ChangeReason::Confounded { by: vec!["busy".to_owned()] }];
+        let said = suggestion(&across, &change).what;
+        assert!(said.starts_with("Give all runs the same --busy. Or"), "{said}");
         let turns = make_turns(4, Purpose::Cause);
         assert!(turns.what.contains("make 4 records of each side in turns"), "{turns:?}");
         assert!(turns.command.is_some_and(|command| command.starts_with("tailback compare")));

@@ -268,13 +268,22 @@ pub fn remedy(remedy: &Remedy, meta: Option<&Meta>) -> Step {
     }
 }
 
-/// What the probes cost, and what they lost.
-pub fn cost(cost: &Cost, meta: Option<&Meta>) -> Vec<String> {
+/// What the probes cost, and what they lost; of rates only those that are outside the range without
+/// probes, unless all are wanted.
+pub fn cost(cost: &Cost, all: bool, meta: Option<&Meta>) -> Vec<String> {
+    let told = cost.rates.iter().filter(|rate| all || !rate.within_range);
+    let rates: Vec<String> = told.map(|one| rate(one, meta)).collect();
     let lost = match cost.lost_events {
-        0 => "no event was lost.".to_owned(),
-        lost => format!("{} lost.", plural(lost, "event")),
+        0 => "no event was lost".to_owned(),
+        lost => format!("{} lost", plural(lost, "event")),
     };
-    cost.rates.iter().map(|one| rate(one, meta)).chain([lost]).collect()
+    let within = match (cost.rates.first(), rates.is_empty()) {
+        (Some(first), true) => {
+            format!("{}: every rate is within its range without probes; ", plain(&first.arm))
+        }
+        _ => String::new(),
+    };
+    rates.into_iter().chain([format!("{within}{lost}.")]).collect()
 }
 
 /// `control: calls 990/s with probes, 1000/s [980, 1020] without: -1%, within the range without`.
@@ -282,14 +291,14 @@ fn rate(rate: &Rate, meta: Option<&Meta>) -> String {
     let (least, most) = rate.range;
     let where_it_lies = if rate.within_range { "within" } else { "outside" };
     format!(
-        "{}: {} {} with probes, {} [{}, {}] without: {:+.1}%, {where_it_lies} the range without.",
+        "{}: {} {} with probes, {} [{}, {}] without: {}, {where_it_lies} the range without.",
         plain(&rate.arm),
         heading(&rate.measure, meta),
         figure(rate.with, rate.unit),
         figure(rate.without, rate.unit),
         number(least),
         number(most),
-        rate.change_percent
+        signed_percent(rate.change_percent)
     )
 }
 
@@ -348,6 +357,13 @@ pub fn task(task: &Task) -> String {
 
 fn ms(ns: u64) -> String {
     figure(ns as f64 / 1e6, Unit::Milliseconds)
+}
+
+/// `-1.2%`, `+3%`, `0%`.
+fn signed_percent(percent: f64) -> String {
+    let said = number(percent);
+    let sign = if percent > 0.0 && said != "0" { "+" } else { "" };
+    format!("{sign}{said}%")
 }
 
 fn percent(percent: f64) -> String {
@@ -537,7 +553,7 @@ mod tests {
 
     #[test]
     fn the_cost_of_probes_has_the_range_without() {
-        let one = Cost {
+        let mut one = Cost {
             rates: vec![Rate {
                 arm: "control".to_owned(),
                 measure: "calls".to_owned(),
@@ -551,12 +567,18 @@ mod tests {
             lost_events: 1,
         };
         assert_eq!(
-            cost(&one, None),
+            cost(&one, true, None),
             [
-                "control: calls 990/s with probes, 1000/s [980, 1020] without: -1.0%, within the range \
+                "control: calls 990/s with probes, 1000/s [980, 1020] without: -1%, within the range \
                  without.",
                 "1 event lost."
             ]
         );
+        let short = ["control: every rate is within its range without probes; 1 event lost."];
+        assert_eq!(cost(&one, false, None), short);
+        one.rates[0].within_range = false;
+        assert!(cost(&one, false, None)[0].contains("outside the range without."));
+        one.rates.clear();
+        assert_eq!(cost(&one, true, None), ["1 event lost."]);
     }
 }
