@@ -1,14 +1,12 @@
 //! What stands in the tables of figures.
 
+use crate::grid::Column;
 use model::ArmResult;
 use model::scenario::MeasureMeta;
 
-/// The heading of a figure, with its unit below it.
-pub(crate) fn heading(measure: &MeasureMeta) -> String {
-    match measure.unit.symbol() {
-        "" => measure.heading.to_owned(),
-        unit => format!("{},\n{unit}", measure.heading),
-    }
+/// The column of a figure.
+pub(crate) fn column(measure: &MeasureMeta) -> Column {
+    Column::figures(measure.heading, measure.unit.symbol())
 }
 
 /// A figure of an arm with its interval, without its unit.

@@ -1,6 +1,6 @@
 //! What the factors of a study did, as a table.
 
-use crate::cells::heading;
+use crate::cells::column;
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
 use model::estimate::number;
@@ -62,7 +62,7 @@ fn control(factorial: &Factorial) -> String {
 
 fn rows(effects: &[&Effect], measures: &[&MeasureMeta]) -> Grid {
     let mut columns = vec![Column::left("factor"), Column::left("change")];
-    columns.extend(measures.iter().map(|measure| Column::right(heading(measure))));
+    columns.extend(measures.iter().map(|measure| column(measure)));
     let mut grid = Grid::new(columns);
     for effect in effects {
         let join = |words: Vec<String>, with: &str| plain(&words.join(with));

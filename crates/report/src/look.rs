@@ -27,8 +27,11 @@ impl Look {
 
     /// A sentence in lines that fit, the first of them with an indent of its own.
     pub(crate) fn wrap(self, text: &str, first: &str, rest: &str) -> String {
-        let options =
-            textwrap::Options::new(self.width).initial_indent(first).subsequent_indent(rest);
+        let options = textwrap::Options::new(self.width)
+            .initial_indent(first)
+            .subsequent_indent(rest)
+            // An arm, a flag and a verdict stay whole.
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
         textwrap::fill(text, options)
     }
 

@@ -1,6 +1,6 @@
 //! What was found of a study's levels before, beside what is found today.
 
-use crate::cells::{cell, heading};
+use crate::cells::{cell, column};
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
 use model::factorial::{Factorial, Found};
@@ -21,7 +21,7 @@ pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String 
         Column::left("level"),
         Column::left("found before"),
         Column::left("today"),
-        Column::right(measure.map_or_else(|| plain(name), heading)),
+        measure.map_or_else(|| Column::right(plain(name)), column),
     ]);
     for found in &factorial.found {
         let arm = arm_of(factorial, found, &record.arms);

@@ -1,7 +1,7 @@
 //! A record as text for a terminal or a file: a short answer, or all of it.
 
 use crate::advice::{self, Advice};
-use crate::cells::{cell, heading};
+use crate::cells::{cell, column};
 use crate::grid::{self, Cell, Column, Grid};
 use crate::heat::heat_map;
 use crate::look::Look;
@@ -96,7 +96,10 @@ fn figures_of(text: &mut String, record: &Record, meta: Option<&Meta>, look: Loo
 fn columns<'a>(record: &Record, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> {
     let measures = meta.map_or(&[][..], |meta| meta.measures);
     let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-    let shown = |measure: &&MeasureMeta| measure.column || measure.name == judged;
+    let has = |measure: &MeasureMeta| {
+        record.arms.iter().any(|arm| arm.measures.contains_key(measure.name))
+    };
+    let shown = |measure: &&MeasureMeta| (measure.column || measure.name == judged) && has(measure);
     let mut columns: Vec<&MeasureMeta> = measures.iter().filter(shown).collect();
     columns.sort_by_key(|measure| measure.name != judged);
     columns
@@ -127,7 +130,7 @@ fn table(arms: &[&ArmResult], measures: &[&MeasureMeta]) -> Grid {
     let hung = arms.iter().any(|arm| arm.hangs.count > 0);
     let mut columns = vec![Column::left("arm"), Column::left("verdict")];
     columns.extend(hung.then(|| Column::right("hung")));
-    columns.extend(measures.iter().map(|measure| Column::right(heading(measure))));
+    columns.extend(measures.iter().map(|measure| column(measure)));
     let mut grid = Grid::new(columns);
     for arm in arms {
         let mut row = vec![Cell::from(plain(&arm.id)), verdict_of(arm)];

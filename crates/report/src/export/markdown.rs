@@ -1,8 +1,8 @@
 //! A table for an issue.
 
-use crate::prose::plain;
+use crate::prose::{heading, plain};
 use crate::{Shown, advice, repro};
-use model::{ArmResult, Record};
+use model::{ArmResult, Meta, Record};
 use std::fmt::Write as _;
 
 /// A heading, the verdict and a table of the arms for each record.
@@ -15,7 +15,7 @@ fn one(shown: &Shown) -> String {
     let (record, prose) = (shown.record, shown.prose());
     let (scenario, state) = (escaped(&record.scenario), record.verdict.state);
     let mut text = format!("### {scenario}: {state}\n\n{}\n", escaped(&prose.headline()));
-    table(&mut text, record);
+    table(&mut text, record, prose.meta());
     list(&mut text, "Why", prose.why().into_iter());
     let advice = advice::of(record, shown.meta);
     let changes = advice.iter().map(|one| match one.sure.mark() {
@@ -44,12 +44,12 @@ fn list(text: &mut String, heading: &str, sentences: impl Iterator<Item = String
     }
 }
 
-fn table(text: &mut String, record: &Record) {
+fn table(text: &mut String, record: &Record, meta: Option<&Meta>) {
     let measures = measures(record);
     if !record.arms.is_empty() {
         let _ = write!(text, "\n| arm | verdict | hung |");
         for name in &measures {
-            let _ = write!(text, " {} |", escaped(&heading(record, name)));
+            let _ = write!(text, " {} |", escaped(&title(record, name, meta)));
         }
         let _ = writeln!(text, "\n|---|---|---|{}", "---:|".repeat(measures.len()));
     }
@@ -78,10 +78,13 @@ fn measures(record: &Record) -> Vec<&str> {
     names
 }
 
-fn heading(record: &Record, name: &str) -> String {
-    let unit =
-        record.arms.iter().find_map(|arm| arm.measures.get(name)).map_or("", |e| e.unit.symbol());
-    if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") }
+fn title(record: &Record, name: &str, meta: Option<&Meta>) -> String {
+    let heading = heading(name, meta);
+    let figure = record.arms.iter().find_map(|arm| arm.measures.get(name));
+    match figure.map_or("", |figure| figure.unit.symbol()) {
+        "" => heading,
+        unit => format!("{heading}, {unit}"),
+    }
 }
 
 fn cell(arm: &ArmResult, name: &str) -> String {

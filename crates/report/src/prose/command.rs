@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(line(&[("busy", text("$(reboot)"))]), "tailback run some-stall");
         assert_eq!(
             line(&[("flags", text("a'; reboot #"))]),
-            r"tailback run some-stall --flags 'a'\''; reboot #'"
+            "tailback run some-stall --flags \"a'; reboot #\""
         );
         assert_eq!(super::line(&run(Command::Run, &[]), None), None);
         let other = Run { scenario: "other".to_owned(), ..run(Command::Run, &[]) };

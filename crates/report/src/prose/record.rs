@@ -5,7 +5,7 @@ use super::fact::fact;
 use super::figures::{self, heading};
 use super::suggestion::{Step, step};
 use super::{fix, headline, reason, sentence};
-use model::{Meta, Note, Record, State};
+use model::{Meta, Note, Reason, Record, State};
 use os::terminal::line as plain;
 use std::collections::BTreeSet;
 
@@ -66,10 +66,12 @@ impl<'a> Prose<'a> {
         reasons.map(|one| reason::reason(one, self.record, self.meta)).collect()
     }
 
-    /// What a study that shows no stall could have missed.
+    /// What a study that shows no stall could have missed; a record of version 1 says it itself.
     pub fn missed(&self) -> Option<String> {
-        let test = self.record.verdict.test.as_ref()?;
-        test.missed.as_ref().map(caveat::missed)
+        let verdict = &self.record.verdict;
+        let said = verdict.reasons.iter().any(|reason| matches!(reason, Reason::Said(_)));
+        let missed = verdict.test.as_ref()?.missed.as_ref();
+        missed.filter(|_| !said).map(caveat::missed)
     }
 
     /// What the study cannot tell.
