@@ -65,6 +65,35 @@ fn fields_that_nobody_knows_take_no_memory() {
 }
 
 #[test]
+fn a_verdict_takes_no_more_memory_than_its_text_deserves() {
+    // A reason is fifty times as large in memory as an empty sentence here, and what is no reason at
+    // all need not be read to its end.
+    let sentences = "\"\",".repeat(20_000_000);
+    let numbers = "0,".repeat(30_000_000);
+    let values: Vec<String> =
+        (0..2_500_000).map(|name| format!("\"{name}\":{{\"count\":1}}")).collect();
+    let values = values.join(",");
+    let record = affected_record();
+    for (place, hostile) in [
+        ("/verdict/reasons", format!("[{sentences}\"\"]")),
+        ("/verdict/reasons", format!("[[{numbers}0]]")),
+        ("/verdict/headline/scenario/values", format!("{{{values}}}")),
+        ("/trials/0/observation/notes", format!("[{sentences}\"\"]")),
+    ] {
+        let mut record = record.clone();
+        if place.ends_with("notes") {
+            record["trials"][0]["observation"]["notes"] = json!([]);
+        }
+        *record.pointer_mut(place).unwrap() = json!("HOSTILE");
+        let text = record.to_string().replacen("\"HOSTILE\"", &hostile, 1);
+        assert!(text.len() < 64 << 20, "{place}: {}", text.len());
+        let ran = bounded(&Place::new(), &["judge"], &text);
+        ran.assert_no_panic();
+        assert!(ran.status.code().is_some(), "{place}: {:?} {}", ran.status, ran.err);
+    }
+}
+
+#[test]
 fn six_thousand_blocks_are_judged() {
     let mut record = affected_record();
     let trials = record["trials"].as_array().unwrap().clone();
