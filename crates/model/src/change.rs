@@ -58,7 +58,7 @@ pub struct Side {
     /// When its study began (RFC 3339, UTC).
     pub started: String,
     /// Its verdict in one word.
-    pub verdict: crate::verdict::State,
+    pub verdict: crate::state::State,
     /// Its machine.
     pub host: Machine,
 }

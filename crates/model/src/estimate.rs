@@ -2,7 +2,7 @@
 
 use crate::arm::Role;
 use crate::measure::Unit;
-use crate::verdict::State;
+use crate::state::State;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

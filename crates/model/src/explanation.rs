@@ -1,10 +1,11 @@
 //! Why a stall was there, as typed facts with times that add up; turned into English where it is shown.
 
 use crate::evidence::{Behind, Task, Wait};
+use crate::fix::FixOutcome;
 use crate::measure::Unit;
 use crate::reason::Headline;
+use crate::state::State;
 use crate::suggestion::Suggestion;
-use crate::verdict::{FixOutcome, State};
 use serde::{Deserialize, Serialize};
 
 /// The schema of an explanation.

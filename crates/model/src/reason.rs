@@ -3,7 +3,7 @@
 use crate::estimate::Comparison;
 use crate::fact::{Amount, Fact};
 use crate::said::data_or_said;
-use crate::verdict::State;
+use crate::state::State;
 use serde::{Deserialize, Serialize};
 
 /// The verdict in one sentence.

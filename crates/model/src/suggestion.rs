@@ -2,8 +2,8 @@
 
 use crate::arm::Settings;
 use crate::fact::Fact;
+use crate::fix::FixOutcome;
 use crate::said::{Said, data_or_said};
-use crate::verdict::FixOutcome;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// One thing to do next.

@@ -6,7 +6,7 @@ use crate::machine::Surroundings;
 use crate::measure::{Measure, Unit};
 use crate::record::{Observation, Plan, Trial};
 use crate::scenario::Judging;
-use crate::verdict::State;
+use crate::state::State;
 use std::collections::BTreeMap;
 
 /// The judged figure of [`plan`], [`trial`] and [`result`].

@@ -2,7 +2,7 @@
 
 use crate::arm::Role;
 use crate::estimate::ArmResult;
-use crate::verdict::State;
+use crate::state::State;
 
 /// The arm with the cause whose effect on a figure is the worst.
 ///

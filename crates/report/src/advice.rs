@@ -2,8 +2,7 @@
 
 use crate::prose::fix::{effect, outcome};
 use crate::prose::{Prose, Step, suggestion};
-use model::verdict::FixOutcome;
-use model::{Meta, Record, State};
+use model::{FixOutcome, Meta, Record, State};
 
 /// How sure it is that a change helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

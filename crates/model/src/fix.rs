@@ -1,0 +1,65 @@
+//! What the arms that should fix a stall did to it.
+
+use crate::estimate::{Comparison, Estimate, Proportion};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What an arm that should fix the stall did to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fix {
+    /// The arm.
+    pub arm: String,
+    /// What was changed, ready to be used: a flag, a setting, a change of code.
+    pub change: String,
+    /// What became of the stall.
+    pub outcome: FixOutcome,
+    /// The arm with the stall that it is held against.
+    pub case: String,
+    /// The figure that was judged.
+    pub measure: String,
+    /// Every figure with the change, by name.
+    pub with: BTreeMap<String, Estimate>,
+    /// The same figures without it.
+    pub without: BTreeMap<String, Estimate>,
+    /// Evidence that the stall is less than without the change; older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence_less: Option<f64>,
+    /// Evidence that the stall is gone: left in less than a quarter of the trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence_gone: Option<f64>,
+    /// The wealth that both take: the error rate is split over the fixes that were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// Blocks in which the case stalled, and how many of them the fix stalled in too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Proportion>,
+    /// The judged figure with the change held against the one without; below zero it is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+}
+
+/// What became of a stall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FixOutcome {
+    /// By tests of its own it is less than without the change, and gone.
+    #[serde(alias = "mended")]
+    Fixed,
+    /// It is clearly less than without the change, but still there or not settled.
+    Helped,
+    /// No clear change was seen.
+    NotShown,
+}
+
+impl FixOutcome {
+    /// In words, as `fixed` or `not shown to help`.
+    pub fn word(self) -> &'static str {
+        match self {
+            FixOutcome::Fixed => "fixed",
+            FixOutcome::Helped => "helped",
+            FixOutcome::NotShown => "not shown to help",
+        }
+    }
+}
