@@ -5,7 +5,7 @@ mod shown;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
-use common::json;
+use common::{json, why};
 use model::{Knob, Meta, units};
 use std::path::PathBuf;
 
@@ -375,13 +375,6 @@ fn load() -> Command {
     load::LoadCommand::augment_subcommands(Command::new("load").hide(true))
         .subcommand_required(true)
         .about("Be a load generator")
-}
-
-fn why() -> Arg {
-    Arg::new("why")
-        .long("why")
-        .action(ArgAction::SetTrue)
-        .help("Show every figure, the reasons of the verdict, and what it cannot tell")
 }
 
 fn seed() -> Arg {

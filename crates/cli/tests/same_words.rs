@@ -51,7 +51,7 @@ fn of_page(page: &str) -> Said {
     let list = |heading: &str, tag: &str| -> Vec<String> {
         let start = format!("<h3>{heading}</h3><{tag} class=\"advice\">");
         let list = between(page, &start, &format!("</{tag}>")).unwrap_or_default();
-        list.split("<li>").skip(1).map(|item| words(item)).collect()
+        list.split("<li>").skip(1).map(words).collect()
     };
     let changes = [
         list("All that was tried, or may help", "ol"),

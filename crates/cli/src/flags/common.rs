@@ -6,3 +6,11 @@ use clap::{Arg, ArgAction};
 pub fn json(help: &'static str) -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
 }
+
+/// `--why`.
+pub fn why() -> Arg {
+    Arg::new("why")
+        .long("why")
+        .action(ArgAction::SetTrue)
+        .help("Show every figure, the reasons of the verdict, and what it cannot tell")
+}

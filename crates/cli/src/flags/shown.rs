@@ -1,6 +1,6 @@
 //! The commands that show records: a page, a comparison, a history, other formats.
 
-use super::common::json;
+use super::common::{json, why};
 use clap::{Arg, ArgAction, Command, value_parser};
 use report::export::Format;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub fn compare() -> Command {
         .arg(side("before", "after", "Records from before the change"))
         .arg(side("after", "before", "Records from after it, made in turns with the others"))
         .arg(json("Print the comparison as JSON"))
-        .arg(super::why())
+        .arg(why())
         .arg(output("Write a page of it here, too"))
         .arg(
             Arg::new("across")

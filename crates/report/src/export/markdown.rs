@@ -16,23 +16,29 @@ fn one(shown: &Shown) -> String {
     let (scenario, state) = (escaped(&record.scenario), record.verdict.state);
     let mut text = format!("### {scenario}: {state}\n\n{}\n", escaped(&prose.headline()));
     table(&mut text, record, prose.meta());
-    list(&mut text, "Why", prose.why().into_iter());
+    list(&mut text, "Why", prose.why().iter().map(|sentence| escaped(sentence)));
     let advice = advice::of(record, shown.meta);
-    let changes = advice.iter().map(|one| match one.sure.mark() {
-        Some(mark) => format!("{mark}: {}", one.what),
-        None => one.what.clone(),
+    let changes = advice.iter().map(|one| {
+        let mark = one.sure.mark().map(|mark| format!("{mark}: ")).unwrap_or_default();
+        let command = one.command.as_deref().map(|command| format!(" {}", code(command)));
+        format!("{}{}", escaped(&format!("{mark}{}", one.what)), command.unwrap_or_default())
     });
     list(&mut text, "What to change", changes);
     let _ = writeln!(
         text,
-        "\n{}; tailback {}, seed {}. Medians over trials with {:.0}% intervals. Repeat: `{}`",
+        "\n{}; tailback {}, seed {}. Medians over trials with {:.0}% intervals. Repeat: {}",
         escaped(&crate::text::host(&record.host)),
         escaped(&record.tool.version),
         record.plan.seed,
         record.plan.judging.confidence * 100.0,
-        repro::command(record).replace('`', "'")
+        code(&repro::command(record))
     );
     text
+}
+
+/// A command, which is shown as it is.
+fn code(command: &str) -> String {
+    format!("`{}`", command.replace('`', "'"))
 }
 
 fn list(text: &mut String, heading: &str, sentences: impl Iterator<Item = String>) {
@@ -40,7 +46,7 @@ fn list(text: &mut String, heading: &str, sentences: impl Iterator<Item = String
         if place == 0 {
             let _ = writeln!(text, "\n{heading}:\n");
         }
-        let _ = writeln!(text, "- {}", escaped(&sentence));
+        let _ = writeln!(text, "- {sentence}");
     }
 }
 
