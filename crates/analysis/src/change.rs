@@ -29,7 +29,7 @@ pub struct Sides<'a> {
     pub after: &'a [Named<'a>],
     /// What the scenario says of itself, where this version knows it.
     pub meta: Option<&'a Meta>,
-    /// What may differ, since it is what is compared: knobs, and the words of [`ACROSS`].
+    /// What may differ, since it is what is compared: parameters, and the words of [`ACROSS`].
     pub across: &'a [String],
 }
 
@@ -147,7 +147,7 @@ fn obstacles(sides: &Sides) -> Vec<Obstacle> {
     let cases = sides.common(Role::Case);
     if obstacles.is_empty() && cases.is_empty() {
         let why = "They have no arm with the cause in common.".to_owned();
-        obstacles.push((why, Some("Run all with the same knobs.".to_owned())));
+        obstacles.push((why, Some("Run all with the same parameters.".to_owned())));
     }
     obstacles.extend(cases.iter().find_map(|case| other_control(sides, case)));
     obstacles.extend(twice(sides));

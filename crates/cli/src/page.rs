@@ -52,7 +52,7 @@ pub fn of(named: &[Named]) -> Result<String, Failure> {
 pub fn of_check(records: &[(&Record, String)], path: &Path) -> Result<(), Failure> {
     let shown = records.iter().map(|(record, name)| Shown {
         record,
-        meta: scenarios::find(&record.scenario).map(scenarios::Scenario::meta),
+        meta: scenarios::find(&record.scenario).map(scenarios::AnyScenario::meta),
         name,
     });
     let page = report::html::page(&shown.collect::<Vec<_>>()).map_err(failed)?;

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::input;
 use clap::ArgMatches;
 use model::{Meta, Record};
-use scenarios::Scenario;
+use scenarios::AnyScenario;
 use std::path::{Path, PathBuf};
 
 /// The largest record that is read, in bytes.
@@ -29,7 +29,7 @@ impl Named {
 
     /// What the scenario says of itself, where this version knows it.
     pub fn meta(&self) -> Option<&'static Meta> {
-        scenarios::find(&self.record.scenario).map(Scenario::meta)
+        scenarios::find(&self.record.scenario).map(AnyScenario::meta)
     }
 }
 
@@ -103,5 +103,5 @@ pub fn judgeable(path: &Path) -> Result<(Record, &'static Meta), Failure> {
             record.tool.version
         ))
     })?;
-    Ok((record, Scenario::meta(scenario)))
+    Ok((record, AnyScenario::meta(scenario)))
 }

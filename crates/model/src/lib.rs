@@ -1,6 +1,6 @@
 //! The nouns of tailback, with no I/O and no operating system in them.
 //!
-//! A [`scenario::Meta`] declares a known stall and its [`knob::Knob`]s. One setting of all knobs
+//! A [`scenario::Meta`] declares a known stall and its [`Parameter`]s. One setting of all parameters
 //! is an [`arm::Arm`]; one run of one arm is a [`record::Trial`]; all trials of a study with the
 //! machine they ran on are a [`record::Record`], which carries its [`verdict::Verdict`].
 
@@ -11,10 +11,10 @@ pub mod estimate;
 pub mod evidence;
 pub mod explanation;
 pub mod factorial;
-pub mod knob;
 pub mod latency;
 pub mod machine;
 pub mod measure;
+pub mod parameter;
 pub mod record;
 pub mod scenario;
 pub mod series;
@@ -29,10 +29,10 @@ pub use estimate::{ArmResult, Comparison, Estimate, Proportion};
 pub use evidence::Evidence;
 pub use explanation::Explanation;
 pub use factorial::Factorial;
-pub use knob::{Kind, Knob, Value};
 pub use latency::Latency;
 pub use machine::{Machine, Surroundings};
 pub use measure::{Measure, Unit};
+pub use parameter::{Kind, Parameter, Parameters, Value};
 pub use record::{Observation, Plan, Record, Trial};
 pub use scenario::{Judging, Meta, Needs};
 pub use series::Series;

@@ -1,9 +1,10 @@
 //! What a scenario says of itself: data that flags, help, docs and the judge read.
 
 use crate::arm::Settings;
-use crate::knob::Knob;
 use crate::measure::Unit;
+use crate::parameter::{Parameter, Parameters, Value};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The declaration of a scenario.
 #[derive(Debug, Clone)]
@@ -21,7 +22,7 @@ pub struct Meta {
     /// What it needs of the machine.
     pub needs: Needs,
     /// Its parameters.
-    pub knobs: &'static [Knob],
+    pub parameters: Parameters,
     /// The figures that each trial yields, in the order of a table.
     pub measures: &'static [MeasureMeta],
     /// How its trials are judged.
@@ -39,17 +40,18 @@ pub struct Tag {
     pub since: &'static str,
     /// What it changes.
     pub what: &'static str,
-    /// The knobs for which it matters, by name and value; none where it always does.
-    pub knobs: &'static [(&'static str, &'static str)],
+    /// Whether it matters for these settings.
+    pub matters: fn(&Settings) -> bool,
 }
 
-/// What may mend a stall, and the knobs that measure whether it does.
+/// What may mend a stall, and the run that measures whether it does.
 #[derive(Debug, Clone, Copy)]
 pub struct Mend {
     /// What to do, and why it may help.
     pub what: &'static str,
-    /// The knobs of the run that measures it, by name and value.
-    pub knobs: &'static [(&'static str, &'static str)],
+    /// The settings of the run that measures it, from those of the case; none where those are not of
+    /// its scenario.
+    pub change: fn(&Settings) -> Option<Settings>,
 }
 
 /// What a scenario needs of the machine.
@@ -105,12 +107,11 @@ fn yes() -> bool {
 impl Meta {
     /// The command that runs this scenario with these settings: what differs from the defaults.
     pub fn command(&self, settings: &Settings) -> String {
-        let defaults = Settings::defaults(self.knobs, false);
         let mut words = format!("tailback run {}", self.id);
-        for knob in self.knobs {
-            match settings.0.get(knob.name) {
-                Some(value) if defaults.0.get(knob.name) != Some(value) => {
-                    words.push_str(&format!(" --{} {}", knob.name, quoted(&value.to_string())));
+        for Parameter { name, default, .. } in (self.parameters.all)() {
+            match settings.0.get(*name) {
+                Some(value) if value != default => {
+                    words.push_str(&format!(" --{name} {}", quoted(&value.to_string())));
                 }
                 _ => {}
             }
@@ -123,9 +124,31 @@ impl Meta {
         self.measures.iter().find(|measure| measure.name == name)
     }
 
-    /// The knob of that name.
-    pub fn knob(&self, name: &str) -> Option<&'static Knob> {
-        self.knobs.iter().find(|knob| knob.name == name)
+    /// The parameter of that name.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        (self.parameters.all)().iter().find(|parameter| parameter.name == name)
+    }
+
+    /// Every parameter at its default, for a quick or an ordinary run.
+    pub fn defaults(&self, quick: bool) -> Settings {
+        let value = |one: &Parameter| if quick { one.quick.clone() } else { one.default.clone() };
+        let all = (self.parameters.all)().iter();
+        all.map(|parameter| (parameter.name.to_owned(), value(parameter))).collect()
+    }
+
+    /// Reads a value of the parameter of that name, as it would stand on the command line.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the name or with `text`.
+    pub fn read(&self, name: &str, text: &str) -> Result<Value, String> {
+        (self.parameters.read)(name, text)
+    }
+
+    /// Whether settings hold these values, each as it would stand on the command line.
+    pub fn holds(&self, settings: &Settings, wanted: &BTreeMap<String, String>) -> bool {
+        wanted.iter().all(|(name, text)| {
+            self.read(name, text).is_ok_and(|value| settings.0.get(name) == Some(&value))
+        })
     }
 }
 

@@ -6,14 +6,14 @@ use crate::probed::ProbeWhen;
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Machine, Record, State, Trial, Verdict};
-use scenarios::{Context, Launcher, Scenario, ScenarioError, Seen, Site, Tick};
+use scenarios::{AnyScenario, Context, Launcher, ScenarioError, Seen, Site, Tick};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A study about to be run.
 pub struct Study<'a> {
     /// Its scenario.
-    pub scenario: &'static dyn Scenario,
+    pub scenario: &'static dyn AnyScenario,
     /// What is done.
     pub plan: Plan,
     /// After so long no further block begins; the blocks that a verdict needs are run all the same.

@@ -1,6 +1,6 @@
 //! From trials to a verdict, from the record alone.
 
-use crate::{Scenario, Words, factors, find};
+use crate::{AnyScenario, Words, factors, find};
 use analysis::{Ground, Outcome};
 use model::record::Progress;
 use model::{ArmResult, Fix, Judging, Plan, Record, State, Trial, Verdict};
@@ -104,7 +104,7 @@ fn ground(record: &Record) -> Ground {
     }
 }
 
-fn verdict(scenario: &dyn Scenario, record: &Record, outcome: Outcome) -> Verdict {
+fn verdict(scenario: &dyn AnyScenario, record: &Record, outcome: Outcome) -> Verdict {
     let own = scenario.words(&record.plan, &outcome, &record.arms);
     let words = match &record.factorial {
         Some(factorial) => {

@@ -1,7 +1,8 @@
 //! The known stalls, one folder each, and the one list of them.
 //!
 //! Adding a scenario is a folder that implements [`Scenario`] and a line in [`ALL`]; flags, help,
-//! man page, completions and the docs follow from its [`Meta`].
+//! man page and completions follow from its [`Meta`](model::Meta) and its struct of parameters
+//! ([`params`]).
 
 pub mod blocking_nif;
 pub mod busy_wait;
@@ -14,9 +15,11 @@ mod factors;
 mod judging;
 pub mod mailbox_flood;
 pub mod mmap_lock;
+pub mod params;
 mod pinned;
 mod probing;
 mod quota;
+mod scenario;
 mod wait;
 mod watch;
 
@@ -26,18 +29,15 @@ pub use judging::settled;
 pub use load::Launcher;
 pub use pinned::Pinned;
 pub use probing::{Player, Probing};
+pub use scenario::{AnyScenario, Scenario};
 pub use watch::Watch;
 
-use analysis::Outcome;
 use host::roots::Roots;
-use model::{
-    Arm, ArmResult, Judging, LeftOut, Machine, Meta, Observation, Plan, Record, Settings,
-    Surroundings, Trial,
-};
+use model::{Arm, LeftOut, Machine, Observation, Record, Settings, Surroundings};
 use std::time::Duration;
 
 /// Every scenario, in the order that `list` and `check` take.
-pub const ALL: &[&dyn Scenario] = &[
+pub const ALL: &[&dyn AnyScenario] = &[
     &mmap_lock::MmapLock,
     &cpu_quota::CpuQuota,
     &blocking_nif::BlockingNif,
@@ -49,7 +49,7 @@ pub const ALL: &[&dyn Scenario] = &[
 pub(crate) const UNTRUSTWORTHY: &str = "These figures prove nothing; the reason is below.";
 
 /// The scenario of that id.
-pub fn find(id: &str) -> Option<&'static dyn Scenario> {
+pub fn find(id: &str) -> Option<&'static dyn AnyScenario> {
     ALL.iter().find(|scenario| scenario.meta().id == id).copied()
 }
 
@@ -62,91 +62,25 @@ pub fn judge(record: &mut Record) -> bool {
     known
 }
 
-/// One known stall.
-pub trait Scenario: Sync {
-    /// What it says of itself.
-    fn meta(&self) -> &'static Meta;
-
-    /// What of its needs this machine lacks; none where it can run.
-    fn missing(&self, site: &Site) -> Option<Missing>;
-
-    /// The arms for these settings, control first.
-    ///
-    /// # Errors
-    /// If a setting cannot be used on this machine, or needs a privilege that is missing.
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError>;
-
-    /// Sets what stands for how fast this machine is, as a rate of requests, in arms that leave it
-    /// open: by a short try-out before the first trial, so that the record holds what was run. Where
-    /// nothing is run, as for a plan that is only shown, it is not called.
-    ///
-    /// # Errors
-    /// As [`Scenario::trial`].
-    fn calibrate(
-        &self,
-        arms: &mut [Arm],
-        site: &Site,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<(), ScenarioError> {
-        let _ = (arms, site, interrupted);
-        Ok(())
-    }
-
-    /// The one arm with the cause for these settings, and the control that it is held against, for
-    /// a study that combines settings of its own choice.
-    ///
-    /// # Errors
-    /// As [`Scenario::arms`], or if the settings make several arms with the cause.
-    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-        Cell::of(self.arms(settings, site)?)
-    }
-
-    /// As [`Scenario::cell`], as far as it can be told from the settings alone: for a dry run, which
-    /// runs no program and changes nothing.
-    ///
-    /// # Errors
-    /// If a setting cannot be used.
-    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-        let _ = site;
-        Ok(Cell::of_settings(settings.clone(), settings.clone()))
-    }
-
-    /// How trials of these settings are judged, the figure that matters most first.
-    fn judging(&self, settings: &Settings) -> Vec<Judging> {
-        let _ = settings;
-        vec![self.meta().judging.clone()]
-    }
-
-    /// How long a trial of this arm is expected to take, for a progress bar.
-    fn expected(&self, arm: &Arm) -> Duration;
-
-    /// Runs one trial to its end or to its deadline.
-    ///
-    /// # Errors
-    /// If it could not be run or was interrupted; a hang is no error.
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError>;
-
-    /// Corrects an outcome by what only this scenario knows, as whether the cause was there at all,
-    /// and adds what its figures need to be understood.
-    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        let _ = (plan, trials, arms, outcome);
-    }
-
-    /// Puts an outcome into words.
-    fn words(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words;
-}
-
 /// The arms of a study.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Arms {
+pub struct Arms<S = Settings> {
     /// Those that can be had, control first.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<Arm<S>>,
     /// Those that cannot, and why.
     pub left_out: Vec<LeftOut>,
 }
 
-impl From<Vec<Arm>> for Arms {
-    fn from(arms: Vec<Arm>) -> Self {
+impl<S> Arms<S> {
+    /// The same arms with their settings in another form.
+    pub fn map<T>(self, form: impl Fn(S) -> T) -> Arms<T> {
+        let arms = self.arms.into_iter().map(|arm| arm.map(&form)).collect();
+        Arms { arms, left_out: self.left_out }
+    }
+}
+
+impl<S> From<Vec<Arm<S>>> for Arms<S> {
+    fn from(arms: Vec<Arm<S>>) -> Self {
         Arms { arms, left_out: Vec::new() }
     }
 }
@@ -264,16 +198,9 @@ mod tests {
         for scenario in ALL {
             let meta = scenario.meta();
             assert!(ids.insert(meta.id), "{} stands twice", meta.id);
-            for quick in [false, true] {
-                let settings = Settings::defaults(meta.knobs, quick);
-                assert_eq!(settings.0.len(), meta.knobs.len(), "{}: a knob twice", meta.id);
-            }
             let judged = meta.measures.iter().any(|m| m.name == meta.judging.measure);
             assert!(judged, "{}: judged measure is not declared", meta.id);
             assert!(!meta.mends.is_empty() && !meta.who.is_empty());
-            for knob in meta.knobs {
-                assert!(!knob.help.ends_with('.'), "{}: {}", meta.id, knob.name);
-            }
             assert!(find(meta.id).is_some());
         }
     }

@@ -6,7 +6,7 @@ use model::machine::Guest;
 use model::{Kind, Machine, Meta, Record, Role, Value, Vm};
 use std::collections::BTreeSet;
 
-/// What may be named besides knobs as what is compared.
+/// What may be named besides parameters as what is compared.
 pub const ACROSS: [&str; 4] = [HOST, KERNEL, OTP, TAILBACK];
 
 const HOST: &str = "host";
@@ -37,7 +37,7 @@ struct Found {
     thing: String,
 }
 
-/// Machine, VM, tool and knobs, where the first records of the sides differ.
+/// Machine, VM, tool and parameters, where the first records of the sides differ.
 pub(super) fn differences(sides: &Sides) -> Vec<Setting> {
     let Some(((before, _), (after, _))) = sides.first() else { return Vec::new() };
     between(before, after, sides.meta).into_iter().map(|found| found.setting).collect()
@@ -97,7 +97,7 @@ fn in_words(thing: &str) -> String {
         KERNEL => "the kernel".to_owned(),
         OTP => "the OTP release".to_owned(),
         TAILBACK => "the version of tailback".to_owned(),
-        knob => format!("--{knob}"),
+        parameter => format!("--{parameter}"),
     }
 }
 
@@ -113,9 +113,9 @@ fn between(before: &Record, after: &Record, meta: Option<&Meta>) -> Vec<Found> {
         after.tool.version.clone(),
     );
     vms(&mut list, before, after);
-    for (knob, was, is) in knobs(before, after) {
-        let (thing, part) = part(meta, &knob);
-        list.add((&format!("--{knob}"), thing.unwrap_or(&knob)), part, was, is);
+    for (name, was, is) in parameters(before, after) {
+        let (thing, part) = part(meta, &name);
+        list.add((&format!("--{name}"), thing.unwrap_or(&name)), part, was, is);
     }
     list.0
 }
@@ -189,7 +189,7 @@ fn amount(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "unknown".to_owned(), |bytes| format!("{} MiB", bytes >> 20))
 }
 
-/// OTP releases and flags, arm by arm: each arm may have its own. Flags follow from knobs, which are
+/// OTP releases and flags, arm by arm: each arm may have its own. Flags follow from parameters, which are
 /// looked at by themselves.
 fn vms(list: &mut List, before: &Record, after: &Record) {
     let otp = |vm: &Vm| format!("{} (erts {})", vm.otp, vm.erts);
@@ -228,8 +228,8 @@ fn vm_of<'a>(record: &'a Record, arm: &str) -> Option<&'a Vm> {
     of_arm.find_map(|trial| trial.observation.vm.as_ref())
 }
 
-/// The knobs whose values differ in an arm of the same name, with the first such pair of values.
-fn knobs(before: &Record, after: &Record) -> Vec<(String, String, String)> {
+/// The parameters whose values differ in an arm of the same name, with the first such pair of values.
+fn parameters(before: &Record, after: &Record) -> Vec<(String, String, String)> {
     let text = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), Value::to_string);
     let mut found: Vec<(String, String, String)> = Vec::new();
     // What is shown and not judged may be anything.
@@ -246,14 +246,14 @@ fn knobs(before: &Record, after: &Record) -> Vec<(String, String, String)> {
     found
 }
 
-/// What a knob is to a comparison, and the thing that it belongs to where that is not itself.
+/// What a parameter is to a comparison, and the thing that it belongs to where that is not itself.
 fn part(meta: Option<&Meta>, name: &str) -> (Option<&'static str>, Part) {
-    match meta.and_then(|meta| meta.knob(name)).map(|knob| knob.kind) {
+    match meta.and_then(|meta| meta.parameter(name)).map(|parameter| parameter.kind) {
         // Where it runs, on the same machine.
         Some(Kind::Cpu) => (None, Part::Told),
         // Which erl it is; its release is a difference of the same thing.
         Some(Kind::Programs) => (Some(OTP), Part::What),
-        Some(Kind::ProcFile | Kind::Choice(_) | Kind::Words) => (None, Part::What),
-        _ => (None, Part::Ground),
+        Some(Kind::Word | Kind::Flags) => (None, Part::What),
+        Some(Kind::Folder | Kind::Amount) | None => (None, Part::Ground),
     }
 }

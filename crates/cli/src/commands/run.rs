@@ -4,14 +4,14 @@ use crate::exit::{self, Failure};
 use crate::keep;
 use crate::output;
 use crate::progress::{Progress, Round};
-use crate::settings::Wish;
+use crate::settings::StudyOptions;
 use crate::signals::Interruption;
 use crate::undecided::{self, Undecided};
 use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record};
 use runner::{End, Study};
-use scenarios::{Arms, Launcher, Missing, Scenario, ScenarioError, Site};
+use scenarios::{AnyScenario, Arms, Launcher, Missing, ScenarioError, Site};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,9 +21,9 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     let scenario = scenarios::find(id)
         .ok_or_else(|| Failure::usage(format!("no scenario {id}; see tailback list")))?;
     let machine = crate::machine::here();
-    let wish = Wish::of_run(scenario.meta(), matches);
+    let options = StudyOptions::of_run(scenario, matches)?;
     let asked = matches.get_one::<PathBuf>("record");
-    let done = study(scenario, &wish, &machine, asked, &Interruption::watch(), None)?;
+    let done = study(scenario, &options, &machine, asked, &Interruption::watch(), None)?;
     if matches.get_flag("json") {
         output::print(&done.record.to_json());
     } else {
@@ -113,8 +113,8 @@ impl Done {
 /// If a setting cannot be used or the record cannot be kept; then nothing was run. A missing need
 /// is no error: it is a record that says `skipped`. `round` is the study's place in a check.
 pub fn study(
-    scenario: &'static dyn Scenario,
-    wish: &Wish,
+    scenario: &'static dyn AnyScenario,
+    options: &StudyOptions,
     machine: &Machine,
     asked: Option<&PathBuf>,
     interruption: &Interruption,
@@ -125,7 +125,7 @@ pub fn study(
     let meta = scenario.meta();
     let interrupted = || interruption.noticed();
     let mut hindered = None;
-    let mut arms = match scenario.arms(&wish.settings, &site) {
+    let mut arms = match scenario.arms(&options.settings, &site) {
         Ok(arms) => arms,
         Err(missing @ ScenarioError::Missing(_)) => {
             hindered = Some(missing);
@@ -135,8 +135,8 @@ pub fn study(
     };
     // Refused before anything is measured where nothing could be kept.
     let new = keep::path(asked, meta.id)?;
-    let begun = match wish.go_on {
-        true => undecided::find(asked, meta.id, &wish.plan(scenario, arms.clone()), machine),
+    let begun = match options.go_on {
+        true => undecided::find(asked, meta.id, &options.plan(scenario, arms.clone()), machine),
         false => None,
     };
     // What was tried out for an undecided study stands in its record.
@@ -145,10 +145,10 @@ pub fn study(
     {
         hindered = Some(error);
     }
-    let plan = wish.plan(scenario, arms);
+    let plan = options.plan(scenario, arms);
     let path = begun.as_ref().map_or(new, |begun| begun.path.clone());
     let spent = begun.as_ref().map_or(0.0, |begun| begun.record.elapsed_s);
-    let time = wish.time(scenario, &plan, machine);
+    let time = options.time(scenario, &plan, machine);
     let study = Study {
         scenario,
         time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
@@ -157,7 +157,7 @@ pub fn study(
         launcher: Launcher::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),
-        probe: wish.probe,
+        probe: options.probe,
         interrupted: &interrupted,
     };
     if let Some(error) = hindered {

@@ -2,7 +2,8 @@
 //! work was too small to show one.
 
 use super::meta::measure;
-use super::plan::blocks;
+use super::params::BlockingNifParams;
+use crate::params::Params;
 use analysis::Outcome;
 use model::{ArmResult, Plan, Role, State};
 
@@ -22,8 +23,9 @@ pub(super) fn review(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome)
 
 /// How a stall comes about, in a sentence.
 fn mechanism(name: &str, plan: &Plan) -> Option<String> {
-    let mode = plan.arms.iter().find(|arm| arm.role == Role::Case)?.settings.text("mode")?;
-    let what = if blocks(mode) { "a call that does not yield" } else { "the work" };
+    let case = plan.arms.iter().find(|arm| arm.role == Role::Case)?;
+    let mode = BlockingNifParams::of(&case.settings)?.mode;
+    let what = if mode.blocks() { "a call that does not yield" } else { "the work" };
     let words = match name {
         measure::ASLEEP => format!(
             "collapse: a scheduler wakes a sleeping one when it queues work or passes through its \
@@ -46,22 +48,22 @@ fn mechanism(name: &str, plan: &Plan) -> Option<String> {
 /// Takes `not-affected` back where there was too little work to show a stall.
 fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
     let Some(case) = arms.iter_mut().find(|arm| arm.role == Role::Case) else { return };
-    let settings = plan.arms.iter().find(|arm| arm.id == case.id).map(|arm| &arm.settings);
-    let number = |knob: &str| settings.and_then(|settings| settings.number(knob)).unwrap_or(0);
+    let planned = plan.arms.iter().find(|arm| arm.id == case.id);
+    let params = planned.and_then(|arm| BlockingNifParams::of(&arm.settings));
+    let both = |params: BlockingNifParams| params.processes.get().zip(params.schedulers.get());
+    let few = params.and_then(both).filter(|(processes, schedulers)| processes <= schedulers);
     let wall = case.measures.get(measure::WALL).map_or(0.0, |wall| wall.median);
-    let few = number("processes") <= number("schedulers");
-    if !few && wall >= SHORTEST_WALL_MS {
+    if few.is_none() && wall >= SHORTEST_WALL_MS {
         return;
     }
     case.state = Some(State::Inconclusive);
     outcome.state = State::Inconclusive;
     let why = match few {
-        true => format!(
-            "{} processes on {} schedulers leave none waiting, so nothing could have stalled",
-            number("processes"),
-            number("schedulers")
+        Some((processes, schedulers)) => format!(
+            "{processes} processes on {schedulers} schedulers leave none waiting, so nothing could \
+             have stalled"
         ),
-        false => format!("a trial took {wall:.1} ms, too short to show a stall"),
+        None => format!("a trial took {wall:.1} ms, too short to show a stall"),
     };
     outcome.because.insert(0, why);
     outcome.limits = vec!["give it more work: --processes 20 --work 10000 --calls 1".to_owned()];

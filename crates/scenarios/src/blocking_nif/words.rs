@@ -1,11 +1,12 @@
 //! The verdict of `blocking-nif` in words.
 
 use super::meta::{META, measure};
-use super::plan::blocks;
+use super::params::BlockingNifParams;
+use crate::params::Params;
 use crate::{Words, erlang};
 use analysis::Outcome;
 use model::scenario::Mend;
-use model::{ArmResult, Plan, Role, Settings, State};
+use model::{ArmResult, Plan, Role, State};
 
 pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
     let headline = match outcome.state {
@@ -90,10 +91,10 @@ fn next(state: State, plan: &Plan) -> Vec<String> {
     let Some(case) = plan.arms.iter().find(|arm| arm.role == Role::Case) else {
         return Vec::new();
     };
-    let mode = case.settings.text("mode").unwrap_or_default();
+    let Some(params) = BlockingNifParams::of(&case.settings) else { return Vec::new() };
     match state {
-        State::Affected => META.mends.iter().filter_map(|mend| to_measure(mend, case)).collect(),
-        State::NotAffected if !blocks(mode) => {
+        State::Affected => META.mends.iter().filter_map(|mend| to_measure(mend, &params)).collect(),
+        State::NotAffected if !params.mode.blocks() => {
             vec![format!("the same work in a form that blocks: {}", blocking())]
         }
         _ => Vec::new(),
@@ -101,20 +102,19 @@ fn next(state: State, plan: &Plan) -> Vec<String> {
 }
 
 fn blocking() -> String {
-    META.command(&Settings::defaults(META.knobs, false))
+    META.command(&BlockingNifParams::default().settings())
 }
 
 /// The mend with the command that measures it; none where it is in force already.
-fn to_measure(mend: &Mend, case: &model::Arm) -> Option<String> {
-    let mut mended = Settings::defaults(META.knobs, false);
-    for knob in ["schedulers", "processes", "work", "calls", "iterations", "flags", "mode"] {
-        if let Some(value) = case.settings.0.get(knob) {
-            mended.set(knob, value.clone());
-        }
-    }
-    let before = mended.clone();
-    for (name, value) in mend.knobs {
-        mended.set(name, META.knob(name)?.parse(value).ok()?);
-    }
+fn to_measure(mend: &Mend, case: &BlockingNifParams) -> Option<String> {
+    let usual = BlockingNifParams::default();
+    let own = BlockingNifParams {
+        fixes: usual.fixes,
+        erl: usual.erl,
+        time_limit: usual.time_limit,
+        ..case.clone()
+    };
+    let before = own.settings();
+    let mended = (mend.change)(&before)?;
     (mended != before).then(|| format!("{}: {}", mend.what, META.command(&mended)))
 }

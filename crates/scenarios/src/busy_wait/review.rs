@@ -2,8 +2,10 @@
 //! quota at all, and what busy waiting costs beside latency.
 
 use super::meta::measure;
+use super::params::BusyWaitParams;
+use crate::params::Params;
 use analysis::Outcome;
-use model::{ArmResult, Plan, Role, State, Trial};
+use model::{Arm, ArmResult, Plan, Role, State, Trial};
 
 /// More requests than this part, in percent, left undone say that the rate is beyond the machine.
 const MOST_BACKLOG: f64 = 5.0;
@@ -24,12 +26,17 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
     without_quota(plan, outcome);
     // With flags of its own in every arm the case has not the VM's defaults.
     let of_control = plan.arms.iter().find(|arm| arm.role == Role::Control);
-    let flags = of_control.and_then(|arm| arm.settings.text("flags"));
-    if flags.is_none_or(str::is_empty) {
+    let params = of_control.and_then(|arm| BusyWaitParams::of(&arm.settings));
+    if params.is_none_or(|params| params.flags.is_empty()) {
         spun(arms, outcome);
         outcome.because.extend(throughput(arms));
     }
     outcome.because.extend(detected(plan, trials));
+}
+
+/// The CPU quota of an arm, in CPUs.
+fn quota(arm: &Arm) -> Option<f64> {
+    Some(BusyWaitParams::of(&arm.settings)?.quota.get()?.get())
 }
 
 fn control(arms: &[ArmResult]) -> Option<&ArmResult> {
@@ -86,8 +93,8 @@ fn rate_was(arms: &[ArmResult]) -> String {
 
 /// The scenario is about nodes with a quota: without one nothing says that they are not affected.
 fn without_quota(plan: &Plan, outcome: &mut Outcome) {
-    let quota = plan.arms.iter().any(|arm| arm.settings.decimal("quota").is_some());
-    if quota || outcome.state != State::NotAffected {
+    let has_quota = plan.arms.iter().any(|arm| quota(arm).is_some());
+    if has_quota || outcome.state != State::NotAffected {
         return;
     }
     outcome.state = State::Inconclusive;
@@ -115,8 +122,7 @@ fn throughput(arms: &[ArmResult]) -> Option<String> {
 
 /// The quota that the VM found by itself, beside the real one: schedulers are started by it.
 fn detected(plan: &Plan, trials: &[Trial]) -> Option<String> {
-    let arm = plan.arms.iter().find(|arm| arm.settings.decimal("quota").is_some())?;
-    let real = arm.settings.decimal("quota")?;
+    let (arm, real) = plan.arms.iter().find_map(|arm| Some((arm, quota(arm)?)))?;
     let mut of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
     let vm = of_arm.find_map(|trial| trial.observation.vm.as_ref())?;
     let found = match vm.cpu_quota {
@@ -147,7 +153,8 @@ fn spun(arms: &[ArmResult], outcome: &mut Outcome) {
 mod tests {
     use super::super::META;
     use super::*;
-    use model::{Arm, Measure, Observation, Settings, Surroundings, Unit, Value};
+    use crate::params::literal;
+    use model::{Measure, Observation, Surroundings, Unit};
 
     /// What the two arms show in every trial: 99th percentile of the case, and percent of the quota
     /// and backlog of the control.
@@ -160,10 +167,10 @@ mod tests {
 
     const FIT: Shown = Shown { quota: "0.5", p99: 0.7, used: 60.0, backlog: 0.0 };
 
-    fn plan(quota: &str) -> Plan {
+    fn plan(quota: &'static str) -> Plan {
         let arm = |id: &str, role| {
-            let mut settings = Settings::defaults(META.knobs, false);
-            settings.set("quota", Value::Text(quota.to_owned()));
+            let params = BusyWaitParams { quota: literal(quota), ..BusyWaitParams::default() };
+            let settings = params.settings();
             Arm { id: id.to_owned(), role, settings, against: None, change: None }
         };
         Plan {

@@ -1,8 +1,10 @@
 //! The verdict of `busy-wait` in words.
 
 use super::meta::{META, measure};
-use super::plan::changed_flags;
+use super::params::BusyWaitParams;
+use super::plan::flags_in_words;
 use crate::Words;
+use crate::params::{Auto, Params};
 use analysis::Outcome;
 use model::{ArmResult, Plan, Role, State};
 
@@ -34,7 +36,7 @@ fn kind(plan: &Plan) -> &'static str {
 /// The quota of what is judged, in CPUs.
 fn quota(plan: &Plan) -> Option<f64> {
     let case = plan.arms.iter().find(|arm| arm.role == Role::Case)?;
-    case.settings.decimal("quota")
+    Some(BusyWaitParams::of(&case.settings)?.quota.get()?.get())
 }
 
 fn figure(arm: Option<&ArmResult>, name: &str) -> String {
@@ -52,11 +54,12 @@ fn place(plan: &Plan) -> String {
 /// The flags of the first arm of a role that sets it apart from a plain `erl`.
 fn flags(plan: &Plan, role: Role) -> String {
     let arm = plan.arms.iter().find(|arm| arm.role == role);
-    let settings = arm.map(|arm| arm.settings.clone()).unwrap_or_default();
-    let (base, changed) = (settings.text("flags").unwrap_or_default(), changed_flags(&settings));
-    match (base, changed.starts_with('+')) {
-        ("", _) => changed,
-        (base, true) if base != changed => format!("{base} {changed}"),
+    let params = arm.and_then(|arm| BusyWaitParams::of(&arm.settings));
+    let Some(params) = params else { return "flags that are not known".to_owned() };
+    let (base, changed) = (params.flags.as_str(), params.changed_flags());
+    match (base, changed.as_str()) {
+        ("", _) => flags_in_words(&params),
+        (base, changed) if !changed.is_empty() && base != changed => format!("{base} {changed}"),
         (base, _) => base.to_owned(),
     }
 }
@@ -94,8 +97,7 @@ fn next(state: State, plan: &Plan) -> Vec<String> {
     if flags.starts_with('+') {
         next.push(format!("put the flags into the node's environment: ERL_FLAGS=\"{flags}\""));
     }
-    let mut fewer = model::Settings::defaults(META.knobs, false);
-    fewer.set("schedulers", model::Value::Number(1));
-    next.push(format!("{}: {}", META.mends[1].what, META.command(&fewer)));
+    let fewer = BusyWaitParams { schedulers: Auto::Is(1), ..BusyWaitParams::default() };
+    next.push(format!("{}: {}", META.mends[1].what, META.command(&fewer.settings())));
     next
 }

@@ -1,9 +1,11 @@
 //! The verdict of `cpu-quota` in words.
 
 use super::meta::{META, measure};
+use super::params::CpuQuotaParams;
 use crate::Words;
+use crate::params::Params;
 use analysis::Outcome;
-use model::{ArmResult, Plan, Role, Settings, State};
+use model::{ArmResult, Plan, Role, State};
 
 pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
     let over = outcome.measure == measure::BEYOND;
@@ -59,8 +61,8 @@ fn not_affected(arms: &[ArmResult]) -> String {
 }
 
 fn next(state: State, plan: &Plan) -> Vec<String> {
-    let settings = plan.arms.first().map(|arm| &arm.settings);
-    let simulated = settings.map_or_else(String::new, simulate);
+    let params = plan.arms.first().and_then(|arm| CpuQuotaParams::of(&arm.settings));
+    let simulated = params.as_ref().map_or_else(String::new, simulate);
     match state {
         State::Affected => {
             let mut next = vec![format!("{}: {simulated} --kernel 5.7", META.mends[0].what)];
@@ -75,11 +77,7 @@ fn next(state: State, plan: &Plan) -> Vec<String> {
 }
 
 /// The simulation of the same quota on a machine with many CPUs.
-fn simulate(settings: &Settings) -> String {
-    let text = |knob: &str| settings.text(knob).unwrap_or_default();
-    format!(
-        "tailback sim cpu-quota --cpus 64 --quota {} --period {}",
-        text("quota"),
-        text("period")
-    )
+fn simulate(params: &CpuQuotaParams) -> String {
+    let CpuQuotaParams { quota, period, .. } = params;
+    format!("tailback sim cpu-quota --cpus 64 --quota {quota} --period {period}")
 }

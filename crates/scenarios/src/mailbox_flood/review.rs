@@ -3,7 +3,8 @@
 
 use super::meta::measure;
 use super::observe::LENGTHS;
-use super::plan::{is_direct, offered};
+use super::params::MailboxFloodParams;
+use crate::params::Params;
 use analysis::Outcome;
 use model::{Arm, ArmResult, Plan, Role, State, Trial};
 use std::collections::BTreeMap;
@@ -23,8 +24,8 @@ fn judge(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Ou
         return;
     }
     let cases: Vec<&Arm> = plan.arms.iter().filter(|arm| arm.role == Role::Case).collect();
-    if let Some(case) = cases.iter().find(|case| offered(case) < FEWEST) {
-        let messages = offered(case);
+    let offered = cases.iter().filter_map(|case| offered(case));
+    if let Some(messages) = offered.min().filter(|messages| *messages < FEWEST) {
         take_back(
             arms,
             outcome,
@@ -53,6 +54,11 @@ fn judge(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Ou
     }
 }
 
+/// Messages in all of an arm.
+fn offered(arm: &Arm) -> Option<u64> {
+    MailboxFloodParams::of(&arm.settings).map(|params| params.offered())
+}
+
 fn take_back(arms: &mut [ArmResult], outcome: &mut Outcome, why: String, then: String) {
     for arm in arms.iter_mut().filter(|arm| arm.role == Role::Case) {
         arm.state = Some(State::Inconclusive);
@@ -71,7 +77,11 @@ fn is_a_scan(plan: &Plan, arms: &[ArmResult]) -> bool {
     affected.peek().is_none()
         || affected.any(|arm| match arm.measures.get(measure::FIT) {
             Some(fit) => fit.low.unwrap_or(fit.median) > margin,
-            None => plan.arms.iter().any(|one| one.id == arm.id && !is_direct(one)),
+            None => {
+                let planned = plan.arms.iter().find(|one| one.id == arm.id);
+                let params = planned.and_then(|arm| MailboxFloodParams::of(&arm.settings));
+                params.is_some_and(|params| !params.is_direct())
+            }
         })
 }
 
@@ -98,13 +108,16 @@ fn scan_sentence(cases: &[&Arm], trials: &[Trial]) -> Option<String> {
 
 /// What became of messages where servers were killed, in the median trial.
 fn kill_sentences(plan: &Plan, arms: &[ArmResult]) -> Vec<String> {
-    let killed = |arm: &&Arm| arm.settings.duration("kill-after").is_some_and(|at| !at.is_zero());
     let sentence = |arm: &Arm| {
+        let params = MailboxFloodParams::of(&arm.settings)?;
+        if params.kill_after.is_zero() {
+            return None;
+        }
         let result = arms.iter().find(|result| result.id == arm.id)?;
         let figure = |name: &str| Some(result.measures.get(name)?.figure());
         let (id, twice) = (&arm.id, figure(measure::DUPLICATED)?);
         let lost = match figure(measure::LOST) {
-            Some(lost) => format!("{lost} of {} messages were lost", offered(arm)),
+            Some(lost) => format!("{lost} of {} messages were lost", params.offered()),
             None => "its flood was cut off, so nobody knows what was lost (a longer --duration \
                      tells)"
                 .to_owned(),
@@ -114,22 +127,21 @@ fn kill_sentences(plan: &Plan, arms: &[ArmResult]) -> Vec<String> {
              were written twice"
         ))
     };
-    plan.arms.iter().filter(killed).filter_map(sentence).collect()
+    plan.arms.iter().filter_map(sentence).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::META;
     use super::*;
-    use model::{Estimate, Proportion, Settings, Unit};
+    use model::{Estimate, Proportion, Unit};
 
-    fn arm(id: &str, role: Role, messages: i64) -> Arm {
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("messages", model::Value::Number(messages));
+    fn arm(id: &str, role: Role, messages: u32) -> Arm {
+        let settings = MailboxFloodParams { messages, ..Default::default() }.settings();
         Arm { id: id.to_owned(), role, settings, against: None, change: None }
     }
 
-    fn plan(messages: i64) -> Plan {
+    fn plan(messages: u32) -> Plan {
         Plan {
             arms: vec![
                 arm("control", Role::Control, messages),
@@ -200,7 +212,7 @@ mod tests {
         }
     }
 
-    fn reviewed(messages: i64, fit: Estimate, state: State) -> (State, Option<State>) {
+    fn reviewed(messages: u32, fit: Estimate, state: State) -> (State, Option<State>) {
         let mut arms = [result(fit)];
         let mut outcome = outcome(state);
         review(&plan(messages), &[], &mut arms, &mut outcome);

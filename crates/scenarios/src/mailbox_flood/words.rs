@@ -1,11 +1,13 @@
 //! The verdict of `mailbox-flood` in words.
 
 use super::meta::{META, measure};
+use super::params::{MailboxFloodParams, SinkKind};
+use crate::params::Params;
 use crate::{Words, erlang};
 use analysis::Outcome;
 use model::estimate::number;
 use model::scenario::Mend;
-use model::{Arm, ArmResult, Estimate, Plan, Role, Settings, State};
+use model::{Arm, ArmResult, Estimate, Plan, Role, State};
 
 /// The queue for which the words say what a write takes.
 const LONG_QUEUE: f64 = 100_000.0;
@@ -29,9 +31,11 @@ fn case(arms: &[ArmResult]) -> Option<&ArmResult> {
 }
 
 fn sink(plan: &Plan, arm: Option<&ArmResult>) -> String {
-    let settings = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id));
-    let sink = settings.and_then(|arm| arm.settings.text("sink")).unwrap_or("server");
-    format!("the sink {sink}")
+    let planned = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id));
+    match planned.and_then(|arm| MailboxFloodParams::of(&arm.settings)) {
+        Some(params) => format!("the sink {}", params.sink),
+        None => "the sink server".to_owned(),
+    }
 }
 
 fn figure(arm: Option<&ArmResult>, name: &str) -> String {
@@ -95,8 +99,8 @@ fn next(state: State, plan: &Plan) -> Vec<String> {
     };
     match state {
         State::Affected => META.mends.iter().filter_map(|mend| to_measure(mend, case)).collect(),
-        State::NotAffected if case.settings.text("sink") != Some("port") => {
-            let defaults = Settings::defaults(META.knobs, false);
+        State::NotAffected if !writes_to_port(case) => {
+            let defaults = MailboxFloodParams::default().settings();
             vec![format!(
                 "a sink whose writes look through the mailbox: {}",
                 META.command(&defaults)
@@ -106,16 +110,17 @@ fn next(state: State, plan: &Plan) -> Vec<String> {
     }
 }
 
+fn writes_to_port(arm: &Arm) -> bool {
+    MailboxFloodParams::of(&arm.settings).is_some_and(|params| params.sink == SinkKind::Port)
+}
+
 /// The mend with the command that measures it; none where it is in force already.
 fn to_measure(mend: &Mend, case: &Arm) -> Option<String> {
-    let mut mended = case.settings.clone();
-    for own in ["erl", "fixes"] {
-        mended.set(own, META.knob(own)?.default_value(false));
-    }
-    let before = mended.clone();
-    for (name, value) in mend.knobs {
-        mended.set(name, META.knob(name)?.parse(value).ok()?);
-    }
+    let usual = MailboxFloodParams::default();
+    let case = MailboxFloodParams::of(&case.settings)?;
+    let case = MailboxFloodParams { erl: usual.erl, fixes: usual.fixes, ..case };
+    let before = case.settings();
+    let mended = (mend.change)(&before)?;
     (mended != before).then(|| format!("{}: {}", mend.what, META.command(&mended)))
 }
 
@@ -154,12 +159,12 @@ mod tests {
             id: "direct".to_owned(),
             role: Role::Case,
             against: None,
-            settings: Settings::defaults(META.knobs, false),
+            settings: MailboxFloodParams::default().settings(),
             change: None,
         };
         let advice = to_measure(&META.mends[0], &case).unwrap();
         assert!(advice.ends_with("tailback run mailbox-flood --dam credit"), "{advice}");
-        case.settings.set("dam", model::Value::Text("credit".to_owned()));
+        case.settings = (META.mends[0].change)(&case.settings).unwrap();
         assert_eq!(to_measure(&META.mends[0], &case), None);
     }
 }

@@ -2,6 +2,8 @@
 //! never ran cannot have shown that it does no harm, and what a hang's figures mean.
 
 use super::meta::measure;
+use super::params::MmapLockParams;
+use crate::params::{Params, Time};
 use analysis::Outcome;
 use model::{ArmResult, Plan, Role, State, Trial};
 
@@ -12,13 +14,10 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
 
 /// Says that the length of a hang is the patience of the study, and how to see more of it.
 fn explain_hangs(plan: &Plan, arms: &[ArmResult], outcome: &mut Outcome) {
-    let settings = plan.arms.first().map(|arm| &arm.settings);
-    let duration = |knob: &str| settings.and_then(|settings| settings.duration(knob));
-    let (Some(duration), Some(after)) = (duration("duration"), duration("hang-after")) else {
-        return;
-    };
+    let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
+    let Some(params) = params else { return };
     if arms.iter().any(|arm| arm.hangs.count > 0) {
-        let cut = model::units::format_duration(duration + after);
+        let cut = Time::from(params.duration.get() + params.hang_after.get());
         outcome.limits.push(format!(
             "a hung trial was cut off after {cut} by ending its load; a longer --hang-after shows \
              how long its calls last"
@@ -30,7 +29,8 @@ fn explain_hangs(plan: &Plan, arms: &[ArmResult], outcome: &mut Outcome) {
 /// half of the trials: a control without its load would let the case's load show as the cause.
 fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
     let reads = |arm: &&model::Arm| {
-        arm.role == Role::Case && arm.settings.number("busy").is_some_and(|busy| busy > 0)
+        let params = MmapLockParams::of(&arm.settings);
+        arm.role == Role::Case && params.is_some_and(|params| params.busy.most() > 0)
     };
     let mut idlers = Vec::new();
     for arm in plan.arms.iter().filter(reads) {
@@ -84,12 +84,12 @@ fn idle(trials: &[Trial], arm: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::mmap_lock::META;
-    use model::{Arm, Measure, Observation, Proportion, Settings, Surroundings, Test, Unit, Value};
+    use crate::params::Counts;
+    use model::{Arm, Measure, Observation, Proportion, Surroundings, Test, Unit};
     use std::collections::BTreeMap;
 
-    fn plan(busy: i64) -> Plan {
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("busy", Value::Number(busy));
+    fn plan(busy: u32) -> Plan {
+        let settings = MmapLockParams { busy: Counts::one(busy), ..Default::default() }.settings();
         let arm = |id: &str, role, against: Option<&str>| Arm {
             id: id.to_owned(),
             role,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     /// The state of study and arm after the review.
-    fn reviewed(busy: i64, bytes: &[f64], twin: &[f64], state: State) -> (State, Option<State>) {
+    fn reviewed(busy: u32, bytes: &[f64], twin: &[f64], state: State) -> (State, Option<State>) {
         let test = Test {
             method: String::new(),
             blocks: 1,

@@ -1,14 +1,16 @@
 //! The verdict of `mmap-lock` in words.
 
 use super::meta::{META, measure};
+use super::params::{MmapLockParams, Target};
 use crate::Words;
+use crate::params::{Counts, Params, literal};
 use analysis::Outcome;
 use model::scenario::Mend;
-use model::{Arm, ArmResult, Plan, Role, Settings, State, Value};
+use model::{Arm, ArmResult, Plan, Role, Settings, State};
 
 pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
-    let file =
-        plan.arms.first().and_then(|arm| arm.settings.text("procfile")).unwrap_or("its files");
+    let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
+    let file = params.as_ref().map_or("its files", |params| params.procfile.as_str());
     let shown = Shown { plan, arms };
     let headline = match outcome.state {
         State::Affected => shown.affected(file),
@@ -51,7 +53,7 @@ impl Shown<'_> {
         let lost = stall(worst)?;
         let case = self.plan.arms.iter().find(|arm| arm.id == worst.id)?;
         let mut words =
-            format!("with {} a process lost {lost} to calls over 1 ms", load_of(&case.settings));
+            format!("with {} a process lost {lost} to calls over 1 ms", load_of(case));
         let control = case.against.as_ref().and_then(|id| self.result(id));
         if let Some(lost) = control.and_then(stall) {
             words.push_str(&format!("; with as many readers of an idle twin process {lost}"));
@@ -82,10 +84,11 @@ fn stall(arm: &ArmResult) -> Option<String> {
     arm.measures.get(measure::STALL).map(ToString::to_string)
 }
 
-fn load_of(settings: &Settings) -> String {
-    let whose =
-        if settings.text("target") == Some("twin") { " of an idle twin process" } else { "" };
-    match settings.number("busy") {
+fn load_of(case: &Arm) -> String {
+    let params = MmapLockParams::of(&case.settings);
+    let of_twin = params.as_ref().is_some_and(|params| params.target == Target::Twin);
+    let whose = if of_twin { " of an idle twin process" } else { "" };
+    match params.and_then(|params| params.busy.single()) {
         None | Some(0) => "no readers".to_owned(),
         Some(1) => format!("1 reader{whose} and 1 spinner on another CPU"),
         Some(count) => format!("{count} readers{whose} and {count} spinners on another CPU"),
@@ -95,32 +98,30 @@ fn load_of(settings: &Settings) -> String {
 fn next(state: State, plan: &Plan) -> Vec<String> {
     let Some(asked) = asked(plan) else { return Vec::new() };
     match state {
-        State::Affected => META.mends.iter().filter_map(|mend| to_measure(mend, &asked)).collect(),
-        State::NotAffected if asked.text("procfile") != Some("smaps") => {
-            let mut smaps = asked;
-            smaps.set("procfile", Value::Text("smaps".to_owned()));
-            vec![format!("the file that locks most: {}", META.command(&smaps))]
+        State::Affected => {
+            let asked = asked.settings();
+            META.mends.iter().filter_map(|mend| to_measure(mend, &asked)).collect()
+        }
+        State::NotAffected if asked.procfile.as_str() != "smaps" => {
+            let smaps = MmapLockParams { procfile: literal("smaps"), ..asked };
+            vec![format!("the file that locks most: {}", META.command(&smaps.settings()))]
         }
         _ => Vec::new(),
     }
 }
 
 /// What was asked for: the settings of a case, with `busy` as the list that made the arms.
-fn asked(plan: &Plan) -> Option<Settings> {
+fn asked(plan: &Plan) -> Option<MmapLockParams> {
     let of_role = |role| plan.arms.iter().filter(move |arm: &&Arm| arm.role == role);
     let made = of_role(Role::Baseline).chain(of_role(Role::Case));
-    let busy = made.filter_map(|arm| arm.settings.number("busy")).collect();
-    let mut settings = of_role(Role::Case).next()?.settings.clone();
-    settings.set("busy", Value::Numbers(busy));
-    Some(settings)
+    let busy = made.filter_map(|arm| MmapLockParams::of(&arm.settings)?.busy.single()).collect();
+    let case = MmapLockParams::of(&of_role(Role::Case).next()?.settings)?;
+    Some(MmapLockParams { busy: Counts::new(busy), ..case })
 }
 
 /// The mend with the command that measures it; none where it is in force already.
 fn to_measure(mend: &Mend, asked: &Settings) -> Option<String> {
-    let mut mended = asked.clone();
-    for (name, value) in mend.knobs {
-        mended.set(name, META.knob(name)?.parse(value).ok()?);
-    }
+    let mended = (mend.change)(asked)?;
     (mended != *asked).then(|| format!("{}: {}", mend.what, META.command(&mended)))
 }
 
@@ -130,23 +131,16 @@ mod tests {
     use model::{Estimate, Proportion, Test, Unit};
     use std::collections::BTreeMap;
 
-    fn plan_of(knobs: &[(&str, &str)]) -> Plan {
-        let mut settings = Settings::defaults(META.knobs, false);
-        for (name, value) in knobs {
-            settings.set(name, META.knob(name).unwrap().parse(value).unwrap());
-        }
-        let arm = |id: &str, role, busy, against: Option<&str>| {
-            let mut settings = settings.clone();
-            settings.set("busy", Value::Number(busy));
-            let against = against.map(str::to_owned);
+    fn plan_of(params: &MmapLockParams) -> Plan {
+        let arm = |id: &str, role, (busy, target), against: Option<&str>| {
+            let params = MmapLockParams { busy: Counts::one(busy), target, ..params.clone() };
+            let (settings, against) = (params.settings(), against.map(str::to_owned));
             Arm { id: id.to_owned(), role, settings, against, change: None }
         };
-        let mut control = arm("twin-10", Role::Control, 10, None);
-        control.settings.set("target", Value::Text("twin".to_owned()));
         let arms = vec![
-            control,
-            arm("any-name", Role::Case, 10, Some("twin-10")),
-            arm("alone", Role::Baseline, 0, None),
+            arm("twin-10", Role::Control, (10, Target::Twin), None),
+            arm("any-name", Role::Case, (10, params.target), Some("twin-10")),
+            arm("alone", Role::Baseline, (0, params.target), None),
         ];
         Plan {
             arms,
@@ -220,13 +214,17 @@ mod tests {
             result("alone", Role::Baseline, 1.0),
         ];
         assert_eq!(
-            headline(State::Affected, &plan_of(&[]), &arms),
+            headline(State::Affected, &plan_of(&MmapLockParams::default()), &arms),
             "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers and 10 spinners \
              on another CPU a process lost 700 ms/s [700, 700] to calls over 1 ms; with as many \
              readers of an idle twin process 2 ms/s [2, 2]; alone 1 ms/s [1, 1]; the worst call of \
              a trial took 700 ms [700, 700]."
         );
-        let placebo = plan_of(&[("target", "twin"), ("procfile", "status")]);
+        let placebo = plan_of(&MmapLockParams {
+            target: Target::Twin,
+            procfile: literal("status"),
+            ..MmapLockParams::default()
+        });
         assert_eq!(
             headline(State::NotAffected, &placebo, &arms[..2]),
             "Readers of /proc/PID/status did not stall memory mapping here; with 10 readers of an \
@@ -237,11 +235,12 @@ mod tests {
 
     #[test]
     fn mends_keep_what_was_asked_for_and_leave_out_what_is_in_force() {
-        let next_of = |knobs: &[(&str, &str)]| next(State::Affected, &plan_of(knobs));
-        let next = next_of(&[("size", "256MiB")]);
+        let next_of = |params: MmapLockParams| next(State::Affected, &plan_of(&params));
+        let next = next_of(MmapLockParams { size: literal("256MiB"), ..Default::default() });
         assert_eq!(next.len(), 3);
         assert!(next[0].ends_with(": tailback run mmap-lock --size 256MiB --nice 0"), "{next:?}");
-        let next = next_of(&[("nice", "0"), ("procfile", "maps")]);
+        let procfile = literal("maps");
+        let next = next_of(MmapLockParams { nice: 0, procfile, ..Default::default() });
         assert_eq!(next.len(), 1);
         assert!(next[0].ends_with("tailback run mmap-lock --procfile maps --busy 1 --nice 0"));
     }

@@ -93,7 +93,7 @@ fn whole(rows: Vec<Row>) -> Result<Record, Failure> {
 }
 
 fn tell(record: &Record, json: bool) {
-    let meta = scenarios::find(&record.scenario).map(scenarios::Scenario::meta);
+    let meta = scenarios::find(&record.scenario).map(scenarios::AnyScenario::meta);
     match json {
         true => output::print(&record.to_json()),
         false => output::print(&report::record(record, meta, output::look())),

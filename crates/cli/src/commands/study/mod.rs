@@ -18,7 +18,7 @@ use model::record::Plan;
 use model::{Machine, Record};
 use runner::studies::{Design, Layout, Standing, StudyError, lay_out, sit, sketch};
 use runner::{End, Study};
-use scenarios::{Launcher, Scenario, ScenarioError, Site};
+use scenarios::{AnyScenario, Launcher, ScenarioError, Site};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -78,13 +78,13 @@ fn text(file: &Path, matches: &ArgMatches) -> Result<String, Failure> {
 /// A study with its arms on this machine.
 struct Wanted<'a> {
     design: Design,
-    scenario: &'static dyn Scenario,
+    scenario: &'static dyn AnyScenario,
     layout: Layout,
     machine: &'a Machine,
 }
 
 /// What makes the arms of a study.
-type LayOut = dyn Fn(&Design, &dyn Scenario, &Site, usize) -> Result<Layout, ScenarioError>;
+type LayOut = dyn Fn(&Design, &dyn AnyScenario, &Site, usize) -> Result<Layout, ScenarioError>;
 
 impl<'a> Wanted<'a> {
     fn of(design: Design, file: &Path, machine: &'a Machine) -> Result<Self, Failure> {

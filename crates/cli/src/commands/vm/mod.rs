@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use guest::{Ending, Outcome};
 use inner::Inner;
 use model::Record;
-use scenarios::Scenario;
+use scenarios::AnyScenario;
 use session::{Host, Machine, Pause, Session};
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,7 @@ fn told(
     if inner.json {
         output::print(&record.to_json());
     } else {
-        let meta = scenarios::find(&record.scenario).map(Scenario::meta);
+        let meta = scenarios::find(&record.scenario).map(AnyScenario::meta);
         output::print(&report::record(&record, meta, output::look()));
     }
     match runner::save(&record, &path) {
