@@ -57,9 +57,8 @@ impl Catalogue {
         hold: impl Fn(&BTreeMap<String, String>) -> bool,
     ) -> Option<&Expectation> {
         let entry = self.kernel.iter().find(|entry| entry.name == kernel)?;
-        let holds = |expected: &&Expectation| {
-            expected.scenario == scenario && hold(&expected.parameters)
-        };
+        let holds =
+            |expected: &&Expectation| expected.scenario == scenario && hold(&expected.parameters);
         entry.expect.iter().filter(holds).max_by_key(|expected| expected.parameters.len())
     }
 }

@@ -20,8 +20,7 @@ pub enum Role {
 }
 
 /// One setting of all parameters of a scenario.
-///
-/// In a record they are [`Settings`], by name; a scenario has them as a struct of its own.
+// In a record these are `Settings`; a scenario has a struct of its own in their place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Arm"))]
 pub struct Arm<S = Settings> {

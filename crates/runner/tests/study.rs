@@ -42,11 +42,7 @@ impl Scenario for Player {
         None
     }
 
-    fn arms(
-        &self,
-        _: &MmapLockParams,
-        _: &Site,
-    ) -> Result<Arms<MmapLockParams>, ScenarioError> {
+    fn arms(&self, _: &MmapLockParams, _: &Site) -> Result<Arms<MmapLockParams>, ScenarioError> {
         Ok(arms().into())
     }
 

@@ -145,7 +145,7 @@ fn a_shared_control_stays_where_a_combination_has_none_of_its_own_and_else_goes(
 }
 
 #[test]
-fn levels_with_names_set_several_knobs_and_one_may_be_held_against_itself() {
+fn levels_with_names_set_several_parameters_and_one_may_be_held_against_itself() {
     let text = r#"
         scenario = "mmap-lock"
         control = { load = "none" }

@@ -166,8 +166,13 @@ mod tests {
     fn nothing_in_a_path_is_erlang() {
         assert_eq!(binary("a\"."), "<<97,34,46>>");
         assert_eq!(binary(""), "<<>>");
-        let flood =
-            Flood { sink: Some(SinkKind::Port), dam: None, lines: Some(3), senders: 2, messages: 9 };
+        let flood = Flood {
+            sink: Some(SinkKind::Port),
+            dam: None,
+            lines: Some(3),
+            senders: 2,
+            messages: 9,
+        };
         let expression = flood.expression("x\"), halt(9");
         assert!(!expression.contains("halt(9"), "{expression}");
         assert!(expression.contains("flood_direct(2, 9)") && expression.contains("watch(3)"));

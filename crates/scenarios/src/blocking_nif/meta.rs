@@ -86,7 +86,9 @@ pub const META: Meta = Meta {
             what: "where the code cannot be changed, a forced look for sleeping schedulers every \
                    10 ms wakes them up",
             change: |settings| {
-                changed(settings, |params: &mut BlockingNifParams| params.flags = literal("+sfwi 10"))
+                changed(settings, |params: &mut BlockingNifParams| {
+                    params.flags = literal("+sfwi 10")
+                })
             },
         },
     ],

@@ -34,11 +34,7 @@ pub struct BlockingNifParams {
     pub flags: ErlFlags,
     /// What may fix it, each between semicolons in an arm of its own: dirty for a dirty scheduler,
     /// charge for a call that charges its reductions, or emulator flags
-    #[arg(
-        long,
-        default_value = "dirty; +sfwi 10",
-        default_value_if("quick", "true", "dirty")
-    )]
+    #[arg(long, default_value = "dirty; +sfwi 10", default_value_if("quick", "true", "dirty"))]
     pub fixes: List<NifFix>,
     /// The erl of the OTP to run, or its folder; several, with commas between, become arms
     #[arg(long, default_value = "auto")]

@@ -140,7 +140,7 @@ fn resolved(params: &BlockingNifParams, site: &Site) -> BlockingNifParams {
 
 /// The number of schedulers and the flags asked for.
 fn emulator_flags(params: &BlockingNifParams, flags: &ErlFlags) -> Result<Flags, ScenarioError> {
-    let schedulers = params.schedulers.chosen("--schedulers")?;
+    let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
     erlang::flags(&format!("+S {schedulers}:{schedulers} {flags}"))
 }
 
@@ -158,16 +158,16 @@ pub(super) fn sketch(
 /// What a trial of these parameters plays.
 pub(super) fn script(params: &BlockingNifParams) -> Result<Script, ScenarioError> {
     let path = params.erl.paths().into_iter().next().flatten();
-    let schedulers = params.schedulers.chosen("--schedulers")?;
-    let processes = params.processes.chosen("--processes")?;
+    let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
+    let processes = params.processes.chosen("--processes").map_err(ScenarioError::Broken)?;
     Ok(Script {
         vm: erlang::vm(path.as_deref())?,
         flags: emulator_flags(params, &params.flags)?,
         mode: params.mode,
         processes,
         watched: watched(processes, schedulers),
-        work: params.work.chosen("--work")?,
-        calls: params.calls.chosen("--calls")?,
+        work: params.work.chosen("--work").map_err(ScenarioError::Broken)?,
+        calls: params.calls.chosen("--calls").map_err(ScenarioError::Broken)?,
         iterations: params.iterations,
         limit: params.time_limit.get(),
     })

@@ -49,9 +49,8 @@ pub(super) fn calibrate(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), ScenarioError> {
     for load in Load::value_variants() {
-        let is_open = |params: &&mut BusyWaitParams| {
-            params.load == *load && params.rate == Auto::Auto
-        };
+        let is_open =
+            |params: &&mut BusyWaitParams| params.load == *load && params.rate == Auto::Auto;
         let mut open: Vec<&mut BusyWaitParams> =
             arms.iter_mut().map(|arm| &mut arm.settings).filter(is_open).collect();
         let quotas = open.iter().filter_map(|params| params.quota.get()).map(Decimal::get);

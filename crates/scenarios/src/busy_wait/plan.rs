@@ -200,7 +200,7 @@ pub(super) fn flags_in_words(params: &BusyWaitParams) -> String {
 
 /// The flags of an arm: schedulers, those of every arm, and those that parameters change.
 fn emulator_flags(params: &BusyWaitParams) -> Result<Flags, ScenarioError> {
-    let schedulers = params.schedulers.chosen("--schedulers")?;
+    let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
     let (base, changed) = (&params.flags, params.changed_flags());
     erlang::flags(&format!("+S {schedulers}:{schedulers} {base} {changed}"))
 }
@@ -224,7 +224,7 @@ pub(super) fn script(params: &BusyWaitParams) -> Result<Script, ScenarioError> {
         load: params.load,
         // Without a quota nothing was calibrated.
         rate: params.rate.get().unwrap_or(USUAL_RATE),
-        workers: params.workers.chosen("--workers")?,
+        workers: params.workers.chosen("--workers").map_err(ScenarioError::Broken)?,
         background: params.background,
         bandwidth: bandwidth(params),
         strace: params.strace.is_yes(),

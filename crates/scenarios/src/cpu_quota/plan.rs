@@ -161,12 +161,7 @@ impl Layout {
 
 /// How long a trial lasts: whole periods, and so many that neither a tick nor what CPUs keep is
 /// much of what the group is entitled to.
-fn long_enough(
-    duration: Duration,
-    bandwidth: &Bandwidth,
-    cpus: u32,
-    hz: Option<u32>,
-) -> Duration {
+fn long_enough(duration: Duration, bandwidth: &Bandwidth, cpus: u32, hz: Option<u32>) -> Duration {
     let tick_ms = 1e3 / f64::from(hz.unwrap_or(HZ).max(1));
     let least_ms = (tick_ms / TICK_PART).max(KEPT_MS * f64::from(cpus) / KEPT_PART);
     let period = Duration::from_micros(bandwidth.period_us);
@@ -237,7 +232,8 @@ pub(super) fn script(params: &CpuQuotaParams, site: &Site) -> Result<Script, Sce
     let kept_us = KEPT_MS * 1e3 * cpus.len() as f64;
     // Until each CPU keeps what it may, part of the quota goes there.
     let warm_up = WARM_UP + (kept_us / bandwidth.quota_us as f64).ceil() as u64;
-    let periods = ((params.duration.get().as_secs_f64() / period.as_secs_f64()).round() as u64).max(1);
+    let periods =
+        ((params.duration.get().as_secs_f64() / period.as_secs_f64()).round() as u64).max(1);
     let all = u32::try_from(warm_up + periods + SPARE).unwrap_or(u32::MAX);
     Ok(Script {
         bandwidth,

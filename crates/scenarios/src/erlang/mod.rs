@@ -129,7 +129,7 @@ pub(crate) fn slug(flags: &str) -> String {
 }
 
 /// Makes sure that no two arms have one name, as two OTPs of one release would give.
-pub(crate) fn distinct(found: &Arms) -> Result<(), ScenarioError> {
+pub(crate) fn distinct<S>(found: &Arms<S>) -> Result<(), ScenarioError> {
     let mut names = BTreeSet::new();
     match found.arms.iter().find(|arm| !names.insert(&arm.id)) {
         None => Ok(()),

@@ -11,9 +11,7 @@ mod trial;
 mod words;
 
 pub use meta::META;
-pub use params::{
-    Dam, FloodFix, Mailbox, MailboxFloodParams, Message, Pace, QueueData, SinkKind,
-};
+pub use params::{Dam, FloodFix, Mailbox, MailboxFloodParams, Message, Pace, QueueData, SinkKind};
 
 use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words, erlang};
 use analysis::Outcome;

@@ -1,6 +1,8 @@
 //! The parameters of `mailbox-flood`.
 
-use crate::params::{self, Auto, ErlFlags, Folder, List, Programs, Size, Time, between, choice, whole};
+use crate::params::{
+    self, Auto, ErlFlags, Folder, List, Programs, Size, Time, between, choice, whole,
+};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 

@@ -69,9 +69,7 @@ impl Script {
 }
 
 /// The arms: the flood of a decoy, the flood, and what may fix it. Each OTP has a control of its own.
-pub(super) fn arms(
-    params: &MailboxFloodParams,
-) -> Result<Arms<MailboxFloodParams>, ScenarioError> {
+pub(super) fn arms(params: &MailboxFloodParams) -> Result<Arms<MailboxFloodParams>, ScenarioError> {
     params.check()?;
     let paths = params.erl.paths();
     let flags = erlang::flags(params.flags.as_str())?;
@@ -291,8 +289,7 @@ mod tests {
 
     #[test]
     fn the_control_floods_a_decoy_and_has_no_dam_and_no_kill() {
-        let case =
-            MailboxFloodParams { dam: Dam::Credit, kill_after: Time::ms(100), ..usual() };
+        let case = MailboxFloodParams { dam: Dam::Credit, kill_after: Time::ms(100), ..usual() };
         let control = case.control();
         assert!(control.check().is_ok());
         assert!(control.is_decoy() && !control.is_paced() && control.kill_after.is_zero());
@@ -309,8 +306,7 @@ mod tests {
         assert!(is_refused(MailboxFloodParams { mailbox, dam, ..usual() }));
         assert!(is_refused(MailboxFloodParams { mailbox, kill_after: Time::s(1), ..usual() }));
         assert!(!is_refused(MailboxFloodParams { mailbox, ..usual() }));
-        let large =
-            MailboxFloodParams { message: Message::Large, size: Size::mib(1), ..usual() };
+        let large = MailboxFloodParams { message: Message::Large, size: Size::mib(1), ..usual() };
         assert!(!is_refused(large.clone()));
         assert!(is_refused(MailboxFloodParams { sink: SinkKind::File, ..large }));
         assert!(is_refused(MailboxFloodParams { messages: 10_000_000, ..usual() }));

@@ -139,8 +139,11 @@ fn check_size(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError>
     let Some(available) = limits::memory_available(site.roots) else {
         return Ok(());
     };
-    let (regions, twice) =
-        if params.busy.most() > 0 { (2.0, "twice that, for the mapper and its twin, is ") } else { (1.0, "") };
+    let (regions, twice) = if params.busy.most() > 0 {
+        (2.0, "twice that, for the mapper and its twin, is ")
+    } else {
+        (1.0, "")
+    };
     if size.get() as f64 * regions <= available as f64 * MEMORY_SHARE {
         return Ok(());
     }
@@ -205,7 +208,8 @@ fn place(params: &MmapLockParams, site: &Site) -> Result<(u32, u32, u32), Scenar
     let named = |flag: &str, cpu: &Auto<Cpu>| -> Result<Option<u32>, ScenarioError> {
         cpu.get().map(|cpu| check_cpu(flag, cpu, machine)).transpose()
     };
-    let (mapper, load) = (named("--cpu-mapper", &params.cpu_mapper)?, named("--cpu-load", &params.cpu_load)?);
+    let (mapper, load) =
+        (named("--cpu-mapper", &params.cpu_mapper)?, named("--cpu-load", &params.cpu_load)?);
     let (mapper, load) = match (mapper, load) {
         (None, None) => (chosen.measured, chosen.load),
         (Some(mapper), Some(load)) => (mapper, load),

@@ -52,8 +52,7 @@ impl Shown<'_> {
         let worst = self.worst_case()?;
         let lost = stall(worst)?;
         let case = self.plan.arms.iter().find(|arm| arm.id == worst.id)?;
-        let mut words =
-            format!("with {} a process lost {lost} to calls over 1 ms", load_of(case));
+        let mut words = format!("with {} a process lost {lost} to calls over 1 ms", load_of(case));
         let control = case.against.as_ref().and_then(|id| self.result(id));
         if let Some(lost) = control.and_then(stall) {
             words.push_str(&format!("; with as many readers of an idle twin process {lost}"));

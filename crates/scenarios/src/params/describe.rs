@@ -1,11 +1,14 @@
-//! What clap knows of the parameters of a scenario: their flags, and what follows from these.
+//! What a struct of parameters is, and what follows from its flags.
 
-use super::{Params, kind, settings};
+use super::{kind, settings};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::{Parameter, Parameters, Settings, Value};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::error::Error as _;
+use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 
 /// The flag of a quick run, by which a parameter may have another default.
@@ -13,6 +16,67 @@ const QUICK: &str = "quick";
 
 /// Above the parameters in the help.
 const HEADING: &str = "Parameters";
+
+/// The parameters of a scenario.
+pub trait Params:
+    clap::Args
+    + Serialize
+    + DeserializeOwned
+    + Clone
+    + PartialEq
+    + Debug
+    + Default
+    + Send
+    + Sync
+    + 'static
+{
+    /// The defaults of a quick run.
+    fn quick() -> Self {
+        defaults(true)
+    }
+
+    /// From the settings of an arm, as a record has them. What an older record lacks is as today.
+    ///
+    /// # Errors
+    /// If a value is none of this scenario's: its record was changed, or a newer version wrote it.
+    fn read(settings: &Settings) -> Result<Self, String> {
+        settings::read(settings)
+    }
+
+    /// The same, where nothing can be said without them.
+    fn of(settings: &Settings) -> Option<Self> {
+        Self::read(settings).ok()
+    }
+
+    /// As they stand in a record.
+    fn settings(&self) -> Settings {
+        settings::of(self)
+    }
+}
+
+impl<P> Params for P where
+    P: clap::Args
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + PartialEq
+        + Debug
+        + Default
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// The settings of an arm with a change; none where they are not of this scenario.
+pub(crate) fn changed<P: Params>(
+    settings: &Settings,
+    change: impl FnOnce(&mut P),
+) -> Option<Settings> {
+    let mut params = P::of(settings)?;
+    change(&mut params);
+    Some(params.settings())
+}
 
 /// What follows from the declaration of parameters.
 struct Described<P> {
@@ -49,7 +113,9 @@ pub(crate) fn flags<P: Params>(command: Command) -> Command {
     P::augment_args(command).mut_args(|arg| {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         let defaults = match described.declared.get(name(&arg)) {
-            Some([default, quick]) if default != quick => format!("default: {default}; quick: {quick}"),
+            Some([default, quick]) if default != quick => {
+                format!("default: {default}; quick: {quick}")
+            }
             Some([default, _]) => format!("default: {default}"),
             None => return arg,
         };
@@ -69,7 +135,8 @@ fn read<P: Params>(name: &str, text: &str) -> Result<Value, String> {
     if described.list.iter().all(|parameter| parameter.name != name) {
         return Err(format!("there is no parameter `{name}`"));
     }
-    let matches = parsed(&described.command, &[&format!("--{name}={text}")]).map_err(|e| why(&e))?;
+    let matches =
+        parsed(&described.command, &[&format!("--{name}={text}")]).map_err(|e| why(&e))?;
     let params = P::from_arg_matches(&matches).map_err(|e| why(&e))?;
     params.settings().0.remove(name).ok_or_else(|| format!("`{name}` is not in a record"))
 }
@@ -112,15 +179,16 @@ fn described<P: Params>() -> &'static Described<P> {
 impl<P: Params> Described<P> {
     fn work_out() -> Self {
         let quick = Arg::new(QUICK).long(QUICK).action(ArgAction::SetTrue);
-        let flags: &'static Command = Box::leak(Box::new(P::augment_args(Command::new("tailback"))));
+        let flags: &'static Command =
+            Box::leak(Box::new(P::augment_args(Command::new("tailback"))));
         let command = flags.clone().no_binary_name(true).disable_help_flag(true).arg(quick);
+        let lines: [&[&str]; 2] = [&[], &["--quick"]];
         let [(ordinary, raw), (quick, raw_quick)] =
-            [&[][..], &["--quick"]].map(|words| Self::of_words(&command, words));
+            lines.map(|words| Self::of_words(&command, words));
         let values = [settings::of(&ordinary), settings::of(&quick)];
         let list = flags.get_arguments().map(|arg| parameter(arg, &values)).collect();
-        let both = |arg: &'static Arg| {
-            (name(arg), [as_declared(&raw, arg), as_declared(&raw_quick, arg)])
-        };
+        let both =
+            |arg: &'static Arg| (name(arg), [as_declared(&raw, arg), as_declared(&raw_quick, arg)]);
         let declared = flags.get_arguments().map(both).collect();
         Described { command, list, ordinary, quick, declared }
     }

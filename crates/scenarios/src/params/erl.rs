@@ -83,9 +83,8 @@ impl FromStr for FlagValue {
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_:.,-".contains(c);
-        let is_value = (1..=64).contains(&text.len())
-            && !text.starts_with('-')
-            && text.chars().all(is_plain);
+        let is_value =
+            (1..=64).contains(&text.len()) && !text.starts_with('-') && text.chars().all(is_plain);
         match text {
             Self::DEFAULT => Ok(FlagValue::Default),
             _ if is_value => Ok(FlagValue::Is(text.to_owned())),

@@ -34,66 +34,10 @@ mod values;
 
 pub use choice::{OneOf, YesNo};
 pub(crate) use choice::{choice, read as read_word, word};
-pub(crate) use describe::{defaults, flags, of};
+pub use describe::Params;
+pub(crate) use describe::{changed, defaults, flags, of};
 pub use erl::{ErlFlags, FlagValue, Programs};
 pub use list::List;
 pub use open::{Auto, OrNone};
 pub(crate) use read::{auto, between, counts, literal, or_none, whole, whole_ms, whole_us};
-pub(crate) use settings::changed;
 pub use values::{Counts, Cpu, Decimal, Folder, ProcFile, Size, Time};
-
-use model::Settings;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::fmt::Debug;
-
-/// The parameters of a scenario.
-pub trait Params:
-    clap::Args
-    + Serialize
-    + DeserializeOwned
-    + Clone
-    + PartialEq
-    + Debug
-    + Default
-    + Send
-    + Sync
-    + 'static
-{
-    /// The defaults of a quick run.
-    fn quick() -> Self {
-        describe::defaults(true)
-    }
-
-    /// From the settings of an arm, as a record has them. What an older record lacks is as today.
-    ///
-    /// # Errors
-    /// If a value is none of this scenario's: its record was changed, or a newer version wrote it.
-    fn read(settings: &Settings) -> Result<Self, String> {
-        settings::read(settings)
-    }
-
-    /// The same, where nothing can be said without them.
-    fn of(settings: &Settings) -> Option<Self> {
-        Self::read(settings).ok()
-    }
-
-    /// As they stand in a record.
-    fn settings(&self) -> Settings {
-        settings::of(self)
-    }
-}
-
-impl<P> Params for P where
-    P: clap::Args
-        + Serialize
-        + DeserializeOwned
-        + Clone
-        + PartialEq
-        + Debug
-        + Default
-        + Send
-        + Sync
-        + 'static
-{
-}

@@ -1,6 +1,5 @@
 //! Values in whose place a word may stand.
 
-use crate::ScenarioError;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -105,9 +104,8 @@ impl<T: Copy> Auto<T> {
     ///
     /// # Errors
     /// If it is: `what` names it.
-    pub(crate) fn chosen(&self, what: &str) -> Result<T, ScenarioError> {
-        let open = || ScenarioError::Broken(format!("{what}: an arm leaves it open"));
-        self.get().ok_or_else(open)
+    pub(crate) fn chosen(&self, what: &str) -> Result<T, String> {
+        self.get().ok_or_else(|| format!("{what}: an arm leaves it open"))
     }
 
     /// The value; another where it is open.

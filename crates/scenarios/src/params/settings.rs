@@ -1,6 +1,5 @@
 //! Between the struct of a scenario and the settings of a record.
 
-use super::Params;
 use model::Settings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,14 +15,4 @@ pub(super) fn read<P: DeserializeOwned>(settings: &Settings) -> Result<P, String
     serde_json::to_value(settings)
         .and_then(serde_json::from_value)
         .map_err(|error| format!("settings of another scenario or version: {error}"))
-}
-
-/// The settings of an arm with a change; none where they are not of this scenario.
-pub(crate) fn changed<P: Params>(
-    settings: &Settings,
-    change: impl FnOnce(&mut P),
-) -> Option<Settings> {
-    let mut params = P::of(settings)?;
-    change(&mut params);
-    Some(params.settings())
 }

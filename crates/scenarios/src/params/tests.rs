@@ -4,9 +4,11 @@ use super::*;
 use crate::{ALL, AnyScenario};
 use crate::{blocking_nif, busy_wait, cpu_quota, mailbox_flood, mmap_lock};
 use clap::{ArgMatches, Command};
-use model::{Kind, Meta, Value};
+use model::{Kind, Meta, Settings, Value};
 use proptest::prelude::*;
-use std::fmt::Display;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -258,7 +260,7 @@ fn no_scenario_looks_a_setting_up_by_its_name() {
 /// Whether a value that was read is written so that the same is read again, in text and in JSON.
 fn comes_back<T>(text: &str) -> Result<(), TestCaseError>
 where
-    T: FromStr<Err = String> + Display + PartialEq + std::fmt::Debug + Serialize + DeserializeOwned,
+    T: FromStr<Err = String> + Display + PartialEq + Debug + Serialize + DeserializeOwned,
 {
     if let Ok(value) = text.parse::<T>() {
         prop_assert_eq!(value.to_string().parse::<T>().as_ref(), Ok(&value));
