@@ -226,9 +226,10 @@ fn restore() -> Command {
         .arg(
             Arg::new(crate::guard::WAIT)
                 .long(crate::guard::WAIT)
-                .action(ArgAction::SetTrue)
+                .value_name("PID")
+                .value_parser(value_parser!(u32))
                 .hide(true)
-                .help("Wait for the end of standard input first"),
+                .help("Wait first until standard input ends and this parent is gone"),
         )
 }
 

@@ -122,10 +122,10 @@ fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     let path = std::path::absolute(folder)?;
     // Entries go in whole, so a panic elsewhere leaves nothing half done.
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(folder) = held.get(&path) {
-        if rustix::fs::fstat(folder)?.st_nlink > 0 {
-            return Ok(Arc::clone(folder));
-        }
+    if let Some(folder) = held.get(&path)
+        && rustix::fs::fstat(folder)?.st_nlink > 0
+    {
+        return Ok(Arc::clone(folder));
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = openat(rustix::fs::CWD, &path, flags, Mode::empty());
