@@ -3,17 +3,21 @@
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
-# make kernels-hz  the sound one at HZ 100 and 1000 too, for the table of known answers
+# make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
 # make truth    run what is missing of the table of known answers, and write docs/truth.md; hours, and
-#               it can be stopped and goes on. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their number of runs
+#               it can be stopped and resumed. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their number of runs
 # make install  PREFIX=/usr/local
-# make erlang   the Erlang application alone, for use in a shell of one's own
+# make erlang   the Erlang application alone, for use in an Erlang shell
 # make deb      a Debian package, in $(BUILD)
-# make golden   write the golden files and the schema anew, to be read in the diff
+# make dist     a tarball for any Linux of this architecture, in $(BUILD), with its SHA-256
+# make bare     does what README says on a Debian 12 that has gcc, make and Rust alone; as root
+# make picture  takes README's picture anew, of RECORD
+# make golden   write the golden files and the schema again; read the diff
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test lint bench install deb erlang kernels kernels-hz truth golden needs erlang-needs lint-needs clean
+.PHONY: run build test lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
+  needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -36,8 +40,9 @@ run: build
 build: needs
 	$(STATIC) $(CARGO) build --release --locked --target $(TARGET) -p tailback
 
+# libbpf-sys asks for pkg-config, cargo fetches over https.
 needs:
-	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev
+	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config ca-certificates
 
 # strace delays a system call in one of the tests, chromium opens the pages, some boot a guest; gcc and
 # make are there already.
@@ -96,12 +101,32 @@ install: build
 	$(BINARY) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
 	$(BINARY) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
 
-# Staged anew each time, so that nothing of an older version gets in.
+# Staged again each time, so that nothing of an older version gets in.
 deb:
 	rm -rf $(BUILD)/deb
 	$(MAKE) install DESTDIR=$(abspath $(BUILD))/deb PREFIX=/usr
 	mv $(BUILD)/deb/usr/share/zsh/site-functions $(BUILD)/deb/usr/share/zsh/vendor-completions
+	@mkdir -p $(BUILD)/deb/usr/share/doc/tailback
+	scripts/licences $(TARGET) > $(BUILD)/deb/usr/share/doc/tailback/THIRD-PARTY.txt
 	scripts/deb $(BUILD)/deb $(VERSION) $(BUILD)
+
+# The folder in the tarball is a prefix: bin and share fit into /usr/local, or anywhere else.
+DIST := tailback-$(VERSION)-$(firstword $(subst -, ,$(TARGET)))-linux
+dist:
+	rm -rf $(BUILD)/dist
+	$(MAKE) install DESTDIR=$(abspath $(BUILD))/dist PREFIX=/$(DIST)
+	@mkdir -p $(BUILD)/dist/$(DIST)/share/doc/tailback
+	scripts/licences $(TARGET) > $(BUILD)/dist/$(DIST)/share/doc/tailback/THIRD-PARTY.txt
+	scripts/dist $(BUILD)/dist/$(DIST) $(BUILD)
+
+# 1 is `affected`: an answer.
+BARE ?= make run install && { tailback run mmap-lock || [ $$? -eq 1 ]; }
+bare:
+	scripts/bare '$(BARE)'
+
+RECORD ?= crates/cli/tests/golden/example.record.json
+picture: build
+	scripts/screenshot $(BINARY) $(RECORD) docs/example.png
 
 golden: needs
 	SNAPSHOTS=overwrite TAILBACK_GOLDEN=write $(CARGO) test --locked --workspace

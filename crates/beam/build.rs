@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
     for (folder, endings) in FOLDERS {
         let path = application.join(folder);
         // Of a folder cargo watches the listing too, so a new module is noticed. One that is not
-        // there must not be named: cargo would build anew each time.
+        // there must not be named: cargo would rebuild each time.
         println!("cargo::rerun-if-changed={}", first_existing(&path).display());
         for file in sources(&path, endings)? {
             let full = path.join(&file);

@@ -1,5 +1,5 @@
-%% @doc The two dams in front of the same server, beside what it does with a queue kept nearly empty.
-%% See {@link msgq_flood:compare/1}.
+%% @doc The two dams in front of the same server, beside what it does with a queue kept nearly
+%% empty. See {@link msgq_flood:compare/1}.
 -module(msgq_compare).
 
 -export([run/3]).
@@ -7,7 +7,7 @@
 -type fault() :: {atom(), binary()}.
 -type run() :: #{atom() => term()}.
 
-%% @doc Plays all runs in the calling process, which should be one of its own.
+%% @doc Makes all runs in the calling process, which should be one of its own.
 -spec run(map(), atom(), atom()) ->
     {ok, #{reference | threshold | credit := run()}} | {error, fault()}.
 run(#{print := Print} = Options, Server, Dam) ->
@@ -34,8 +34,8 @@ run(#{print := Print} = Options, Server, Dam) ->
 
 each([], Done) ->
     {ok, lists:reverse(Done)};
-each([Play | Rest], Done) ->
-    case msgq_guarded:run(Play) of
+each([Step | Rest], Done) ->
+    case msgq_guarded:run(Step) of
         {ok, Run} -> each(Rest, [Run | Done]);
         {error, Fault} -> {error, Fault}
     end.
@@ -50,17 +50,17 @@ flood(Kind, Options, Server, Dam) ->
         end,
     Chosen = maps:with([sink, senders, messages, message, memory_limit_bytes], Options),
     case msgq_options:measure(Chosen#{dam => Kind, dam_options => Of, timeout_ms => Most}) of
-        {ok, Trial} -> played(msgq_trial:run(Trial, Server, Dam));
+        {ok, Trial} -> checked(msgq_trial:run(Trial, Server, Dam));
         Fault -> Fault
     end.
 
-played({ok, #{drain_rate := Rate} = Result}) ->
+checked({ok, #{drain_rate := Rate} = Result}) ->
     Keys = [
         outcome, sent, drained, lost, duplicated, out_of_order, failed,
         server_queue_high, dam_queue_high, both_queues_high
     ],
     {ok, (maps:with(Keys, Result))#{rate => Rate}};
-played(Fault) ->
+checked(Fault) ->
     Fault.
 
 %% ---- the reference

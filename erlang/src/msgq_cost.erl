@@ -32,8 +32,8 @@ shuffle(List, Seed) ->
     State = rand:seed_s(exsss, Seed),
     {Keyed, _} = lists:mapfoldl(
         fun(X, S) ->
-            {Lot, Next} = rand:uniform_s(S),
-            {{Lot, X}, Next}
+            {Key, Next} = rand:uniform_s(S),
+            {{Key, X}, Next}
         end,
         State,
         List

@@ -9,7 +9,8 @@
 %% A decoy never returns.
 -dialyzer({no_return, start_link/1}).
 
-%% @doc Starts one, linked to the caller, which holds it suspended: it is not even woken by a message.
+%% @doc Starts one, linked to the caller, which holds it suspended: it is not even woken by a
+%% message.
 -spec start_link(#{message_queue_data := on_heap | off_heap, _ => _}) -> pid().
 start_link(#{message_queue_data := Where}) ->
     Pid = spawn_opt(fun() -> idle() end, [link, {message_queue_data, Where}]),

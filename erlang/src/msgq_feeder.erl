@@ -1,7 +1,8 @@
 %% @doc Sends messages to a server so that its queue is nearly empty and never quite.
 %%
 %% A lump of messages is sent while the one before it is being written, and no more than two lumps
-%% are unanswered: so the server never waits for its feeder, and next to nothing waits for the server.
+%% are unanswered: so the server never waits for its feeder, and next to nothing waits for the
+%% server.
 -module(msgq_feeder).
 
 -export([start_link/3, stop/1, feed/3, most/1]).

@@ -1,8 +1,9 @@
 %% @doc A mailbox that is flooded, and what a dam in front of it does.
 %%
-%% As in the original: `start_link("a.log")', `flood_direct(100, 10000)' or `flood_to_dam(100, 10000)',
-%% then `watch()'. On today's OTP a file no longer shows the collapse; a sink that waits for an answer
-%% by a selective receive does: `start_link("a.log", #{sink => port})'. See {@link tailback_sink}.
+%% As in the original: `start_link("a.log")', `flood_direct(100, 10000)' or
+%% `flood_to_dam(100, 10000)', then `watch()'. On today's OTP a file no longer shows the collapse; a
+%% sink that waits for an answer by a selective receive does:
+%% `start_link("a.log", #{sink => port})'. See {@link tailback_sink}.
 %%
 %% `measure/1', `cost/1' and `rate/1' are the quiet forms: they print nothing and return maps.
 -module(msgq_flood).
@@ -14,14 +15,14 @@
 -export_type([fault/0]).
 
 -type fault() :: {atom(), binary()}.
-%% A name to match on, and a line that says what, where, and what to do next.
+%% A name to match on, and a line with what, where, and what to do next.
 
 -define(SERVER, log_server).
 -define(DAM, log_dam).
 -define(LIMIT_MS, 5000).
 
-%% @doc Starts server and dam as the original does: appending to a file opened raw with delayed_write,
-%% behind a dam with a threshold.
+%% @doc Starts server and dam as the original does: appending to a file opened raw with
+%% delayed_write, behind a dam with a threshold.
 -spec start_link(file:name_all()) -> {ok, pid()} | {error, fault()}.
 start_link(File) -> start_link(File, #{}).
 
@@ -110,8 +111,8 @@ way(_) ->
 -spec stop(atom() | pid()) -> ok | {error, fault()}.
 stop(Server) -> stop(Server, ?LIMIT_MS).
 
-%% @doc Writes what is queued, at most for `Limit' milliseconds each for dam and server, and ends both.
-%% They are ended in any case; an error says how much was not written.
+%% @doc Writes what is queued, at most for `Limit' milliseconds each for dam and server, and ends
+%% both. They are ended in any case; an error gives how much was not written.
 -spec stop(atom() | pid(), non_neg_integer()) -> ok | {error, fault()}.
 stop(Server, Limit) ->
     case is_process(Server) of
@@ -167,7 +168,7 @@ pid(Name) ->
         Pid -> Pid
     end.
 
-%% The caller is linked to them, so it must not hear of an end that it asked for.
+%% The caller is linked to them, and must get no exit signal of an end that it asked for.
 stop_process(Process, Limit) ->
     Pid = pid(Process),
     true = unlink(Pid),
@@ -183,8 +184,8 @@ stop_process(Process, Limit) ->
         {'DOWN', Monitor, process, _, _} -> ok
     end.
 
-%% @doc Has so many processes send so many messages each, at once and straight to the server. Answers
-%% when they have begun.
+%% @doc Has so many processes send so many messages each, at once and straight to the server.
+%% Answers when they have begun.
 -spec flood_direct(pos_integer(), pos_integer()) -> ok | {error, fault()}.
 flood_direct(Senders, Messages) ->
     case msgq_options:flood(Senders, Messages) of
@@ -243,10 +244,10 @@ watch() -> msgq_watch:run(?DAM, ?SERVER, infinity).
 watch(Lines) when is_integer(Lines), Lines > 0 -> msgq_watch:run(?DAM, ?SERVER, Lines);
 watch(Lines) -> {error, {bad_option, line("lines: ~0tP; want a number above 0", [Lines, 12])}}.
 
-%% @doc Plays one trial and says what came of it. Prints nothing.
+%% @doc Runs one trial and answers its result. Prints nothing.
 %%
-%% Options, with their defaults: `sink' (port), `dam' (none; threshold, credit), `dam_options' (#{}),
-%% `senders' (100), `messages' each (100), `message' (small; byte, refc, {large, Bytes}),
+%% Options, with their defaults: `sink' (port), `dam' (none; threshold, credit), `dam_options'
+%% (#{}), `senders' (100), `messages' each (100), `message' (small; byte, refc, {large, Bytes}),
 %% `pace' (flood; one_at_a_time: without a dam, each sender waits until its message was handled),
 %% `mailbox' (server; decoy: all is sent to a process that never looks at it, and the server gets as
 %% many messages from one process that keeps its queue nearly empty; `dam_queue' is the decoy's then),
@@ -255,13 +256,13 @@ watch(Lines) -> {error, {bad_option, line("lines: ~0tP; want a number above 0", 
 %% killed), `restart_after_ms' (10).
 %%
 %% The result: `outcome' (`drained': all were handled; `settled': nothing is left to handle, yet not
-%% all came; `timeout'), `offered', `sent', `refused' (by the dam), `drained' (different messages that
-%% came to the far end), `failed' (writes), `duplicated', `out_of_order', `lost' (`unknown' after a
-%% timeout), `killed', `wall_us' (release of the senders to the last message), `drain_rate' a second,
-%% `wait_us' (quantiles of the time that sending one message took) and `wait_buckets_us' (upper bound
-%% and count), `server_queue', `dam_queue', `dam_held' as lists of `{AtUs, Length}', their `_high'
-%% marks and `both_queues_high' (mailboxes), `memory_bytes' (highest), `dam_info' (of a credit dam,
-%% see {@link tailback_dam:info/1}), `errors' (lines).
+%% all came; `timeout'), `offered', `sent', `refused' (by the dam), `drained' (different messages
+%% that came to the far end), `failed' (writes), `duplicated', `out_of_order', `lost' (`unknown'
+%% after a timeout), `killed', `wall_us' (release of the senders to the last message), `drain_rate'
+%% a second, `wait_us' (quantiles of the time that sending one message took) and `wait_buckets_us'
+%% (upper bound and count), `server_queue', `dam_queue', `dam_held' as lists of `{AtUs, Length}',
+%% their `_high' marks and `both_queues_high' (mailboxes), `memory_bytes' (highest), `dam_info' (of
+%% a credit dam, see {@link tailback_dam:info/1}), `errors' (lines).
 -spec measure(map()) -> {ok, map()} | {error, fault()}.
 measure(Given) ->
     guarded(msgq_options:measure(Given), fun(Options) ->
@@ -272,13 +273,12 @@ measure(Given) ->
 %%
 %% Options: `sink' (port), `lengths' (0 to 200000), `ops' timed at each (30), `seed' of the order of
 %% the lengths (1), `message', `message_queue_data', `fullsweep_after', `memory_limit_bytes',
-%% `mailbox' (server; decoy: the messages wait for another process), `sample_for_ms' (100: how long to
-%% look afterwards at what the process does; 0 for not at all), `look_at' (all; longest: for that
-%% length alone).
-%% Each length has a process of its own, filled afresh.
+%% `mailbox' (server; decoy: the messages wait for another process), `sample_for_ms' (100: how long
+%% to look afterwards at what the process does; 0 for not at all), `look_at' (all; longest: for that
+%% length alone). Each length has a process of its own, filled afresh.
 %%
-%% The result: `costs', a list of `{Length, [Us]}' in the order in which they were timed, `functions',
-%% a list of `{Length, [{Mfa, Samples}]}', most seen first, `order', `seed', `sink'.
+%% The result: `costs', a list of `{Length, [Us]}' in the order in which they were timed,
+%% `functions', a list of `{Length, [{Mfa, Samples}]}', most seen first, `order', `seed', `sink'.
 -spec cost(map()) -> {ok, map()} | {error, fault()}.
 cost(Given) ->
     case msgq_options:cost(Given) of
@@ -286,8 +286,8 @@ cost(Given) ->
         Fault -> Fault
     end.
 
-%% @doc The rate of a sink with nothing queued, to compare with. Options: `sink', `message', `writes'.
-%% The result: `wall_us', `rate' a second.
+%% @doc The rate of a sink with nothing queued, to compare with. Options: `sink', `message',
+%% `writes'. The result: `wall_us', `rate' a second.
 -spec rate(map()) -> {ok, map()} | {error, fault()}.
 rate(Given) ->
     case msgq_options:rate(Given) of
@@ -299,17 +299,17 @@ rate(Given) ->
 %% prints a line each and returns them.
 %%
 %% The reference is one process that sends lumps of 16 messages and lets no more than two of them be
-%% unanswered: the same server, sink and count at the far end, and nobody who competes. It is run before,
-%% between and after the dams, and its writes are taken together.
+%% unanswered: the same server, sink and count at the far end, and nobody who competes. It is run
+%% before, between and after the dams, and its writes are taken together.
 %%
-%% Options: `sink' (port), `senders' (100), `messages' each (10000), `message' (small), `dam_options' of
-%% the credit dam, `reference' (writes of each run of the reference: 100000), `original_for_ms' (60000:
-%% the original's dam is cut off after that), `timeout_ms' of the credit dam (300000),
-%% `memory_limit_bytes' (2 GiB), `print' (true).
+%% Options: `sink' (port), `senders' (100), `messages' each (10000), `message' (small),
+%% `dam_options' of the credit dam, `reference' (writes of each run of the reference: 100000),
+%% `original_for_ms' (60000: the original's dam is cut off after that), `timeout_ms' of the credit
+%% dam (300000), `memory_limit_bytes' (2 GiB), `print' (true).
 %%
-%% The result: `reference', `threshold' and `credit', each with `rate' a second, `of_reference', `sent',
-%% `drained', `lost', `duplicated', `out_of_order', `outcome', and the high-water marks `server_queue_high',
-%% `dam_queue_high' and `both_queues_high' of the mailboxes.
+%% The result: `reference', `threshold' and `credit', each with `rate' a second, `of_reference',
+%% `sent', `drained', `lost', `duplicated', `out_of_order', `outcome', and the high-water marks
+%% `server_queue_high', `dam_queue_high' and `both_queues_high' of the mailboxes.
 -spec compare(map()) -> {ok, #{reference | threshold | credit := map()}} | {error, fault()}.
 compare(Given) ->
     guarded(msgq_options:compare(Given), fun(Options) ->
@@ -317,8 +317,8 @@ compare(Given) ->
     end).
 
 %% @doc Profiles a flooded server, prints the table as the original does, dearest last, and returns
-%% it. Options: `sink' (port), `message', `queued' (50000), `for_ms' (2000), `tool' (auto: tprof where
-%% there is one, else eprof), `print' (true).
+%% it. Options: `sink' (port), `message', `queued' (50000), `for_ms' (2000), `tool' (auto: tprof
+%% where there is one, else eprof), `print' (true).
 -spec profile(map()) -> {ok, map()} | {error, fault()}.
 profile(Given) ->
     guarded(msgq_options:profile(Given), fun(Options) -> msgq_profile:run(Options, ?SERVER) end).

@@ -1,5 +1,5 @@
-%% @doc Runs something in a process of its own that cannot outlive its caller, and whose end, however
-%% it comes, is a value. The caller's links, flags and mailbox stay as they are.
+%% @doc Runs something in a process of its own that cannot outlive its caller, and whose end,
+%% however it comes, is a value. The caller's links, flags and mailbox stay as they are.
 -module(msgq_guarded).
 
 -export([run/1]).

@@ -1,5 +1,5 @@
-%% @doc A histogram of times that many processes write at once. Buckets grow by octaves, each cut into
-%% eight: a value is known to within an eighth.
+%% @doc A histogram of times that many processes write at once. Buckets grow by octaves, each cut
+%% into eight: a value is known to within an eighth.
 -module(msgq_histogram).
 
 -export([new/0, add/2, buckets/1, quantiles/2, bucket/1, bounds/1]).

@@ -1,8 +1,9 @@
 %% @doc A profile of the server while it is flooded, with the profiler that this OTP has: tprof from
 %% OTP 27 on, eprof before. See {@link msgq_flood:profile/1}.
 %%
-%% Such a profile misleads, as the original found: time that a receive spends on scanning the mailbox
-%% is charged to whatever traced function ran last. {@link msgq_flood:cost/1} samples instead.
+%% Such a profile misleads, as the original found: time that a receive spends on scanning the
+%% mailbox is charged to whatever traced function ran last. {@link msgq_flood:cost/1} samples
+%% instead.
 -module(msgq_profile).
 
 -export([run/2]).

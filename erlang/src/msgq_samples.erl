@@ -1,5 +1,5 @@
-%% @doc The samples of a trial, bounded: when there are too many every second one goes, and from then
-%% on only every second one is kept. The high-water marks see all of them. Pure.
+%% @doc The samples of a trial, bounded: when there are too many every second one goes, and from
+%% then on only every second one is kept. The high-water marks see all of them. Pure.
 -module(msgq_samples).
 
 -export([new/1, add/2, result/1]).

@@ -28,7 +28,7 @@
 }) -> senders().
 start(Options) ->
     Counts = counters:new(3, [write_concurrency]),
-    %% One process stands for all of them: it takes them along when it ends.
+    %% All are linked to one process, whose end ends them.
     Launcher = spawn_link(fun() -> launch(Options, Counts) end),
     #senders{launcher = Launcher, counts = Counts}.
 
@@ -93,8 +93,8 @@ send(Sender, Number, Messages, {Way, Target, Payload, Waits, Counts} = How) ->
     end,
     send(Sender, Number + 1, Messages, How).
 
-%% @doc The bytes of one message: a reference-counted binary is made for each, as a program that logs
-%% does.
+%% @doc The bytes of one message: a reference-counted binary is made for each, as a program that
+%% logs does.
 -spec fresh(binary()) -> binary().
 fresh(Payload) when byte_size(Payload) > 64 -> binary:copy(Payload);
 fresh(Payload) -> Payload.

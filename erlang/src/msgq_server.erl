@@ -1,7 +1,7 @@
 %% @doc The log server that gets flooded: writes each message to its sink, one at a time.
 %%
 %% A write that fails is counted and reported, at most once a second, and the server goes on; a sink
-%% that broke is opened again, at most once a second, and what comes meanwhile counts as failed.
+%% that broke is opened again, at most once a second, and what arrives meanwhile counts as failed.
 -module(msgq_server).
 
 -behaviour(gen_server).
@@ -37,8 +37,8 @@
 -define(PAUSE_MS, 1000).
 -define(MOST_REPORTED, 1000).
 
-%% @doc Starts the server under a name, linked to the caller. A sink that cannot be opened is an error
-%% value and does not end the caller.
+%% @doc Starts the server under a name, linked to the caller. A sink that cannot be opened is an
+%% error value and does not end the caller.
 -spec start_link(atom(), options()) ->
     {ok, pid()} | {error, {already_started, pid()} | tailback_sink:fault() | term()}.
 start_link(Name, Options) ->
@@ -92,7 +92,7 @@ init({Starter, Ref, #{sink := Spec} = Options}) ->
                 tried_ms = Long
             }};
         {error, Fault} ->
-            %% Leaving with a reason would end whoever is linked: say it, and leave quietly.
+            %% Exiting with a reason would end linked processes: report it, and exit normally.
             Starter ! {Ref, Fault},
             ignore
     end.
@@ -147,8 +147,8 @@ terminate(Reason, State) ->
         _ -> end_unreported(process_info(self(), message_queue_len))
     end.
 
-%% A report on a process that ends badly copies its mailbox, and may print it: with a flooded one that
-%% can take the machine along.
+%% A report on a process that ends badly copies its mailbox, and may print it: with a flooded one
+%% that can take the machine along.
 end_unreported({message_queue_len, N}) when N > ?MOST_REPORTED ->
     true = exit(self(), kill),
     ok;

@@ -28,7 +28,7 @@
 %% Samples in a row that must find nothing queued before the trial ends without all messages.
 -define(IDLE, 3).
 
-%% @doc Plays the trial in the calling process, which should be one of its own: what it starts is
+%% @doc Runs the trial in the calling process, which should be one of its own: what it starts is
 %% linked to it.
 -spec run(options(), atom(), atom()) -> {ok, map()} | {error, fault()}.
 run(Options, Server, Dam) ->

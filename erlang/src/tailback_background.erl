@@ -1,7 +1,7 @@
 %% @doc Background work: processes of low priority that count what they get done.
 %%
-%% Each does a piece of well under a millisecond of CPU time, rests, and goes on; so it takes a small
-%% part of a CPU, and does less where it is kept from running.
+%% Each does a piece of well under a millisecond of CPU time, rests, and goes on; so it takes a
+%% small part of a CPU, and does less where it is kept from running.
 -module(tailback_background).
 
 -export([start/1, stop/1]).

@@ -1,9 +1,9 @@
-%% @doc A dam: put it in front of a process that is slower than those who send to it.
+%% @doc A dam: put it in front of a process that is slower than its senders.
 %%
 %% It is an OTP process of its own. Senders call {@link cast/2} with the dam's name where they would
 %% call `gen_server:cast/2' with the server's; the server stays as it is. Messages wait in a table
 %% that is bounded, and senders are slowed down to the pace of the server; the mailboxes of both dam
-%% and server stay short, whatever the number of senders. docs/dam.md has the whole story.
+%% and server stay short, whatever the number of senders. docs/dam.md explains it.
 %%
 %% <h2>What is promised</h2>
 %% <ul>
@@ -52,8 +52,8 @@
 -spec start_link(atom(), tailback_dam_server:server()) -> {ok, pid()} | {error, term()}.
 start_link(Name, Server) -> start_link(Name, Server, #{}).
 
-%% @doc Starts a dam under a name, linked to the caller. The server need not be there yet, and may be
-%% restarted at any time if it is given by name; given by pid it cannot come back.
+%% @doc Starts a dam under a name, linked to the caller. The server need not be there yet, and may
+%% be restarted at any time if it is given by name; given by pid it cannot come back.
 %% Errors: `{bad_option, Line}', `{already_started, Pid}', `{name_taken, Line}'.
 -spec start_link(atom(), tailback_dam_server:server(), options()) ->
     {ok, pid()} | {error, {already_started, pid()} | {bad_option | name_taken, binary()} | term()}.
@@ -75,7 +75,7 @@ start_link(Name, Server, Options) when is_atom(Name), is_map(Options) ->
 stop(Dam) -> stop(Dam, 5000).
 
 %% @doc Refuses new messages, waits up to `Limit' milliseconds until the server has what was
-%% accepted, and ends the dam. Says how many messages it could not deliver.
+%% accepted, and ends the dam. Answers how many messages it could not deliver.
 -spec stop(dam(), timeout()) -> {ok, #{undelivered := non_neg_integer()}} | {error, reason()}.
 stop(Dam, Limit) ->
     try
@@ -129,8 +129,8 @@ flush(Dam) -> flush(Dam, infinity).
 flush(Dam, Timeout) ->
     tailback_dam_sender:flush(Dam, Timeout).
 
-%% @doc What a sender that sends very often may use in place of the name. It is valid as long as this
-%% dam lives: after `{error, no_dam}' take a new one.
+%% @doc What a sender that sends very often may use in place of the name. It is valid as long as
+%% this dam lives: after `{error, no_dam}' take a new one.
 -spec handle(atom()) -> {ok, tailback_dam_queue:handle()} | {error, no_dam}.
 handle(Name) ->
     try

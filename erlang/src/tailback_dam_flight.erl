@@ -1,8 +1,8 @@
 %% @doc What the dam has handed to its server and the server has not confirmed yet. Pure.
 %%
-%% Rows go out in batches; behind each batch goes a marker, and its answer confirms the batch and all
-%% before it. When the server dies, what was under way becomes pending: it goes out again, first and
-%% one row at a time, so that a row which kills its server can be told from its neighbours.
+%% Rows go out in batches; behind each batch goes a marker, and its answer confirms the batch and
+%% all before it. When the server dies, what was under way becomes pending: it goes out again, first
+%% and one row at a time, so that a row which crashes its server can be identified.
 -module(tailback_dam_flight).
 
 -export([new/0, rows/1, batches/1, pending/1, sent/3, confirmed/2, lost/3, next/1, all/1]).
@@ -48,8 +48,8 @@ all(#flight{batches = Batches, pending = Pending}) ->
 sent(Id, Rows, #flight{batches = Batches, rows = N} = Flight) ->
     Flight#flight{batches = queue:in({Id, Rows}, Batches), rows = N + length(Rows)}.
 
-%% @doc The marker of a batch was answered: the rows that this confirms. An answer that belongs to no
-%% batch under way, such as a late one of a dead server, confirms nothing.
+%% @doc The marker of a batch was answered: the rows that this confirms. An answer that belongs to
+%% no batch under way, such as a late one of a dead server, confirms nothing.
 -spec confirmed(batch(), flight()) -> {[row()], flight()}.
 confirmed(Id, #flight{batches = Batches, rows = N} = Flight) ->
     case queue:peek(Batches) of

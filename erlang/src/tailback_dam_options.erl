@@ -17,14 +17,14 @@
     attempts := pos_integer() | infinity
 }.
 
-%% Batches under way at a time. A flood sends half a window at once, so that dam and server wake each
-%% other seldom; the other two are for messages that come one by one.
+%% Batches under way at a time. A flood sends half a window at once, so that dam and server wake
+%% each other seldom; the other two are for messages that come one by one.
 -define(BATCHES, 4).
 -define(HALVES, 2).
 %% Markers, rings, timers and a few messages of others.
 -define(SPARE, 24).
 
-%% @doc The options with their defaults, or a line that says what is wrong.
+%% @doc The options with their defaults, or a line with what is wrong.
 -spec check(map()) -> {ok, checked()} | {error, binary()}.
 check(Given) ->
     Options = maps:merge(defaults(), Given),
@@ -66,8 +66,8 @@ fault(Key, V) -> line(Key, V, "no such option").
 line(Key, Value, Wanted) ->
     tailback_dam_text:line("dam option ~0tp: ~0tP; want ~ts", [Key, Value, 12, Wanted]).
 
-%% What may be in the server's mailbox counts against the bound: the window, and a window and a batch
-%% more, which can come to lie there before the dam notices that the server is suspended.
+%% What may be in the server's mailbox counts against the bound: the window, and a window and a
+%% batch more, which can come to lie there before the dam notices that the server is suspended.
 -spec room(map()) -> {ok, checked()} | {error, binary()}.
 room(#{bound := Bound, window := Window} = Options) ->
     Batch = Window div ?HALVES,

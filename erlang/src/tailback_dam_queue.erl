@@ -1,13 +1,13 @@
 %% @doc The table in which messages wait for the dam.
 %%
-%% It is an ordered ETS table that senders write and the dam empties, so no mailbox holds what waits.
-%% A row is `{Key, Waiter, Payload}'. Keys are tickets, drawn from one atomic counter, so rows stand
-%% in the order in which their senders came; urgent rows have keys below all others. One row more,
-%% under the atom `config', which sorts behind every number, holds the handle.
+%% It is an ordered ETS table that senders write and the dam empties, so no mailbox holds what
+%% waits. A row is `{Key, Waiter, Payload}'. Keys are tickets, drawn from one atomic counter, so
+%% rows stand in the order in which their senders came; urgent rows have keys below all others. One
+%% row more, under the atom `config', which sorts behind every number, holds the handle.
 %%
-%% Why a table and not credits in a counter: a sender can be killed between taking a credit and using
-%% it, and the credit is gone. Here the room that is left is the size of the table itself, so there is
-%% nothing that a dead sender could take with it.
+%% Why a table and not credits in a counter: a sender can be killed between taking a credit and
+%% using it, and the credit is gone. Here the room that is left is the size of the table itself, so
+%% there is nothing that a sender could lose by being killed.
 -module(tailback_dam_queue).
 
 -export([new/2, handle/1, dam/1, capacity/1, policy/1, size/1, waiting/1]).
@@ -31,7 +31,8 @@
 -type key() :: pos_integer().
 -type lane() :: normal | urgent.
 -type waiter() :: none | {accept | confirm, reference()}.
-%% Who is to be told, and when: as soon as the dam has taken the row, or when the server has done it.
+%% Who gets an answer, and when: as soon as the dam has taken the row, or when the server has done
+%% it.
 -type payload() :: {message, term()} | flush.
 -type row() :: {key(), waiter(), payload()}.
 -type policy() :: block | drop_new | drop_old.
@@ -63,7 +64,8 @@
 %% table of that name.
 -spec new(atom(), #{capacity := pos_integer(), policy := policy(), _ => _}) -> handle().
 new(Name, #{capacity := Capacity, policy := Policy}) ->
-    %% A decentralised counter would make the size dear to read, and it is read for each message.
+    %% A decentralised counter would make the size expensive to read, and it is read for each
+    %% message.
     Table = ets:new(Name, [
         ordered_set,
         public,
@@ -131,7 +133,7 @@ lane(_) -> urgent.
 insert(#handle{table = Table}, Key, Waiter, Payload) ->
     ets:insert(Table, {Key, Waiter, Payload}).
 
-%% @doc Has the sender of a row told; false if the dam has taken the row already.
+%% @doc Sets who gets an answer for a row; false if the dam has taken the row already.
 -spec make_waiter(handle(), key(), waiter()) -> boolean().
 make_waiter(#handle{table = Table}, Key, Waiter) ->
     ets:update_element(Table, Key, {2, Waiter}).
@@ -212,7 +214,7 @@ state(#handle{hot = Hot}) ->
         2 -> closing
     end.
 
-%% @doc Says whether the dam takes messages. Closing is for good.
+%% @doc Sets whether the dam takes messages. Closing is final.
 -spec set_state(handle(), state()) -> ok.
 set_state(#handle{hot = Hot}, closing) ->
     atomics:put(Hot, ?STATE, 2);

@@ -50,7 +50,8 @@ admit_block(Handle, Key, confirm, Payload, Timeout) ->
 admit_block(Handle, Key, accept, Payload, Timeout) ->
     true = tailback_dam_queue:insert(Handle, Key, none, Payload),
     Capacity = capacity(Handle),
-    %% Looked at afterwards: others may have come at the same time, and who finds no room has to wait.
+    %% Looked at afterwards: others may have come at the same time, and who finds no room has to
+    %% wait.
     case tailback_dam_queue:size(Handle) of
         Size when Size > Capacity -> wait(Handle, Key, accept, update, Timeout);
         Size -> accepted(Handle, Key, Size)

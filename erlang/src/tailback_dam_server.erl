@@ -1,9 +1,9 @@
 %% @doc The dam's process: takes messages out of the table and hands them to the server, a window at
 %% a time. Use it through {@link tailback_dam}.
 %%
-%% Behind each batch goes a system message (see {@link sys}) that asks for something cheap. It stands
-%% in the server's mailbox behind the batch, so its answer says that the batch has been dealt with.
-%% Any gen_server answers it; nothing is asked of the server's author.
+%% Behind each batch goes a system message (see {@link sys}) that asks for something cheap. It is in
+%% the server's mailbox behind the batch, so its answer means that the batch has been dealt with.
+%% Any gen_server answers it; the server's code need not change.
 -module(tailback_dam_server).
 
 -behaviour(gen_server).
@@ -25,7 +25,7 @@
     urgent = none :: none | {pid(), reference()},
     flight = tailback_dam_flight:new() :: tailback_dam_flight:flight(),
     next_batch = 1 :: pos_integer(),
-    %% Senders whose message was taken, to be told together.
+    %% Senders whose message was taken, to be answered together.
     held = [] :: [reference()],
     held_count = 0 :: non_neg_integer(),
     %% Confirmed since the server's mailbox was last looked at; or the dam waits for it to shrink.
@@ -149,7 +149,7 @@ lost(Reason, #state{queue = Queue, options = Options, flight = Flight} = State) 
     Now = erlang:monotonic_time(millisecond),
     pump(connect(State#state{link = down, flight = Next, down_since = Now, unchecked = 0})).
 
-%% Whoever ended the server from outside does not make the message that it had at the time guilty.
+%% An end from outside does not count against the message that the server had at the time.
 blame(Reason) when
     Reason =:= normal;
     Reason =:= shutdown;
@@ -289,8 +289,8 @@ tell(Rows, Answer) ->
         Rows
     ).
 
-%% Once in a window: is the server's mailbox as short as what was confirmed makes one think? If not,
-%% it is suspended, or others flood it: handing over more would only make it longer.
+%% Once in a window: is the server's mailbox as short as it should be after what was confirmed? If
+%% not, it is suspended, or others flood it: handing over more would only make it longer.
 look(#state{link = {Pid, _}, options = #{window := Window}, unchecked = Unchecked} = State) when
     Unchecked >= Window, node(Pid) =:= node()
 ->
@@ -319,8 +319,8 @@ mailbox(Pid) ->
 
 %% ---- telling senders that there is room again
 
-%% Many at once, and not each as its message is taken: a sender that is woken to find the table still
-%% full can give one message and is held up again.
+%% Many at once, and not each as its message is taken: a sender that is woken to find the table
+%% still full can give one message and is held up again.
 release_many(#state{held_count = Count} = State) when Count >= ?WAKE ->
     release(State);
 release_many(#state{held_count = 0} = State) ->

@@ -3,8 +3,8 @@
 
 -export([line/2]).
 
-%% @doc Formats one line; what would break it becomes a blank. Text that is not valid Unicode is shown
-%% by its bytes.
+%% @doc Formats one line; what would break it becomes a blank. Text that is not valid Unicode is
+%% shown by its bytes.
 -spec line(io:format(), [term()]) -> binary().
 line(Format, Args) ->
     Text = io_lib:format(Format, Args),

@@ -39,7 +39,7 @@ start_link(Name, Server, Options) ->
         ignore -> {error, ignore}
     end.
 
-%% @doc Sends a message to the dam; nothing says whether it arrives.
+%% @doc Sends a message to the dam; whether it arrives is not known.
 -spec cast(atom() | pid(), term()) -> ok.
 cast(Dam, Message) -> gen_server:cast(Dam, Message).
 

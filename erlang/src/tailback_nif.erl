@@ -6,7 +6,7 @@
 %% <ul>
 %% <li>`busy/1', `sleep/1': in one go on the caller's scheduler, with no reductions charged. This is
 %%     the fault to be shown: a NIF should return within a millisecond.</li>
-%% <li>`busy_charge/1', `sleep_charge/1': the same, charged as a whole timeslice when it is over.</li>
+%% <li>`busy_charge/1', `sleep_charge/1': the same, charged as a timeslice when it is over.</li>
 %% <li>`busy_dirty/1', `sleep_dirty/1': the first form on a dirty CPU scheduler.</li>
 %% <li>`busy_yield/1', `sleep_yield/1': in slices of at most a millisecond; after each the process
 %%     goes back to the run queue.</li>
@@ -14,7 +14,7 @@
 %%
 %% The library is `priv/tailback_nif.so' beside the `ebin' that this module came from, or what the
 %% environment variable `TAILBACK_NIF' names (a path without `.so'). Where it cannot be loaded the
-%% module loads all the same, {@link available/0} says why, and the work functions fail with
+%% module loads all the same, {@link available/0} answers why, and the work functions fail with
 %% `{not_loaded, ...}'.
 -module(tailback_nif).
 

@@ -37,7 +37,7 @@
 
 %% @doc Starts the server on two descriptors, given as decimal strings by `erl -run'.
 %%
-%% The node ends when the tool closes its end, or is told nothing that makes sense.
+%% The node ends when the tool closes its end, or sends nothing that makes sense.
 -spec start([string()]) -> ok.
 start([In, Out]) ->
     Descriptors = {list_to_integer(In), list_to_integer(Out)},
@@ -140,7 +140,7 @@ work(Port, Id, {Module, Function, Args}) ->
         Class:Reason:Stack -> send(Port, {failed, Id, reason({Class, Reason, Stack})})
     end.
 
-%% Funs cannot travel, so an atom stands for the call's own teller.
+%% Funs cannot be sent, so an atom stands for the call's own teller.
 -spec with_teller(term(), tell()) -> term().
 with_teller(?TELL, Tell) ->
     Tell;

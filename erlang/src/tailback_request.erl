@@ -64,7 +64,10 @@ open_tcp() ->
 -spec connect(inet:port_number(), [term()], pid()) -> {ok, request()} | {error, binary()}.
 connect(Port, Options, Echo) ->
     case gen_tcp:connect({127, 0, 0, 1}, Port, Options, ?LIMIT_MS) of
-        {ok, Socket} -> {ok, {tcp, Socket, Echo}};
+        {ok, Socket} ->
+            {ok, Address} = inet:sockname(Socket),
+            Echo ! {client, Address},
+            {ok, {tcp, Socket, Echo}};
         {error, Reason} -> {error, wait_text:line("tcp: ~0tp", [Reason])}
     end.
 
@@ -72,13 +75,27 @@ connect(Port, Options, Echo) ->
 await_listener() ->
     receive
         {listener, Listener} ->
-            case gen_tcp:accept(Listener, ?LIMIT_MS) of
-                {ok, Socket} ->
+            receive
+                {client, Address} -> accept(Listener, Address)
+            after ?LIMIT_MS -> ok
+            end
+    end.
+
+%% Any process of this machine can connect; only one is the client.
+-spec accept(gen_tcp:socket(), {inet:ip_address(), inet:port_number()}) -> ok.
+accept(Listener, Address) ->
+    case gen_tcp:accept(Listener, ?LIMIT_MS) of
+        {ok, Socket} ->
+            case inet:peername(Socket) of
+                {ok, Address} ->
                     ok = gen_tcp:close(Listener),
                     echo(Socket);
-                {error, _} ->
-                    ok
-            end
+                _ ->
+                    ok = gen_tcp:close(Socket),
+                    accept(Listener, Address)
+            end;
+        {error, _} ->
+            ok
     end.
 
 -spec echo(gen_tcp:socket()) -> ok.

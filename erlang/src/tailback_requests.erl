@@ -7,11 +7,11 @@
 %%
 %% Processes of low priority do background work meanwhile.
 %%
-%% Getting ready costs CPU time, which may use up a quota of the VM. So there may be a rest before the
-%% first request, and `tell' is told `ready' at its end.
+%% Getting ready costs CPU time, which may use up a quota of the VM. So there may be a rest before
+%% the first request, and `tell' gets `ready' at its end.
 -module(tailback_requests).
 
--export([play/1]).
+-export([run/1]).
 -export_type([options/0, result/0]).
 
 %% `rate' is requests a second of all workers together; `dir' is where the files of kind `file' are
@@ -29,7 +29,7 @@
 }.
 
 %% Latencies are unsigned 32-bit big-endian integers in microseconds; `unfinished' are those of
-%% requests that were not done at the end, each at least as long as it says.
+%% requests that were not done at the end, each a lower bound.
 -type result() :: #{
     wall_us := pos_integer(),
     due := non_neg_integer(),
@@ -56,9 +56,9 @@
     failed = 0 :: non_neg_integer()
 }).
 
-%% @doc Plays the load for its duration.
--spec play(options()) -> {ok, result()} | {error, {atom(), binary()}}.
-play(Options) ->
+%% @doc Runs the load for its duration.
+-spec run(options()) -> {ok, result()} | {error, {atom(), binary()}}.
+run(Options) ->
     case refusal(Options) of
         none -> perform(Options);
         Why -> {error, {bad_option, iolist_to_binary(Why)}}
@@ -96,7 +96,7 @@ perform(#{workers := Count} = Options) ->
     ok = wait_schedulers:unwatch_use(),
     Answer.
 
-%% Ends all workers, and takes from the mailbox whatever they had said.
+%% Ends all workers, and removes their messages from the mailbox.
 -spec stop_all([{pid(), reference()}], binary()) -> {error, {atom(), binary()}}.
 stop_all(Pids, Why) ->
     _ = [exit(Pid, kill) || {Pid, _} <- Pids],
@@ -159,7 +159,7 @@ measure(Pids, #{duration_ms := Duration} = Options) ->
         scheduler_use => Use
     }.
 
-%% What a worker did; one that does not come back is killed, and with it what it saw.
+%% What a worker did; one that does not come back is killed, and its figures are lost.
 -spec part(pid(), reference(), pos_integer()) -> {iolist(), iolist(), non_neg_integer()}.
 part(Pid, Monitor, Duration) ->
     receive

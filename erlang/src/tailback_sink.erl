@@ -1,10 +1,11 @@
 %% @doc Where the log server writes to: a behaviour, and the list of the sinks there are.
 %%
-%% Sinks differ in how the write waits for its answer, and that is what a long mailbox makes dear or
-%% not: a receive that cannot tell that older messages are no answer has to look at all of them.
+%% Sinks differ in how the write waits for its answer, and that decides whether a long mailbox makes
+%% it slow: a receive that does not know that older messages are no answer has to look at all of
+%% them.
 %%
-%% A write that fails is a value, never a crash: `{error, ...}' when the next one may work, `{closed,
-%% ...}' when the sink has to be opened again. No write waits longer than {@link limit/0}.
+%% A write that fails is a value, never a crash: `{error, ...}' when the next one may work,
+%% `{closed, ...}' when the sink has to be opened again. No write waits longer than {@link limit/0}.
 -module(tailback_sink).
 
 -export([check/1, open/1, write/2, close/1, limit/0, error_line/3]).
@@ -24,8 +25,8 @@
     | {udp, inet:hostname() | inet:ip_address(), inet:port_number()}
     | gen_server
     | tag.
-%% `port' is `{port, {packet, 4}}' and `tcp' is `{tcp, inet}'. Without a host the network sinks start
-%% the other end themselves.
+%% `port' is `{port, {packet, 4}}' and `tcp' is `{tcp, inet}'. Without a host the network sinks
+%% start the other end themselves.
 -type fault() :: {atom(), binary()}.
 -opaque sink() :: {module(), term()}.
 
@@ -74,7 +75,7 @@ write({Module, State}, Data) ->
 -spec close(sink()) -> ok | {error, fault()}.
 close({Module, State}) -> Module:close(State).
 
-%% @doc A line that says what failed, where, and why.
+%% @doc A line with what failed, where, and why.
 -spec error_line(iodata(), iodata(), term()) -> binary().
 error_line(What, Where, Why) ->
     tailback_dam_text:line("~ts: ~ts: ~ts", [What, Where, reason(Why)]).

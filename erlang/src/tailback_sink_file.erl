@@ -1,8 +1,9 @@
-%% @doc Writes to a file, with every combination of options that the original tried, or to /dev/null.
+%% @doc Writes to a file, with every combination of options that the original tried, or to
+%% /dev/null.
 %%
 %% The original's collapse came from `raw': until OTP 20 a raw file was a port, and the answer was
-%% received by a selective receive that went through the whole mailbox. Since OTP 21 it is a NIF, and
-%% no option shows the collapse any more.
+%% received by a selective receive that went through the whole mailbox. Since OTP 21 it is a NIF,
+%% and no option shows the collapse any more.
 -module(tailback_sink_file).
 
 -behaviour(tailback_sink).

@@ -3,10 +3,15 @@
 
 -behaviour(gen_server).
 
--export([tcp/1, udp/0, server/0, tag/0, stop/1]).
+-export([tcp/1, udp/0, server/0, tag/0, client/2, stop/1]).
+-export_type([address/0]).
 -export([init/1, handle_call/3, handle_cast/2]).
 
-%% @doc A listener on the loopback address that reads and forgets what its one client sends.
+%% Address and port of a socket.
+-type address() :: {inet:ip_address(), inet:port_number()}.
+
+%% @doc A listener on the loopback address that reads and discards what its one client sends: the one
+%% that is named by client/2. Whoever else connects is turned away.
 -spec tcp(inet | socket) -> {ok, pid(), inet:port_number()} | {error, term()}.
 tcp(Backend) ->
     start(fun() ->
@@ -17,7 +22,8 @@ tcp(Backend) ->
         end
     end).
 
-%% @doc A socket on the loopback address that reads and forgets what it gets.
+%% @doc A socket on the loopback address that reads and discards what it gets, from the client that is
+%% named by client/2 and nobody else.
 -spec udp() -> {ok, pid(), inet:port_number()} | {error, term()}.
 udp() ->
     start(fun() ->
@@ -39,6 +45,15 @@ server() ->
 %% @doc A process that answers `{write, From, Data}' with `{written, ok}': a tag, and no reference.
 -spec tag() -> pid().
 tag() -> spawn_link(fun answer_by_tag/0).
+
+%% @doc Tells a peer which client is its own, by the name of the client's socket. A socket that has none
+%% is closed, and its peer is about to be stopped.
+-spec client(pid(), {ok, address() | term()} | {error, term()}) -> ok.
+client(Peer, {ok, {_, _} = Address}) ->
+    Peer ! {client, Address},
+    ok;
+client(_, _) ->
+    ok.
 
 %% @doc Ends a peer without harm to its owner.
 -spec stop(pid()) -> ok.
@@ -71,7 +86,7 @@ answer_by_tag() ->
 ready({ok, Port}, Then) -> {ok, Port, Then};
 ready({error, Why}, _) -> {error, Why}.
 
-%% Opens in the new process, since what is opened belongs to whoever opens it.
+%% Opens in the new process, since a port or socket belongs to the process that opens it.
 -spec start(fun()) -> {ok, pid(), inet:port_number()} | {error, term()}.
 start(Open) ->
     Owner = self(),
@@ -95,10 +110,25 @@ start(Open) ->
 
 -spec accept(gen_tcp:socket()) -> ok.
 accept(Listener) ->
+    receive
+        {client, Address} -> accept(Listener, Address)
+    after tailback_sink:limit() ->
+        gen_tcp:close(Listener)
+    end.
+
+%% Any process of this machine can connect; only one is the client.
+-spec accept(gen_tcp:socket(), address()) -> ok.
+accept(Listener, Address) ->
     case gen_tcp:accept(Listener, tailback_sink:limit()) of
         {ok, Socket} ->
-            ok = gen_tcp:close(Listener),
-            drain_tcp(Socket);
+            case inet:peername(Socket) of
+                {ok, Address} ->
+                    ok = gen_tcp:close(Listener),
+                    drain_tcp(Socket);
+                _ ->
+                    ok = gen_tcp:close(Socket),
+                    accept(Listener, Address)
+            end;
         {error, _} ->
             gen_tcp:close(Listener)
     end.
@@ -113,6 +143,10 @@ drain_tcp(Socket) ->
 -spec drain_udp(gen_udp:socket()) -> ok.
 drain_udp(Socket) ->
     receive
+        {client, {_, Port}} ->
+            %% From here on the kernel drops what others send.
+            _ = gen_udp:connect(Socket, {127, 0, 0, 1}, Port),
+            drain_udp(Socket);
         {udp, Socket, _, _, _} ->
             drain_udp(Socket);
         {udp_passive, Socket} ->

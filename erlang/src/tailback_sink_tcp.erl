@@ -1,5 +1,5 @@
-%% @doc Sends over TCP. With the `inet' back end of OTP 25 and earlier each send waits for its answer
-%% as the port sink does; OTP 26 gave it a reference, and the `socket' back end needs none.
+%% @doc Sends over TCP. With the `inet' back end of OTP 25 and earlier each send waits for its
+%% answer as the port sink does; OTP 26 gave it a reference, and the `socket' back end needs none.
 -module(tailback_sink_tcp).
 
 -behaviour(tailback_sink).
@@ -37,6 +37,7 @@ connect(Backend, Host, Port, Peer) ->
     ],
     try gen_tcp:connect(Host, Port, Options, tailback_sink:limit()) of
         {ok, Socket} ->
+            ok = name_client(Peer, Socket),
             {ok, #tcp{socket = Socket, peer = Peer, where = Where}};
         {error, Why} ->
             ok = stop(Peer),
@@ -46,6 +47,10 @@ connect(Backend, Host, Port, Peer) ->
             ok = stop(Peer),
             {error, fault(connect_failed, Where, <<"no such host or back end">>)}
     end.
+
+-spec name_client(pid() | none, gen_tcp:socket()) -> ok.
+name_client(none, _) -> ok;
+name_client(Peer, Socket) -> tailback_sink_peer:client(Peer, inet:sockname(Socket)).
 
 %% @private
 -spec write(#tcp{}, iodata()) -> {ok, #tcp{}} | {closed, tailback_sink:fault()}.

@@ -33,11 +33,16 @@ open({udp, Host, Port}) ->
 open(Host, Port, Peer) ->
     case gen_udp:open(0, [binary, {active, false}]) of
         {ok, Socket} ->
+            ok = name_client(Peer, Socket),
             {ok, #udp{socket = Socket, host = Host, port = Port, peer = Peer}};
         {error, Why} ->
             ok = stop(Peer),
             {error, fault(open_failed, "socket", Why)}
     end.
+
+-spec name_client(pid() | none, gen_udp:socket()) -> ok.
+name_client(none, _) -> ok;
+name_client(Peer, Socket) -> tailback_sink_peer:client(Peer, inet:sockname(Socket)).
 
 %% @private
 -spec write(#udp{}, iodata()) ->

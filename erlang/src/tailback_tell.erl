@@ -1,4 +1,4 @@
-%% @doc Where news goes: a fun of one argument, or `{Module, Function}'.
+%% @doc A receiver of events: a fun of one argument, or `{Module, Function}'.
 %%
 %% The second form is a plain term, so that a program outside the VM can name it in a call.
 -module(tailback_tell).
@@ -8,17 +8,17 @@
 
 -type tell() :: fun((term()) -> any()) | {module(), atom()}.
 
-%% @doc Whether a term can be told anything.
+%% @doc Whether a term is a receiver.
 -spec is_tell(term()) -> boolean().
 is_tell(Fun) when is_function(Fun, 1) -> true;
 is_tell({Module, Function}) when is_atom(Module), is_atom(Function) -> true;
 is_tell(_) -> false.
 
-%% @doc Tells a piece of news; what the hearer answers is of no interest.
+%% @doc Calls a receiver with an event; its answer is ignored.
 -spec tell(tell(), term()) -> ok.
-tell({Module, Function}, News) ->
-    _ = Module:Function(News),
+tell({Module, Function}, Event) ->
+    _ = Module:Function(Event),
     ok;
-tell(Fun, News) ->
-    _ = Fun(News),
+tell(Fun, Event) ->
+    _ = Fun(Event),
     ok.

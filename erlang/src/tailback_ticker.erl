@@ -1,13 +1,13 @@
-%% @doc A process that ought to wake up at regular intervals, and says how late it did.
+%% @doc A process that ought to wake up at regular intervals, and reports how late it did.
 %%
 %% It runs at normal priority, as an application's own timers do, if no other is asked for. The
 %% schedule is absolute: tick `K' (from 1) is due `K * IntervalMs' after the start, however late the
 %% ticks before it were, so a stall of 200 ms shows as twenty late ticks at an interval of 10 ms and
 %% not as one.
 %%
-%% On each wake-up it tells `{tick, K, LateUs}' for every tick now due, late by its own clock, in
-%% microseconds. Whoever hears it outside the VM can time the arrival as well, which counts what the
-%% ticker cannot see. After a stall that left more than 1000 ticks due it tells
+%% On each wake-up it reports `{tick, K, LateUs}' for every tick now due, late by its own clock, in
+%% microseconds. A receiver outside the VM can time the arrival as well, which counts what the
+%% ticker cannot see. After a stall that left more than 1000 ticks due it reports
 %% `{ticks, First, Last, LateUs}' once, with the lateness of the first.
 -module(tailback_ticker).
 
@@ -24,8 +24,8 @@
 
 %% @doc Starts a ticker, with an interval of whole milliseconds.
 %%
-%% It is linked to nobody and runs until {@link stop/1}; it also ends when telling fails. Anything
-%% but a positive interval and something to tell fails with `badarg'.
+%% It is not linked and runs until {@link stop/1}; it also ends when a report fails. Anything but a
+%% positive interval and a receiver fails with `badarg'.
 -spec start(IntervalMs :: pos_integer(), tailback_tell:tell()) -> pid().
 start(IntervalMs, Tell) ->
     start(IntervalMs, Tell, normal).
@@ -41,7 +41,7 @@ start(IntervalMs, Tell, Priority) when is_integer(IntervalMs), IntervalMs > 0 ->
 start(IntervalMs, Tell, Priority) ->
     erlang:error(badarg, [IntervalMs, Tell, Priority]).
 
-%% @doc Stops a ticker; when this returns it tells nothing more.
+%% @doc Stops a ticker; when this returns it reports nothing more.
 %%
 %% Where the ticker cannot run, it is killed after five seconds.
 -spec stop(pid()) -> ok.

@@ -1,9 +1,9 @@
-%% @doc Trials as the tool plays them: a load, and what is watched meanwhile.
+%% @doc Trials as the tool runs them: a load, and what is watched meanwhile.
 -module(tailback_trial).
 
 -export([blocking_nif/3]).
 
-%% @doc Plays {@link wait:measure/1} beside a ticker of high priority, whose ticks are told.
+%% @doc Runs {@link wait:measure/1} beside a ticker of high priority, whose ticks are sent.
 %%
 %% A process of high priority passes every queue of ordinary ones, so that its ticks are late by
 %% what could not be interrupted and by nothing else.

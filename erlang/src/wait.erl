@@ -1,8 +1,8 @@
 %% @doc Shows what work that blocks does to the schedulers of the Erlang VM.
 %%
 %% A run spawns `N' processes from one process, so that all start in its run queue. Each makes `R'
-%% calls of `W' (bytes or microseconds, as the mode has it), then counts down from `BW' in Erlang, and
-%% ends. Meanwhile the run queues are looked at. Usable alone: `erl -pa ebin', then
+%% calls of `W' (bytes or microseconds, as the mode has it), then counts down from `BW' in Erlang,
+%% and ends. Meanwhile the run queues are looked at. Usable alone: `erl -pa ebin', then
 %%
 %% ```
 %% wait:run(4*100, 1024*1024, 1100, 5).
@@ -13,7 +13,7 @@
 %% Modes:
 %% <ul>
 %% <li>`md5': MD5 of `W' bytes; `md5_yield': the same in parts of 64 KiB, yielding before each.</li>
-%% <li>`nif_busy', `nif_sleep': a NIF that burns `W' microseconds of CPU time, or sleeps so long, and
+%% <li>`nif_busy', `nif_sleep': a NIF that uses `W' microseconds of CPU time, or sleeps so long, and
 %%     keeps its scheduler; `nif_busy_charge', `nif_charge': the same, charged as a timeslice when it
 %%     is over; `nif_busy_dirty', `nif_dirty': on dirty CPU schedulers;
 %%     `nif_busy_yield', `nif_yield': the same in slices of at most a millisecond.</li>
@@ -35,8 +35,8 @@
 -define(SETTLE_MS, 1000).
 -define(SAMPLE_MS, 500).
 
-%% @doc Runs with arguments as `erl -run wait run 400 1048576 20 5' passes them: `N', `W', `R', `BW',
-%% optionally after a mode.
+%% @doc Runs with arguments as `erl -run wait run 400 1048576 20 5' passes them: `N', `W', `R',
+%% `BW', optionally after a mode.
 -spec run([string() | atom() | binary() | integer()]) -> run_result() | wait_options:refusal().
 run(Arguments) ->
     case wait_options:from_strings(Arguments) of
@@ -76,14 +76,14 @@ run(Mode, N, W, R, BW) ->
 %% of schedulers, rounded up, times what one worker costs. It is a figure to hold the wall-clock
 %% time against, not a bound: the cost of MD5, squarings and busy wait was measured once.
 %%
-%% The option `tell' hears `{phase, ready | go | finished}'. The process that samples has priority
+%% The option `tell' gets `{phase, ready | go | finished}'. The process that samples has priority
 %% `max' but stalls with its scheduler all the same: then samples are missing.
 -spec measure(wait_options:options()) ->
     {ok, wait_trial:result()} | {error, {atom(), binary()}}.
 measure(Options) ->
     case wait_options:check(Options) of
-        {ok, #{tell := none} = Plan} -> wait_trial:play(Plan, fun(_) -> ok end);
-        {ok, #{tell := Tell} = Plan} -> wait_trial:play(Plan, fun(News) -> tell(Tell, News) end);
+        {ok, #{tell := none} = Plan} -> wait_trial:run(Plan, fun(_) -> ok end);
+        {ok, #{tell := Tell} = Plan} -> wait_trial:run(Plan, fun(Event) -> tell(Tell, Event) end);
         Refusal -> Refusal
     end.
 
@@ -92,17 +92,17 @@ measure(Options) ->
 collapse() ->
     collapse(#{}).
 
-%% @doc Tries to make schedulers fall asleep while work is queued, and says whether they did.
+%% @doc Tries to make schedulers fall asleep while work is queued, and answers whether they did.
 -spec collapse(wait_collapse:options()) -> wait_collapse:answer().
 collapse(Options) ->
-    case wait_collapse:play(Options) of
+    case wait_collapse:run(Options) of
         {error, Refusal} -> refuse(Refusal);
         Answer -> Answer
     end.
 
--spec tell(tailback_tell:tell(), wait_trial:news()) -> ok.
-tell(Tell, News) when News =:= ready; News =:= go; News =:= finished ->
-    tailback_tell:tell(Tell, {phase, News});
+-spec tell(tailback_tell:tell(), wait_trial:event()) -> ok.
+tell(Tell, Event) when Event =:= ready; Event =:= go; Event =:= finished ->
+    tailback_tell:tell(Tell, {phase, Event});
 tell(_, _) ->
     ok.
 
@@ -111,7 +111,7 @@ print_run(Options) ->
     case wait_options:check(Options#{settle_ms => ?SETTLE_MS, sample_ms => ?SAMPLE_MS}) of
         {ok, #{mode := Mode} = Plan} ->
             Kind = wait_modes:kind(Mode),
-            print_result(wait_trial:play(Plan, fun(News) -> wait_lines:hear(News, Kind) end));
+            print_result(wait_trial:run(Plan, fun(Event) -> wait_lines:print(Event, Kind) end));
         {error, Refusal} ->
             refuse(Refusal)
     end.

@@ -12,7 +12,7 @@
 %% is the lower of the two middle lengths where `N' is even and just below the middle where it is
 %% odd, counted as 1 where it is 0; a single queue is its own median.
 %%
-%% A queue of length zero does not mean an idle scheduler: what it runs stands in no queue.
+%% A queue of length zero does not mean an idle scheduler: the process that runs is in no queue.
 -module(wait_balance).
 
 -export([balance/1]).

@@ -1,14 +1,15 @@
-%% @doc The recipe that makes schedulers fall asleep while work is queued, with a verdict at its end.
+%% @doc The recipe that makes schedulers fall asleep while work is queued, with a verdict at its
+%% end.
 %%
 %% Some runs with pauses between them, then part of the schedulers is taken offline, and after
 %% another pause there is a last run. The verdict on a run is {@link wait_verdict}'s, and so is that
 %% on all of them. The numbers of online schedulers are restored however the recipe ends.
 -module(wait_collapse).
 
--export([play/1]).
+-export([run/1]).
 -export_type([options/0, answer/0]).
 
-%% `preset' says what the others are where they are not given: `original' is the recipe as it was
+%% `preset' sets the others where they are not given: `original' is the recipe as it was
 %% published (400 processes, 1100 times MD5 of 1 MiB, eight runs, pauses of 12 s: a quarter of an
 %% hour and more); `short', the default, takes less than half a minute. `online' is how many
 %% schedulers stay online for the last run (default: half, rounded up).
@@ -46,15 +47,15 @@
 -define(MAX_RUNS, 1000).
 -define(HOUR_MS, 3600000).
 
-%% @doc Plays the recipe, printing what it does.
--spec play(options()) -> answer().
-play(Options) when is_map(Options) ->
+%% @doc Runs the recipe, printing what it does.
+-spec run(options()) -> answer().
+run(Options) when is_map(Options) ->
     Recipe = maps:merge(preset(Options), maps:remove(preset, Options)),
     case check(Options, Recipe) of
         ok -> wait_online:restoring(fun() -> perform(Recipe) end);
         Refusal -> Refusal
     end;
-play(Other) ->
+run(Other) ->
     refused("options: ~0tP is no map", [Other, 10]).
 
 -spec preset(map()) -> map().
@@ -220,7 +221,8 @@ conclude(Runs, Recipe) ->
     io:format("~nVerdict: ~s: ~ts~n", [Verdict, Reason]),
     {Verdict, #{reason => Reason, runs => Runs, options => Recipe}}.
 
-%% The last run of the kind that the verdict rests on: it is the one with schedulers offline, if any.
+%% The last run of the kind that the verdict rests on: it is the one with schedulers offline, if
+%% any.
 -spec example(wait_verdict:verdict(), [run(), ...]) -> io_lib:chars().
 example(Verdict, Runs) ->
     Numbered = lists:zip(lists:seq(1, length(Runs)), Runs),

@@ -1,25 +1,25 @@
 %% @doc The lines that a run prints.
 -module(wait_lines).
 
--export([hear/2, use/2, refusal/1]).
+-export([print/2, use/2, refusal/1]).
 
-%% @doc Prints a piece of news; the dirty CPU queue is shown where the mode's calls stand in it.
--spec hear(wait_trial:news(), wait_schedulers:kind()) -> ok.
-hear(ready, _) ->
+%% @doc Prints an event; the dirty CPU queue is shown where the mode's calls stand in it.
+-spec print(wait_trial:event(), wait_schedulers:kind()) -> ok.
+print(ready, _) ->
     io:format("Ready ... ");
-hear(go, _) ->
+print(go, _) ->
     io:format("go at ~p~n", [time()]);
-hear(sent, _) ->
+print(sent, _) ->
     io:format("~p All go messages sent~n", [time()]);
-hear({status_loop, Seconds}, _) ->
+print({status_loop, Seconds}, _) ->
     io:format("~p Start of status loop (~p secs since first go)~n", [time(), Seconds]);
-hear({monitor_loop, Seconds}, _) ->
+print({monitor_loop, Seconds}, _) ->
     io:format("~p Start of monitor loop (~p secs since first go)~n", [time(), Seconds]);
-hear({changed, Time, Balance, {Normal, DirtyCpu, _}}, dirty_cpu) ->
+print({changed, Time, Balance, {Normal, DirtyCpu, _}}, dirty_cpu) ->
     io:format("~p ~p ~w dirty cpu ~w~n", [Time, Balance, list_to_tuple(Normal), DirtyCpu]);
-hear({changed, Time, Balance, {Normal, _, _}}, _) ->
+print({changed, Time, Balance, {Normal, _, _}}, _) ->
     io:format("~p ~p ~w~n", [Time, Balance, list_to_tuple(Normal)]);
-hear(finished, _) ->
+print(finished, _) ->
     ok.
 
 %% @doc Prints the use of the schedulers: the normal ones, and the dirty CPU ones where the mode's

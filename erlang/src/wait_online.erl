@@ -57,8 +57,8 @@ guard(Caller, Function) ->
 answer(Function) ->
     exit({answer, Function()}).
 
-%% The normal ones first: the VM changes the dirty CPU ones with them, some time after it has said
-%% that it is done, and may forget meanwhile what it is told of those. So they are set until it holds.
+%% The normal ones first: the VM changes the dirty CPU ones with them, some time after the call has
+%% returned, and may undo a setting of those made meanwhile. So they are set until it holds.
 -spec restore({pos_integer(), pos_integer()}) -> ok.
 restore({Normal, DirtyCpu}) ->
     ok = set(Normal),

@@ -7,7 +7,7 @@
 %% What a caller may give: a mode (default md5), the number of processes, the work of a call (bytes
 %% for the MD5 modes, else microseconds), calls for each process, iterations of busy wait after them
 %% (default 0), milliseconds between samples (default 20) and between the readiness of all processes
-%% and the first go (default 100), and who is told of phases.
+%% and the first go (default 100), and who gets the phases.
 -type options() :: #{
     mode => wait_modes:mode(),
     processes => pos_integer(),

@@ -1,7 +1,7 @@
-%% @doc Looks at the run queues at regular intervals, at priority `max'.
+%% @doc Reads the run queues at regular intervals, at priority `max'.
 %%
 %% It is a process, and so stalls with the scheduler that it is on: where that scheduler is blocked
-%% samples are missing, and a gap in their times says that nothing could be seen. It keeps at most
+%% samples are missing, and a gap in their times means that nothing could be read. It keeps at most
 %% 10,000 samples; beyond that every other one goes, as often as needed. The classes of all samples
 %% are counted.
 -module(wait_sampler).
@@ -51,7 +51,7 @@ go(Pid, Start) ->
     Pid ! {go, Start},
     ok.
 
-%% @doc Ends the sampler and takes what it saw.
+%% @doc Ends the sampler and takes its samples.
 -spec stop(pid()) -> seen().
 stop(Pid) ->
     Monitor = erlang:monitor(process, Pid),

@@ -1,4 +1,4 @@
-%% @doc What the VM says of its schedulers: how many, how long their queues are, how busy they were.
+%% @doc The VM's figures of its schedulers: how many, how long their queues are, how busy they were.
 -module(wait_schedulers).
 
 -export([count/1, lanes/2, run_queues/0, watch_use/0, unwatch_use/0, use_now/0, use/3, percent/1]).
@@ -62,8 +62,8 @@ watch_use() ->
     _ = erlang:system_flag(scheduler_wall_time, true),
     ok.
 
-%% @doc Takes the request of {@link watch_use/0} back, and returns when that has been done. Without it
-%% the VM does so some milliseconds after the process has ended.
+%% @doc Takes the request of {@link watch_use/0} back, and returns when that has been done. Without
+%% it the VM does so some milliseconds after the process has ended.
 -spec unwatch_use() -> ok.
 unwatch_use() ->
     _ = erlang:system_flag(scheduler_wall_time, false),

@@ -1,16 +1,16 @@
-%% @doc Plays one run: workers from one spawner, a go for each, samples, and the times of all.
+%% @doc One run: workers from one spawner, a go for each, samples, and the times of all.
 %%
-%% A run has a process of its own, the conductor. It spawns the workers and is linked to them, asks
-%% for scheduler wall time, and raises its own priority for a while; so when it ends, however it ends,
-%% all of that is gone, and the caller's flags, priority and mailbox were never touched. It ends when
-%% its caller does.
+%% A run has a process of its own, the coordinator. It spawns the workers and is linked to them,
+%% asks for scheduler wall time, and raises its own priority for a while; so when it ends, however
+%% it ends, all of that is gone, and the caller's flags, priority and mailbox were never touched. It
+%% ends when its caller does.
 -module(wait_trial).
 
--export([play/2]).
--export_type([news/0, result/0]).
+-export([run/2]).
+-export_type([event/0, result/0]).
 
 %% What happens, in this order; `changed' any number of times.
--type news() ::
+-type event() ::
     ready
     | go
     | sent
@@ -52,40 +52,40 @@
 %% Operands of all workers together; more could make the machine swap.
 -define(MAX_OPERANDS, 2147483648).
 
-%% The conductor answers by ending.
--dialyzer({no_return, play/2}).
+%% The coordinator answers by ending.
+-dialyzer({no_return, run/2}).
 
-%% @doc Plays a checked plan and answers what was measured. `Hear' is called with the news, by the
-%% conductor, never while it holds up a worker that was told to go.
--spec play(wait_options:plan(), fun((news()) -> any())) ->
+%% @doc Runs a checked plan and answers what was measured. `Report' is called with each event, by
+%% the coordinator, never while that would hold up a worker that has its go.
+-spec run(wait_options:plan(), fun((event()) -> any())) ->
     {ok, result()} | {error, {atom(), binary()}}.
-play(Plan, Hear) ->
+run(Plan, Report) ->
     Caller = self(),
-    {Conductor, Monitor} = spawn_monitor(fun() -> conduct(Caller, Plan, Hear) end),
+    {Coordinator, Monitor} = spawn_monitor(fun() -> coordinate(Caller, Plan, Report) end),
     receive
-        {'DOWN', Monitor, process, Conductor, {played, Result}} -> Result;
-        {'DOWN', Monitor, process, Conductor, Reason} -> {error, broken_off(Reason)}
+        {'DOWN', Monitor, process, Coordinator, {done, Result}} -> Result;
+        {'DOWN', Monitor, process, Coordinator, Reason} -> {error, broken_off(Reason)}
     end.
 
 -spec broken_off(term()) -> {run_broken_off, binary()}.
 broken_off(Reason) ->
     {run_broken_off, wait_text:line("the run was broken off: ~0tP; run it again", [Reason, 20])}.
 
-%% Failures leave as an exit, which nobody prints; an error would be logged by the VM.
--spec conduct(pid(), wait_options:plan(), fun((news()) -> any())) -> no_return().
-conduct(Caller, Plan, Hear) ->
+%% Failures leave as an exit, which is not printed; an error would be logged by the VM.
+-spec coordinate(pid(), wait_options:plan(), fun((event()) -> any())) -> no_return().
+coordinate(Caller, Plan, Report) ->
     _ = erlang:monitor(process, Caller),
     Result =
         try
-            prepare_and_perform(Plan, Hear)
+            prepare_and_perform(Plan, Report)
         catch
             error:Reason:Stack -> exit({Reason, hd(Stack ++ [none])})
         end,
-    exit({played, Result}).
+    exit({done, Result}).
 
--spec prepare_and_perform(wait_options:plan(), fun((news()) -> any())) ->
+-spec prepare_and_perform(wait_options:plan(), fun((event()) -> any())) ->
     {ok, result()} | {error, {atom(), binary()}}.
-prepare_and_perform(#{mode := Mode, work := Work, iterations := Iterations} = Plan, Hear) ->
+prepare_and_perform(#{mode := Mode, work := Work, iterations := Iterations} = Plan, Report) ->
     case wait_modes:prepare(Mode, Work) of
         {ok, Job, CallUs} ->
             Prepared = #{
@@ -94,7 +94,7 @@ prepare_and_perform(#{mode := Mode, work := Work, iterations := Iterations} = Pl
                 iterations_us => wait_clock:busy_wait_us(Iterations)
             },
             case operands_fit(Plan, Job) of
-                ok -> {ok, perform(Plan, Prepared, Hear)};
+                ok -> {ok, perform(Plan, Prepared, Report)};
                 Refusal -> Refusal
             end;
         Refusal ->
@@ -116,8 +116,8 @@ operands_fit(#{processes := Count, work := Work}, Job) ->
                     )}}
     end.
 
--spec perform(wait_options:plan(), prepared(), fun((news()) -> any())) -> result().
-perform(#{processes := Count, sample_ms := SampleMs} = Plan, Prepared, Hear) ->
+-spec perform(wait_options:plan(), prepared(), fun((event()) -> any())) -> result().
+perform(#{processes := Count, sample_ms := SampleMs} = Plan, Prepared, Report) ->
     ok = wait_schedulers:watch_use(),
     Board = wait_worker:new_board(Count),
     Task = #{
@@ -126,47 +126,47 @@ perform(#{processes := Count, sample_ms := SampleMs} = Plan, Prepared, Hear) ->
         iterations => maps:get(iterations, Plan)
     },
     Workers = wait_worker:spawn_all(Count, Board, Task),
-    ok = await(ready, Hear),
-    _ = Hear(ready),
+    ok = await(ready, Report),
+    _ = Report(ready),
     Sampler = wait_sampler:start(SampleMs),
     %% Reading the schedulers' times wakes all of them, so it is done before they come to rest.
     Before = wait_schedulers:use_now(),
     ok = settle(maps:get(settle_ms, Plan)),
-    _ = Hear(go),
+    _ = Report(go),
     Clock = {os:system_time(microsecond), erlang:monotonic_time()},
-    Sent = send_go(Workers, Sampler, Clock, Hear),
-    ok = await(finished, Hear),
+    Sent = send_go(Workers, Sampler, Clock, Report),
+    ok = await(finished, Report),
     Use = wait_schedulers:use(Before, element(2, Clock), wait_schedulers:use_now()),
     ok = wait_schedulers:unwatch_use(),
     Seen = wait_sampler:stop(Sampler),
-    _ = Hear(finished),
+    _ = Report(finished),
     Times = wait_worker:times(Count, Board),
     maps:merge(about(Plan, Prepared), figures(Clock, Sent, Times, Use, Seen)).
 
 %% Answers when the last go was sent. The priority is high so that no worker runs on this scheduler
-%% before all have their go, and normal again afterwards: a process of high priority that wakes up in
-%% the course of the run brings sleeping schedulers back to work (measured: the run of the README
+%% before all have their go, and normal again afterwards: a process of high priority that wakes up
+%% in the course of the run brings sleeping schedulers back to work (measured: the run of the README
 %% then takes 1.03 s and not 1.21).
--spec send_go([pid()], pid(), {integer(), integer()}, fun((news()) -> any())) -> integer().
-send_go(Workers, Sampler, {_, FirstGo}, Hear) ->
+-spec send_go([pid()], pid(), {integer(), integer()}, fun((event()) -> any())) -> integer().
+send_go(Workers, Sampler, {_, FirstGo}, Report) ->
     normal = process_flag(priority, high),
     ok = lists:foreach(fun(Worker) -> Worker ! go end, Workers),
     Sent = erlang:monotonic_time(),
     ok = wait_sampler:go(Sampler, FirstGo),
-    _ = Hear(sent),
-    _ = Hear({status_loop, seconds_since(FirstGo)}),
-    _ = Hear({monitor_loop, seconds_since(FirstGo)}),
+    _ = Report(sent),
+    _ = Report({status_loop, seconds_since(FirstGo)}),
+    _ = Report({monitor_loop, seconds_since(FirstGo)}),
     high = process_flag(priority, normal),
     Sent.
 
--spec await(ready | finished, fun((news()) -> any())) -> ok.
-await(News, Hear) ->
+-spec await(ready | finished, fun((event()) -> any())) -> ok.
+await(Event, Report) ->
     receive
-        News ->
+        Event ->
             ok;
         {changed, _, _, _} = Changed ->
-            _ = Hear(Changed),
-            await(News, Hear);
+            _ = Report(Changed),
+            await(Event, Report);
         {'DOWN', _, process, _, _} ->
             exit(caller_gone)
     end.

@@ -1,15 +1,15 @@
 %% @doc Whether schedulers slept while work was queued. Pure.
 %%
-%% Of one run these are known: when each of `N' workers finished, for how long each of the `S' online
-%% schedulers that can run their calls was active, and what the run ideally takes.
+%% Of one run these are known: when each of `N' workers finished, for how long each of the `S'
+%% online schedulers that can run their calls was active, and what the run ideally takes.
 %%
 %% <ol>
 %% <li>The <em>queued time</em> `Q' runs from the last go to the finish of worker number `N - S'.
-%%     Until then more workers than schedulers are unfinished, and a worker is always ready to run, so
+%% Until then more workers than schedulers are unfinished, and a worker is always ready to run, so
 %%     there is something for every scheduler to do.</li>
-%% <li>A scheduler that was active for `A' in the whole run was so for at most `A' of the queued time,
+%% <li>A scheduler active for `A' in the whole run was so for at most `A' of the queued time,
 %%     and therefore asleep for at least `Q - A' of it. The <em>asleep share</em> is the sum of that
-%%     over all schedulers, over `S * Q'. It never says more than was the case.</li>
+%%     over all schedulers, over `S * Q'. It is a lower bound.</li>
 %% <li>`collapse': the asleep share is at least 25%, the busiest scheduler was active for at least 80%
 %%     of the queued time, and the run took at least 1.25 times its ideal.</li>
 %% <li>`no_collapse': the asleep share is below 10%.</li>

@@ -70,9 +70,9 @@ never_given_up_without_a_limit() ->
 
 %% Whatever happens, what was sent is confirmed once or still there, and in its order.
 nothing_gets_lost_or_changes_places_test_() ->
-    [{integer_to_list(Seed), fun() -> play(Seed) end} || Seed <- lists:seq(1, 200)].
+    [{integer_to_list(Seed), fun() -> run(Seed) end} || Seed <- lists:seq(1, 200)].
 
-play(Seed) ->
+run(Seed) ->
     rand:seed(exsss, Seed),
     {Flight, Next, _, Confirmed} = lists:foldl(
         fun(_, Acc) -> step(rand:uniform(4), Acc) end,

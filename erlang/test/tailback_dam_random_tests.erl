@@ -8,11 +8,11 @@
 
 schedules_test_() ->
     {timeout, 300, [
-        {"seed " ++ integer_to_list(Seed), {timeout, 300, fun() -> play(Seed) end}}
+        {"seed " ++ integer_to_list(Seed), {timeout, 300, fun() -> run(Seed) end}}
      || Seed <- lists:seq(1, 25)
     ]}.
 
-play(Seed) ->
+run(Seed) ->
     rand:seed(exsss, Seed),
     Window = 3 + rand:uniform(20),
     Policy = lists:nth(rand:uniform(2), [block, drop_new]),

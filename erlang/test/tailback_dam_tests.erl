@@ -246,7 +246,7 @@ every_reason_has_its_line() ->
     Lines = [tailback_dam:explain(Reason) || Reason <- Reasons],
     ?assertEqual(length(Reasons), length(lists:usort(Lines))).
 
-%% Who waits longest is served first, whoever else comes.
+%% The sender that waits longest is served first, even while others come.
 held_up_senders_are_served_in_the_order_of_their_coming_test_() ->
     {timeout, 300, fun held_up_senders_are_served_in_the_order_of_their_coming/0}.
 

@@ -12,7 +12,7 @@ every_kind_serves_what_is_due_test_() ->
     [{timeout, 300, fun() -> serves(Kind) end} || Kind <- tailback_request:kinds()].
 
 serves(Kind) ->
-    {ok, Result} = tailback_requests:play((options())#{
+    {ok, Result} = tailback_requests:run((options())#{
         kind => Kind, dir => "/tmp", duration_ms => 2000
     }),
     #{due := Due, latencies := Done, unfinished := Left, failed := 0} = Result,
@@ -25,7 +25,7 @@ arrivals_are_those_of_the_seed_test_() ->
 
 arrivals_are_those_of_the_seed() ->
     Due = fun(Seed) ->
-        {ok, #{due := Due}} = tailback_requests:play((options())#{seed => Seed}),
+        {ok, #{due := Due}} = tailback_requests:run((options())#{seed => Seed}),
         Due
     end,
     ?assertEqual(Due(7), Due(7)),
@@ -35,9 +35,9 @@ background_work_is_counted_test_() ->
     {timeout, 300, fun background_work_is_counted/0}.
 
 background_work_is_counted() ->
-    {ok, #{background_pieces := Pieces}} = tailback_requests:play((options())#{background => 2}),
+    {ok, #{background_pieces := Pieces}} = tailback_requests:run((options())#{background => 2}),
     ?assert(Pieces > 0),
-    {ok, #{background_pieces := None}} = tailback_requests:play(options()),
+    {ok, #{background_pieces := None}} = tailback_requests:run(options()),
     ?assertEqual(0, None).
 
 what_cannot_be_played_is_refused_in_one_line_test_() ->
@@ -52,7 +52,7 @@ what_cannot_be_played_is_refused_in_one_line() ->
         (options())#{rate => 1000000000}
     ],
     Refused = fun(Options) ->
-        {error, {bad_option, Line}} = tailback_requests:play(Options),
+        {error, {bad_option, Line}} = tailback_requests:run(Options),
         ?assertEqual(nomatch, binary:match(Line, <<"\n">>))
     end,
     lists:foreach(Refused, Bad).
@@ -62,7 +62,7 @@ a_folder_that_cannot_be_written_is_named_test_() ->
 
 a_folder_that_cannot_be_written_is_named() ->
     Options = (options())#{kind => file, dir => "/proc/nowhere"},
-    {error, {no_request, Line}} = tailback_requests:play(Options),
+    {error, {no_request, Line}} = tailback_requests:run(Options),
     ?assertMatch({_, _}, binary:match(Line, <<"/proc/nowhere">>)),
     ?assertEqual({messages, []}, process_info(self(), messages)).
 
@@ -71,7 +71,7 @@ nothing_is_left_behind_test_() ->
 
 nothing_is_left_behind() ->
     Before = {length(processes()), length(erlang:ports())},
-    {ok, _} = tailback_requests:play((options())#{kind => port}),
+    {ok, _} = tailback_requests:run((options())#{kind => port}),
     until_gone(Before).
 
 %% What ended may take a moment to be gone, here and of an earlier test.

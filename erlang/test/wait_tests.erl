@@ -73,7 +73,7 @@ measure_prints_nothing_and_tells_phases_test_() ->
 
 measure_prints_nothing_and_tells_phases() ->
     Self = self(),
-    Tell = fun(News) -> Self ! News end,
+    Tell = fun(Event) -> Self ! Event end,
     {{ok, _}, Lines} = test_printed:by(fun() -> wait:measure((tiny())#{tell => Tell}) end),
     ?assertEqual([""], Lines),
     [
@@ -159,7 +159,7 @@ flag_is_restored() ->
 killed_worker() ->
     Self = self(),
     {Runner, Monitor} = spawn_monitor(fun() ->
-        exit(wait:measure((long())#{tell => fun(News) -> Self ! News end}))
+        exit(wait:measure((long())#{tell => fun(Event) -> Self ! Event end}))
     end),
     receive
         {phase, go} -> ok
@@ -173,7 +173,7 @@ killed_worker() ->
 
 killed_caller() ->
     Self = self(),
-    Runner = spawn(fun() -> wait:measure((long())#{tell => fun(News) -> Self ! News end}) end),
+    Runner = spawn(fun() -> wait:measure((long())#{tell => fun(Event) -> Self ! Event end}) end),
     receive
         {phase, go} -> ok
     end,

@@ -5,6 +5,7 @@ use crate::compare::compare;
 use crate::proportion::proportion;
 use crate::quantile::{count, median};
 use crate::reading::Reading;
+use crate::trust;
 use model::record::Plan;
 use model::{Arm, ArmResult, Comparison, Estimate, Proportion, Role, State, Trial, Unit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Every figure that the trials carry has its median; figures of cases and fixes are held against
 /// their own control. `worse`, `state` and `evidence` rest on whole blocks only. An arm that should
 /// fix the stall is judged by itself, at the same threshold, and has no part in the study's verdict.
+/// An arm whose effect a disturbance of that arm explains is `untrustworthy`, whatever the others are.
 /// A baseline is estimated and nothing else.
 pub fn estimate_arms(plan: &Plan, trials: &[Trial]) -> Vec<ArmResult> {
     let study = Study::of(plan, trials);
@@ -43,7 +45,8 @@ fn find<'a>(plan: &Plan, trials: &[Trial], study: &Study<'a>) -> BTreeMap<&'a st
     let together = study.evidence(Figure::Plain);
     let (named, absent) = (together.named(thresholds.affected), together.absent(thresholds));
     let cases = study.cases.iter().enumerate().map(|(i, arm)| {
-        let state = state(named[i], absent[i], hung(trials, arm, study));
+        let stands = || trust::stands(plan, trials, study, arm);
+        let state = state(named[i], stands, absent[i], hung(trials, arm, study));
         (arm.id.as_str(), finding(plan, study, arm, state, together.effect_of(i)))
     });
     let fixes = study.fixes.iter().map(|arm| {
@@ -51,7 +54,8 @@ fn find<'a>(plan: &Plan, trials: &[Trial], study: &Study<'a>) -> BTreeMap<&'a st
         let is = |flags: Vec<bool>| flags.first() == Some(&true);
         let affected = is(alone.named(thresholds.affected));
         let absent = is(alone.absent(thresholds));
-        let state = state(affected, absent, hung(trials, arm, study));
+        let stands = || trust::stands(plan, trials, study, arm);
+        let state = state(affected, stands, absent, hung(trials, arm, study));
         (arm.id.as_str(), finding(plan, study, arm, state, alone.effect()))
     });
     cases.chain(fixes).collect()
@@ -61,9 +65,11 @@ fn hung(trials: &[Trial], arm: &Arm, study: &Study) -> bool {
     hung_more_often(trials, &arm.id, &study.control_of(arm).id)
 }
 
-fn state(affected: bool, absent: bool, hung: bool) -> State {
+/// What is said of an arm; an effect that a disturbance of this arm explains is none that can be told.
+fn state(affected: bool, stands: impl Fn() -> bool, absent: bool, hung: bool) -> State {
     match (affected, absent) {
-        (true, _) => State::Affected,
+        (true, _) if stands() => State::Affected,
+        (true, _) => State::Untrustworthy,
         (false, true) if !hung => State::NotAffected,
         _ => State::Inconclusive,
     }

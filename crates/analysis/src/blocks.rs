@@ -1,8 +1,8 @@
 //! From trials to whole blocks, the only ones that enter the test.
 
+use crate::absence;
 use crate::bet::AbsenceBet;
 use crate::evidence::{Evidence, Thresholds};
-use crate::trust;
 use model::record::Plan;
 use model::{Arm, Measure, Role, Trial};
 use std::collections::BTreeMap;
@@ -184,10 +184,10 @@ fn whole_block<'a>(plan: &'a Plan, trials: &[&Trial]) -> Option<Block<'a>> {
 /// What a trial says; one that hung says enough even where its figure was lost.
 fn entry(plan: &Plan, trial: &Trial) -> Option<Entry> {
     let measure = measured(trial, &plan.judging.measure);
-    let absent = trust::cpu_absent_ms_per_s(plan, trial);
+    let absent = absence::cpu_absent_ms_per_s(plan, trial);
     if trial.observation.hang {
         // A thread that had no CPU for half of the time need not have been blocked.
-        let starved = absent > trust::MOST_ABSENT_IN_HANG_MS_PER_S;
+        let starved = absent > absence::MOST_ABSENT_IN_HANG_MS_PER_S;
         let net = if starved { 0.0 } else { f64::INFINITY };
         return Some(Entry { value: f64::INFINITY, net });
     }

@@ -2,9 +2,13 @@
 //!
 //! Two claims, each with a test of its own. *Less*: by the test that found the stall, in each block
 //! random order alone says which of case and fix is the better trial, unless the fix does something.
-//! *Gone*: of the blocks in which the case stalled, the fix left a stall in less than a quarter. Both
-//! have to reach the same threshold, and the error rate is split over the fixes that were tried.
+//! *Gone*: of the blocks in which the case stalled, the fix left a stall in less than a quarter.
+//!
+//! *Fixed* is said of all that is affected and that the fix is meant for: every arm with its control,
+//! by every judged figure. Which of them are affected is seen in the same trials, so it is a choice by
+//! the data, and [`to_be_fixed`] says what it costs. The error rate is split over the fixes.
 
+use crate::arms::estimate_arms;
 use crate::bet::GoneBet;
 use crate::blocks::{Figure, Study, study_error_rate};
 use crate::compare::compare;
@@ -19,12 +23,46 @@ pub const MOST_LEFT: f64 = 0.1;
 /// The fewest blocks after which a fix is given up that has not been called fixed.
 const LEAST_BLOCKS: f64 = 6.0;
 
+/// A judged figure: the plan that is judged by it, and what is said of each arm by it.
+struct ByFigure {
+    plan: Plan,
+    arms: Vec<ArmResult>,
+}
+
+/// An arm with the cause that is affected by a figure, and what a fix did to that.
+struct Tested<'a> {
+    figure: &'a ByFigure,
+    case: &'a ArmResult,
+    less: f64,
+    gone: GoneBet,
+}
+
 /// What each fix of an affected study did; nothing where no arm with the cause is affected.
 ///
-/// `arms` are the estimates for the judged figure of `plan`.
-pub fn fixes(plan: &Plan, trials: &[Trial], arms: &[ArmResult]) -> Vec<Fix> {
+/// `arms` is what is said of each arm by the figure that `decided`.
+pub fn fixes(plan: &Plan, trials: &[Trial], arms: &[ArmResult], decided: &str) -> Vec<Fix> {
     let Some(study) = Study::of(plan, trials) else { return Vec::new() };
-    study.fixes.iter().filter_map(|arm| fix(plan, trials, &study, arms, arm)).collect()
+    if study.fixes.is_empty() {
+        return Vec::new();
+    }
+    let figures = by_figure(plan, trials, arms, decided);
+    study.fixes.iter().filter_map(|arm| fix(trials, &study, &figures, plan, arm)).collect()
+}
+
+/// All judged figures, the one that decided first.
+fn by_figure(plan: &Plan, trials: &[Trial], arms: &[ArmResult], decided: &str) -> Vec<ByFigure> {
+    let all = std::iter::once(&plan.judging).chain(&plan.also);
+    let by = |judging: &model::Judging| {
+        let plan = Plan { judging: judging.clone(), ..plan.clone() };
+        let arms = match judging.measure == decided {
+            true => arms.to_vec(),
+            false => estimate_arms(&plan, trials),
+        };
+        ByFigure { plan, arms }
+    };
+    let mut figures: Vec<ByFigure> = all.map(by).collect();
+    figures.sort_by_key(|figure| figure.plan.judging.measure != decided);
+    figures
 }
 
 /// Whether more blocks could still call a fix fixed: it left little of the stall so far.
@@ -36,57 +74,109 @@ pub fn is_open(fix: &Fix) -> bool {
     !settled && (gone >= 1.0 || seen < LEAST_BLOCKS)
 }
 
-/// The affected arm that lost the most, among those with the same control as a fix: what stalls
-/// elsewhere, as on another OTP, says nothing of it.
-fn worst_case<'a>(
-    plan: &Plan,
+/// The wealth that every one of `affected` stalls takes to be called fixed, of `all` that could have
+/// been affected, where one would take `wealth`.
+///
+/// The affected ones were picked by the trials that also test the fix. Let the fix fail in `m` of all.
+/// If `fixed` is wrong, at least `max(1, m - (all - affected))` of these are among the affected and
+/// have this wealth, which together is `m * wealth` or more, so their mean over the `m` is `wealth`
+/// or more. That mean is a wealth itself, and so this happens with the chance that `wealth` has,
+/// however the affected ones were picked, and whenever the study stopped (the mean as a merged
+/// e-value and its closed test: Vovk and Wang 2021, Annals of Statistics 49, 1736-1754; the idea of a
+/// count that falls with what is refuted: Holm 1979, Scandinavian Journal of Statistics 6, 65-70).
+fn to_be_fixed(all: usize, affected: usize, wealth: f64) -> f64 {
+    let others = all.saturating_sub(affected);
+    (others as f64 + 1.0) * wealth
+}
+
+/// What is affected of what a fix is meant for, the figure that decided and the largest stall first;
+/// and how much could have been affected. What has another control, as another OTP, stalls elsewhere
+/// and says nothing of it.
+fn tested<'a>(
+    trials: &[Trial],
     study: &Study,
-    arms: &'a [ArmResult],
+    figures: &'a [ByFigure],
     fix: &Arm,
-) -> Option<&'a ArmResult> {
-    let shift = |arm: &ArmResult| judged(plan, arm).map_or(0.0, |comparison| comparison.shift);
+) -> (Vec<Tested<'a>>, usize) {
     let control = &study.control_of(fix).id;
-    let same = |id: &str| {
-        study.cases.iter().any(|case| case.id == id && study.control_of(case).id == *control)
+    let meant = |arm: &ArmResult| {
+        let of_control = |case: &&&Arm| study.control_of(case).id == *control;
+        study.cases.iter().filter(of_control).any(|case| case.id == arm.id)
     };
-    arms.iter()
-        .filter(|arm| arm.role == Role::Case && arm.state == Some(State::Affected))
-        .filter(|arm| same(&arm.id))
-        .max_by(|a, b| shift(a).total_cmp(&shift(b)))
+    let (mut found, mut all) = (Vec::new(), 0);
+    for figure in figures {
+        let mut cases: Vec<&ArmResult> = figure.arms.iter().filter(|arm| meant(arm)).collect();
+        all += cases.len();
+        cases.retain(|arm| arm.state == Some(State::Affected));
+        cases.sort_by(|a, b| shift(figure, b).total_cmp(&shift(figure, a)));
+        found.extend(cases.into_iter().filter_map(|case| test(trials, figure, case, fix)));
+    }
+    (found, all)
 }
 
-fn judged<'a>(plan: &Plan, arm: &'a ArmResult) -> Option<&'a Comparison> {
-    arm.against_control.get(plan.judging.measure.as_ref())
+fn shift(figure: &ByFigure, arm: &ArmResult) -> f64 {
+    let judged = arm.against_control.get(figure.plan.judging.measure.as_ref());
+    judged.map_or(0.0, |comparison| comparison.shift)
 }
 
-fn fix(plan: &Plan, trials: &[Trial], study: &Study, arms: &[ArmResult], arm: &Arm) -> Option<Fix> {
-    let case = worst_case(plan, study, arms, arm)?;
-    let result = arms.iter().find(|result| result.id == arm.id)?;
-    let threshold = study.fixes.len() as f64 / study_error_rate(plan).max(1e-12);
-    let less = evidence_less(plan, trials, &arm.id, &case.id);
-    let gone = gone(plan, study, arm, &case.id);
-    // A fix that leaves enough of a stall to be affected itself has not fixed it.
-    let still = result.state == Some(State::Affected);
-    let outcome = match (less >= threshold, gone.wealth() >= threshold && !still) {
-        (true, true) => FixOutcome::Fixed,
-        (true, false) => FixOutcome::Helped,
-        (false, _) => FixOutcome::NotShown,
+fn test<'a>(
+    trials: &[Trial],
+    figure: &'a ByFigure,
+    case: &'a ArmResult,
+    fix: &Arm,
+) -> Option<Tested<'a>> {
+    let study = Study::of(&figure.plan, trials)?;
+    let less = evidence_less(&figure.plan, trials, &fix.id, &case.id);
+    let gone = gone(&figure.plan, &study, fix, &case.id);
+    Some(Tested { figure, case, less, gone })
+}
+
+fn fix(
+    trials: &[Trial],
+    study: &Study,
+    figures: &[ByFigure],
+    plan: &Plan,
+    arm: &Arm,
+) -> Option<Fix> {
+    let (tested, all) = tested(trials, study, figures, arm);
+    let result = figures.first()?.arms.iter().find(|result| result.id == arm.id)?;
+    let one = study.fixes.len() as f64 / study_error_rate(plan).max(1e-12);
+    let threshold = to_be_fixed(all, tested.len(), one);
+    let least = |wealth: fn(&Tested) -> f64| tested.iter().map(wealth).reduce(f64::min);
+    let (least_less, least_gone) = (least(|one| one.less)?, least(|one| one.gone.wealth())?);
+    let all_less = least_less >= threshold;
+    // What helped somewhere alone has to stand out among all that could have been affected.
+    let alone = tested.iter().find(|tested| tested.less >= to_be_fixed(all, 1, one));
+    let outcome = match (all_less, least_gone >= threshold && !stalls(figures, arm), alone) {
+        (true, true, _) => FixOutcome::Fixed,
+        (true, false, _) | (false, _, Some(_)) => FixOutcome::Helped,
+        (false, _, None) => FixOutcome::NotShown,
     };
-    let (spared, left) = gone.counts();
+    let shown = alone.filter(|_| !all_less).or(tested.first())?;
+    let worst = tested.iter().min_by(|a, b| a.gone.wealth().total_cmp(&b.gone.wealth()))?;
+    let (spared, left) = worst.gone.counts();
+    let by = &shown.figure.plan;
     Some(Fix {
         arm: arm.id.clone(),
         change: arm.change.clone().unwrap_or_else(|| arm.id.clone()),
         outcome,
-        case: case.id.clone(),
-        measure: plan.judging.measure.to_string(),
+        case: shown.case.id.clone(),
+        measure: by.judging.measure.to_string(),
         with: result.measures.clone(),
-        without: case.measures.clone(),
-        evidence_less: Some(less),
-        evidence_gone: Some(gone.wealth()),
+        without: shown.case.measures.clone(),
+        evidence_less: Some(if all_less { least_less } else { shown.less }),
+        evidence_gone: Some(least_gone),
         threshold: Some(threshold),
-        left: Some(proportion(left as u32, (spared + left) as u32, plan.judging.confidence)),
-        comparison: comparison(plan, trials, &arm.id, &case.id),
+        left: Some(proportion(left as u32, (spared + left) as u32, by.judging.confidence)),
+        comparison: comparison(by, trials, &arm.id, &shown.case.id),
     })
+}
+
+/// Whether a fix leaves enough of a stall, by any figure, to be affected itself, explained by a
+/// disturbance or not: then it has not fixed anything.
+fn stalls(figures: &[ByFigure], fix: &Arm) -> bool {
+    let mut of_fix = figures.iter().flat_map(|figure| &figure.arms).filter(|arm| arm.id == fix.id);
+    of_fix.any(|arm| matches!(arm.state, Some(State::Affected | State::Untrustworthy)))
 }
 
 /// Evidence that the arm with the stall is worse than the fix.
@@ -142,8 +232,8 @@ fn comparison(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> Option<Co
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate_arms;
     use model::{Judging, Measure, Observation, Settings, Surroundings, Unit};
+    use proptest::prelude::*;
 
     fn plan() -> Plan {
         let arm = |id: &str, role| Arm {
@@ -204,7 +294,7 @@ mod tests {
             })
             .collect();
         let arms = estimate_arms(&plan, &trials);
-        let fixes = fixes(&plan, &trials, &arms);
+        let fixes = fixes(&plan, &trials, &arms, "lost");
         fixes.into_iter().map(|fix| (fix.change, fix.outcome)).collect()
     }
 
@@ -214,6 +304,23 @@ mod tests {
         let words: Vec<&str> = outcomes.iter().map(|(_, outcome)| outcome.word()).collect();
         assert_eq!(words, ["fixed", "helped", "not shown to help"]);
         assert_eq!(outcomes[0].0, "+good");
+    }
+
+    proptest! {
+        /// The argument of [`to_be_fixed`], with whatever wealths and whichever of all are affected:
+        /// a wrong `fixed` means that those for which it is wrong have that wealth on average.
+        #[test]
+        fn a_choice_by_the_data_costs_what_it_says(
+            stalls in prop::collection::vec((0.0f64..400.0, any::<bool>(), any::<bool>()), 1..9),
+        ) {
+            let affected = stalls.iter().filter(|(_, affected, _)| *affected).count();
+            let each = to_be_fixed(stalls.len(), affected, 20.0);
+            let fixed = stalls.iter().all(|(wealth, affected, _)| !affected || *wealth >= each);
+            let wrong = stalls.iter().any(|(_, affected, fails)| *affected && *fails);
+            let failing = || stalls.iter().filter(|(.., fails)| *fails).map(|(wealth, ..)| *wealth);
+            let mean = failing().sum::<f64>() / failing().count().max(1) as f64;
+            prop_assert!(!(fixed && wrong) || mean >= 20.0, "{} {}", each, mean);
+        }
     }
 
     #[test]

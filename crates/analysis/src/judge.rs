@@ -47,11 +47,11 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
         return without_control(plan);
     };
     let evidence = study.evidence(Figure::Plain);
-    let doubts = doubts(plan, trials, &study, ground);
+    let doubts = doubts(plan, trials, arms, &study, ground);
     let coarse = too_coarse(plan, arms, &study);
     let missed = missed(plan, trials, arms, &study);
     let state = match evidence.state(thresholds(plan)) {
-        state if doubts.forbid(state, arms) => State::Untrustworthy,
+        state if doubts.forbid(state) => State::Untrustworthy,
         State::NotAffected if missed.is_none() || coarse.is_some() => State::Inconclusive,
         State::NotAffected if !hung(trials, &study).is_empty() => State::Inconclusive,
         state => state,

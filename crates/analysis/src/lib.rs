@@ -3,6 +3,7 @@
 //! [`arms::estimate_arms`] says what each arm did, [`judge::decide`] what follows from it. The methods stand in modules of their own,
 //! each with its paper; `docs/statistics.md` explains them to people who run studies.
 
+pub mod absence;
 pub mod arms;
 pub mod arrival;
 pub mod bet;

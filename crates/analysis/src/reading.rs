@@ -1,6 +1,7 @@
 //! Readings, some of which were cut off before they were complete.
 
 use model::Measure;
+pub(crate) use model::median::{ascending, median as middle};
 
 /// A figure of one trial, which may be right-censored.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,21 +53,6 @@ impl From<&Measure> for Reading {
     }
 }
 
-/// Figures in ascending order.
-pub(crate) fn ascending(figures: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut figures: Vec<f64> = figures.collect();
-    figures.sort_by(f64::total_cmp);
-    figures
-}
-
-/// The middle of ascending figures, the mean of the two middle ones where their number is even.
-pub(crate) fn middle(ascending: &[f64]) -> Option<f64> {
-    let upper = *ascending.get(ascending.len() / 2)?;
-    let lower = *ascending.get((ascending.len() - 1) / 2)?;
-    // Halved first, so that two large figures do not overflow.
-    Some(if lower == upper { lower } else { lower / 2.0 + upper / 2.0 })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,13 +65,5 @@ mod tests {
         assert_eq!(cut.score(&Reading::exact(6.0)), 0.5);
         assert_eq!(cut.score(&Reading::at_least(1.0)), 0.5);
         assert_eq!(Reading::exact(5.0).score(&cut), 0.0);
-    }
-
-    #[test]
-    fn the_middle_of_none_one_and_two() {
-        assert_eq!(middle(&[]), None);
-        assert_eq!(middle(&[3.0]), Some(3.0));
-        assert_eq!(middle(&[3.0, 5.0]), Some(4.0));
-        assert_eq!(middle(&[f64::MAX, f64::MAX]), Some(f64::MAX));
     }
 }

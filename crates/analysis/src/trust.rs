@@ -4,21 +4,18 @@
 //! it costs blocks, not truth. Doubt is due where the case in particular was disturbed, and by enough
 //! to explain what is judged.
 
+use crate::absence::{cpu_absent_ms_per_s, worst_steal};
 use crate::blocks::{Figure, Study, thresholds};
 use crate::reading::{ascending, middle};
 use crate::words::{figure, percent};
 use model::record::Plan;
-use model::{ArmResult, Measure, Role, State, Trial, Unit};
+use model::{Arm, ArmResult, Role, State, Trial, Unit};
 
 /// By how much more of a CPU's time the hypervisor may take in the median block from a case than from
 /// its control.
 ///
 /// At 5% a trial of 300 ms loses 15 ms, the size of a scheduling slice: more could pass for a stall.
 pub const MOST_STEAL: f64 = 0.05;
-
-/// How long the measured thread of a hung trial may have stood without a CPU, in milliseconds a
-/// second, before that explains the hang.
-pub const MOST_ABSENT_IN_HANG_MS_PER_S: f64 = 500.0;
 
 /// The machine, as far as judging has to know it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,86 +33,89 @@ pub struct Doubts {
     pub machine: Vec<String>,
     /// About what single arms with the cause showed: which, and why.
     pub arms: Vec<(String, String)>,
-    /// Whether the absence of CPUs explains that the study as a whole shows an effect.
-    pub explained: Option<String>,
+    /// Where the absence of CPUs explains what no single arm is named for.
+    pub together: Option<String>,
+    /// Whether the effect that the study shows can be explained.
+    pub explained: bool,
 }
 
 impl Doubts {
     /// All sentences.
     pub fn sentences(&self) -> Vec<String> {
         let arms = self.arms.iter().map(|(_, why)| why);
-        self.machine.iter().chain(arms).chain(&self.explained).cloned().collect()
+        self.machine.iter().chain(arms).chain(&self.together).cloned().collect()
     }
 
-    /// Whether this state cannot be said: the kernel changed, or everything that shows an effect
-    /// was disturbed more than its control. What shows no effect needs no excuse.
-    pub fn forbid(&self, state: State, arms: &[ArmResult]) -> bool {
-        let doubted = |arm: &ArmResult| self.arms.iter().any(|(id, _)| *id == arm.id);
-        let named = || {
-            let cases = arms.iter().filter(|arm| arm.role == Role::Case);
-            cases.filter(|arm| arm.state == Some(State::Affected))
-        };
-        // Where it is not settled yet which arm stalls, any of them may be the one.
-        let cases = arms.iter().filter(|arm| arm.role == Role::Case);
-        let supporting: Vec<&ArmResult> = match named().next() {
-            Some(_) => named().collect(),
-            None => cases.collect(),
-        };
-        let all_are_doubted = !supporting.is_empty() && supporting.into_iter().all(doubted);
-        let excused = self.explained.is_some() || all_are_doubted;
-        !self.machine.is_empty() || state == State::Affected && excused
+    /// Whether this state cannot be said: the kernel changed, or everything that shows an effect can
+    /// be explained. What shows no effect needs no excuse.
+    pub fn forbid(&self, state: State) -> bool {
+        !self.machine.is_empty() || state == State::Affected && self.explained
     }
 }
 
 /// What is doubtful of a study; nothing on a quiet machine, and nothing where the disturbance struck
-/// case and control alike.
-pub fn doubts(plan: &Plan, trials: &[Trial], study: &Study, ground: Ground) -> Doubts {
-    let steal = study.cases.iter().filter_map(|case| {
-        let control = &study.control_of(case).id;
-        Some((case.id.clone(), steal_doubt(trials, &case.id, control)?))
+/// case and control alike. `arms` are its estimates.
+pub fn doubts(
+    plan: &Plan,
+    trials: &[Trial],
+    arms: &[ArmResult],
+    study: &Study,
+    ground: Ground,
+) -> Doubts {
+    let of_arms: Vec<(String, String)> =
+        study.cases.iter().filter_map(|case| of_arm(plan, trials, arms, study, case)).collect();
+    let explained = is_explained(plan, trials, arms, study);
+    // What is told of an arm need not be told of all.
+    let together = (explained && of_arms.is_empty()).then(|| {
+        let most = study.cases.iter().map(|case| absent(plan, trials, case)).fold(0.0, f64::max);
+        absent_sentence("an arm with the cause", most)
     });
     Doubts {
         machine: taint_doubt(trials, ground).into_iter().collect(),
-        arms: steal.collect(),
-        explained: explained(plan, trials, study),
+        arms: of_arms,
+        together,
+        explained,
     }
 }
 
-/// Time in each second in which the measured thread of a trial had no CPU, as far as that can be
-/// part of the judged figure; 0 where that figure is not time which that thread lost.
+/// What is doubtful of one arm with the cause: which, and why.
+fn of_arm(
+    plan: &Plan,
+    trials: &[Trial],
+    arms: &[ArmResult],
+    study: &Study,
+    case: &Arm,
+) -> Option<(String, String)> {
+    let robbed = steal_doubt(trials, &case.id, &study.control_of(case).id);
+    let says = arms.iter().find(|arm| arm.id == case.id).and_then(|arm| arm.state);
+    let why = robbed.or_else(|| {
+        let explained = says == Some(State::Untrustworthy);
+        explained.then(|| absent_sentence(&case.id, absent(plan, trials, case)))
+    })?;
+    Some((case.id.clone(), why))
+}
+
+/// Whether the effect of an arm stands, where the test names it: it is left once the time without a
+/// CPU is taken off its trials and those of its control, and the hypervisor did not strike it more.
 ///
-/// It adds up its own wait in the run queue, throttling by a quota around tailback, and what the
-/// hypervisor took from the CPU from which it took most.
-pub fn cpu_absent_ms_per_s(plan: &Plan, trial: &Trial) -> f64 {
-    let judged: Option<&Measure> = trial.observation.measures.get(plan.judging.measure.as_ref());
-    let is_time_lost = judged.is_none_or(|m| m.unit == Unit::MillisecondsPerSecond);
-    if !plan.judging.wants_cpu || !is_time_lost {
-        return 0.0;
-    }
-    let surroundings = &trial.surroundings;
-    let window = trial.observation.window_ms;
-    let rate = |ms: Option<f64>, over: f64| match ms {
-        Some(ms) if over > 0.0 => (ms / over * 1e3).clamp(0.0, 1e3),
-        _ => 0.0,
-    };
-    let own = rate(surroundings.run_delay_ms, window);
-    let quota = rate(surroundings.enclosing_throttled_ms, over_ms(trial));
-    let steal = (worst_steal(trial).unwrap_or(0.0) * 1e3).clamp(0.0, 1e3);
-    (own + quota + steal).min(1e3)
+/// Its own wealth has to reach the threshold with what is left. That it is named is for the test of
+/// the figures as they are; this takes more, and so cannot make the error rate higher.
+pub fn stands(plan: &Plan, trials: &[Trial], study: &Study, arm: &Arm) -> bool {
+    let left = study.evidence_on(&[arm], Figure::Net).effect();
+    let robbed = steal_doubt(trials, &arm.id, &study.control_of(arm).id);
+    left >= thresholds(plan).affected && robbed.is_none()
 }
 
-/// The time over which the surroundings of a trial were read, in milliseconds.
-fn over_ms(trial: &Trial) -> f64 {
-    trial.surroundings.over_ms.unwrap_or(trial.observation.window_ms)
-}
-
-/// The share of its time that the hypervisor took from the CPU from which it took most.
-fn worst_steal(trial: &Trial) -> Option<f64> {
-    let over = over_ms(trial);
-    let worst = trial.surroundings.steal_by_cpu.iter().map(|cpu| cpu.ms).reduce(f64::max);
-    // Older records know the sum alone: at worst it was all of one CPU.
-    let worst = worst.or(trial.surroundings.steal_ms).filter(|ms| ms.is_finite())?;
-    (over > 0.0).then(|| (worst / over).clamp(0.0, 1.0))
+/// Whether an effect is shown, and none is left in any arm, nor in all together, once the time without
+/// a CPU is taken off every trial and the arms are left out that the hypervisor struck more.
+fn is_explained(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study: &Study) -> bool {
+    let needed = thresholds(plan).affected;
+    let robbed = |case: &Arm| steal_doubt(trials, &case.id, &study.control_of(case).id).is_some();
+    let others: Vec<&Arm> = study.cases.iter().copied().filter(|case| !robbed(case)).collect();
+    let stands = |arm: &ArmResult| arm.role == Role::Case && arm.state == Some(State::Affected);
+    study.evidence(Figure::Plain).effect() >= needed
+        && study.evidence_on(&others, Figure::Net).effect() < needed
+        && !arms.iter().any(stands)
 }
 
 fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<String> {
@@ -155,25 +155,17 @@ fn steal_doubt(trials: &[Trial], case: &str, control: &str) -> Option<String> {
     ))
 }
 
-/// Whether no effect is left once the time without a CPU is taken off every trial.
-fn explained(plan: &Plan, trials: &[Trial], study: &Study) -> Option<String> {
-    if !plan.judging.wants_cpu {
-        return None;
-    }
-    let needed = thresholds(plan).affected;
-    let (plain, net) = (study.evidence(Figure::Plain), study.evidence(Figure::Net));
-    if plain.effect() < needed || net.effect() >= needed {
-        return None;
-    }
-    let absent = |case: &str| {
-        let of_arm = trials.iter().filter(|trial| trial.arm == case);
-        middle(&ascending(of_arm.map(|trial| cpu_absent_ms_per_s(plan, trial)))).unwrap_or(0.0)
-    };
-    let most = study.cases.iter().map(|case| absent(&case.id)).fold(0.0, f64::max);
-    Some(format!(
-        "the measured thread itself had no CPU for {} in the median trial of an arm with \
-         the cause, and without that time no effect is left; keep other programs off its CPU, lift \
-         the quota around it, and run again",
-        figure(most, Unit::MillisecondsPerSecond)
-    ))
+/// Time in each second without a CPU in the median trial of an arm.
+fn absent(plan: &Plan, trials: &[Trial], arm: &Arm) -> f64 {
+    let of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
+    middle(&ascending(of_arm.map(|trial| cpu_absent_ms_per_s(plan, trial)))).unwrap_or(0.0)
+}
+
+fn absent_sentence(of: &str, absent: f64) -> String {
+    format!(
+        "the measured thread itself had no CPU for {} in the median trial of {of}, and without that \
+         time no effect is left; keep other programs off its CPU, lift the quota around it, and run \
+         again",
+        figure(absent, Unit::MillisecondsPerSecond)
+    )
 }

@@ -327,6 +327,35 @@ fn what_the_absence_of_a_cpu_explains_is_not_affected_but_untrustworthy() {
 }
 
 #[test]
+fn what_the_absence_of_a_cpu_explains_of_one_arm_is_not_affected_beside_one_that_is() {
+    let plan = plan(&[("control", Role::Control), ("stalls", Role::Case), ("waits", Role::Case)]);
+    let study = |robbed: bool| {
+        let block = |block: u32| {
+            [("control", 0.0), ("stalls", 700.0), ("waits", 200.0)]
+                .map(|(arm, lost)| trial(block, arm, lost))
+        };
+        let mut trials: Vec<Trial> = (0..8).flat_map(block).collect();
+        if robbed {
+            steal_from(&mut trials, &["waits"], 200.0);
+        } else {
+            let waits = trials.iter_mut().filter(|trial| trial.arm == "waits");
+            waits.for_each(|trial| trial.surroundings.run_delay_ms = Some(60.0));
+        }
+        judge(&plan, &trials)
+    };
+    for (robbed, why) in
+        [(false, "had no CPU for 200 ms/s in the median trial of waits"), (true, "20% more")]
+    {
+        let (arms, outcome) = study(robbed);
+        assert_eq!(outcome.state, State::Affected, "what stalls is not explained");
+        assert_eq!(state_of(&arms, "stalls"), Some(State::Affected));
+        assert_eq!(state_of(&arms, "waits"), Some(State::Untrustworthy));
+        assert!(outcome.limits.iter().any(|limit| limit.contains(why)), "{outcome:?}");
+        assert!(!outcome.because.iter().any(|why| why.starts_with("waits: ")), "{outcome:?}");
+    }
+}
+
+#[test]
 fn a_kernel_that_became_tainted_is_untrustworthy() {
     let plan = three_arms();
     let mut trials = blocks(6, 0.0, 700.0, 0.0);

@@ -25,12 +25,12 @@ pub enum BeamError {
         source: io::Error,
     },
     /// The program is something else than an Erlang.
-    #[error("{}: not an Erlang: {said}; name one with --erl PATH", path.display())]
+    #[error("{}: not an Erlang: {printed}; name one with --erl PATH", path.display())]
     NotErl {
         /// The program.
         path: PathBuf,
-        /// What it did instead of answering.
-        said: String,
+        /// What it printed instead of answering.
+        printed: String,
     },
     /// The program did not end in time.
     #[error("{}: did not {what} within {limit:?}; is the machine overloaded?", path.display())]
@@ -70,7 +70,7 @@ pub enum BeamError {
         /// The system's reason.
         source: io::Error,
     },
-    /// Code from this folder would be somebody else's.
+    /// Code from this folder could have come from another user.
     #[error("{}: {why}; code from there would run with your rights, so name another cache folder", path.display())]
     Unsafe {
         /// The folder or file.
@@ -89,7 +89,7 @@ pub enum BeamError {
     Compile {
         /// The Erlang that compiled it.
         erl: PathBuf,
-        /// The compiler's first words.
+        /// The compiler's first message.
         why: String,
     },
     /// A node could not be started.
@@ -102,11 +102,11 @@ pub enum BeamError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A node ended before it said hello.
+    /// A node ended before it sent its hello.
     #[error("{0} before it was ready")]
     Died(Death),
-    /// A node did not say hello in time.
-    #[error("erl (pid {pid}) did not say hello within {limit:?}{}", words(last))]
+    /// A node did not send its hello in time.
+    #[error("erl (pid {pid}) was not ready within {limit:?}{}", last_output(last))]
     NoHello {
         /// Its process.
         pid: u32,
@@ -137,7 +137,7 @@ pub enum CallError {
     /// The node is gone.
     #[error("{0}")]
     Died(Death),
-    /// No answer came in time; the call was told to end.
+    /// No answer came in time; the call was asked to end.
     #[error("{call} did not return within {limit:?}")]
     Late {
         /// `module:function/arity`.
@@ -145,7 +145,7 @@ pub enum CallError {
         /// How long it was waited for.
         limit: Duration,
     },
-    /// The user interrupted; the call was told to end.
+    /// The user interrupted; the call was asked to end.
     #[error("interrupted in {call}")]
     Interrupted {
         /// `module:function/arity`.
@@ -156,7 +156,7 @@ pub enum CallError {
     Failed {
         /// `module:function/arity`.
         call: String,
-        /// The node's words.
+        /// The node's reason.
         why: String,
     },
     /// What was to be sent is too large, or no term.
@@ -185,7 +185,7 @@ pub enum CallError {
     },
 }
 
-/// How a node ended that was not told to.
+/// How a node ended that was not asked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Death {
     /// Its process.
@@ -201,7 +201,7 @@ pub struct Death {
 
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "erl (pid {}) {}{}", self.pid, self.how, words(&self.last))?;
+        write!(f, "erl (pid {}) {}{}", self.pid, self.how, last_output(&self.last))?;
         match &self.dump {
             Some(dump) => write!(f, "; crash dump in {}", dump.display()),
             None => Ok(()),
@@ -210,7 +210,7 @@ impl fmt::Display for Death {
 }
 
 /// The last few lines, as the end of a message of one line.
-fn words(last: &[String]) -> String {
+fn last_output(last: &[String]) -> String {
     let kept = &last[last.len().saturating_sub(3)..];
     if kept.is_empty() { String::new() } else { format!("; it wrote: {}", kept.join(" | ")) }
 }
@@ -220,13 +220,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_death_is_told_in_one_line_with_the_last_words_and_the_dump() {
+    fn an_unexpected_end_is_one_line_with_the_last_output_and_the_dump() {
         let last = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
         let death = Death { pid: 7, how: "was killed by signal 9".into(), last, dump: None };
-        let told = "erl (pid 7) was killed by signal 9; it wrote: b | c | d";
-        assert_eq!(death.to_string(), told);
+        let message = "erl (pid 7) was killed by signal 9; it wrote: b | c | d";
+        assert_eq!(death.to_string(), message);
         let death = Death { dump: Some("/x/d".into()), ..death };
-        assert_eq!(death.to_string(), format!("{told}; crash dump in /x/d"));
+        assert_eq!(death.to_string(), format!("{message}; crash dump in /x/d"));
         let death = Death { last: vec![], dump: None, ..death };
         assert_eq!(
             BeamError::Died(death).to_string(),

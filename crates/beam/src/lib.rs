@@ -2,20 +2,22 @@
 //!
 //! - [`Otp`]: the Erlang that is there, and whether it takes [`Flags`].
 //! - [`App`]: the Erlang application, which this crate carries as sources, compiled for that OTP.
-//! - [`Node`]: a VM that is driven by calls over pipes, and hears events with their time of arrival.
-//! - [`term`]: reading and making what travels.
+//! - [`Node`]: a VM driven by calls over pipes, which sends events; each gets its time of arrival.
+//! - [`term`]: reading and making Erlang terms.
 //! - [`ThreadSampler`]: what the VM's threads do, seen from outside.
 //!
-//! What a VM says is not trusted: frames, depth and number of terms are bounded, and what is
+//! What a VM sends is not trusted: frames, depth and number of terms are bounded, and what is
 //! malformed is an error.
 
 mod app;
 mod error;
 mod node;
-mod nursery;
 mod otp;
 mod reap;
 mod run;
+mod spawner;
+mod stat;
+mod supervisor;
 pub mod term;
 mod text;
 mod threads;

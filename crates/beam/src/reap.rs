@@ -21,7 +21,7 @@ pub(crate) fn wait_until(child: &mut Child, deadline: Instant) -> Option<ExitSta
 
 /// Kills a child with its process group, unless it has ended, and reaps it.
 pub(crate) fn kill(child: &mut Child) -> Option<ExitStatus> {
-    // While the child is not reaped its number cannot be somebody else's.
+    // While the child is not reaped its number cannot belong to another process.
     if let Ok(None) = child.try_wait()
         && let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw)
     {

@@ -1,18 +1,19 @@
 //! Running a program to its end, with a limit on its time and its output.
 
-use crate::{nursery, reap};
+use crate::{reap, spawner, supervisor};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// The most bytes of each stream that are kept; the rest is read and thrown away.
 const MOST: usize = 256 << 10;
 
-/// How often a program that closed nothing is looked at.
+/// How often a program that closed nothing is checked.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// What a program did.
@@ -33,18 +34,28 @@ pub(crate) struct Ran {
 pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<Ran> {
     let deadline = Instant::now() + limit;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = Guard(nursery::spawn(command)?);
+    let mut child = Guard(supervised(command)?);
     let mut out = Stream::new(child.0.stdout.take().map(OwnedFd::from))?;
     let mut err = Stream::new(child.0.stderr.take().map(OwnedFd::from))?;
     let mut status = None;
     while status.is_none() && Instant::now() < deadline {
         wait_for(&out, &err);
-        // Looked at before the last reading, so that nothing written before the end is missed.
+        // Checked before the last read, so that nothing written before the end is missed.
         status = child.0.try_wait()?;
         out.drain();
         err.drain();
     }
     Ok(Ran { status, stdout: out.kept, stderr: err.kept })
+}
+
+/// Starts a program behind a supervisor, which ends all that the program has started once the tool is
+/// gone: a compiler's own passes would outlive it.
+fn supervised(mut command: Command) -> io::Result<Child> {
+    command.process_group(0);
+    let tool = std::process::id();
+    // SAFETY: the supervisor makes system calls only, and neither allocates nor locks.
+    unsafe { command.pre_exec(move || supervisor::split(tool)) };
+    spawner::spawn_as_is(command)
 }
 
 fn wait_for(out: &Stream, err: &Stream) {
@@ -54,7 +65,7 @@ fn wait_for(out: &Stream, err: &Stream) {
     if fds.is_empty() {
         return std::thread::sleep(Duration::from_millis(1));
     }
-    // Whatever poll says, the pipes and the child are looked at next.
+    // Whatever poll returns, the pipes and the child are checked next.
     let _ = poll(&mut fds, Some(&TICK));
 }
 
@@ -71,7 +82,7 @@ impl Stream {
         Ok(Stream { pipe, kept: Vec::new() })
     }
 
-    /// Reads what is there, but not for ever.
+    /// Reads what is there, up to a limit.
     fn drain(&mut self) {
         let mut chunk = [0; 16 << 10];
         for _ in 0..64 {

@@ -3,23 +3,21 @@
 /// The most characters of a line that are kept.
 const MOST: usize = 200;
 
-/// One line without control characters and with at most 200 characters.
+/// One line that steers no terminal, with at most 200 characters.
 pub(crate) fn clean_line(line: &str) -> String {
-    let spaced = line.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let visible: String = spaced.filter(|c| !is_invisible(*c)).collect();
-    visible.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MOST).collect()
+    os::terminal::line(line)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(MOST)
+        .collect()
 }
 
 /// The first line that holds a letter or a digit, cleaned.
 pub(crate) fn first_line(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
     text.lines().map(clean_line).find(|line| line.chars().any(char::is_alphanumeric))
-}
-
-/// Characters that turn the direction of what follows or take no room: a message must not be
-/// able to hide its end.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -37,10 +35,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cleaned_line_is_short_and_has_no_control_characters(line in ".{0,600}") {
+        fn a_cleaned_line_is_short_and_steers_no_terminal(line in ".{0,600}") {
             let cleaned = clean_line(&line);
             prop_assert!(cleaned.chars().count() <= MOST);
-            prop_assert!(!cleaned.chars().any(|c| c.is_control() || is_invisible(c)));
+            prop_assert!(!cleaned.chars().any(os::terminal::steers));
         }
     }
 }

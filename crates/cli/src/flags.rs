@@ -1,8 +1,10 @@
 //! The command line, made from the declarations of the scenarios.
 
+mod common;
 mod shown;
 
 use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
+use common::json;
 use model::units;
 use scenarios::AnyScenario;
 use scenarios::busy_wait::BusyWait;
@@ -37,6 +39,7 @@ pub fn command() -> Command {
         .subcommand(shown::export())
         .subcommand(explain())
         .subcommand(probe())
+        .subcommand(restore())
         .subcommand(crate::commands::sim::flags::command())
         .subcommand(advise())
         .subcommand(erlang_app())
@@ -134,7 +137,7 @@ fn run_scenario(scenario: &dyn AnyScenario) -> Command {
                 .long("time")
                 .value_name("TIME")
                 .value_parser(|text: &str| units::parse_duration(text))
-                .help("Time budget: no new block starts after it, once a verdict is possible [default: 60s, more where the blocks of a verdict take longer]"),
+                .help("Time budget: no new block starts after it, and a study without a verdict ends undecided [default: 60s, more where the blocks of a verdict take longer]"),
         )
         .arg(seed())
         .arg(quick())
@@ -204,6 +207,19 @@ fn explain() -> Command {
         )
         .arg(json("Print the explanation as JSON: waiter, holder, its state, overlap in ns"))
         .after_help(EXIT_CODES)
+}
+
+fn restore() -> Command {
+    Command::new("restore")
+        .about("Put back what a killed run left: CPU frequencies, control groups, controllers")
+        .arg(
+            Arg::new(crate::guard::WAIT)
+                .long(crate::guard::WAIT)
+                .value_name("PID")
+                .value_parser(value_parser!(u32))
+                .hide(true)
+                .help("Wait first until standard input ends and this parent is gone"),
+        )
 }
 
 fn probe() -> Command {
@@ -361,10 +377,6 @@ fn load() -> Command {
     load::LoadCommand::augment_subcommands(Command::new("load").hide(true))
         .subcommand_required(true)
         .about("Be a load generator")
-}
-
-fn json(help: &'static str) -> Arg {
-    Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
 }
 
 fn seed() -> Arg {

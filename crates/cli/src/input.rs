@@ -1,4 +1,4 @@
-//! Files that somebody names on the command line.
+//! Files that are named on the command line.
 
 use std::io::Read;
 use std::path::Path;

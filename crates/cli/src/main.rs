@@ -1,17 +1,20 @@
-//! `tailback`: finds out why ready work stands still.
+//! `tailback`: finds out why work that is ready to run makes no progress.
 
+mod claim;
 mod commands;
 mod compat;
 mod exit;
 mod flags;
+mod guard;
+mod history_index;
 mod input;
-mod keep;
 mod machine;
 mod output;
 mod page;
-mod past;
+mod paths;
 mod progress;
 mod records;
+mod sandbox;
 mod settings;
 mod signals;
 mod undecided;
@@ -20,14 +23,14 @@ use exit::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Process 1 of a guest that tailback made has an order instead of a command line.
+    // Process 1 of a guest that tailback made has a job file instead of a command line.
     if guest::init::is_init() {
         guest::init::run();
     }
     let code = match flags::command().try_get_matches() {
-        Ok(matches) => commands::dispatch(&matches).unwrap_or_else(|failure| tell(&failure)),
+        Ok(matches) => commands::dispatch(&matches).unwrap_or_else(|failure| complain(&failure)),
         Err(error) => {
-            // clap's own words go to the right stream; a closed stream is nobody's loss.
+            // clap chooses the right stream; it does not matter if that is closed.
             let _ = error.print();
             if error.kind() == clap::error::ErrorKind::InvalidSubcommand {
                 output::note("Scenarios and what they need: tailback list");
@@ -35,12 +38,13 @@ fn main() -> ExitCode {
             u8::try_from(error.exit_code()).unwrap_or(exit::USAGE)
         }
     };
-    // A verdict that nobody could be told is no success.
-    let unsaid = output::failed() && code < exit::USAGE;
-    ExitCode::from(if unsaid { exit::NEED } else { code })
+    guard::end();
+    // A verdict that could not be printed is no success.
+    let unprinted = output::failed() && code < exit::USAGE;
+    ExitCode::from(if unprinted { exit::NEED } else { code })
 }
 
-fn tell(failure: &Failure) -> u8 {
+fn complain(failure: &Failure) -> u8 {
     output::complain(&failure.line);
     failure.code
 }

@@ -1,5 +1,6 @@
-//! Standard output and error: colours where they are wanted, no panic where nobody reads.
+//! Standard output and error: colours where they are wanted, no panic on a closed stream.
 
+use os::terminal;
 use report::Look;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,21 +25,25 @@ pub fn print(text: &str) {
     }
 }
 
-/// Whether something that should stand on standard output does not.
+/// Writes JSON to standard output: the same data, whatever a record says to the terminal.
+pub fn json(text: &str) {
+    print(&terminal::json(text));
+}
+
+/// Whether writing to standard output has failed.
 pub fn failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
 
-/// Writes a line to standard error.
-pub fn note(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+/// Writes to standard error. It may name a file, or what a file says, so it does not steer a
+/// terminal.
+pub fn note(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{}", terminal::lines(text));
 }
 
-/// Writes a line about something wrong to standard error. It may quote a file or a record of
-/// anybody, so control characters are dropped.
+/// Writes one line about something wrong to standard error, whatever it quotes.
 pub fn complain(line: &str) {
-    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    note(&format!("tailback: {line}"));
+    note(&format!("tailback: {}", terminal::line(line)));
 }
 
 /// How reports look here: coloured, since [`print()`] drops colours that are not wanted.

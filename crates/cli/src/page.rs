@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 /// If the file cannot be written, or is a record, which nothing replaces.
 pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-        output::print(&harmless(text));
+        // A record may be anybody's.
+        output::print(&os::terminal::lines(text));
         return Ok(());
     };
-    if crate::keep::holds_record(path) {
+    if crate::paths::holds_record(path) {
         return Err(Failure::usage(format!(
             "{}: a record of tailback, and it stays; name another file",
             path.display()
@@ -24,11 +25,6 @@ pub fn write(text: &str, path: Option<&PathBuf>) -> Result<(), Failure> {
     }
     runner::save_text(text, path)
         .map_err(|error| Failure::usage(format!("{error}; name a file that can be written")))
-}
-
-/// A text without what a terminal would obey: a record may be anybody's.
-fn harmless(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || "\n\t\r".contains(*c)).collect()
 }
 
 /// A page of records.
@@ -48,7 +44,7 @@ pub fn of(named: &[Named]) -> Result<String, Failure> {
 /// A page of the records of a check, written to a file.
 ///
 /// # Errors
-/// A line that says why there is none.
+/// A line with the reason why there is none.
 pub fn of_check(records: &[(&Record, String)], path: &Path) -> Result<(), Failure> {
     let shown = records.iter().map(|(record, name)| Shown {
         record,

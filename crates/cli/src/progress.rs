@@ -110,7 +110,8 @@ impl Progress {
         }
     }
 
-    /// The place in a check and the time that is left of all of it, given what is left of this study.
+    /// The place in a check and the time that is left of all of it, given what is left of this
+    /// study.
     fn all(&self, left: Duration) -> String {
         self.round.map_or_else(String::new, |round| {
             let seconds = (round.later + left).as_secs();
@@ -175,7 +176,7 @@ impl Listener for Progress {
             Event::TrialEnd { arm, observation, .. } => self.trial_end(arm, observation),
             Event::BlockEnd { blocks, verdict } => self.block_end(blocks, verdict.state),
             Event::NotSaved { path, why } => {
-                self.warn(&format!("record {}: {why}; the study goes on", path.display()));
+                self.warn(&format!("record {}: {why}; the study continues", path.display()));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Records that somebody names on the command line.
+//! Records that are named on the command line.
 
 use crate::exit::Failure;
 use crate::input;
@@ -17,7 +17,7 @@ const MOST_TOGETHER: u64 = MOST;
 pub struct Named {
     /// The file, as it was named.
     pub path: PathBuf,
-    /// What stands in it.
+    /// Its content.
     pub record: Record,
 }
 
@@ -27,13 +27,13 @@ impl Named {
         self.path.display().to_string()
     }
 
-    /// What the scenario says of itself, where this version knows it.
+    /// The scenario's declaration, where this version knows it.
     pub fn meta(&self) -> Option<&'static Meta> {
         scenarios::find(&self.record.scenario).map(AnyScenario::meta)
     }
 }
 
-/// The records that a command was given, as they stand in their files.
+/// The records that a command was given, as they are in their files.
 ///
 /// # Errors
 /// The first that cannot be read, or if all of them together are too large.
@@ -65,7 +65,7 @@ pub fn named<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<Named>,
 /// Reads a record.
 ///
 /// # Errors
-/// A line that names the file and says what is wrong with it.
+/// A line with the file and what is wrong with it.
 pub fn read(path: &Path) -> Result<Record, Failure> {
     let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
     if path.is_dir() {

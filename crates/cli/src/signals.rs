@@ -7,7 +7,7 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Notices that somebody wants the program to end.
+/// Notices that the user wants the program to end.
 #[derive(Debug, Clone)]
 pub struct Interruption(Arc<AtomicBool>);
 
@@ -31,14 +31,14 @@ impl Interruption {
         Interruption(noticed)
     }
 
-    /// Whether somebody does.
+    /// Whether the user does.
     pub fn noticed(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// The signals that this process was started to ignore, bit 0 for signal 1; none where /proc does
-/// not tell.
+/// The signals that this process was started to ignore, bit 0 for signal 1; none where /proc
+/// does not show them.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,6 +1,7 @@
 //! The record of an undecided study that a run goes on with.
 
-use crate::{keep, records};
+use crate::claim::{self, Claim, Held};
+use crate::{output, paths, records};
 use model::record::Plan;
 use model::{Machine, Record};
 use std::os::unix::fs::MetadataExt;
@@ -24,25 +25,64 @@ pub struct Undecided {
     pub plan: Plan,
     /// What was done.
     pub record: Record,
+    /// Keeps other runs from it; none where its file was asked for, which the caller claims.
+    pub held: Option<Held>,
 }
 
-/// The undecided study of this very plan: in the file that was asked for, else the newest that there is
-/// among the last records of the scenario in the state folder.
+/// The undecided study of this very plan: in the file that was asked for, which the caller has claimed,
+/// else the newest that there is among the last records of the scenario in the state folder.
+///
+/// One that another run goes on with is left to it, and so there is none: two runs that went on with one
+/// record would count the same blocks twice, or lose one another's.
 pub fn find(
     asked: Option<&PathBuf>,
     scenario: &str,
     plan: &Plan,
     machine: &Machine,
 ) -> Option<Undecided> {
-    let candidates = match asked {
-        Some(path) => vec![path.clone()],
-        None => newest(&keep::state_folder(), scenario),
+    let begun = |path: &Path| {
+        let old = own(path).filter(|record| record.scenario == scenario)?;
+        runner::undecided(old, plan, machine)
     };
-    candidates.into_iter().find_map(|path| {
-        let old = own(&path).filter(|record| record.scenario == scenario)?;
-        let (plan, record) = runner::undecided(old, plan, machine)?;
-        Some(Undecided { path, plan, record })
-    })
+    match asked {
+        Some(path) => found(path.clone(), None, begun),
+        None => first(newest(&paths::state_folder(), scenario), &claim::locks(), begun),
+    }
+}
+
+/// The first record of an undecided study, unless another run holds it.
+fn first(
+    records: Vec<PathBuf>,
+    locks: &Path,
+    begun: impl Fn(&Path) -> Option<(Plan, Record)>,
+) -> Option<Undecided> {
+    let path = records.into_iter().find(|path| begun(path).is_some())?;
+    let held = claimed(locks, &path)?;
+    // Another run may have gone on with it, and ended, since it was looked at.
+    found(path, Some(held), begun)
+}
+
+fn found(
+    path: PathBuf,
+    held: Option<Held>,
+    begun: impl Fn(&Path) -> Option<(Plan, Record)>,
+) -> Option<Undecided> {
+    let (plan, record) = begun(&path)?;
+    Some(Undecided { path, plan, record, held })
+}
+
+/// The claim to an undecided record; where there is none, that is said, since a study begins anew.
+fn claimed(locks: &Path, path: &Path) -> Option<Held> {
+    let why = match claim::take_in(locks, path) {
+        Claim::Ours(held) => return Some(held),
+        Claim::Theirs(holder) => format!("{} goes on with", claim::process(holder)),
+        Claim::Impossible => "no lock can be taken on".to_owned(),
+    };
+    output::note(&format!(
+        "{why} the undecided study of {}, so this run starts anew",
+        path.display()
+    ));
+    None
 }
 
 /// The record in a file that is this user's alone, young and small enough; evidence that somebody else
@@ -52,7 +92,7 @@ fn own(path: &Path) -> Option<Record> {
     let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
     let mine =
         metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0;
-    let fit = metadata.len() <= MOST_BYTES && age <= OLDEST && mine && keep::holds_record(path);
+    let fit = metadata.len() <= MOST_BYTES && age <= OLDEST && mine && paths::holds_record(path);
     if fit { records::read(path).ok() } else { None }
 }
 
@@ -89,6 +129,32 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert!(found[0].ends_with("mmap-lock-20261122T1.json"));
         assert_eq!(newest(folder.path(), "busy-wait"), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn what_another_run_goes_on_with_is_left_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (locks, path) = (folder.path().join("locks"), folder.path().join("a.json"));
+        let text = include_str!("../tests/golden/mmap-lock.record.json");
+        std::fs::write(&path, text).unwrap();
+        let begun = |path: &Path| {
+            let record = own(path)?;
+            Some((record.plan.clone(), record))
+        };
+        let find = || first(vec![path.clone()], &locks, begun);
+        let ours = find().unwrap();
+        assert_eq!(ours.path, path);
+        assert!(find().is_none(), "both would go on with the same blocks");
+        drop(ours);
+        assert!(find().is_some());
+        // Between the look and the lock another run may have gone on with it and ended.
+        let looks = std::cell::Cell::new(0);
+        let gone = |path: &Path| {
+            looks.set(looks.get() + 1);
+            begun(path).filter(|_| looks.get() == 1)
+        };
+        assert!(first(vec![path.clone()], &locks, gone).is_none());
+        assert!(find().is_some(), "a lock that was of no use is let go");
     }
 
     #[test]

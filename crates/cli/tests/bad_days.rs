@@ -129,7 +129,7 @@ fn a_signal_while_the_mapper_is_set_up_is_not_put_off() {
     let tool = running.pid();
     processes::mapper(tool);
     running.signal(Signal::INT);
-    // The crews are started once the mapper is ready; nobody wants them any more.
+    // The worker pools start once the mapper is ready; they are not needed any more.
     let mut went_on = false;
     while !running.has_ended() {
         went_on |= processes::of(tool).iter().any(|p| p.argv.iter().any(|a| a == "scanner"));
@@ -207,6 +207,35 @@ fn killed_right_after_a_block_it_leaves_that_block() {
     assert_judge_reads(&place);
 }
 
+#[test]
+fn a_second_run_into_the_same_record_is_refused_until_the_first_is_gone() {
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    // What the second prints goes to a place of its own; the state folder is that of both.
+    let (place, other) = (Place::new(), Place::new());
+    let running = start_many_blocks(&place);
+    wait_for_mid_trial(&place, running.pid());
+    let path = record(&place);
+    let second = || {
+        let args = ["run", "mmap-lock", "--busy", "1", "--samples", "1", "--duration", "50ms"];
+        let mut command = other.tailback(&args);
+        command.args(["--record", path.to_str().unwrap()]);
+        command.env("XDG_STATE_HOME", place.path("state"));
+        other.run(command)
+    };
+    let refused = second();
+    let holder = format!("another run (process {}) is writing it", running.pid());
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    assert!(refused.err.contains(&holder) && refused.wrongs().len() == 1, "{refused:?}");
+    running.signal(Signal::KILL);
+    processes::wait_until_gone(running.end().pid);
+    let ran = second();
+    assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
+    assert_eq!(common::json(&path)["trials"].as_array().unwrap().len(), 2);
+}
+
 /// A study that stops right before it would put its record in place, if strace is there to stop it.
 fn start_stopped_while_saving(place: &Place) -> Option<Running<'_>> {
     let strace = |args: &[&str]| {
@@ -271,7 +300,7 @@ fn assert_somebody_is_named(place: &Place, ran: &Ran, victim: &processes::Proces
     assert_eq!(ran.code(), 4, "{victim:?} was killed: {ran:?}");
     let wrongs = ran.wrongs();
     assert_eq!(wrongs.len(), 1, "{ran:?}");
-    // The line names the process, or the crew by its leader, which is its process group.
+    // The line names the process, or the worker pool by its leader, which is its process group.
     let named = [victim.pid, victim.parent].iter().any(|pid| wrongs[0].contains(&pid.to_string()));
     assert!(named && wrongs[0].contains("killed by signal 9"), "{victim:?}: {ran:?}");
     let kept = common::json(&record(place));

@@ -237,12 +237,12 @@ fn a_full_disk_costs_no_measurement() {
     ran.assert_no_panic();
     assert_eq!(ran.code(), 3, "{ran:?}");
     assert!(ran.err.contains("No space left on device"), "{ran:?}");
-    assert!(ran.err.contains("the study goes on"), "{ran:?}");
-    let refuges = place.records();
-    assert_eq!(refuges.len(), 1, "{ran:?}");
+    assert!(ran.err.contains("the study continues"), "{ran:?}");
+    let fallbacks = place.records();
+    assert_eq!(fallbacks.len(), 1, "{ran:?}");
     let wrongs = ran.wrongs();
-    assert!(wrongs.last().unwrap().contains(refuges[0].to_str().unwrap()), "{ran:?}");
-    let kept = common::json(&refuges[0]);
+    assert!(wrongs.last().unwrap().contains(fallbacks[0].to_str().unwrap()), "{ran:?}");
+    let kept = common::json(&fallbacks[0]);
     assert_eq!(kept["progress"], "complete");
     assert_eq!(kept["trials"].as_array().unwrap().len(), 4);
     assert_eq!(kept, ran.json());

@@ -114,7 +114,7 @@ fn judging_a_judged_record_changes_nothing() {
         }
         assert!(
             before == after,
-            "{name}: the record holds another verdict than its trials bear out"
+            "{name}: the record holds another verdict than its trials support"
         );
     }
 }

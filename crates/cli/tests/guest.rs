@@ -9,8 +9,7 @@ mod common;
 
 use common::{Place, Ran, wait_for};
 use guest::{
-    Accel, Cache, Clock, Ending, Event, Guest, Kernel, Limits, Order, Outcome, Qemu, Setup,
-    initramfs,
+    Accel, Cache, Clock, Ending, Event, Guest, Job, Kernel, Limits, Outcome, Qemu, Setup, initramfs,
 };
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -24,10 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(540);
 
 /// The cache that all tests share, which is the user's own: a kernel is fetched once.
 fn cache() -> PathBuf {
-    let from = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    from("XDG_CACHE_HOME")
-        .or_else(|| from("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(|| "/var/cache".into())
+    os::folders::cache().unwrap_or_else(|| "/var/cache".into())
 }
 
 fn vm(place: &Place, args: &[&str]) -> Command {
@@ -331,7 +327,7 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
         return;
     }
     let (qemu, kernel) = (Qemu::find().unwrap(), kernel());
-    let initramfs = initramfs::build(Path::new("/bin/true"), &kernel, &Order::default()).unwrap();
+    let initramfs = initramfs::build(Path::new("/bin/true"), &kernel, &Job::default()).unwrap();
     let setup = Setup {
         qemu: &qemu,
         kernel: &kernel,
@@ -342,7 +338,7 @@ fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
         limits: Limits::new(1, Clock::Host, Some(common::PATIENCE)),
         root: None,
     };
-    let mut guest = Guest::begin(&setup, Accel::Tcg).unwrap();
+    let mut guest = Guest::start(&setup, Accel::Tcg).unwrap();
     let Event::End(Outcome::Failed { ending: Ending::Panic { line, up }, .. }) =
         guest.next(&|| false).unwrap()
     else {

@@ -1,4 +1,5 @@
-//! Records made to exhaust the machine: each command ends within a gigabyte of address space.
+//! Records made to exhaust the machine or to steer the terminal: each command ends within a gigabyte of
+//! address space, and prints nothing that a terminal would obey.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -92,5 +93,31 @@ fn a_record_beyond_the_limit_is_refused_by_every_command_with_the_limit() {
         let ran = bounded(&place, words, &text);
         assert_eq!(ran.code(), 2, "{ran:?}");
         assert!(ran.err.contains("larger than 64 MiB"), "{ran:?}");
+    }
+}
+
+#[test]
+fn nothing_of_a_record_steers_the_terminal() {
+    let mut record = affected_record();
+    let hostile = "x\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{2028}\ry";
+    record["host"]["kernel"] = json!(hostile);
+    record["tool"]["version"] = json!(hostile);
+    record["tool"]["argv"] = json!(["tailback", "run", "mmap-lock", hostile]);
+    let (place, text) = (Place::new(), record.to_string());
+    let commands: [&[&str]; 7] = [
+        &["judge"],
+        &["judge", "--json"],
+        &["explain"],
+        &["explain", "--json"],
+        &["report", "-o", "-"],
+        &["export", "--format", "csv"],
+        &["export", "--format", "markdown"],
+    ];
+    for words in commands {
+        let ran = bounded(&place, words, &text);
+        ran.assert_no_panic();
+        let steers = |c: char| os::terminal::steers(c) && c != '\n' && c != '\t';
+        assert!(!ran.out.chars().any(steers), "{words:?}: {:?}", ran.out);
+        assert!(!ran.err.chars().any(steers), "{words:?}: {:?}", ran.err);
     }
 }

@@ -96,8 +96,8 @@ fn what_native_functions_sleep_is_told_from_the_sleep_of_idle_schedulers() {
     if !is_traced(seen) {
         return;
     }
-    // None of it is in futex or in a poll. It is a little less than was asked for where the machine is
-    // taken away between setting the timer and falling asleep.
+    // None of it is in futex or in a poll. It is a little less than was asked for where the machine
+    // is taken away between setting the timer and falling asleep.
     let (slept, _) = figure(seen, "slept_elsewhere").unwrap();
     let asked = processes * calls * sleep_us / 1e3;
     assert!(slept >= 0.5 * asked, "{slept} of {asked} ms");

@@ -18,8 +18,8 @@ const UPDATES: u64 = 500;
 /// Bytes of an update: few enough that crypto makes one call of it.
 const BYTES: u64 = 1000;
 
-/// A node that says `ready`, makes its updates once there is a file `go`, says `done`, and ends with a
-/// file `end`.
+/// A node that says `ready`, makes its updates once there is a file `go`, says `done`, and ends
+/// with a file `end`.
 fn node(place: &Place) -> Command {
     let file = |name: &str| format!("\"{}\"", place.path(name).display());
     let program = format!(

@@ -91,12 +91,15 @@ fn a_dry_run_lists_arms_and_time_and_runs_nothing() {
 fn what_is_wrong_in_a_file_is_one_line_with_its_place() {
     let place = Place::new();
     let wrong = |text: &str| refused(&place, &["study", &write(&place, text)]);
-    let said = wrong("scenario = \"mmap-lock\"\nfactors.busi = [0, 1]\n");
-    assert!(said.contains("bad.toml:2:9: ") && said.contains("did you mean `busy`?"), "{said}");
-    let said = wrong("scenario = \"mmap-lock\"\nblock = 3\nfactors.busy = [0, 1]\n");
-    assert!(said.contains("bad.toml:2:1: unknown key `block`"), "{said}");
-    let said = wrong("scenario = \"mmap-lock\"\nfactors.busy = []\n");
-    assert!(said.contains("bad.toml:2:16: factor `busy` has no level"), "{said}");
+    let message = wrong("scenario = \"mmap-lock\"\nfactors.busi = [0, 1]\n");
+    assert!(
+        message.contains("bad.toml:2:9: ") && message.contains("did you mean `busy`?"),
+        "{message}"
+    );
+    let message = wrong("scenario = \"mmap-lock\"\nblock = 3\nfactors.busy = [0, 1]\n");
+    assert!(message.contains("bad.toml:2:1: unknown key `block`"), "{message}");
+    let message = wrong("scenario = \"mmap-lock\"\nfactors.busy = []\n");
+    assert!(message.contains("bad.toml:2:16: factor `busy` has no level"), "{message}");
     assert!(refused(&place, &["study", "/nonexistent.toml"]).contains("/nonexistent.toml"));
     assert!(refused(&place, &["study", "/"]).contains("name a study file"));
 }
@@ -115,9 +118,9 @@ fn a_study_of_many_arms_or_of_hours_needs_a_yes() {
         )
     };
     let many = refused(&place, &["study", &of(101, "")]);
-    assert!(many.contains("201 arms") && many.contains("say --yes"), "{many}");
+    assert!(many.contains("201 arms") && many.contains("give --yes"), "{many}");
     let long = refused(&place, &["study", &of(2, "[fixed]\nduration = \"20min\"\n")]);
-    assert!(long.contains("say --yes"), "{long}");
+    assert!(long.contains("give --yes"), "{long}");
     let nice = format!("nice = [{}]\nsize = [\"1MiB\", \"2MiB\"]\n", list(20));
     let too_many = refused(&place, &["study", &of(1000, &nice), "--yes"]);
     assert!(too_many.contains("40000 arms"), "{too_many}");
@@ -134,8 +137,8 @@ fn a_level_that_this_machine_refuses_is_left_out_and_said() {
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.out.contains("left out: procfile=nosuch: "), "{ran:?}");
     let control = text.replace("[\"maps\", \"nosuch\"]", "[\"nosuch\", \"maps\"]");
-    let said = refused(&place, &["study", &write(&place, &control)]);
-    assert!(said.contains("the control procfile=nosuch cannot be had"), "{said}");
+    let message = refused(&place, &["study", &write(&place, &control)]);
+    assert!(message.contains("the control procfile=nosuch cannot be had"), "{message}");
 }
 
 /// A study of a node that is said to be that program, and the program, which says when it is run.
@@ -168,8 +171,11 @@ fn a_dry_run_executes_nothing_and_says_what_needs_trust() {
 fn what_a_study_file_does_beyond_its_load_needs_trust() {
     let place = Place::new();
     let (file, was_run) = with_program(&place, "");
-    let said = refused(&place, &["study", &file, "--yes"]);
-    assert!(said.contains("`fixed.erl` runs the program") && said.contains("--trust"), "{said}");
+    let message = refused(&place, &["study", &file, "--yes"]);
+    assert!(
+        message.contains("`fixed.erl` runs the program") && message.contains("--trust"),
+        "{message}"
+    );
     assert!(!was_run.exists(), "a program was run that nobody trusts");
     let trusted = place.say(&["study", &file, "--yes", "--trust"]);
     assert_ne!(trusted.code(), 0, "{trusted:?}");
@@ -187,13 +193,13 @@ fn what_a_study_file_does_beyond_its_load_needs_trust() {
         ("factors.kernel = [\"/boot/vmlinuz\"]".to_owned(), "`factors.kernel`"),
         ("factors.kernel = [\"built:plain\"]\nguest.root = \"/\"".to_owned(), "`guest.root`"),
     ] {
-        let said = refused(&place, &["study", &rows(&more)]);
-        assert!(said.contains(key) && said.contains("say --trust"), "{said}");
+        let message = refused(&place, &["study", &rows(&more)]);
+        assert!(message.contains(key) && message.contains("give --trust"), "{message}");
     }
     std::fs::write(&output, "somebody's letter\n").unwrap();
     let study = rows(&format!("output.report = {output:?}"));
-    let said = refused(&place, &["study", &study, "--trust"]);
-    assert!(said.contains("no report of tailback, and it stays"), "{said}");
+    let message = refused(&place, &["study", &study, "--trust"]);
+    assert!(message.contains("no report of tailback, and it stays"), "{message}");
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "somebody's letter\n");
     assert!(!place.path("kept").exists());
 }
@@ -240,7 +246,7 @@ fn a_killed_study_goes_on_where_it_was_and_ends_in_a_table() {
     let ran = start(&place, &file).end();
     assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
     let blocks = before.len() / ARMS;
-    assert!(ran.err.contains(&format!("goes on after block {blocks} of ")), "{ran:?}");
+    assert!(ran.err.contains(&format!("resumes after block {blocks} of ")), "{ran:?}");
     assert!(ran.out.contains("What each level did, against busy=0:"), "{ran:?}");
     assert!(ran.out.contains("0 to 10") && ran.out.contains("run in 2 sittings"), "{ran:?}");
     let after = trials(&place);
@@ -262,22 +268,25 @@ fn a_study_whose_file_has_changed_is_refused_until_told_otherwise() {
     let file = rows(&place);
     let (ran, before) = end_after_a_block(&place, &file, Signal::INT);
     assert_eq!(ran.code(), 130, "{ran:?}");
-    assert!(ran.err.contains("goes on after the last whole block"), "{ran:?}");
+    assert!(ran.err.contains("resumes after the last whole block"), "{ran:?}");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("[0, 1, 10]", "[0, 10]")).unwrap();
 
     let name = file.to_str().unwrap();
-    let said = refused(&place, &["study", name, "--quick"]);
-    assert!(said.contains("another text of its file") && said.contains("--fresh"), "{said}");
+    let message = refused(&place, &["study", name, "--quick"]);
+    assert!(
+        message.contains("another text of its file") && message.contains("--fresh"),
+        "{message}"
+    );
     let record = place.records()[0].to_str().unwrap().to_owned();
-    let said = refused(&place, &["study", name, "--quick", "-o", &record]);
-    assert!(said.contains("the study file has changed since"), "{said}");
+    let message = refused(&place, &["study", name, "--quick", "-o", &record]);
+    assert!(message.contains("the study file has changed since"), "{message}");
     assert_eq!(trials(&place), before, "a refusal costs nothing");
 
     let args = ["study", name, "--quick", "-o", &record, "--fresh", "--samples", "1"];
     let fresh = place.say(&args);
     assert!([0, 1, 4].contains(&fresh.code()), "{fresh:?}");
-    assert_eq!(trials(&place).len(), 3, "--fresh begins anew, with the file as it is now");
+    assert_eq!(trials(&place).len(), 3, "--fresh starts from scratch, with the file as it is now");
 }
 
 #[test]
@@ -295,9 +304,9 @@ fn a_study_is_not_run_twice_at_once() {
         .env("XDG_STATE_HOME", place.path("state"))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert_eq!(second.status.code(), Some(2), "{said}");
-    assert!(said.contains("another tailback is running this study"), "{said}");
+    let message = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert_eq!(second.status.code(), Some(2), "{message}");
+    assert!(message.contains("another tailback is running this study"), "{message}");
     running.signal(Signal::INT);
     processes::wait_until_gone(running.end().pid);
 }

@@ -1,5 +1,5 @@
-//! The small part of the table of known answers: all simulated rows, and two on this machine. A real run
-//! may be undecided, since others may use the machine; it may not be wrong.
+//! The small part of the table of known answers: all simulated rows, and two on this machine. A
+//! real run may be undecided, since others may use the machine; it may not be wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

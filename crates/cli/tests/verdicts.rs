@@ -120,8 +120,8 @@ fn readers_of_smaps_stall_this_kernel() {
     assert_whole(&record);
     assert_judged_the_same(&place, &ran);
     let [control, busy] = ["twin-10", "busy-10"].map(|arm| median(&record, arm, "stall"));
-    // Ten readers on one CPU hold the lock nearly always; where they read another process, the mapper
-    // hardly stalls.
+    // Ten readers on one CPU hold the lock nearly always; where they read another process, the
+    // mapper hardly stalls.
     assert!(busy > 2.0 * control + 10.0, "{busy} against {control} ms/s");
     processes::wait_until_gone(ran.pid);
 }

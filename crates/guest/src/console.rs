@@ -1,4 +1,4 @@
-//! What a guest wrote to its console: the end of it, whatever it wrote.
+//! The end of what a guest wrote to its console.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ const LINES: usize = 200;
 /// The longest line that is kept, in bytes.
 const LONGEST: usize = 400;
 
-/// What a kernel says when it gives up.
+/// What a kernel prints when it gives up.
 const PANIC: &str = "Kernel panic - not syncing";
 
 /// The end of a console, bounded.
@@ -63,18 +63,17 @@ impl Console {
         self.lines.iter().any(|line| line.contains("Linux version"))
     }
 
-    /// The last lines that say something, oldest first.
+    /// The last lines that are not blank, oldest first.
     pub fn tail(&self, count: usize) -> Vec<String> {
         let rest = plain(&self.line);
         let all = self.lines.iter().chain(std::iter::once(&rest));
-        let said: Vec<&String> = all.filter(|line| !line.trim().is_empty()).collect();
-        said[said.len().saturating_sub(count)..].iter().map(|line| (*line).clone()).collect()
+        let lines: Vec<&String> = all.filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(count)..].iter().map(|line| (*line).clone()).collect()
     }
 }
 
-/// A line without what a terminal would take for an order.
 fn plain(line: &[u8]) -> String {
-    String::from_utf8_lossy(line).chars().filter(|c| !c.is_control()).collect()
+    os::terminal::line(&String::from_utf8_lossy(line))
 }
 
 #[cfg(test)]
@@ -105,7 +104,7 @@ mod tests {
         }
         console.feed(b"the last\x1b[2J");
         let tail = console.tail(2);
-        assert_eq!(tail, ["999", "the last[2J"]);
+        assert_eq!(tail, ["999", "the last [2J"]);
         assert!(console.lines.len() <= LINES && console.line.len() <= LONGEST);
     }
 

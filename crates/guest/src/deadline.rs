@@ -1,19 +1,19 @@
-//! A clock that stands still while a guest does.
+//! A clock that stops while its guest is paused.
 
 use std::time::{Duration, Instant};
 
-/// Time that a guest was let run, and when it last spoke in that time.
+/// Time that a guest was let run, and when its last frame came in that time.
 #[derive(Debug)]
 pub(crate) struct RunClock {
     before: Duration,
     since: Option<Instant>,
-    last_word: Duration,
+    last_frame: Duration,
 }
 
 impl RunClock {
     /// Begins to run.
     pub fn start() -> Self {
-        RunClock { before: Duration::ZERO, since: Some(Instant::now()), last_word: Duration::ZERO }
+        RunClock { before: Duration::ZERO, since: Some(Instant::now()), last_frame: Duration::ZERO }
     }
 
     /// How long it has run.
@@ -32,14 +32,14 @@ impl RunClock {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// Notes that the guest spoke.
-    pub fn heard(&mut self) {
-        self.last_word = self.elapsed();
+    /// Notes that the guest sent a frame.
+    pub fn note_frame(&mut self) {
+        self.last_frame = self.elapsed();
     }
 
-    /// How long the guest has said nothing.
+    /// How long the guest has sent nothing.
     pub fn silence(&self) -> Duration {
-        self.elapsed().saturating_sub(self.last_word)
+        self.elapsed().saturating_sub(self.last_frame)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How a guest ended, where it did not end by telling what its command found.
+/// How a guest ended, where it did not end with the result of its command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     /// It never came up.
@@ -12,7 +12,7 @@ pub enum Ending {
     },
     /// Its kernel gave up.
     Panic {
-        /// What the kernel said.
+        /// The kernel's line.
         line: String,
         /// Whether the guest had come up before.
         up: bool,
@@ -32,7 +32,7 @@ pub enum Ending {
         /// What was seen.
         why: String,
     },
-    /// It said something that makes no sense.
+    /// It sent something that makes no sense.
     Garbled {
         /// What is wrong with it.
         why: String,
@@ -66,11 +66,11 @@ impl Ending {
                 format!("its command did not end within {limit:?}; give it more with --limit")
             }
             Ending::Hang { silence } => format!(
-                "it was up and then said nothing for {} s; its kernel or QEMU hangs",
+                "it was up and then silent for {} s; its kernel or QEMU hangs",
                 silence.as_secs()
             ),
             Ending::Died { why } => format!("it ended before its command did: {why}"),
-            Ending::Garbled { why } => format!("what it said cannot be read: {why}"),
+            Ending::Garbled { why } => format!("its data cannot be read: {why}"),
         }
     }
 }

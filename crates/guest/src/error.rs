@@ -46,7 +46,7 @@ pub enum GuestError {
     Tool {
         /// The program.
         program: String,
-        /// What it said, and what next.
+        /// Its message, and what to do next.
         why: String,
     },
     /// A kernel could not be fetched.
@@ -93,7 +93,7 @@ pub enum GuestError {
         /// The kernel's reason.
         source: std::io::Error,
     },
-    /// QEMU said something that makes no sense.
+    /// QEMU sent something that makes no sense.
     #[error("qemu: {0}")]
     Qemu(String),
     /// Somebody interrupted.

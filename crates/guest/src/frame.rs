@@ -1,4 +1,4 @@
-//! What a guest says over its second serial port: frames with a length and a checksum.
+//! What a guest sends over its second serial port: frames with a length and a checksum.
 //!
 //! A frame is `TB`, a byte for its kind, the length of its payload and the CRC-32 of the payload
 //! (both little-endian, 32 bits), and the payload.
@@ -17,8 +17,8 @@ pub const MOST_PAYLOAD: usize = 32 << 20;
 /// The most that a packed payload is unpacked to, in bytes.
 pub const MOST_UNPACKED: u64 = 256 << 20;
 
-/// What the host says to a guest, over the same port: a byte, and only this one. The guest ends its
-/// command as SIGINT would, and tells what there is.
+/// The one byte that the host sends to a guest, over the same port. The guest ends its command as
+/// SIGINT would, and sends what there is.
 pub const END: u8 = b'E';
 
 /// What a frame is.
@@ -28,7 +28,7 @@ pub enum Kind {
     /// The guest is up: [`crate::Hello`] as JSON.
     Hello = 1,
     /// The guest is alive.
-    Beat = 2,
+    Heartbeat = 2,
     /// A line that the command wrote to standard error.
     Line = 3,
     /// What the command wrote to standard output, packed.
@@ -38,13 +38,13 @@ pub enum Kind {
     /// Its exit code, a byte; the last frame.
     Exit = 6,
     /// Something that the guest's init could not do, in a sentence.
-    Trouble = 7,
+    Warning = 7,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
         use Kind as K;
-        [K::Hello, K::Beat, K::Line, K::Output, K::Record, K::Exit, K::Trouble]
+        [K::Hello, K::Heartbeat, K::Line, K::Output, K::Record, K::Exit, K::Warning]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }

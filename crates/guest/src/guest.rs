@@ -1,9 +1,9 @@
-//! A guest that runs: begun, let run, paused, heard, and always brought to an end.
+//! A guest that runs: started, paused, resumed, read from, and always brought to an end.
 
-mod begin;
 mod control;
-mod hear;
+mod receive;
 mod share;
+mod start;
 
 use crate::accel::{Accel, Clock};
 use crate::console::Console;
@@ -11,12 +11,12 @@ use crate::deadline::RunClock;
 use crate::ending::Ending;
 use crate::error::GuestError;
 use crate::frame::{Decoder, END};
+use crate::job::Hello;
 use crate::kernel::Kernel;
-use crate::order::Hello;
 use crate::qemu::Qemu;
 use crate::tool::Running;
-pub use begin::ROOT_TAG;
 use control::Control;
+pub use start::ROOT_TAG;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// How long a kernel that gave up may take to end its machine.
 const PANIC_GRACE: Duration = Duration::from_secs(3);
 
-/// A guest about to be begun.
+/// A guest about to be started.
 #[derive(Debug)]
 pub struct Setup<'a> {
     /// The QEMU that shows its machine.
@@ -52,14 +52,14 @@ pub struct Setup<'a> {
 pub struct Limits {
     /// Until it is up.
     pub boot: Duration,
-    /// Between two words of it, once it is up; it says one each second.
+    /// Between two frames of it, once it is up; it sends one each second.
     pub silence: Duration,
     /// In all.
     pub total: Duration,
 }
 
 impl Limits {
-    /// What a command may take in a guest that nobody gave a limit.
+    /// What a command may take in a guest without a given limit.
     pub const WORK: Duration = Duration::from_secs(900);
 
     /// Limits for so many CPUs, with this one in all; without one, [`Limits::WORK`] and what it may
@@ -87,7 +87,7 @@ pub enum Event {
     /// Its command wrote a line to standard error.
     Line(String),
     /// Its init could not do something.
-    Trouble(String),
+    Warning(String),
     /// It has ended; nothing follows.
     End(Outcome),
 }
@@ -108,7 +108,7 @@ pub enum Outcome {
     Failed {
         /// In which.
         ending: Ending,
-        /// The record of what was measured before, as JSON, where it could still tell.
+        /// The record of what was measured before, as JSON, where it could still be sent.
         record: Option<String>,
     },
 }
@@ -130,19 +130,19 @@ pub struct Guest {
     decoder: Decoder,
     clock: RunClock,
     limits: Limits,
-    heard: Heard,
+    received: Received,
     panicked: Option<Instant>,
     asked: bool,
     overtime: Option<Duration>,
     events: VecDeque<Event>,
-    begun: Instant,
+    started: Instant,
     boot: Option<Duration>,
     _root: Option<Running>,
 }
 
-/// What a guest has told so far.
+/// What a guest has sent so far.
 #[derive(Debug, Default)]
-struct Heard {
+struct Received {
     up: bool,
     lines: usize,
     output: String,
@@ -151,18 +151,10 @@ struct Heard {
 }
 
 impl Guest {
-    /// Begins a guest.
-    ///
-    /// # Errors
-    /// If QEMU cannot be started.
-    pub fn begin(setup: &Setup<'_>, accel: Accel) -> Result<Self, GuestError> {
-        begin::begin(setup, accel)
-    }
-
     /// Lets it run until it does something.
     ///
     /// # Errors
-    /// If somebody interrupts, or the host's kernel fails.
+    /// If the user interrupts, or the host's kernel fails.
     pub fn next(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Event, GuestError> {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -177,30 +169,30 @@ impl Guest {
         }
     }
 
-    /// Stops its clock and its CPUs: to the guest no time passes.
+    /// Stops its clock and its CPUs: for the guest no time passes.
     ///
     /// # Errors
     /// If QEMU does not answer.
     pub fn pause(&mut self) -> Result<(), GuestError> {
-        self.control.order("stop")?;
+        self.control.command("stop")?;
         self.clock.pause();
         Ok(())
     }
 
-    /// Lets its CPUs go on.
+    /// Resumes its clock and its CPUs.
     ///
     /// # Errors
     /// If QEMU does not answer.
     pub fn resume(&mut self) -> Result<(), GuestError> {
-        self.control.order("cont")?;
+        self.control.command("cont")?;
         self.clock.resume();
         Ok(())
     }
 
-    /// Has its command end as if somebody had pressed Ctrl-C there; what it has measured comes back
-    /// with the outcome. Says whether it can be hoped for: the guest has to be up, and to let go on.
+    /// Ends its command as Ctrl-C would; what it has measured comes back with the outcome. Returns
+    /// whether that can work: the guest has to be up, and has to be let run.
     pub fn ask_to_end(&mut self) -> bool {
-        if self.heard.up && !self.asked {
+        if self.received.up && !self.asked {
             // A byte finds room in an empty socket; where QEMU is gone its end is noticed next.
             self.asked = self.data_port.write_all(&[END]).is_ok();
         }
@@ -227,18 +219,18 @@ impl Guest {
         self.running.child().id()
     }
 
-    /// Hears once, and looks whether it has ended.
+    /// Reads once, and checks whether it has ended.
     fn step(&mut self) -> Result<Option<Outcome>, GuestError> {
         // Asked before reading: what was written before the end is then there to be read.
         let ended = self.running.child().try_wait();
         let ended =
             ended.map_err(|source| GuestError::System { what: "waiting for qemu", source })?;
-        if let Err(why) = self.hear(ended.is_some())? {
+        if let Err(why) = self.receive(ended.is_some())? {
             return Ok(Some(Ending::Garbled { why }.into()));
         }
-        if let Some(code) = self.heard.code.take() {
-            let output = std::mem::take(&mut self.heard.output);
-            let record = self.heard.record.take();
+        if let Some(code) = self.received.code.take() {
+            let output = std::mem::take(&mut self.received.output);
+            let record = self.received.record.take();
             return Ok(Some(match self.overtime {
                 Some(_) => Outcome::Failed { ending: self.time_out(), record },
                 None => Outcome::Done { code, output, record },
@@ -247,7 +239,7 @@ impl Guest {
         if let Some(line) = self.console.panic() {
             let since = *self.panicked.get_or_insert_with(Instant::now);
             if ended.is_some() || since.elapsed() > PANIC_GRACE {
-                let ending = Ending::Panic { line: line.to_owned(), up: self.heard.up };
+                let ending = Ending::Panic { line: line.to_owned(), up: self.received.up };
                 return Ok(Some(ending.into()));
             }
             return Ok(None);
@@ -260,10 +252,13 @@ impl Guest {
     }
 
     fn early_end(&self, status: &str) -> Ending {
-        let said = self.console.tail(1).pop();
-        let said = said.map_or_else(|| "no word".to_owned(), |line| format!("last word: {line}"));
-        let why = format!("qemu ended ({status}), {said}");
-        match self.heard.up {
+        let last = self.console.tail(1).pop();
+        let last = last.map_or_else(
+            || "no console output".to_owned(),
+            |line| format!("last line of its console: {line}"),
+        );
+        let why = format!("qemu ended ({status}), {last}");
+        match self.received.up {
             true => Ending::Died { why },
             false => Ending::BootFailure { why },
         }
@@ -275,34 +270,35 @@ impl Guest {
 
     fn overdue(&mut self) -> Option<Ending> {
         let (limits, elapsed) = (self.limits, self.clock.elapsed());
-        if !self.heard.up && elapsed > limits.boot.min(limits.total) {
+        if !self.received.up && elapsed > limits.boot.min(limits.total) {
             let limit = limits.boot.min(limits.total).as_secs();
-            let said = match self.console.bytes {
-                0 => "its kernel said nothing".to_owned(),
+            let output = match self.console.bytes {
+                0 => "no console output".to_owned(),
                 _ => format!("{} bytes of console", self.console.bytes),
             };
-            return Some(Ending::BootFailure { why: format!("not within {limit} s ({said})") });
+            return Some(Ending::BootFailure { why: format!("not within {limit} s ({output})") });
         }
         if elapsed > limits.total {
-            // It may tell what it has; only the first look past the limit begins that time.
+            // It may still send what it has; the time for that starts at the first check past the
+            // limit.
             let since = *self.overtime.get_or_insert(elapsed);
             if !self.ask_to_end() || elapsed.saturating_sub(since) > self.grace() {
                 return Some(self.time_out());
             }
         }
         let silence = self.clock.silence();
-        (self.heard.up && silence > limits.silence).then_some(Ending::Hang { silence })
+        (self.received.up && silence > limits.silence).then_some(Ending::Hang { silence })
     }
 }
 
-/// Whether this very guest, begun under that accelerator, says a kernel's first word.
-pub(crate) fn says_a_word(
+/// Whether this guest, started under that accelerator, prints a first line of a kernel.
+pub(crate) fn boots(
     setup: &Setup<'_>,
     accel: Accel,
     limit: Duration,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<bool, GuestError> {
-    let mut guest = begin::begin(setup, accel)?;
+    let mut guest = Guest::start(setup, accel)?;
     while guest.clock.elapsed() < limit && !guest.console.booting() {
         if interrupted() {
             return Err(GuestError::Interrupted);

@@ -1,9 +1,9 @@
-//! The file system that a guest begins with: this very binary as `/init`, and what it is to do.
+//! The file system that a guest boots with: this binary as `/init`, and what it is to do.
 
 use crate::error::GuestError;
+use crate::job::{Job, MODULES, PLACE};
 use crate::kernel::Kernel;
 use crate::libraries;
-use crate::order::{MODULES, Order, PLACE};
 use cpio::newc::{Builder, trailer};
 use std::io::Write;
 use std::path::Path;
@@ -17,13 +17,13 @@ const CHARACTER_DEVICE: u32 = 0o020_600;
 const FOLDERS: &[&str] =
     &["dev", "proc", "sys", "tmp", "run", "root", "etc", "boot", "tailback", "root-of-host"];
 
-/// The archive (cpio, newc) for a guest with this kernel and this order.
+/// The archive (cpio, newc) for a guest with this kernel and this job.
 ///
 /// `program` becomes `/init`; where it is linked dynamically its libraries come along.
 ///
 /// # Errors
 /// If the program or one of its libraries cannot be read.
-pub fn build(program: &Path, kernel: &Kernel, order: &Order) -> Result<Vec<u8>, GuestError> {
+pub fn build(program: &Path, kernel: &Kernel, job: &Job) -> Result<Vec<u8>, GuestError> {
     let mut archive = Archive::default();
     for folder in FOLDERS {
         archive.entry(folder, FOLDER, &[])?;
@@ -39,13 +39,13 @@ pub fn build(program: &Path, kernel: &Kernel, order: &Order) -> Result<Vec<u8>, 
     if let Some(config) = &kernel.config {
         archive.entry(&format!("boot/config-{}", kernel.release), FILE, &read(config)?)?;
     }
-    for module in kernel.modules.iter().filter(|_| order.root.is_some()) {
+    for module in kernel.modules.iter().filter(|_| job.root.is_some()) {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
         let place = Path::new(MODULES).join(name.as_ref());
         archive.file_with_folders(&place, FILE, &read(module)?)?;
     }
-    let order = serde_json::to_vec(order).unwrap_or_default();
-    archive.entry(PLACE.trim_start_matches('/'), FILE, &order)?;
+    let job = serde_json::to_vec(job).unwrap_or_default();
+    archive.entry(PLACE.trim_start_matches('/'), FILE, &job)?;
     archive.finish()
 }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_archive_has_the_program_the_order_and_a_console() {
+    fn the_archive_has_the_program_the_job_and_a_console() {
         let folder = tempfile::tempdir().unwrap();
         let (program, config) = (folder.path().join("program"), folder.path().join("config"));
         std::fs::write(&program, b"\x7fELF static").unwrap();
@@ -144,20 +144,20 @@ mod tests {
             config: Some(config),
             modules: vec![folder.path().join("program")],
         };
-        let order = Order { args: vec!["run".into(), "mmap-lock".into()], ..Order::default() };
-        let found = entries(&build(&program, &kernel, &order).unwrap());
+        let job = Job { args: vec!["run".into(), "mmap-lock".into()], ..Job::default() };
+        let found = entries(&build(&program, &kernel, &job).unwrap());
         assert_eq!(found["init"], (PROGRAM, b"\x7fELF static".to_vec()));
         assert_eq!(found["dev/console"].0, CHARACTER_DEVICE);
         assert_eq!(found["boot/config-6.1.0-x"].1, b"CONFIG_HZ=250\n");
         assert_eq!(found["proc"].0, FOLDER);
-        let told: Order = serde_json::from_slice(&found["tailback/order.json"].1).unwrap();
-        assert_eq!(told, order);
+        let job_read: Job = serde_json::from_slice(&found["tailback/job.json"].1).unwrap();
+        assert_eq!(job_read, job);
         assert!(
             !found.contains_key("tailback/modules/program"),
             "only a shared root takes modules"
         );
-        let order = Order { modules: vec!["program".into()], root: Some("tag".into()), ..order };
-        let found = entries(&build(&program, &kernel, &order).unwrap());
+        let job = Job { modules: vec!["program".into()], root: Some("tag".into()), ..job };
+        let found = entries(&build(&program, &kernel, &job).unwrap());
         assert_eq!(found["tailback/modules/program"].0, FILE);
     }
 

@@ -1,7 +1,7 @@
-//! Runs this very binary inside another kernel, and brings back what it found.
+//! Runs this binary inside another kernel, and brings back what it found.
 //!
 //! [`kernel`] finds and checks a kernel, [`initramfs`] packs the binary, [`Guest`] boots the two in
-//! QEMU and tells what happens until the end, which is always one of [`Ending`]. Inside the guest
+//! QEMU and reports what happens until the end, which is always one of [`Ending`]. In the guest
 //! the same binary is process 1: [`init`].
 
 mod accel;
@@ -14,20 +14,22 @@ pub mod frame;
 mod guest;
 pub mod init;
 pub mod initramfs;
+mod job;
 pub mod kernel;
+mod kvm;
 mod libraries;
-mod order;
 mod qemu;
 mod size;
 mod tool;
 
-pub use accel::{Accel, Choice, Clock, choose as choose_accel};
+pub use accel::{Accel, Choice, Clock};
 pub use catalogue::{Catalogue, Entry, Expectation, catalogue, clock_of};
 pub use ending::Ending;
 pub use error::{ErrorKind, GuestError};
 pub use guest::{Event, Guest, Limits, Outcome, ROOT_TAG, Setup};
+pub use job::{Hello, Job, inside};
 pub use kernel::cache::Cache;
 pub use kernel::{Kernel, find as find_kernel};
-pub use order::{Hello, Order, inside};
+pub use kvm::choose as choose_accel;
 pub use qemu::Qemu;
-pub use size::{available_memory, check as check_size};
+pub use size::check as check_size;

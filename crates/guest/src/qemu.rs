@@ -1,13 +1,13 @@
-//! QEMU: which one there is, and the words it is started with.
+//! QEMU: which one there is, and its command line.
 
 use crate::accel::{Accel, Clock};
 use crate::error::GuestError;
 use crate::tool::Tool;
 use std::time::Duration;
 
-/// What the kernel is told at its start, under every accelerator.
+/// Kernel parameters under every accelerator.
 ///
-/// A panic restarts at once, which ends QEMU; a console that speaks early tells more of a kernel
+/// A panic restarts at once, which ends QEMU; an early console shows more of a kernel
 /// that does not come up.
 const WORDS: &str = "console=ttyS0 earlyprintk=ttyS0 panic=-1 oops=panic random.trust_cpu=on psi=1";
 
@@ -26,7 +26,7 @@ pub struct Qemu {
 
 /// The machine that QEMU is to show.
 #[derive(Debug)]
-pub(crate) struct Words<'a> {
+pub(crate) struct QemuArgs<'a> {
     pub accel: Accel,
     pub clock: Clock,
     pub cpus: u32,
@@ -65,27 +65,27 @@ impl Qemu {
         Ok(Qemu { program, version: version.unwrap_or("unknown").to_owned() })
     }
 
-    /// The program with its words.
-    pub(crate) fn tool(&self, words: &Words<'_>) -> Tool {
+    /// The program with its arguments.
+    pub(crate) fn tool(&self, args: &QemuArgs<'_>) -> Tool {
         let mut tool =
             Tool::new(self.program.clone(), "install it: apt-get install qemu-system-x86");
-        for word in arguments(words) {
+        for word in arguments(args) {
             tool.arg(word);
         }
         tool
     }
 }
 
-fn arguments(words: &Words<'_>) -> Vec<String> {
+fn arguments(args: &QemuArgs<'_>) -> Vec<String> {
     let mut all: Vec<String> =
         ["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-machine"]
             .map(str::to_owned)
             .to_vec();
-    let memory_mib = words.memory >> 20;
-    let shared = words.root.is_some();
+    let memory_mib = args.memory >> 20;
+    let shared = args.root.is_some();
     all.push(if shared { "pc,memory-backend=mem".to_owned() } else { "pc".to_owned() });
     let emulated = format!("{WORDS} {EMULATED}");
-    let (accel, cpu, cmdline) = match (words.accel, words.clock) {
+    let (accel, cpu, cmdline) = match (args.accel, args.clock) {
         (Accel::Kvm, _) => ("kvm", "host", WORDS.to_owned()),
         (Accel::Tcg, Clock::Host) => ("tcg,thread=multi", "max", emulated),
         (Accel::Tcg, Clock::Instructions) => ("tcg,thread=single", "max", emulated),
@@ -93,24 +93,24 @@ fn arguments(words: &Words<'_>) -> Vec<String> {
     let mut pairs = vec![
         ("-accel", accel.to_owned()),
         ("-cpu", cpu.to_owned()),
-        ("-smp", words.cpus.to_string()),
+        ("-smp", args.cpus.to_string()),
         ("-m", format!("{memory_mib}M")),
-        ("-kernel", format!("/proc/self/fd/{}", words.kernel_fd)),
-        ("-initrd", format!("/proc/self/fd/{}", words.initramfs_fd)),
+        ("-kernel", format!("/proc/self/fd/{}", args.kernel_fd)),
+        ("-initrd", format!("/proc/self/fd/{}", args.initramfs_fd)),
         ("-append", cmdline),
-        ("-chardev", format!("socket,id=console,fd={}", words.console_fd)),
+        ("-chardev", format!("socket,id=console,fd={}", args.console_fd)),
         ("-serial", "chardev:console".to_owned()),
-        ("-chardev", format!("socket,id=data,fd={}", words.data_fd)),
+        ("-chardev", format!("socket,id=data,fd={}", args.data_fd)),
         ("-serial", "chardev:data".to_owned()),
-        ("-chardev", format!("socket,id=control,fd={}", words.control_fd)),
+        ("-chardev", format!("socket,id=control,fd={}", args.control_fd)),
         ("-mon", "chardev=control,mode=control".to_owned()),
         // A guest kernel may be anything: QEMU starts no program and gains no privilege.
         ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny".to_owned()),
     ];
-    if (words.accel, words.clock) == (Accel::Tcg, Clock::Instructions) {
+    if (args.accel, args.clock) == (Accel::Tcg, Clock::Instructions) {
         pairs.push(("-icount", "shift=0,sleep=off".to_owned()));
     }
-    if let Some(root) = words.root {
+    if let Some(root) = args.root {
         pairs.extend([
             ("-object", format!("memory-backend-memfd,id=mem,size={memory_mib}M,share=on")),
             ("-chardev", format!("socket,id=root,fd={}", root.fd)),
@@ -127,12 +127,12 @@ fn arguments(words: &Words<'_>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn words(accel: Accel) -> String {
-        words_with(accel, Clock::Host)
+    fn args(accel: Accel) -> String {
+        args_with(accel, Clock::Host)
     }
 
-    fn words_with(accel: Accel, clock: Clock) -> String {
-        arguments(&Words {
+    fn args_with(accel: Accel, clock: Clock) -> String {
+        arguments(&QemuArgs {
             accel,
             clock,
             cpus: 4,
@@ -148,25 +148,25 @@ mod tests {
     }
 
     #[test]
-    fn words_that_make_many_cpus_quick_belong_to_emulation() {
-        assert!(words(Accel::Tcg).contains("-accel tcg,thread=multi -cpu max -smp 4 -m 512M"));
-        assert!(words(Accel::Tcg).contains("lpj="));
-        assert!(words(Accel::Kvm).contains("-accel kvm -cpu host"));
-        assert!(!words(Accel::Kvm).contains("lpj="));
+    fn args_that_make_many_cpus_quick_belong_to_emulation() {
+        assert!(args(Accel::Tcg).contains("-accel tcg,thread=multi -cpu max -smp 4 -m 512M"));
+        assert!(args(Accel::Tcg).contains("lpj="));
+        assert!(args(Accel::Kvm).contains("-accel kvm -cpu host"));
+        assert!(!args(Accel::Kvm).contains("lpj="));
     }
 
     #[test]
     fn instructions_are_counted_where_they_are_emulated() {
-        let counted = words_with(Accel::Tcg, Clock::Instructions);
+        let counted = args_with(Accel::Tcg, Clock::Instructions);
         assert!(counted.contains("thread=single") && counted.contains("-icount shift=0,sleep=off"));
-        assert!(!words_with(Accel::Kvm, Clock::Instructions).contains("icount"));
-        assert!(!words(Accel::Tcg).contains("icount"));
+        assert!(!args_with(Accel::Kvm, Clock::Instructions).contains("icount"));
+        assert!(!args(Accel::Tcg).contains("icount"));
     }
 
     #[test]
     fn a_panic_ends_the_machine() {
         for accel in [Accel::Kvm, Accel::Tcg] {
-            assert!(words(accel).contains("-no-reboot") && words(accel).contains("panic=-1"));
+            assert!(args(accel).contains("-no-reboot") && args(accel).contains("panic=-1"));
         }
     }
 }

@@ -14,7 +14,7 @@ const MOST_CPUS: u32 = 255;
 /// The most emulated CPUs for each of the host: beyond it even booting takes minutes.
 const MOST_CPUS_PER_HOST_CPU: u32 = 32;
 
-/// Checks what somebody asks for against the host.
+/// Checks what the user asks for against the host.
 ///
 /// `host_cpus` are the CPUs that this process may use; `available` is the memory that the host can
 /// give, in bytes, where that is known; `initramfs` is the size of what the guest unpacks.
@@ -51,13 +51,6 @@ pub fn check(
         ))),
         _ => Ok(()),
     }
-}
-
-/// Memory that the host can give, in bytes, as its kernel estimates it.
-pub fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
 }
 
 fn mib(bytes: u64) -> String {

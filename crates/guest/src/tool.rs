@@ -1,9 +1,11 @@
 //! Other people's programs: started so that they die with this one, and never waited for forever.
 
 use crate::error::GuestError;
-use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::io::Read;
+use std::os::fd::BorrowedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -31,11 +33,11 @@ impl Tool {
         let program = program.into();
         let mut command = Command::new(&program);
         command.stdin(Stdio::null()).process_group(0);
-        die_with_parent(&mut command);
+        os::death::bind(&mut command, Signal::KILL);
         Tool { program, help, command }
     }
 
-    /// Adds a word.
+    /// Adds an argument.
     pub fn arg(&mut self, word: impl AsRef<OsStr>) -> &mut Self {
         self.command.arg(word);
         self
@@ -56,6 +58,19 @@ impl Tool {
     /// The command, for what only few tools need.
     pub fn command(&mut self) -> &mut Command {
         &mut self.command
+    }
+
+    /// Keeps these descriptors open in the program that is about to be started, and only there.
+    pub fn inherit(&mut self, descriptors: Vec<i32>) {
+        let keep = move || {
+            for &fd in &descriptors {
+                // SAFETY: the caller holds them open until the program has been started.
+                fcntl_setfd(unsafe { BorrowedFd::borrow_raw(fd) }, FdFlags::empty())?;
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
+        unsafe { self.command.pre_exec(keep) };
     }
 
     /// Starts it.
@@ -90,7 +105,7 @@ impl Tool {
         let (out, err) = (joined(out), joined(err));
         match status.success() {
             true => Ok(out),
-            false => Err(GuestError::Tool { program, why: last_words(&err, &out) }),
+            false => Err(GuestError::Tool { program, why: last_message(&err, &out) }),
         }
     }
 }
@@ -142,21 +157,6 @@ impl Drop for Running {
     }
 }
 
-/// Has the kernel kill the program when the thread that starts it is gone.
-fn die_with_parent(command: &mut Command) {
-    let parent = std::process::id();
-    let prepare = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // A parent that died before that call sends no signal any more.
-        match getppid().map(|pid| pid.as_raw_nonzero().get() as u32) {
-            Some(pid) if pid == parent => Ok(()),
-            _ => Err(std::io::ErrorKind::BrokenPipe.into()),
-        }
-    };
-    // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
-    unsafe { command.pre_exec(prepare) };
-}
-
 fn read_all(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut text = Vec::new();
@@ -171,13 +171,13 @@ fn joined(reader: std::thread::JoinHandle<String>) -> String {
     reader.join().unwrap_or_default()
 }
 
-/// The lines that say what went wrong, in one line.
-fn last_words(err: &str, out: &str) -> String {
+/// The lines with the reason, in one line.
+fn last_message(err: &str, out: &str) -> String {
     let from = if err.trim().is_empty() { out } else { err };
     let lines: Vec<&str> = from.lines().filter(|line| !line.trim().is_empty()).collect();
     let grave: Vec<&str> = lines.iter().copied().filter(|line| line.starts_with("E: ")).collect();
     let chosen = match grave.is_empty() {
-        true => lines.last().copied().unwrap_or("it failed without a word").to_owned(),
+        true => lines.last().copied().unwrap_or("it failed without a message").to_owned(),
         false => grave.join(" "),
     };
     chosen.chars().take(500).collect()

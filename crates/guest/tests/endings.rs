@@ -1,4 +1,4 @@
-//! Every way in which a guest can end, told apart without QEMU: a script stands in for it.
+//! Every way in which a guest can end, tested without QEMU: a script stands in for it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -14,28 +14,28 @@ use tailback_guest::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program that finds its ends of the sockets as QEMU does, and then does what the test says:
-/// `say FILE` speaks on the data port, `print WORDS` on the console.
-const STAND_IN: &str = r#"#!/bin/bash
+/// `send FILE` writes to the data port, `print TEXT` to the console.
+const FAKE_QEMU: &str = r#"#!/bin/bash
 for word in "$@"; do
     case $word in
     socket,id=console,fd=*) console=${word##*=} ;;
     socket,id=data,fd=*) data=${word##*=} ;;
     esac
 done
-say() { cat "$1" >&"$data"; }
+send() { cat "$1" >&"$data"; }
 print() { echo "$*" >&"$console"; }
 "#;
 
-struct Stage {
+struct Fixture {
     folder: tempfile::TempDir,
 }
 
-impl Stage {
+impl Fixture {
     fn new() -> Self {
-        let stage = Stage { folder: tempfile::tempdir().unwrap() };
+        let fixture = Fixture { folder: tempfile::tempdir().unwrap() };
         // Where root runs this, the stand-in runs as nobody.
-        std::fs::set_permissions(stage.folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        stage
+        std::fs::set_permissions(fixture.folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        fixture
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -54,9 +54,9 @@ impl Stage {
         self.frames("hello", &[(Kind::Hello, &serde_json::to_vec(&hello).unwrap())])
     }
 
-    fn begin(&self, script: &str, limits: Limits) -> Guest {
+    fn start(&self, script: &str, limits: Limits) -> Guest {
         let program = self.path("qemu");
-        std::fs::write(&program, format!("{STAND_IN}{script}\n")).unwrap();
+        std::fs::write(&program, format!("{FAKE_QEMU}{script}\n")).unwrap();
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
         let qemu = Qemu { program: program.display().to_string(), version: "0".into() };
         let image = self.path("k");
@@ -80,12 +80,12 @@ impl Stage {
             limits,
             root: None,
         };
-        Guest::begin(&setup, Accel::Tcg).unwrap()
+        Guest::start(&setup, Accel::Tcg).unwrap()
     }
 
     /// What the guest of this script does before its end, and its end.
-    fn play(&self, script: &str, limits: Limits) -> (Vec<Event>, Outcome) {
-        let mut guest = self.begin(script, limits);
+    fn run(&self, script: &str, limits: Limits) -> (Vec<Event>, Outcome) {
+        let mut guest = self.start(script, limits);
         let began = Instant::now();
         let mut events = Vec::new();
         loop {
@@ -111,85 +111,85 @@ fn ending(outcome: Outcome) -> Ending {
 
 #[test]
 fn a_command_that_ends_brings_output_record_and_code() {
-    let stage = Stage::new();
-    let told = stage.frames(
-        "told",
+    let fixture = Fixture::new();
+    let sent = fixture.frames(
+        "sent",
         &[
-            (Kind::Beat, b""),
+            (Kind::Heartbeat, b""),
             (Kind::Line, b"block 1: so far affected"),
-            (Kind::Trouble, b"no pids"),
+            (Kind::Warning, b"no pids"),
             (Kind::Output, &pack(b"a table")),
             (Kind::Record, &pack(b"{}")),
             (Kind::Exit, &[1]),
         ],
     );
-    let script = format!("say {}; say {told}; sleep 1000", stage.hello());
-    let (events, outcome) = stage.play(&script, patient());
+    let script = format!("send {}; send {sent}; sleep 1000", fixture.hello());
+    let (events, outcome) = fixture.run(&script, patient());
     let record = Some("{}".to_owned());
     assert_eq!(outcome, Outcome::Done { code: 1, output: "a table".into(), record });
     assert_eq!(events[0], Event::Hello(Hello { release: "6.1.0".into(), cpus: 4 }));
     assert_eq!(events[1], Event::Line("block 1: so far affected".into()));
-    assert_eq!(events[2], Event::Trouble("no pids".into()));
+    assert_eq!(events[2], Event::Warning("no pids".into()));
 }
 
 #[test]
 fn a_panic_is_told_from_other_ends_before_and_after_the_guest_is_up() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let line = "Kernel panic - not syncing: VFS: Unable to mount root fs";
-    let (_, outcome) = stage.play(&format!("print Linux version; print '{line}'"), patient());
+    let (_, outcome) = fixture.run(&format!("print Linux version; print '{line}'"), patient());
     assert_eq!(ending(outcome), Ending::Panic { line: line.into(), up: false });
     // A kernel that gives up and does not end its machine is ended.
-    let script = format!("say {}; print '{line}'; sleep 1000", stage.hello());
-    let (_, outcome) = stage.play(&script, patient());
+    let script = format!("send {}; print '{line}'; sleep 1000", fixture.hello());
+    let (_, outcome) = fixture.run(&script, patient());
     assert_eq!(ending(outcome), Ending::Panic { line: line.into(), up: true });
 }
 
 #[test]
 fn an_early_end_is_a_boot_failure_before_and_a_death_after() {
-    let stage = Stage::new();
-    let (_, outcome) = stage.play("print 'no bootable device'; exit 3", patient());
+    let fixture = Fixture::new();
+    let (_, outcome) = fixture.run("print 'no bootable device'; exit 3", patient());
     let Ending::BootFailure { why } = ending(outcome) else { panic!() };
     assert!(why.contains("exit status: 3") && why.contains("no bootable device"), "{why}");
-    let (_, outcome) = stage.play(&format!("say {}; exit 0", stage.hello()), patient());
+    let (_, outcome) = fixture.run(&format!("send {}; exit 0", fixture.hello()), patient());
     assert!(matches!(ending(outcome), Ending::Died { .. }));
 }
 
 #[test]
 fn limits_end_what_does_not_end_by_itself() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let short = Duration::from_millis(300);
     let boot = Limits { boot: short, ..patient() };
-    let (_, outcome) = stage.play("sleep 1000", boot);
+    let (_, outcome) = fixture.run("sleep 1000", boot);
     let Ending::BootFailure { why } = ending(outcome) else { panic!() };
-    assert!(why.contains("said nothing"), "{why}");
+    assert!(why.contains("no console output"), "{why}");
 
-    let hello = stage.hello();
+    let hello = fixture.hello();
     let silent = Limits { silence: short, ..patient() };
-    let (_, outcome) = stage.play(&format!("say {hello}; sleep 1000"), silent);
+    let (_, outcome) = fixture.run(&format!("send {hello}; sleep 1000"), silent);
     assert!(matches!(ending(outcome), Ending::Hang { silence } if silence >= short));
 
     let total = Limits { total: Duration::from_secs(2), silence: short * 8, ..patient() };
-    let beat = stage.frames("beat", &[(Kind::Beat, b"")]);
-    let script = format!("say {hello}; while say {beat}; do sleep 0.05; done");
-    let (_, outcome) = stage.play(&script, total);
+    let beat = fixture.frames("beat", &[(Kind::Heartbeat, b"")]);
+    let script = format!("send {hello}; while send {beat}; do sleep 0.05; done");
+    let (_, outcome) = fixture.run(&script, total);
     assert_eq!(ending(outcome), Ending::TimeOut { limit: total.total });
 }
 
 /// Waits for the word of the host, and then tells as a command does that was interrupted.
-fn tells_when_asked(stage: &Stage) -> String {
-    let told = stage.frames("told", &[(Kind::Record, &pack(b"{}")), (Kind::Exit, &[130])]);
+fn sends_when_asked(fixture: &Fixture) -> String {
+    let sent = fixture.frames("sent", &[(Kind::Record, &pack(b"{}")), (Kind::Exit, &[130])]);
     format!(
-        "say {}; read -r -N1 -u \"$data\" word; [ \"$word\" = E ] && say {told}; sleep 1000",
-        stage.hello()
+        "send {}; read -r -N1 -u \"$data\" word; [ \"$word\" = E ] && send {sent}; sleep 1000",
+        fixture.hello()
     )
 }
 
 #[test]
 fn a_guest_that_takes_too_long_is_asked_for_what_it_has() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let limits = Limits { total: Duration::from_millis(500), boot: PATIENCE, ..patient() };
     // The limit counts from the start of a stand-in that may itself be slow to come up.
-    let (_, outcome) = stage.play(&tells_when_asked(&stage), limits);
+    let (_, outcome) = fixture.run(&sends_when_asked(&fixture), limits);
     let Outcome::Failed { ending, record } = outcome else { panic!("{outcome:?}") };
     match ending {
         Ending::TimeOut { limit } => {
@@ -202,8 +202,8 @@ fn a_guest_that_takes_too_long_is_asked_for_what_it_has() {
 
 #[test]
 fn a_guest_that_is_not_wanted_any_more_tells_what_it_has() {
-    let stage = Stage::new();
-    let mut guest = stage.begin(&tells_when_asked(&stage), patient());
+    let fixture = Fixture::new();
+    let mut guest = fixture.start(&sends_when_asked(&fixture), patient());
     assert!(!guest.ask_to_end(), "it is not up");
     let began = Instant::now();
     let mut next = || guest.next(&|| began.elapsed() > PATIENCE).unwrap();
@@ -216,9 +216,9 @@ fn a_guest_that_is_not_wanted_any_more_tells_what_it_has() {
 
 #[test]
 fn a_flood_on_the_console_delays_no_limit() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let limits = Limits { boot: Duration::from_secs(1), ..patient() };
-    let mut guest = stage.begin("yes flood >&\"$console\"", limits);
+    let mut guest = fixture.start("yes flood >&\"$console\"", limits);
     let outcome = guest.next(&|| false).unwrap();
     assert!(matches!(
         outcome,
@@ -229,18 +229,18 @@ fn a_flood_on_the_console_delays_no_limit() {
 
 #[test]
 fn nonsense_on_the_data_port_is_garbled() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     for (name, bytes) in [("a", &b"nonsense"[..]), ("b", &encode(Kind::Output, b"not packed"))] {
-        std::fs::write(stage.path(name), bytes).unwrap();
-        let script = format!("say {}; sleep 1000", stage.path(name).display());
-        assert!(matches!(ending(stage.play(&script, patient()).1), Ending::Garbled { .. }));
+        std::fs::write(fixture.path(name), bytes).unwrap();
+        let script = format!("send {}; sleep 1000", fixture.path(name).display());
+        assert!(matches!(ending(fixture.run(&script, patient()).1), Ending::Garbled { .. }));
     }
 }
 
 #[test]
 fn an_interrupted_guest_leaves_no_process() {
-    let stage = Stage::new();
-    let mut guest = stage.begin("sleep 1000 & wait", patient());
+    let fixture = Fixture::new();
+    let mut guest = fixture.start("sleep 1000 & wait", patient());
     let pid = guest.pid();
     assert!(matches!(guest.next(&|| true), Err(GuestError::Interrupted)));
     drop(guest);

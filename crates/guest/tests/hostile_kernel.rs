@@ -1,5 +1,5 @@
-//! A guest that does not keep to the read-only mount of its folder: this program is its process 1, as
-//! a hostile kernel would be, and tries to change the host through virtiofs.
+//! A guest that does not keep to the read-only mount of its folder: this program is its process 1,
+//! as a hostile kernel would be, and tries to change the host through virtiofs.
 //!
 //! It has no test harness, since it has to be started as `/init` without words.
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 use tailback_guest::{
-    Accel, Cache, Clock, Event, Guest, Kernel, Limits, Order, Qemu, ROOT_TAG, Setup, find_kernel,
+    Accel, Cache, Clock, Event, Guest, Job, Kernel, Limits, Qemu, ROOT_TAG, Setup, find_kernel,
     initramfs,
 };
 
@@ -177,8 +177,8 @@ fn state(folder: &Path) -> Vec<String> {
 fn console_of(kernel: &Kernel, folder: &Path) -> Vec<String> {
     let qemu = Qemu::find().unwrap();
     // An order with a root has the modules for it packed.
-    let order = Order { root: Some(ROOT_TAG.to_owned()), ..Order::default() };
-    let initramfs = initramfs::build(&std::env::current_exe().unwrap(), kernel, &order).unwrap();
+    let job = Job { root: Some(ROOT_TAG.to_owned()), ..Job::default() };
+    let initramfs = initramfs::build(&std::env::current_exe().unwrap(), kernel, &job).unwrap();
     let setup = Setup {
         qemu: &qemu,
         kernel,
@@ -189,7 +189,7 @@ fn console_of(kernel: &Kernel, folder: &Path) -> Vec<String> {
         limits: Limits::new(1, Clock::Host, Some(Duration::from_secs(400))),
         root: Some(folder.to_owned()),
     };
-    let mut guest = Guest::begin(&setup, Accel::Tcg).unwrap();
+    let mut guest = Guest::start(&setup, Accel::Tcg).unwrap();
     let pid = guest.pid();
     assert_unprivileged(pid);
     while !matches!(guest.next(&|| false).unwrap(), Event::End(_)) {}

@@ -1,9 +1,9 @@
 //! Prints what is found of this machine, and watches it for a second.
 
 use std::time::Duration;
-use tailback_host::{self as host, Roots, Snapshot, affinity, limits, placement};
+use tailback_host::{self as host, Roots, Snapshot, limits, placement};
 
-fn main() -> Result<(), host::HostError> {
+fn main() -> std::io::Result<()> {
     let roots = Roots::real();
     let machine = host::machine(&roots);
     println!("{machine:#?}");
@@ -12,12 +12,12 @@ fn main() -> Result<(), host::HostError> {
     println!("pid max: {:?}", limits::pid_max(&roots));
     println!("may sink to nice -20: {}", limits::can_renice_to(-20));
 
-    let allowed = affinity::allowed_cpus()?;
+    let allowed = os::pin::allowed()?;
     let placement = placement::choose(&machine.cpus, &allowed);
     println!("{placement:?}");
     let before = Snapshot::take(&roots);
     std::thread::sleep(Duration::from_secs(1));
-    let surroundings = before.until(&Snapshot::take(&roots));
-    println!("{surroundings:#?}");
+    let disturbance = before.until(&Snapshot::take(&roots));
+    println!("{disturbance:#?}");
     Ok(())
 }

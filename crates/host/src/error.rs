@@ -11,7 +11,7 @@ pub enum HostError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// A file is larger than any such file can honestly be.
@@ -21,29 +21,5 @@ pub enum HostError {
         path: PathBuf,
         /// The most that is read, in bytes.
         limit: u64,
-    },
-    /// A file does not hold what it should.
-    #[error("{}: no {what} in it", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What was looked for.
-        what: &'static str,
-    },
-    /// The CPUs that this thread may use could not be read.
-    #[error("cannot read which CPUs may be used: {source}")]
-    Affinity {
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A thread could not be bound to a CPU.
-    #[error(
-        "cpu {cpu}: cannot bind a thread to it: {source}; see `taskset -cp $$` for those that may be used"
-    )]
-    Pin {
-        /// The CPU.
-        cpu: u32,
-        /// What the system said.
-        source: io::Error,
     },
 }

@@ -1,6 +1,5 @@
 //! The machine as a record describes it.
 
-use crate::affinity;
 use crate::cgroup_facts;
 use crate::kernel_config::KernelConfig;
 use crate::preemption;
@@ -14,7 +13,7 @@ use std::path::Path;
 /// How much of `/proc/cpuinfo` is read, in bytes: the first CPU, where others would be megabytes.
 const FIRST_CPU: u64 = 16 << 10;
 
-/// What the kernel says of itself; it comes from no file.
+/// What `uname` returns; it comes from no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelName {
     /// Release, as `uname -r` prints it.
@@ -54,13 +53,13 @@ pub fn machine_named(roots: &Roots, kernel: KernelName) -> Machine {
         preemption: preemption::mode(roots, &kernel.build, config.as_ref()),
         clocksource: text::name_in(&clock),
         cpus: topology::cpus(roots),
-        allowed_cpus: affinity::allowed_cpus().unwrap_or_default(),
+        allowed_cpus: os::pin::allowed().unwrap_or_default(),
         cpu_model: cpu_model(&cpuinfo),
-        memory_bytes: memory(roots),
+        memory_bytes: os::memory::total(&roots.proc),
         cgroup: cgroup_facts::cgroup_facts(roots),
         virtualised: virtualised(roots, &cpuinfo),
         distribution: distribution(roots),
-        tainted: crate::surroundings::tainted(roots),
+        tainted: crate::disturbance::tainted(roots),
         guest: None,
         kernel: kernel.release,
         kernel_build: kernel.build,
@@ -72,12 +71,7 @@ fn hz(config: &KernelConfig) -> Option<u32> {
     config.value("CONFIG_HZ")?.parse().ok().filter(|&hz| hz > 0)
 }
 
-fn memory(roots: &Roots) -> Option<u64> {
-    let meminfo = roots::read_text(&roots.proc.join("meminfo")).ok()?;
-    text::memory_field(&meminfo, "MemTotal")
-}
-
-/// The model by the names that x86, MIPS and POWER have for it; ARM does not tell one.
+/// The model by the names that x86, MIPS and POWER have for it; ARM names none.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     ["model name", "cpu model", "cpu"]
         .iter()
@@ -174,7 +168,7 @@ mod tests {
             kernel: "6.1.0".into(),
             kernel_build: "#1 SMP".into(),
             arch: "x86_64".into(),
-            allowed_cpus: affinity::allowed_cpus().unwrap(),
+            allowed_cpus: os::pin::allowed().unwrap(),
             ..Machine::default()
         }
     }

@@ -1,9 +1,9 @@
 //! CPU frequencies held at their highest while something is measured, and put back afterwards.
 
+use crate::journal::{self, Change, Noted, write_existing};
 use crate::roots::Roots;
 use crate::text;
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// What both files take for the highest frequency.
@@ -14,17 +14,17 @@ const PERFORMANCE: &str = "performance";
 const FILES: [&str; 2] = ["scaling_governor", "energy_performance_preference"];
 
 /// Governors and energy preferences of all CPUs at `performance`. Where it is dropped they are put
-/// back as they were.
+/// back as they were; after a kill the journal puts them back.
 #[derive(Debug)]
 pub struct Governor {
-    saved: Vec<Saved>,
+    changed: Vec<(Saved, Noted)>,
     state: State,
 }
 
 /// What became of the attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// This machine does not scale frequencies, or does not say so, as most guests.
+    /// This machine does not scale frequencies, or does not show it, as most guests.
     Absent,
     /// Everything was at `performance` already.
     Already,
@@ -48,18 +48,19 @@ impl Governor {
     pub fn performance(roots: &Roots) -> Self {
         let found = settings(roots);
         if found.is_empty() {
-            return Governor { saved: Vec::new(), state: State::Absent };
+            return Governor { changed: Vec::new(), state: State::Absent };
         }
-        let mut governor = Governor { saved: Vec::new(), state: State::Already };
+        let mut governor = Governor { changed: Vec::new(), state: State::Already };
         for setting in found.into_iter().filter(|setting| setting.value != PERFORMANCE) {
-            if let Err(error) = write(&setting.path, PERFORMANCE) {
-                let why = format!("{}: {error}", setting.path.display());
-                governor.restore();
-                governor.state = State::Refused(why);
-                return governor;
+            match set(roots, &setting) {
+                Ok(noted) => governor.changed.push((setting, noted)),
+                Err(why) => {
+                    governor.restore();
+                    governor.state = State::Refused(why);
+                    return governor;
+                }
             }
-            governor.saved.push(setting);
-            governor.state = State::Set(governor.saved.len());
+            governor.state = State::Set(governor.changed.len());
         }
         governor
     }
@@ -70,9 +71,10 @@ impl Governor {
     }
 
     fn restore(&mut self) {
-        for saved in self.saved.drain(..) {
+        for (saved, noted) in self.changed.drain(..) {
             // A CPU that went offline meanwhile has nothing to put back.
-            let _ = write(&saved.path, &saved.value);
+            let _ = write_existing(&saved.path, &saved.value);
+            noted.undone();
         }
     }
 }
@@ -122,11 +124,21 @@ fn cpus(dir: &Path) -> Vec<PathBuf> {
     numbers.into_iter().map(|cpu| dir.join(format!("cpu{cpu}/cpufreq"))).collect()
 }
 
-/// Writes to a file of the kernel, which is never made.
-fn write(path: &Path, value: &str) -> io::Result<()> {
-    use std::io::Write;
-    let mut file = std::fs::File::options().write(true).truncate(true).open(path)?;
-    file.write_all(value.as_bytes())
+/// Sets one file, once the journal knows what it held.
+fn set(roots: &Roots, setting: &Saved) -> Result<Noted, String> {
+    let change = Change::File {
+        path: setting.path.clone(),
+        was: setting.value.clone(),
+        set: PERFORMANCE.to_owned(),
+    };
+    let noted = journal::note(roots, change).map_err(|error| error.to_string())?;
+    match write_existing(&setting.path, PERFORMANCE) {
+        Ok(()) => Ok(noted),
+        Err(error) => {
+            noted.undone();
+            Err(format!("{}: {error}", setting.path.display()))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -144,6 +156,8 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let tree = Tree { roots: Roots::at(dir.path()), _dir: dir };
             fs::create_dir_all(tree.path("cpu0")).unwrap();
+            fs::create_dir_all(tree.roots.proc.join("self")).unwrap();
+            fs::copy("/proc/self/stat", tree.roots.proc.join("self/stat")).unwrap();
             for (path, text) in files {
                 fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
                 fs::write(tree.path(path), text).unwrap();
@@ -211,8 +225,31 @@ mod tests {
         std::os::unix::fs::symlink("/proc/version", tree.path(E0)).unwrap();
         let governor = Governor::performance(&tree.roots);
         assert_eq!(tree.read(G0), "powersave");
-        let said = governor.state().to_string();
-        assert!(said.contains("energy_performance_preference: "), "{said}");
-        assert!(said.starts_with("the governor stays as it is: "), "{said}");
+        let shown = governor.state().to_string();
+        assert!(shown.contains("energy_performance_preference: "), "{shown}");
+        assert!(shown.starts_with("the governor stays as it is: "), "{shown}");
+    }
+
+    #[test]
+    fn what_a_killed_run_set_stands_in_the_journal() {
+        let tree = Tree::new(&[(G0, "powersave\n")]);
+        let journal = || {
+            let entries = fs::read_dir(tree.roots.run.join("tailback")).unwrap().flatten();
+            let texts = entries.map(|entry| fs::read_to_string(entry.path()).unwrap_or_default());
+            texts.collect::<String>()
+        };
+        let governor = Governor::performance(&tree.roots);
+        assert!(journal().contains("powersave"), "{}", journal());
+        drop(governor);
+        assert_eq!(journal(), "");
+    }
+
+    #[test]
+    fn without_a_journal_nothing_is_set() {
+        let tree = Tree::new(&[(G0, "powersave\n")]);
+        fs::write(&tree.roots.run, "no folder").unwrap();
+        let governor = Governor::performance(&tree.roots);
+        assert!(matches!(governor.state(), State::Refused(why) if why.contains("journal")));
+        assert_eq!(tree.read(G0), "powersave\n");
     }
 }

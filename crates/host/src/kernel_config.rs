@@ -10,7 +10,7 @@ const UNPACKED_LIMIT: u64 = 4 << 20;
 
 /// A kernel configuration as text.
 ///
-/// It stays text, since a line `# CONFIG_X is not set` says that X could have been chosen.
+/// It stays text, since a line `# CONFIG_X is not set` shows that X could have been chosen.
 #[derive(Debug, Default)]
 pub(crate) struct KernelConfig(String);
 
@@ -19,7 +19,7 @@ impl KernelConfig {
     pub(crate) fn of(roots: &Roots, release: &str) -> Option<Self> {
         let packed = || unpack(&roots.proc.join("config.gz"));
         let beside_the_kernel = || {
-            let plain = !release.is_empty() && !release.contains('/') && !release.contains("..");
+            let plain = roots::is_release(release);
             let modules = roots.resolve(Path::new("/lib/modules")).join(release).join("config");
             [roots.boot.join(format!("config-{release}")), modules]
                 .iter()

@@ -1,38 +1,41 @@
 //! What tailback reads of the machine it runs on, and the little that it changes: [`cgroup`] makes
-//! groups and [`governor`] sets frequencies. Both put back what they found; nothing else writes.
+//! groups and [`governor`] sets frequencies. Both put back what they found, and what a killed run left
+//! changed stands in its [`journal`]; nothing else writes.
 //!
 //! Every reader of files takes [`Roots`], so that it works on a fake tree as on the real one.
-//! Files of `/proc` and `/sys` are not trusted: they may be missing, torn, huge or nonsense, and
+//! Files of `/proc` and `/sys` are not trusted: they may be missing, torn, huge or malformed, and
 //! a fact that cannot be read is absent.
 //!
 //! - [`facts::machine`]: kernel, CPUs, memory, control groups, for the record.
-//! - [`affinity`] and [`placement`]: which CPUs may be used, and which one for what.
-//! - [`surroundings`]: what the machine did to a trial from outside.
+//! - [`placement`]: which CPU for what.
+//! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
-pub mod affinity;
 pub mod cgroup;
 pub mod cgroup_facts;
 mod cgroup_tree;
-mod cpu_list;
+pub mod disturbance;
 mod error;
 pub mod facts;
 pub mod governor;
+pub mod journal;
 mod kernel_config;
 pub mod limits;
+mod owner;
 pub mod placement;
 mod preemption;
 pub mod private;
+pub mod restore;
 pub mod roots;
-pub mod surroundings;
 mod text;
 mod topology;
 pub mod wakeup;
 
+pub use disturbance::Snapshot;
 pub use error::HostError;
 pub use facts::machine;
 pub use placement::Placement;
+pub use restore::{Restored, restore};
 pub use roots::Roots;
-pub use surroundings::Snapshot;

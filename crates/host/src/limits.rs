@@ -1,7 +1,7 @@
 //! What a scenario has to ask before it sets itself up.
 
 use crate::cgroup_facts;
-use crate::roots::{self, Roots};
+use crate::roots::Roots;
 use crate::text;
 use rustix::process::{Resource, getpriority_process, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
@@ -12,8 +12,7 @@ const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
 /// Memory that can be had without swapping, in bytes: what the machine has available, or what the
 /// memory limit of this process's control groups leaves, whichever is less.
 pub fn memory_available(roots: &Roots) -> Option<u64> {
-    let meminfo = roots::read_text(&roots.proc.join("meminfo")).ok();
-    let machine = meminfo.as_deref().and_then(|text| text::memory_field(text, "MemAvailable"));
+    let machine = os::memory::available(&roots.proc);
     machine.into_iter().chain(cgroup_facts::memory_headroom(roots)).min()
 }
 
@@ -33,7 +32,7 @@ pub fn pid_max(roots: &Roots) -> Option<u64> {
 /// user namespace.
 pub fn can_renice_to(nice: i32) -> bool {
     let current = getpriority_process(None).unwrap_or(0);
-    // The kernel asks for the capability in the first namespace, whatever the own one grants.
+    // The kernel checks the capability in the first namespace, not in this process's own.
     let first = std::fs::read_link("/proc/self/ns/user")
         .is_ok_and(|link| link.as_os_str() == FIRST_USER_NAMESPACE);
     let capable =

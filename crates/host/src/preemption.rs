@@ -18,11 +18,11 @@ const MODES: [Mode; 4] = [
 
 /// The mode in force: `none`, `voluntary`, `full` or `lazy`; None where it cannot be known.
 ///
-/// debugfs tells it for certain, but is often not mounted or only for root. Next comes what the
+/// debugfs is certain, but is often not mounted or only for root. Next comes what the
 /// boot loader asked for, which a kernel with dynamic preemption heeds; then how it was built.
 pub(crate) fn mode(roots: &Roots, build: &str, config: Option<&KernelConfig>) -> Option<String> {
-    let told = roots::read_text(&roots.sys.join("kernel/debug/sched/preempt")).ok();
-    if let Some(mode) = told.as_deref().and_then(in_parentheses) {
+    let mode_text = roots::read_text(&roots.sys.join("kernel/debug/sched/preempt")).ok();
+    if let Some(mode) = mode_text.as_deref().and_then(in_parentheses) {
         return Some(mode.to_owned());
     }
     let dynamic = build.contains("PREEMPT_DYNAMIC")

@@ -1,8 +1,8 @@
-//! Whether a folder or a file is the caller's alone: the one check of every cache, since what is read
-//! from a cache is run, booted or believed.
+//! Whether a folder or a file is the caller's alone: the one check of every cache, since what is
+//! read from a cache is run, booted or believed.
 //!
-//! With `sudo -E` root has the cache folders of the user who asked. What that user, or anybody else,
-//! could have put there is refused.
+//! With `sudo -E` root has the cache folders of the user who asked. What that user, or anybody
+//! else, could have put there is refused.
 
 use rustix::fs::OFlags;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
@@ -34,7 +34,7 @@ pub enum PrivateError {
 
 type Result<T> = std::result::Result<T, PrivateError>;
 
-/// Makes a folder that is the caller's alone, unless it is there, and says where it really is.
+/// Makes a folder that only the caller can write to, unless it exists; returns its real path.
 ///
 /// Nothing is made below a folder that others could change.
 ///
@@ -72,7 +72,7 @@ pub fn tree(real: &Path) -> Result<()> {
     below(real)
 }
 
-/// Opens a file for reading if nobody else could have changed it; a symbolic link is refused.
+/// Opens a file for reading if no other user could have changed it; a symbolic link is refused.
 ///
 /// # Errors
 /// If it is not the caller's alone, or cannot be opened.
@@ -80,7 +80,7 @@ pub fn open(path: &Path) -> Result<File> {
     let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
     let folder = path.parent().unwrap_or(Path::new("/"));
     ancestors(&folder.canonicalize().map_err(failed("find it"))?, true)?;
-    // A pipe that waits for a writer would keep us for ever.
+    // Opening a pipe would wait for a writer.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let file = file.map_err(failed("open it, links not followed"))?;
@@ -91,8 +91,8 @@ pub fn open(path: &Path) -> Result<File> {
     }
 }
 
-/// Opens a file to lock it, and makes it where it is not there: a symbolic link is not followed, and
-/// what is in the file stays.
+/// Opens a file to lock it, and makes it where it is not there: a symbolic link is not followed,
+/// and what is in the file stays.
 ///
 /// # Errors
 /// If it cannot be opened, or is a link.
@@ -157,7 +157,7 @@ fn objection(metadata: &Metadata, innermost: bool) -> Option<String> {
     }
     // In a folder such as /tmp others may add, but not take away what is ours.
     let sticky = metadata.is_dir() && mode & 0o1000 != 0 && !innermost;
-    // A group of its owner's own, as most systems give each user, is nobody else.
+    // A group that holds only its owner, as most systems give each user, is fine.
     let own_group = metadata.gid() == owner && !(innermost && metadata.is_dir());
     let others = if own_group { 0o002 } else { 0o022 };
     (mode & others != 0 && !sticky)
@@ -187,8 +187,8 @@ mod tests {
         let inner = folder(&dir.path().join("a/b")).unwrap();
         for bad in [0o777, 0o1777, 0o720] {
             mode(&inner, bad);
-            let told = folder(&inner).unwrap_err().to_string();
-            assert!(told.contains("others may write to it"), "{told}");
+            let message = folder(&inner).unwrap_err().to_string();
+            assert!(message.contains("others may write to it"), "{message}");
         }
         mode(&inner, 0o755);
         folder(&inner).unwrap();
@@ -224,8 +224,8 @@ mod tests {
         let link = dir.path().join("link");
         symlink(&theirs, &link).unwrap();
         for path in [&theirs, &link, &theirs.join("new"), &link.join("new")] {
-            let told = folder(path).unwrap_err().to_string();
-            assert!(told.contains("owned by user 65534"), "{told}");
+            let message = folder(path).unwrap_err().to_string();
+            assert!(message.contains("owned by user 65534"), "{message}");
         }
         assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
     }

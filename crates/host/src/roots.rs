@@ -19,6 +19,8 @@ pub struct Roots {
     pub etc: PathBuf,
     /// Kernels, `/boot`.
     pub boot: PathBuf,
+    /// What lasts until the next boot: `/run`, and for an ordinary user the folder of his session.
+    pub run: PathBuf,
     /// What all other absolute paths are below.
     top: PathBuf,
 }
@@ -26,10 +28,16 @@ pub struct Roots {
 impl Roots {
     /// The machine itself.
     pub fn real() -> Self {
-        Roots::at("/")
+        let mut roots = Roots::at("/");
+        // Root trusts no folder of the user who became root.
+        if !rustix::process::geteuid().is_root() {
+            let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+            roots.run = session.filter(|path| path.is_absolute()).unwrap_or(roots.run);
+        }
+        roots
     }
 
-    /// A tree with `proc`, `sys`, `etc` and `boot` below `dir`.
+    /// A tree with `proc`, `sys`, `etc`, `boot` and `run` below `dir`.
     pub fn at(dir: impl Into<PathBuf>) -> Self {
         let top = dir.into();
         Roots {
@@ -37,6 +45,7 @@ impl Roots {
             sys: top.join("sys"),
             etc: top.join("etc"),
             boot: top.join("boot"),
+            run: top.join("run"),
             top,
         }
     }
@@ -56,6 +65,13 @@ impl Roots {
         }
         self.top.join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
+}
+
+/// Whether a text can be a kernel's release, and so be joined to a path: a kernel may call itself
+/// anything.
+pub fn is_release(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+~-".contains(c);
+    (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('.')
 }
 
 /// All text of a file of at most [`FILE_LIMIT`] bytes; bytes that are not UTF-8 are replaced.
@@ -125,6 +141,16 @@ mod tests {
         let error = read_text_up_to(&path, 4).unwrap_err().to_string();
         assert!(error.contains("big") && error.contains("4 bytes"), "{error}");
         assert_eq!(read_start(&path, 2).unwrap(), b"12");
+    }
+
+    #[test]
+    fn a_release_leads_out_of_no_folder() {
+        for good in ["6.18.44-fc-v657", "6.1.0-56-cloud-amd64", "5.10.0+deb11~1"] {
+            assert!(is_release(good), "{good}");
+        }
+        for bad in ["", ".", "..", "../../etc", "6.1/x", "6.1\n", "a b"] {
+            assert!(!is_release(bad), "{bad:?}");
+        }
     }
 
     #[test]

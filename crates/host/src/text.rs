@@ -32,22 +32,10 @@ pub(crate) fn counter(text: &str, key: &str) -> Option<u64> {
         .and_then(|(_, value)| value.trim().parse().ok())
 }
 
-/// A field of `/proc/meminfo`, in bytes.
-pub(crate) fn memory_field(meminfo: &str, key: &str) -> Option<u64> {
-    let kib: u64 = colon_field(meminfo, key)?.strip_suffix("kB")?.trim_end().parse().ok()?;
-    kib.checked_mul(1024)
-}
-
-/// A name fit for a terminal and a record: one line, no control characters, not endless, or none.
+/// A name fit for a terminal and a record: one line, nothing that steers, not endless, or none.
 pub(crate) fn tidy(text: &str) -> Option<String> {
-    let name: String = text
-        .trim()
-        .lines()
-        .next()?
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(LONGEST_NAME)
-        .collect();
+    let first = text.trim().lines().next()?;
+    let name: String = os::terminal::line(first).chars().take(LONGEST_NAME).collect();
     let name = name.trim();
     (!name.is_empty()).then(|| name.to_owned())
 }
@@ -59,18 +47,14 @@ mod tests {
 
     #[test]
     fn fields_are_found_by_their_whole_name() {
-        let text = "MemTotal:       24684084 kB\nMemTotalish: 1 kB\nHuge: 3\n";
-        assert_eq!(memory_field(text, "MemTotal"), Some(24684084 * 1024));
-        assert_eq!(memory_field(text, "Mem"), None);
-        assert_eq!(memory_field(text, "Huge"), None);
-        assert_eq!(memory_field("MemTotal: 99999999999999999 kB", "MemTotal"), None);
+        assert_eq!(colon_field("flagsish: 1\nflags\t: a b \n", "flags"), Some("a b"));
         assert_eq!(counter("a 1\nab 2\n", "ab"), Some(2));
         assert_eq!(counter("ab\nab -2\n", "ab"), None);
     }
 
     #[test]
     fn names_lose_what_a_terminal_would_obey() {
-        assert_eq!(tidy(" AMD\u{1b}[2J EPYC\nmore"), Some("AMD[2J EPYC".into()));
+        assert_eq!(tidy(" AMD\u{1b}[2J EPYC\nmore"), Some("AMD [2J EPYC".into()));
         assert_eq!(tidy(" \n \u{7}"), None);
         assert_eq!(tidy(&"x".repeat(9999)).map(|name| name.len()), Some(LONGEST_NAME));
     }
@@ -78,9 +62,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_the_readers_panic(text in ".*", key in ".{0,3}") {
-            let _ = memory_field(&text, &key);
+            let _ = colon_field(&text, &key);
             let _ = counter(&text, &key);
-            prop_assert!(tidy(&text).is_none_or(|name| !name.chars().any(char::is_control)));
+            prop_assert!(tidy(&text).is_none_or(|name| !name.chars().any(os::terminal::steers)));
         }
     }
 }

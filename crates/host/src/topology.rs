@@ -1,13 +1,12 @@
 //! The CPUs that are online and where each sits.
 
-use crate::cpu_list;
 use crate::roots::{self, Roots};
 use crate::text;
 use model::machine::Cpu;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// All CPUs that are online, in ascending order; empty where sysfs does not tell.
+/// All CPUs that are online, in ascending order; empty where sysfs does not list them.
 pub(crate) fn cpus(roots: &Roots) -> Vec<Cpu> {
     let base = roots.sys.join("devices/system/cpu");
     let nodes = nodes(roots);
@@ -25,7 +24,7 @@ pub(crate) fn cpus(roots: &Roots) -> Vec<Cpu> {
 /// The core as the lowest number of the CPUs that share it.
 ///
 /// The kernel's `core_id` repeats from package to package and on some processors from die to die
-/// within one, so it does not tell who is a sibling.
+/// within one, so it does not identify siblings.
 fn core(topology: &Path, id: u32) -> Option<u32> {
     ["core_cpus_list", "thread_siblings_list"]
         .iter()
@@ -48,7 +47,7 @@ fn nodes(roots: &Roots) -> BTreeMap<u32, u32> {
 }
 
 fn list_in(path: &Path) -> Option<Vec<u32>> {
-    cpu_list::parse(&roots::read_text(path).ok()?)
+    os::cpulist::parse(&roots::read_text(path).ok()?)
 }
 
 /// A number of sysfs, where -1 stands for unknown.

@@ -1,5 +1,5 @@
-//! Groups with a quota on the kernel of this machine. Where it allows none, each test says why and
-//! passes.
+//! Groups with a quota on the kernel of this machine. Where it allows none, each test prints why
+//! and passes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tailback_host::Roots;
-use tailback_host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, Home, sweep};
+use tailback_host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 
 /// What turns the test of a killed owner into that owner.
 const OWNER: &str = "TAILBACK_TEST_OWNER";
@@ -19,9 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 const FIVE_PERCENT: Bandwidth = Bandwidth { quota_us: 1_000, period_us: 20_000, burst_us: 0 };
 
-fn home() -> Option<Home> {
-    match Home::find(&Roots::real()) {
-        Ok(home) => Some(home),
+fn parent_group() -> Option<ParentGroup> {
+    match ParentGroup::find(&Roots::real()) {
+        Ok(parent_group) => Some(parent_group),
         Err(why) => {
             eprintln!("skipped: {why}");
             None
@@ -59,8 +59,8 @@ fn paths(group: &BandwidthGroup) -> Vec<PathBuf> {
 
 #[test]
 fn a_busy_process_is_throttled_and_counted_and_goes_with_its_group() {
-    let Some(home) = home() else { return };
-    let group = BandwidthGroup::create(&home).unwrap();
+    let Some(parent_group) = parent_group() else { return };
+    let group = BandwidthGroup::create(&parent_group).unwrap();
     group.set(&FIVE_PERCENT).unwrap();
     let before = group.usage();
     let mut busy = Busy::start();
@@ -82,8 +82,8 @@ fn a_busy_process_is_throttled_and_counted_and_goes_with_its_group() {
 
 #[test]
 fn settings_are_taken_in_any_order_and_read_back() {
-    let Some(home) = home() else { return };
-    let group = BandwidthGroup::create(&home).unwrap();
+    let Some(parent_group) = parent_group() else { return };
+    let group = BandwidthGroup::create(&parent_group).unwrap();
     let bandwidths = [
         Bandwidth { quota_us: 50_000, period_us: 100_000, burst_us: 50_000 },
         Bandwidth { quota_us: 1_000, period_us: 1_000_000, burst_us: 1_000 },
@@ -106,8 +106,8 @@ fn settings_are_taken_in_any_order_and_read_back() {
 
 #[test]
 fn groups_below_and_their_processes_go_too() {
-    let Some(home) = home() else { return };
-    let group = BandwidthGroup::create(&home).unwrap();
+    let Some(parent_group) = parent_group() else { return };
+    let group = BandwidthGroup::create(&parent_group).unwrap();
     let below = group.path().join("below");
     std::fs::create_dir(&below).unwrap();
     let busy = Busy::start();
@@ -119,11 +119,11 @@ fn groups_below_and_their_processes_go_too() {
 
 #[test]
 fn what_a_killed_owner_left_is_swept_and_nothing_else() {
-    let Some(home) = home() else { return };
+    let Some(parent_group) = parent_group() else { return };
     if std::env::var_os(OWNER).is_some() {
-        return be_an_owner(&home);
+        return be_an_owner(&parent_group);
     }
-    let mine = BandwidthGroup::create(&home).unwrap();
+    let mine = BandwidthGroup::create(&parent_group).unwrap();
     let name = "what_a_killed_owner_left_is_swept_and_nothing_else";
     let mut owner = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
@@ -132,15 +132,18 @@ fn what_a_killed_owner_left_is_swept_and_nothing_else() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let (left, worker) = said(&mut owner);
+    let (left, worker) = read_announcement(&mut owner);
     assert!(left.iter().all(|path| path.exists()));
-    assert!(sweep(&home).removed.iter().all(|path| !left.contains(path)), "its owner lives");
+    assert!(
+        sweep(&parent_group).removed.iter().all(|path| !left.contains(path)),
+        "its owner lives"
+    );
 
     // Not reaped: a zombie is as dead as can be.
     owner.kill().unwrap();
     // Another test that sweeps may come first, or a sweep while the worker still ends.
     until("the end of the owner and of what it left", || {
-        sweep(&home);
+        sweep(&parent_group);
         left.iter().all(|path| !path.exists())
     });
     owner.wait().unwrap();
@@ -148,9 +151,9 @@ fn what_a_killed_owner_left_is_swept_and_nothing_else() {
     assert!(mine.path().exists());
 }
 
-/// Makes a group with a busy process in it, says where, and waits to be killed.
-fn be_an_owner(home: &Home) {
-    let group = BandwidthGroup::create(home).unwrap();
+/// Makes a group with a busy process in it, prints its path, and waits to be killed.
+fn be_an_owner(parent_group: &ParentGroup) {
+    let group = BandwidthGroup::create(parent_group).unwrap();
     group.set(&FIVE_PERCENT).unwrap();
     let busy = Busy::start();
     group.add(busy.0.id()).unwrap();
@@ -160,7 +163,7 @@ fn be_an_owner(home: &Home) {
 }
 
 /// The groups of an owner and the process in them.
-fn said(owner: &mut Child) -> (Vec<PathBuf>, u32) {
+fn read_announcement(owner: &mut Child) -> (Vec<PathBuf>, u32) {
     let lines = BufReader::new(owner.stdout.take().unwrap()).lines();
     let line = lines.map(Result::unwrap).find(|line| line.starts_with("left ")).unwrap();
     let mut words = line.split(' ').skip(1);

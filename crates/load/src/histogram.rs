@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
-/// The longest latency that is told apart, in nanoseconds: 73 minutes, beyond every deadline.
+/// The longest latency that is recorded as it is, in nanoseconds: 73 minutes, beyond every deadline.
 pub const HIGHEST_NS: u64 = 1 << 42;
 
 /// Significant digits that are kept.
@@ -33,7 +33,8 @@ pub fn encode(histogram: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
     match V2Serializer::new().serialize(histogram, &mut bytes) {
         Ok(_) => STANDARD.encode(bytes),
-        // Writing to memory cannot fail within the bounds above; an empty text is refused by `decode`.
+        // Writing to memory cannot fail within the bounds above; an empty text is refused by
+        // `decode`.
         Err(_) => String::new(),
     }
 }

@@ -1,10 +1,9 @@
 //! Load generators: what provokes a stall, and what suffers from it.
 //!
 //! Each generator is a hidden subcommand of the one binary, re-executed as a child, so that it has
-//! a memory map, a priority and a fate of its own. [`child`] is what runs there, [`parent`] what
-//! starts, releases, stops and hears it, [`protocol`] what they say to each other.
+//! a memory map and a priority of its own and can be killed alone. [`child`] is what runs there,
+//! [`parent`] what starts, releases, stops and reads it, [`protocol`] the messages between them.
 
-pub mod affinity;
 pub mod child;
 pub mod histogram;
 pub mod live;
@@ -12,5 +11,6 @@ pub mod parent;
 pub mod protocol;
 pub mod time;
 
+pub use child::own::{OwnArgs, OwnGenerator, Work};
 pub use child::{LoadCommand, run};
-pub use parent::{Child, Launcher, LoadError};
+pub use parent::{Child, LoadError, LoadSpawner};

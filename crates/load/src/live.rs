@@ -1,6 +1,6 @@
 //! A page shared by a generator and the tool: what the generator is doing right now.
 //!
-//! It tells the tool of a stall while it lasts, and it outlives a generator that had to be killed.
+//! It shows the tool a stall while it lasts, and it outlives a generator that had to be killed.
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -27,7 +27,7 @@ pub struct Counters {
 
 /// The counters at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Picture {
+pub struct Snapshot {
     /// Operations that came back.
     pub operations: u64,
     /// When the operation that is under way began ([`crate::time::now_ns`]); 0 where none is.
@@ -41,13 +41,13 @@ pub struct Picture {
 }
 
 impl Counters {
-    /// Notes that an operation begins.
+    /// Records that an operation begins.
     #[inline]
     pub fn begin(&self, now_ns: u64) {
         self.began_ns.store(now_ns, Relaxed);
     }
 
-    /// Notes that the operation took so long.
+    /// Records how long the operation took.
     #[inline]
     pub fn end(&self, latency_ns: u64) {
         self.began_ns.store(0, Relaxed);
@@ -71,8 +71,8 @@ impl Counters {
     }
 
     /// The counters now.
-    pub fn picture(&self) -> Picture {
-        Picture {
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
             operations: self.operations.load(Relaxed),
             began_ns: self.began_ns.load(Relaxed),
             worst_ns: self.worst_ns.load(Relaxed),
@@ -82,9 +82,9 @@ impl Counters {
     }
 }
 
-impl Picture {
-    /// The picture with the operation under way counted as if it ended now.
-    pub fn as_of(mut self, now_ns: u64) -> Picture {
+impl Snapshot {
+    /// The snapshot with the operation under way counted as if it ended now.
+    pub fn as_of(mut self, now_ns: u64) -> Snapshot {
         if self.began_ns == 0 {
             return self;
         }
@@ -183,14 +183,14 @@ mod tests {
         counters.begin(100);
         counters.end(2_000_000);
         counters.begin(5_000_000);
-        let quiet = counters.picture();
+        let quiet = counters.snapshot();
         assert_eq!((quiet.operations, quiet.worst_ns, quiet.over), (1, 2_000_000, [1, 0, 0]));
         let stalled = quiet.as_of(205_000_000);
         assert_eq!(stalled.worst_ns, 200_000_000);
         assert_eq!(stalled.stalled_ns, 202_000_000);
         assert_eq!(stalled.over, [2, 1, 1]);
         counters.end(10);
-        assert_eq!(counters.picture().as_of(u64::MAX).over, [1, 0, 0]);
+        assert_eq!(counters.snapshot().as_of(u64::MAX).over, [1, 0, 0]);
     }
 
     #[test]
@@ -198,6 +198,6 @@ mod tests {
         let page = LivePage::create().unwrap();
         let other = LivePage::map(page.as_fd().try_clone_to_owned().unwrap()).unwrap();
         page.counters().end(7);
-        assert_eq!(other.counters().picture().worst_ns, 7);
+        assert_eq!(other.counters().snapshot().worst_ns, 7);
     }
 }

@@ -1,23 +1,23 @@
-//! What a generator and the tool say to each other: a JSON object a line.
+//! Messages between a generator and the tool: one JSON object per line.
 //!
-//! The generator says `ready` or `error` on its standard output, waits for a byte on its standard
-//! input, works, and says `report`. A crew hears two more bytes: `b`, the window begins, and `e`, it
-//! ends; what its workers do outside does not count. The end of standard input means stop; it comes
-//! also when the tool dies, however it dies.
+//! The generator writes `ready` or `error` to its standard output, waits for a byte on its standard
+//! input, works, and writes `report`. A worker pool takes two more bytes: `b`, the window begins,
+//! and `e`, it ends; what its workers do outside does not count. The end of standard input means
+//! stop; it also comes when the tool dies, however it dies.
 
 use serde::{Deserialize, Serialize};
 
 /// [`Message::Done`] as a line, ready to be written.
 pub const DONE_LINE: &[u8] = b"\"done\"\n";
 
-/// What a generator says.
+/// A message of a generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// Set up, pinned, and waiting to be released.
     Ready(Ready),
-    /// The mapper has made its last call; its report follows. It is said without touching memory
-    /// that is not there yet, since the load still holds the lock that a page fault takes.
+    /// The mapper has made its last call; its report follows. It is sent without touching memory
+    /// that is not mapped yet, since the load still holds the lock that a page fault takes.
     Done,
     /// What was done.
     Report(Report),
@@ -30,7 +30,7 @@ pub enum Message {
 pub struct Ready {
     /// Its process.
     pub pid: u32,
-    /// Processes at work, itself not counted where it only leads others.
+    /// Worker processes; a leader that does no work itself is not counted.
     pub workers: u32,
     /// Start of the mapper's region; 0 for others.
     pub region: u64,
@@ -43,11 +43,13 @@ pub enum Report {
     /// Of a mapper.
     Mapper(MapperReport),
     /// Of scanners.
-    Scanners(CrewReport),
+    Scanners(PoolReport),
     /// Of spinners.
-    Spinners(CrewReport),
+    Spinners(PoolReport),
     /// Of fibonacci threads.
     Fibonacci(FibonacciReport),
+    /// Of a generator that a scenario brings itself.
+    Own(serde_json::Value),
 }
 
 /// What a mapper did.
@@ -73,7 +75,7 @@ pub struct MapperReport {
     pub munmap: String,
     /// The stalls as they came, the first thousand.
     pub stalls: Vec<StallSeen>,
-    /// The last call, whether it was a stall or not: in a hang the one that was rescued.
+    /// The last call, whether it was a stall or not: after a hang, the call that was hanging.
     pub last: Option<StallSeen>,
 }
 
@@ -88,12 +90,12 @@ pub struct StallSeen {
     pub map: bool,
 }
 
-/// What a crew of workers did in the window.
+/// What a worker pool did in the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CrewReport {
+pub struct PoolReport {
     /// Workers.
     pub workers: u32,
-    /// Scans from start to end, or looks at the file.
+    /// Scans from start to end, or `stat` calls on the file.
     pub rounds: u64,
     /// The fewest rounds of one worker.
     pub fewest: u64,
@@ -101,7 +103,7 @@ pub struct CrewReport {
     pub most: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// Workers that somebody else killed.
+    /// Workers killed from outside.
     pub killed: u32,
     /// The signal that killed the first of them; 0 where none was.
     pub signal: i32,

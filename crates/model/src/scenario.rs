@@ -111,7 +111,8 @@ impl Meta {
         for Parameter { name, default, .. } in (self.parameters.all)() {
             match settings.0.get(*name) {
                 Some(value) if value != default => {
-                    words.push_str(&format!(" --{name} {}", quoted(&value.to_string())));
+                    let value = os::quote::word(&value.to_string());
+                    words.push_str(&format!(" --{name} {value}"));
                 }
                 _ => {}
             }
@@ -149,27 +150,5 @@ impl Meta {
         wanted.iter().all(|(name, text)| {
             self.read(name, text).is_ok_and(|value| settings.0.get(name) == Some(&value))
         })
-    }
-}
-
-/// A word as a shell takes it back: quoted where it has to be.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:/+=@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_shell_takes_words_back_whole() {
-        assert_eq!(quoted("250ms"), "250ms");
-        assert_eq!(quoted("+sfwi 10"), "'+sfwi 10'");
-        assert_eq!(quoted("a'b"), "'a'\\''b'");
-        assert_eq!(quoted(""), "''");
     }
 }

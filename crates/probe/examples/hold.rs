@@ -1,13 +1,13 @@
 //! Keeps the probes loaded while a command runs, so that their cost can be measured.
 //!
-//! `hold self COMMAND..` watches the command itself, the dearest case; `hold other COMMAND..` watches
-//! this process only, as the rest of a machine is while something else is looked at; `hold none
-//! COMMAND..` loads nothing, and `hold nothing COMMAND..` two programs that do nothing, where those of the
-//! scheduler are.
+//! `hold self COMMAND..` watches the command itself, the most expensive case;
+//! `hold other COMMAND..` watches this process only, as the rest of a machine is while something
+//! else is looked at; `hold none COMMAND..` loads nothing, and `hold nothing COMMAND..` two
+//! programs that do nothing, where those of the scheduler are.
 
 use host::roots::Roots;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use probe::{Role, Session, Watched, Wish};
+use probe::{Role, Session, SessionOptions, Watched};
 use std::mem::MaybeUninit;
 use std::process::{Command, ExitCode};
 
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         return beside_nothing(Command::new(&program).args(words));
     }
     let roots = Roots::real();
-    let mut session = (whom != "none").then(|| Session::start(&Wish::new(&roots)));
+    let mut session = (whom != "none").then(|| Session::start(&SessionOptions::new(&roots)));
     let child = match Command::new(&program).args(words).spawn() {
         Ok(child) => child,
         Err(error) => {

@@ -4,25 +4,14 @@
 mod attach;
 mod library;
 mod table;
+mod target;
 
 use crate::ProbeError;
 use host::roots::Roots;
 use std::path::{Path, PathBuf};
 
 pub use table::{CpuCalls, Table};
-
-/// What is counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallWish {
-    /// The process.
-    pub pid: u32,
-    /// The library: the end of its file's name, as `libcrypto.so.3`, or a path.
-    pub library: String,
-    /// The function.
-    pub symbol: String,
-    /// Which of its arguments is a size, from 1; none where no size is added up.
-    pub size_argument: Option<u32>,
-}
+pub use target::CallTarget;
 
 /// A count under way.
 pub struct Calls<'a> {
@@ -37,32 +26,32 @@ pub struct Calls<'a> {
 /// If the process, the library or the function does not exist, or if programs cannot be had.
 pub fn count(
     roots: &Roots,
-    wish: &CallWish,
+    target: &CallTarget,
     run: &mut dyn FnMut(&mut Calls),
 ) -> Result<(), ProbeError> {
-    let process = roots.proc.join(wish.pid.to_string());
-    let file = library::find(roots, wish.pid, &wish.library)?;
+    let process = roots.proc.join(target.pid.to_string());
+    let file = library::find(roots, target.pid, &target.library)?;
     let mut with = |read: &dyn Fn() -> Table| {
         run(&mut Calls { read, before: Table::default(), process: process.clone() });
     };
-    attached(roots, wish, &file, &mut with)
+    attached(roots, target, &file, &mut with)
 }
 
 #[cfg(feature = "bpf")]
 fn attached(
     roots: &Roots,
-    wish: &CallWish,
+    target: &CallTarget,
     file: &Path,
     run: &mut dyn FnMut(&dyn Fn() -> Table),
 ) -> Result<(), ProbeError> {
     crate::privilege::check(roots)?;
-    attach::attached(wish, file, run)
+    attach::attached(target, file, run)
 }
 
 #[cfg(not(feature = "bpf"))]
 fn attached(
     _: &Roots,
-    _: &CallWish,
+    _: &CallTarget,
     _: &Path,
     _: &mut dyn FnMut(&dyn Fn() -> Table),
 ) -> Result<(), ProbeError> {
@@ -83,7 +72,7 @@ impl Calls<'_> {
         &self.before
     }
 
-    /// Whether the process still lives.
+    /// Whether the process still exists.
     pub fn is_alive(&self) -> bool {
         self.process.exists()
     }

@@ -1,6 +1,6 @@
 //! Why there are no probes.
 
-/// Why the programs cannot be had; a message says what would give them.
+/// Why the programs cannot be had; a message names what would give them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
     /// This build has none.
@@ -20,7 +20,7 @@ pub enum ProbeError {
     NoBtf(String),
     /// The kernel is locked down.
     #[error(
-        "eBPF: the kernel is locked down ({0}) and lets nobody read its memory; boot with \
+        "eBPF: the kernel is locked down ({0}) and lets no program read its memory; boot with \
          lockdown=none or lockdown=integrity"
     )]
     Lockdown(String),

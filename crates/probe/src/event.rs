@@ -94,10 +94,10 @@ fn kind(number: u32) -> Option<Kind> {
     }
 }
 
-/// A thread's name up to its zero; anybody may name a thread, so control characters are dropped.
+/// A thread's name up to its zero; any program may set it.
 pub(crate) fn name(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).chars().filter(|c| !c.is_control()).collect()
+    os::terminal::line(&String::from_utf8_lossy(&bytes[..end]))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -125,7 +125,7 @@ mod tests {
         bytes[72..79].copy_from_slice(b"sca\nner");
         let event = Event::read(&bytes).unwrap();
         assert_eq!((event.kind, event.tid, event.from, event.to), (Kind::Held, 77, 5, 9));
-        assert_eq!((event.stack, event.nice, event.name.as_str()), (None, 15, "scaner"));
+        assert_eq!((event.stack, event.nice, event.name.as_str()), (None, 15, "sca ner"));
     }
 
     proptest! {

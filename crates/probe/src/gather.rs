@@ -6,7 +6,7 @@ use crate::join::{Joined, Split, join};
 use crate::parts::Parts;
 use crate::quota;
 use crate::suspects::{self, Stacks};
-use crate::words;
+use crate::to_model;
 use model::evidence::{Evidence, Wait};
 use std::collections::HashMap;
 
@@ -19,8 +19,8 @@ const JOINS: usize = 2000;
 /// Waits that are remembered until the end.
 const REMEMBERED: usize = 100_000;
 
-/// What was gathered. Taking an event is cheap, since the listener must keep up beside the load that
-/// it looks at; the joins are made at the end.
+/// What was gathered. Taking an event is cheap, since the listener must keep up beside the load
+/// that it looks at; the joins are made at the end.
 #[derive(Debug, Default)]
 pub struct Gatherer {
     history: History,
@@ -50,12 +50,12 @@ impl Gatherer {
         Gatherer { threshold, ..Gatherer::default() }
     }
 
-    /// Says when the load was released.
+    /// Sets when the load was released.
     pub fn release(&mut self, zero: u64) {
         self.zero = zero;
     }
 
-    /// Says whose an address space is.
+    /// Sets the owner of an address space.
     pub fn space(&mut self, space: u64, pid: u32) {
         self.spaces.insert(space, pid);
     }
@@ -98,7 +98,7 @@ impl Gatherer {
             if index < WAITS {
                 let mut kept = self.words(&joined, parts, stacks);
                 if index == 0 {
-                    kept.timeline = words::timeline(&joined, parts, &self.history, self.zero);
+                    kept.timeline = to_model::timeline(&joined, parts, &self.history, self.zero);
                 }
                 evidence.waits.push(kept);
             }
@@ -111,7 +111,7 @@ impl Gatherer {
         evidence.waits_seen = self.seen;
         evidence.waits_ns = self.seen_ns;
         evidence.split =
-            (self.seen > 0).then(|| words::split(total.covered, total.own, &total.ways));
+            (self.seen > 0).then(|| to_model::split(total.covered, total.own, &total.ways));
     }
 
     fn join(&self, wait: &Event, parts: &Parts, stacks: &dyn Stacks) -> Joined {
@@ -125,7 +125,7 @@ impl Gatherer {
         let owner = self.spaces.get(&joined.wait.space).copied();
         let stack = joined.wait.stack.map(|stack| stacks.names(stack)).unwrap_or_default();
         let resource = resource(&joined.wait, owner, &stack);
-        Wait { stack, ..words::wait(joined, parts, resource, self.zero) }
+        Wait { stack, ..to_model::wait(joined, parts, resource, self.zero) }
     }
 }
 

@@ -13,7 +13,7 @@ pub const MOST: usize = 200_000;
 pub enum Doing {
     /// It was on a CPU.
     Running,
-    /// It was runnable, and this CPU ran somebody else.
+    /// It was runnable, and this CPU ran another thread.
     Runnable,
     /// It slept.
     Blocked,
@@ -78,14 +78,14 @@ impl History {
         }
     }
 
-    /// The holds of a lock that meet a stretch.
+    /// The holds of a lock that overlap a stretch.
     pub fn holds(&self, space: u64, when: Stretch) -> impl Iterator<Item = &Event> {
         let held = self.held.get(&space).into_iter().flatten();
         held.filter(move |hold| Stretch::new(hold.from, hold.to).meet(when).is_some())
             .map(AsRef::as_ref)
     }
 
-    /// The stretches on a CPU of all threads but one that meet a stretch.
+    /// The stretches on a CPU of all threads but one that overlap a stretch.
     pub fn others_on(&self, cpu: u32, tid: u32, when: Stretch) -> impl Iterator<Item = &Event> {
         // Events of a CPU come in the order in which they end.
         let queue = self.on_cpu.get(&cpu);
@@ -99,7 +99,7 @@ impl History {
     }
 
     /// The stretches in which threads were preempted during a sleep, as holds of what was waited
-    /// for; `is_holder` says of an event at whose end a thread was preempted whether it may hold.
+    /// for; `is_holder` decides, for an event that ended in a preemption, whether it may hold.
     pub fn preempted_in(&self, sleep: &Event, is_holder: &dyn Fn(&Event) -> bool) -> Vec<Event> {
         let mut holds = Vec::new();
         for queue in self.ran.values() {
@@ -122,12 +122,12 @@ impl History {
     }
 
     /// What a thread did in a stretch, as far as it is known; ascending and without overlap. Where
-    /// the thread still ran at the end, `last` says since when.
+    /// the thread still ran at the end, `last` is since when.
     pub fn of_thread(&self, tid: u32, when: Stretch, last: Option<&Event>) -> Vec<Segment> {
         let mut segments = Vec::new();
         let ran = self.ran.get(&tid);
         let first = ran.map_or(0, |ran| ran.partition_point(|ran| ran.to <= when.from));
-        // The one before tells whether the thread slept afterwards.
+        // The one before shows whether the thread slept afterwards.
         let before = ran.into_iter().flat_map(|ran| ran.range(first.saturating_sub(1)..));
         let mut known = None;
         for event in before.map(AsRef::as_ref) {
@@ -194,9 +194,9 @@ pub(crate) mod tests {
         history.add(ran(1, 0, 0, 10, 20));
         history.add(ran(1, 0, 50, 70, 80));
         let segments = history.of_thread(1, Stretch::new(15, 75), None);
-        let told: Vec<_> = segments.iter().map(|s| (s.doing, s.when.from, s.when.to)).collect();
+        let reported: Vec<_> = segments.iter().map(|s| (s.doing, s.when.from, s.when.to)).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 (Doing::Running, 15, 20),
                 (Doing::Blocked, 20, 50),

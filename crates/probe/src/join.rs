@@ -1,11 +1,11 @@
-//! The join: from a wait to its holders, to what each did meanwhile, to whom it stood behind.
+//! The join: from a wait to its holders, to what each did meanwhile, and to what ran instead of it.
 
 use crate::event::Event;
 use crate::history::{Doing, History, Segment};
 use crate::span::{Stretch, union_ns};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who ran while somebody was runnable: by name, the threads and their time in nanoseconds.
+/// What ran while a thread was runnable: by name, the threads and their time in nanoseconds.
 pub type BehindWhom = BTreeMap<String, (BTreeSet<u32>, u64)>;
 
 /// How a wait went by; the times add up to no more than the wait.
@@ -15,16 +15,16 @@ pub struct Split {
     pub running: u64,
     /// None ran, and some holder was runnable.
     pub preempted: u64,
-    /// All that are known of slept.
+    /// All known ones slept.
     pub blocked: u64,
     /// Who ran meanwhile where the holder was runnable that held longest.
     pub behind: BehindWhom,
 }
 
-/// Somebody who held what was waited for.
+/// A holder of what was waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// One of its holds, which tells who it is.
+    /// One of its holds, which identifies it.
     pub who: Event,
     /// When it held in the wait.
     pub when: Vec<Stretch>,
@@ -41,9 +41,9 @@ pub struct Joined {
     pub wait: Event,
     /// Who held meanwhile, longest first.
     pub holders: Vec<Held>,
-    /// Part of the wait in which somebody is known to have held, in nanoseconds.
+    /// Part of the wait with a known holder, in nanoseconds.
     pub covered: u64,
-    /// Part in which nobody is known to have held, and the waiter was runnable itself.
+    /// Part without a known holder in which the waiter was runnable itself.
     pub own: u64,
     /// How it went by.
     pub split: Split,
@@ -160,7 +160,7 @@ fn split(holders: &[Held], history: &History, name: &dyn Fn(&Event) -> String) -
     edges.sort_unstable();
     edges.dedup();
     let mut ways = vec![Moment::default(); edges.len().saturating_sub(1)];
-    // Those who let go last come first, so that it is they who stand behind others.
+    // The last to let go come first, so that the wait is charged to them.
     let mut order: Vec<usize> = (0..holders.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(holders[*index].who.to));
     for index in order {

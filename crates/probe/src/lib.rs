@@ -1,12 +1,12 @@
 //! Evidence: who waited, for what, who held it, and what the holder was doing meanwhile.
 //!
 //! Programs in the kernel (eBPF, feature `bpf`) filter and add up; they send only what ended and
-//! may matter. [`join`](mod@join) goes from a wait to its holders and to those they stood behind,
+//! may matter. [`join`](mod@join) goes from a wait to its holders and to what ran instead of them,
 //! from events alone. A [`Session`] watches one trial; where programs cannot be had it falls back
-//! to /proc and says what is missing and what would give it.
+//! to /proc and reports what is missing and what would give it.
 
-/// What stands among those who ran while a thread was runnable, where its CPU ran nobody: the thread
-/// was throttled, or had not been fetched yet.
+/// The name for an idle CPU among what ran while a thread was runnable: the thread was throttled,
+/// or had not been picked yet.
 pub const IDLE: &str = "idle";
 
 pub mod calls;
@@ -17,6 +17,7 @@ pub mod gather;
 pub mod history;
 pub mod idle;
 pub mod join;
+mod options;
 pub mod parts;
 pub mod privilege;
 pub mod quota;
@@ -24,11 +25,12 @@ mod session;
 pub mod span;
 pub mod suspects;
 pub mod symbols;
+pub mod to_model;
 #[cfg(feature = "bpf")]
 mod tracer;
 mod watched;
-pub mod words;
 
 pub use error::ProbeError;
-pub use session::{Session, Wish};
+pub use options::SessionOptions;
+pub use session::Session;
 pub use watched::{Role, Watched};

@@ -1,14 +1,14 @@
-//! Numbers of parts, and who is of which.
+//! Parts: their numbers, and which process belongs to which.
 
 use crate::event::Event;
 use crate::watched::{Role, Watched};
 use model::evidence::Task;
 use std::collections::HashMap;
 
-/// Parts that the kernel side tells apart, beside everybody who has none.
+/// Parts that the kernel side distinguishes, beside all threads without a part.
 const MOST: usize = 6;
 
-/// The number that stands for nobody: the CPU was idle.
+/// The number for an idle CPU.
 const IDLE: u8 = 7;
 
 /// The processes that are watched, by part.
@@ -33,7 +33,7 @@ impl Parts {
         number
     }
 
-    /// The name of a part; none for everybody who has none.
+    /// The name of a part; none for number 0.
     pub fn name(&self, number: u8) -> Option<&str> {
         if number == IDLE {
             return Some(crate::IDLE);
@@ -52,7 +52,7 @@ impl Parts {
         self.of.get(&pid).map(|(_, role)| *role)
     }
 
-    /// How many processes are of a part; 0 of none.
+    /// How many processes belong to a part.
     pub fn count(&self, number: u8) -> u32 {
         let of = self.of.values().filter(|(part, _)| number > 0 && *part == number).count();
         u32::try_from(of).unwrap_or(u32::MAX)

@@ -2,17 +2,17 @@
 
 use crate::event::Event;
 use crate::parts::Parts;
-use crate::words::ms_after;
+use crate::to_model::ms_after;
 use model::evidence::{QuotaEvidence, QuotaShare, ThreadEvidence, Throttle};
 
 /// Stretches without quota that are listed.
 const STRETCHES: usize = 400;
 
-/// Threads that are listed: those that were caught longest, and those that used most.
+/// Threads that are listed: those that were throttled longest, and those that used most.
 const SHARES: usize = 64;
 
-/// Who used the quota and who was caught; how often the group was throttled is for the one to say who
-/// reads the counters of the group.
+/// Which threads used the quota and which were throttled; how often the group was throttled is left
+/// to the counters of the group.
 pub fn shares(threads: &[ThreadEvidence], source: &str) -> QuotaEvidence {
     let mut shares: Vec<QuotaShare> = threads
         .iter()

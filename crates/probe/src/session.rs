@@ -1,40 +1,12 @@
 //! Watching one trial, with programs where they can be had and with /proc where not.
 
 use crate::files::Files;
+use crate::options::SessionOptions;
 #[cfg(feature = "bpf")]
 use crate::tracer::Tracer;
 use crate::watched::Watched;
 use host::roots::Roots;
 use model::Evidence;
-use std::time::Duration;
-
-/// What is wanted of a session.
-#[derive(Debug, Clone)]
-pub struct Wish {
-    /// The trees of /proc and /sys.
-    pub roots: Roots,
-    /// Shorter waits are not told of.
-    pub threshold: Duration,
-    /// Whether waits for the mmap lock and its holders are followed.
-    pub lock: bool,
-    /// Whether calls of futex are counted; each system call of the machine costs a little then.
-    pub futex: bool,
-    /// Whether it is noted which threads a quota catches.
-    pub quota: bool,
-}
-
-impl Wish {
-    /// The scheduler and the mmap lock, with waits from a millisecond on.
-    pub fn new(roots: &Roots) -> Self {
-        Wish {
-            roots: roots.clone(),
-            threshold: Duration::from_millis(1),
-            lock: true,
-            futex: false,
-            quota: false,
-        }
-    }
-}
 
 /// A watch over one trial. Where it is dropped, nothing of it is left behind.
 pub struct Session {
@@ -46,29 +18,29 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins; where programs cannot be had the evidence says why.
-    pub fn start(wish: &Wish) -> Self {
+    /// Starts; where programs cannot be had the evidence gives the reason.
+    pub fn start(options: &SessionOptions) -> Self {
         let mut session = Session {
-            roots: wish.roots.clone(),
+            roots: options.roots.clone(),
             #[cfg(feature = "bpf")]
             tracer: None,
             files: Files::default(),
             missing: Vec::new(),
         };
-        session.load(wish);
+        session.load(options);
         session
     }
 
     #[cfg(feature = "bpf")]
-    fn load(&mut self, wish: &Wish) {
-        match Tracer::start(wish) {
+    fn load(&mut self, options: &SessionOptions) {
+        match Tracer::start(options) {
             Ok(tracer) => self.tracer = Some(tracer),
             Err(error) => self.missing.push(error.to_string()),
         }
     }
 
     #[cfg(not(feature = "bpf"))]
-    fn load(&mut self, _: &Wish) {
+    fn load(&mut self, _: &SessionOptions) {
         self.missing.push(crate::ProbeError::NotBuilt.to_string());
     }
 
@@ -89,7 +61,7 @@ impl Session {
         }
     }
 
-    /// Says that the load is released; times count from here.
+    /// Marks the release of the load; times count from here.
     pub fn release(&mut self) {
         #[cfg(feature = "bpf")]
         if let Some(tracer) = &self.tracer {
@@ -109,7 +81,7 @@ impl Session {
         self.files.stop(&self.roots);
     }
 
-    /// Tells what was seen until [`Session::stop`]; this may take a moment.
+    /// Returns the evidence up to [`Session::stop`]; this may take a moment.
     pub fn finish(self) -> Evidence {
         #[cfg(feature = "bpf")]
         if let Some(tracer) = self.tracer {

@@ -1,5 +1,5 @@
-//! Waits outside the locks that have tracepoints: the kernel stacks of who waits and of who was
-//! preempted say what it was about.
+//! Waits outside the locks that have tracepoints: the kernel stacks of the waiter and of
+//! preempted threads show what it waited for.
 
 use crate::event::Event;
 use crate::history::History;
@@ -27,8 +27,8 @@ pub fn place(function: &str) -> Option<&'static str> {
     PLACES.into_iter().find_map(known)
 }
 
-/// Whether a stack, innermost first, waits for the mmap lock: a semaphore that is taken by a function
-/// which takes no other. Kernels before 5.11 have no tracepoint for it.
+/// Whether a stack, innermost first, waits for the mmap lock: a semaphore that is taken by a
+/// function which takes no other. Kernels before 5.11 have no tracepoint for it.
 pub fn is_mmap_lock(stack: &[String]) -> bool {
     const TAKERS: [&str; 7] = [
         "vm_mmap_pgoff",
@@ -47,7 +47,7 @@ pub fn is_mmap_lock(stack: &[String]) -> bool {
     stack.windows(2).any(takes)
 }
 
-/// Whether a function on a stack says that its thread was reading a map of mappings, and so may
+/// Whether a function on a stack shows that its thread was reading a map of mappings, and so may
 /// hold the lock of one.
 fn reads_mappings(function: &str) -> bool {
     const READERS: [&str; 7] =

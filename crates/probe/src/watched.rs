@@ -1,4 +1,4 @@
-//! Whom to watch.
+//! Which processes to watch.
 
 use host::roots::{Roots, read_start};
 
@@ -7,10 +7,10 @@ use host::roots::{Roots, read_start};
 pub enum Role {
     /// Its waits are what is explained; the lock of its address space is watched.
     Victim,
-    /// It may hold something for which the kernel has no tracepoint; its kernel stack is taken where
-    /// it is preempted.
+    /// It may hold something for which the kernel has no tracepoint; its kernel stack is taken
+    /// where it is preempted.
     Suspect,
-    /// What it runs is told apart from what everybody else runs.
+    /// Its CPU time is counted apart from that of all others.
     Bystander,
 }
 
@@ -40,7 +40,7 @@ impl Watched {
         pids.into_iter().map(|pid| Watched::new(pid, part, role)).collect()
     }
 
-    /// All that descends from a process and lives, all of one part; not the process itself.
+    /// All living descendants of a process, all of one part; not the process itself.
     pub fn descendants(roots: &Roots, pid: u32, part: &str, role: Role) -> Vec<Self> {
         let parents: Vec<(u32, u32)> = pids(roots)
             .into_iter()
@@ -75,7 +75,7 @@ fn pids(roots: &Roots) -> Vec<u32> {
 fn parent(roots: &Roots, pid: u32) -> Option<u32> {
     let stat = read_start(&roots.proc.join(pid.to_string()).join("stat"), 4096).ok()?;
     let stat = String::from_utf8_lossy(&stat).into_owned();
-    // The name stands in parentheses and may hold some itself.
+    // The name is in parentheses and may hold some itself.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
@@ -97,7 +97,7 @@ mod tests {
             all.into_iter().map(|watched| watched.pid).collect()
         };
         assert_eq!(pids(10), [11]);
-        assert_eq!(pids(12), [12], "one without children plays itself");
+        assert_eq!(pids(12), [12], "one without children counts itself");
         let mut all: Vec<u32> = Watched::descendants(&roots, 9, "port", Role::Bystander)
             .into_iter()
             .map(|watched| watched.pid)

@@ -1,38 +1,38 @@
-//! A lock that is held for a set time by a reader that is preempted by a known spinner: the evidence
-//! names both, and the time.
+//! A lock that is held for a set time by a reader that is preempted by a known spinner: the
+//! evidence names both, and the time.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod actors;
+mod workload;
 
-use actors::{Actor, SPIN, be_actor};
 use host::roots::Roots;
 use model::evidence::{ThreadEvidence, Wait};
-use probe::{Role, Session, Watched, Wish};
+use probe::{Role, Session, SessionOptions, Watched};
 use std::time::Duration;
+use workload::{SPIN, Worker, worker_main};
 
-/// How far the told time may be from the true one.
+/// How far the measured time may be from the true one.
 const TOLERANCE: f64 = 0.05;
 
-/// How long the actors play: several spins.
+/// How long the workload runs: several spins.
 const PLAY: Duration = Duration::from_millis(2500);
 
 fn main() {
-    if be_actor() {
+    if worker_main() {
         return;
     }
-    let mut session = Session::start(&Wish::new(&Roots::real()));
-    if !session.is_traced() || actors::cpus().len() < 2 {
+    let mut session = Session::start(&SessionOptions::new(&Roots::real()));
+    if !session.is_traced() || workload::cpus().len() < 2 {
         let evidence = session.finish();
-        // Where programs cannot be had the evidence has to say so.
+        // Where programs cannot be had the evidence has to report it.
         assert!(!evidence.missing.is_empty(), "neither probes nor a word about them");
         println!("not traced here: {:?}", evidence.missing);
         return;
     }
-    let cpus = actors::cpus();
-    let victim = Actor::start("victim", cpus[0], None);
-    let reader = Actor::start("reader", cpus[1], Some(victim.pid()));
-    let spinner = Actor::start("spinner", cpus[1], None);
+    let cpus = workload::cpus();
+    let victim = Worker::start("victim", cpus[0], None);
+    let reader = Worker::start("reader", cpus[1], Some(victim.pid()));
+    let spinner = Worker::start("spinner", cpus[1], None);
     session.watch(vec![
         Watched::new(victim.pid(), "mapper", Role::Victim),
         Watched::new(reader.pid(), "scanner", Role::Suspect),
@@ -51,15 +51,19 @@ fn main() {
     };
     let wait = evidence.waits.iter().max_by_key(|wait| behind_hog(wait)).expect("no wait was seen");
     let holder = wait.holders.first().expect("nobody held");
-    let told = behind_hog(wait) as f64;
-    let off = (told - SPIN.as_nanos() as f64).abs() / SPIN.as_nanos() as f64;
-    assert!(off <= TOLERANCE, "behind the hog: {told} ns is not within 5% of {SPIN:?}: {wait:#?}");
+    let reported = behind_hog(wait) as f64;
+    let off = (reported - SPIN.as_nanos() as f64).abs() / SPIN.as_nanos() as f64;
+    assert!(
+        off <= TOLERANCE,
+        "behind the hog: {reported} ns is not within 5% of {SPIN:?}: {wait:#?}"
+    );
     assert_eq!(wait.waiter.part.as_deref(), Some("mapper"));
     assert_eq!((holder.task.part.as_deref(), holder.task.nice), (Some("scanner"), Some(10)));
     assert_eq!((holder.mode.as_str(), holder.cpu), ("read", Some(cpus[1])));
     assert_eq!(holder.behind[0].threads, 1);
-    // Others may run on that CPU too, which makes the wait longer, but not what is known of it less.
-    assert!(holder.preempted_ns as f64 >= told);
+    // Others may run on that CPU too, which makes the wait longer, but not what is known of it
+    // less.
+    assert!(holder.preempted_ns as f64 >= reported);
     let known = wait.covered_ns + wait.split.as_ref().map_or(0, |split| split.own_ns);
     assert!(known as f64 >= wait.took_ns as f64 * (1.0 - TOLERANCE), "{wait:#?}");
     assert!(known <= wait.took_ns);
@@ -67,8 +71,8 @@ fn main() {
         let of = |thread: &&ThreadEvidence| thread.task.part.as_deref() == Some(name);
         evidence.threads.iter().find(of).unwrap()
     };
-    assert!(part("hog").running_ns as f64 >= told, "{:?}", part("hog"));
+    assert!(part("hog").running_ns as f64 >= reported, "{:?}", part("hog"));
     assert!(part("scanner").behind.iter().any(|behind| behind.name == "hog"));
     assert!(evidence.missing.is_empty(), "{:?}", evidence.missing);
-    actors::nothing_is_left();
+    workload::nothing_is_left();
 }

@@ -1,6 +1,7 @@
 //! The command that makes a record anew.
 
 use model::Record;
+use os::quote;
 
 /// The command line of a study with the seed that it drew; one of a `check` with its scenario alone.
 pub fn command(record: &Record) -> String {
@@ -15,24 +16,14 @@ pub fn command(record: &Record) -> String {
             true if word.contains('=') => {}
             true => drop(given.next()),
             false if word == "--json" => {}
-            false => words.push(quoted(word)),
+            false => words.push(quote::word(word)),
         }
     }
     if of_check {
-        words.extend(["--only".to_owned(), quoted(&record.scenario)]);
+        words.extend(["--only".to_owned(), quote::word(&record.scenario)]);
     }
     words.extend(["--seed".to_owned(), record.plan.seed.to_string()]);
     words.join(" ")
-}
-
-/// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+%@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    let word: String = word.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]
@@ -61,7 +52,7 @@ mod tests {
     fn hostile_words_are_quoted() {
         assert_eq!(
             of(&["tailback", "run", "a; rm -rf /", "it's"]),
-            r"tailback run 'a; rm -rf /' 'it'\''s' --seed 7"
+            r#"tailback run 'a; rm -rf /' "it's" --seed 7"#
         );
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::Look;
 use crate::html::change_row;
-use crate::text::{align_right, bare, plain};
+use crate::text::{align_right, bare};
 use anstyle::{AnsiColor, Style};
 use model::{Change, ChangeState, Meta};
+use os::terminal::line as plain;
 use std::fmt::Write as _;
 
 /// The verdict on the difference, what is not the same, every judged figure, and what to do.

@@ -1,10 +1,11 @@
 //! What the factors of a study did, as a table.
 
-use crate::text::{Look, align_right, bare, heading, plain};
+use crate::text::{Look, align_right, bare, heading};
 use model::estimate::number;
 use model::factorial::{Effect, Factorial, Shift};
 use model::scenario::MeasureMeta;
 use model::{Meta, Record};
+use os::terminal::line as plain;
 use std::fmt::Write as _;
 
 /// The table with what is to be known of its figures; nothing for a record of no such study.

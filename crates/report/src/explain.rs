@@ -1,8 +1,9 @@
 //! An explanation as text.
 
-use crate::text::{Look, plain};
+use crate::text::Look;
 use model::evidence::{Span, Wait};
 use model::{Explanation, State};
+use os::terminal::line as plain;
 use std::fmt::Write as _;
 
 /// Spans of a timeline that are written.

@@ -1,8 +1,9 @@
 //! What was found of a study's levels before, beside what is found today.
 
-use crate::text::{Look, align_right, bare, heading, plain};
+use crate::text::{Look, align_right, bare, heading};
 use model::factorial::{Factorial, Found};
 use model::{ArmResult, Meta, Record};
+use os::terminal::line as plain;
 use std::fmt::Write as _;
 
 /// A row for each level of which the file says what was found; nothing where it says nothing.

@@ -1,7 +1,7 @@
 //! A series as a heat map of characters: a line for each column, time from left to right.
 
-use crate::text::plain;
 use model::Series;
+use os::terminal::line as plain;
 use std::fmt::Write as _;
 
 /// From nothing to the largest figure of the map.

@@ -2,6 +2,7 @@
 
 use crate::Look;
 use model::{Estimate, State};
+use os::terminal::line as plain;
 use std::fmt::Write as _;
 
 /// Columns of the bar that shows a figure beside the others.
@@ -66,8 +67,4 @@ pub fn text(lines: &[Line], look: Look) -> String {
 fn bar(figure: f64, most: f64) -> String {
     let part = if most > 0.0 { (figure / most).clamp(0.0, 1.0) } else { 0.0 };
     "#".repeat((part * BAR as f64).round() as usize)
-}
-
-fn plain(text: &str) -> String {
-    crate::text::plain(text)
 }

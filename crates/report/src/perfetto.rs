@@ -3,9 +3,9 @@
 //! The format is that of "Trace Event Format" by the Chromium project; complete events (`X`) and
 //! names of threads (`M`), times in microseconds.
 
-use crate::text::plain;
 use model::Record;
 use model::evidence::{Span, Task};
+use os::terminal::line as plain;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

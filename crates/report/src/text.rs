@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, presets};
 use model::scenario::MeasureMeta;
 use model::{ArmResult, Machine, Meta, Record, Role, State, Trial, Verdict};
+use os::terminal::line as plain;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -279,9 +280,4 @@ pub fn host(machine: &Machine) -> String {
         words.push_str(", virtual");
     }
     words
-}
-
-/// A text from a record without control characters: a record may be anybody's.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

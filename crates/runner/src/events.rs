@@ -1,4 +1,4 @@
-//! What a study tells while it runs: enough to draw a picture of it at any moment.
+//! The events of a running study: enough to draw its progress at any moment.
 
 use model::{Observation, Verdict};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub enum Event<'a> {
         /// Time that it is expected to take.
         expected: Duration,
     },
-    /// A trial goes on.
+    /// A trial is under way.
     Tick {
         /// Time since its load was released.
         elapsed: Duration,
@@ -56,14 +56,14 @@ pub enum Event<'a> {
         /// The verdict so far.
         verdict: &'a Verdict,
     },
-    /// The verdict stands, and a trial with probes begins, which says who waited for whom.
+    /// The verdict stands, and a trial with probes begins, which shows who held up whom.
     ProbedBegin {
         /// Its arm.
         arm: &'a str,
         /// Time that it is expected to take.
         expected: Duration,
     },
-    /// The record could not be saved; the study goes on in memory.
+    /// The record could not be saved; the study continues in memory.
     NotSaved {
         /// Where to.
         path: &'a Path,
@@ -72,7 +72,7 @@ pub enum Event<'a> {
     },
 }
 
-/// Somebody who hears events.
+/// A receiver of events.
 pub trait Listener {
     /// Hears one.
     fn hear(&mut self, event: Event<'_>);

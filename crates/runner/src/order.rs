@@ -36,7 +36,8 @@ mod tests {
         for block in 0..3000 {
             first[order_of_block(7, block, 3)[0]] += 1;
         }
-        // A fair draw misses these bounds (4.6 standard deviations) less than once in 100,000 seeds.
+        // A fair draw misses these bounds (4.6 standard deviations) less than once in 100,000
+        // seeds.
         assert!(first.iter().all(|count| (880..1120).contains(count)), "{first:?}");
     }
 

@@ -1,9 +1,10 @@
-//! Trials with probes, once the verdict stands: they say who waited for whom, and what the probes
+//! Trials with probes, once the verdict stands: they show who held up whom, and what the probes
 //! cost. They are kept apart from those that are judged.
 
 use crate::events::{Event, Listener};
-use crate::study::{Clock, Study};
+use crate::study::{Clock, ProbeWhen, Study};
 use model::evidence::Evidence;
+use model::median::{ascending, median};
 use model::record::{ProbeCost, Probed};
 use model::{Arm, Observation, Record, Role, State, Surroundings, Trial};
 use scenarios::{ScenarioError, Seen};
@@ -15,46 +16,42 @@ const MOST: usize = 5;
 /// No further one begins after so long.
 const TIME: Duration = Duration::from_secs(20);
 
-/// When trials with probes are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProbeWhen {
-    /// Never.
-    Never,
-    /// Where a stall was found.
-    Stalled,
-    /// Where none was found too.
-    Always,
-}
-
-/// Runs a trial with probes of each affected arm, and one of the control, whose figures tell best
-/// what the probes cost since nothing else disturbs them.
-pub(crate) fn run(study: &Study, record: &mut Record, clock: Clock, listener: &mut dyn Listener) {
-    let began = Instant::now();
-    for index in arms(record, study.probe == ProbeWhen::Always).into_iter().take(MOST) {
-        let arm = &study.plan.arms[index];
-        let expected = study.scenario.expected(arm);
-        let late = began.elapsed() + expected > TIME && !record.probed.is_empty();
-        if late || (study.interrupted)() {
-            return;
+impl Study<'_> {
+    /// Runs a trial with probes of each affected arm, and one of the control, whose figures tell best
+    /// what the probes cost since nothing else disturbs them.
+    pub(crate) fn run_probed(
+        &self,
+        record: &mut Record,
+        clock: Clock,
+        listener: &mut dyn Listener,
+    ) {
+        let began = Instant::now();
+        for index in arms(record, self.probe == ProbeWhen::Always).into_iter().take(MOST) {
+            let arm = &self.plan.arms[index];
+            let expected = self.scenario.expected(arm);
+            let late = began.elapsed() + expected > TIME && !record.probed.is_empty();
+            if late || (self.interrupted)() {
+                return;
+            }
+            listener.hear(Event::ProbedBegin { arm: &arm.id, expected });
+            let started = clock.elapsed();
+            let seen = match self.run_trial(index, 0, true, listener) {
+                Ok(seen) => seen,
+                Err(ScenarioError::Interrupted) => return,
+                Err(error) => without(&error),
+            };
+            let took = clock.elapsed().saturating_sub(started);
+            let trial = Trial {
+                block: 0,
+                arm: arm.id.clone(),
+                started_ms: started.as_secs_f64() * 1e3,
+                took_ms: took.as_secs_f64() * 1e3,
+                observation: seen.observation,
+                surroundings: seen.surroundings,
+            };
+            let cost = cost(record, &trial);
+            record.probed.push(Probed { trial, cost });
         }
-        listener.hear(Event::ProbedBegin { arm: &arm.id, expected });
-        let started = clock.elapsed();
-        let seen = match study.run_trial(index, 0, true, listener) {
-            Ok(seen) => seen,
-            Err(ScenarioError::Interrupted) => return,
-            Err(error) => without(&error),
-        };
-        let took = clock.elapsed().saturating_sub(started);
-        let trial = Trial {
-            block: 0,
-            arm: arm.id.clone(),
-            started_ms: started.as_secs_f64() * 1e3,
-            took_ms: took.as_secs_f64() * 1e3,
-            observation: seen.observation,
-            surroundings: seen.surroundings,
-        };
-        let cost = cost(record, &trial);
-        record.probed.push(Probed { trial, cost });
     }
 }
 
@@ -77,7 +74,7 @@ fn arms(record: &Record, always: bool) -> Vec<usize> {
     chosen
 }
 
-/// What stands in the record where a trial with probes broke.
+/// The record's entry where a trial with probes broke.
 fn without(error: &ScenarioError) -> Seen {
     let missing = vec![format!("the trial with probes broke: {error}; run it again")];
     let evidence = Some(Evidence { missing, ..Evidence::default() });
@@ -89,19 +86,13 @@ fn without(error: &ScenarioError) -> Seen {
 fn cost(record: &Record, probed: &Trial) -> Vec<ProbeCost> {
     let of_arm = || record.trials.iter().filter(|trial| trial.arm == probed.arm);
     let beside = |(name, with): (&String, &model::Measure)| {
-        let mut without: Vec<f64> =
-            of_arm().filter_map(|t| t.observation.measures.get(name)).map(|m| m.value).collect();
-        without.sort_by(f64::total_cmp);
+        let figures = of_arm().filter_map(|t| t.observation.measures.get(name)).map(|m| m.value);
+        let without = ascending(figures);
         let (least, most) = (*without.first()?, *without.last()?);
-        let middle = without.len() / 2;
-        let median = match without.len() % 2 {
-            0 => f64::midpoint(without[middle - 1], without[middle]),
-            _ => without[middle],
-        };
         Some(ProbeCost {
             measure: name.clone(),
             with: with.value,
-            without: median,
+            without: median(&without)?,
             range: (least, most),
             unit: with.unit,
         })

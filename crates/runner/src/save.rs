@@ -1,12 +1,21 @@
-//! Saving a record so that a reader finds a whole one, whatever happens to the writer.
+//! Saving a record so that a reader finds a whole one, whatever happens to the writer, and so that
+//! nobody else decides where it goes.
+//!
+//! Root may write into somebody's folder, who could put a link to another file in the record's place
+//! between two blocks, or another folder in the folder's. So a folder is opened once and kept open, and a
+//! link is followed only where it is the caller's or root's.
 
 use model::Record;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat};
-use std::ffi::OsString;
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, Stat, linkat, openat, renameat, statat, unlinkat,
+};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// End of the name that a file has between writing and renaming.
 const SUFFIX: &str = ".tailback.tmp";
@@ -47,23 +56,90 @@ pub fn would_lose(record: &Record, path: &Path) -> bool {
     record.trials.is_empty() && std::fs::metadata(path).is_ok_and(|old| old.len() > 0)
 }
 
-/// The file that a path stands for: behind a symbolic link, the file it leads to. Anything that is
+/// The file that a path names: behind a symbolic link, the file it leads to. Anything that is
 /// there and is no ordinary file would be destroyed by a rename, and is refused.
 ///
 /// # Errors
-/// If a folder, a device, a pipe or a socket stands there.
+/// If a folder, a device, a pipe or a socket stands there, or a link that is somebody else's.
 pub fn target(path: &Path) -> std::io::Result<PathBuf> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => std::fs::canonicalize(path),
-        Ok(metadata) if metadata.is_dir() => Err(std::io::ErrorKind::IsADirectory.into()),
-        Ok(_) => Err(std::io::Error::other("not an ordinary file")),
-        // A link that leads nowhere must not be replaced either.
-        Err(_) if std::fs::symlink_metadata(path).is_ok() => {
-            Err(std::io::Error::other("a symbolic link that leads nowhere"))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(path.to_owned()),
-        Err(error) => Err(error),
+    let (folder, name) = split(path)?;
+    let Ok(folder) = held(&folder) else { return Ok(path.to_owned()) };
+    match what_is_at(&folder, name)? {
+        Found::Link => std::fs::canonicalize(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => other("a symbolic link that leads nowhere"),
+            _ => error,
+        }),
+        Found::Nothing | Found::File => Ok(path.to_owned()),
     }
+}
+
+/// What stands in the place of a record.
+enum Found {
+    Nothing,
+    File,
+    Link,
+}
+
+fn what_is_at(folder: &OwnedFd, name: &OsStr) -> std::io::Result<Found> {
+    let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(rustix::io::Errno::NOENT) => return Ok(Found::Nothing),
+        Err(error) => return Err(error.into()),
+    };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(Found::File),
+        FileType::Directory => Err(std::io::ErrorKind::IsADirectory.into()),
+        FileType::Symlink if is_trusted(&stat) => Ok(Found::Link),
+        FileType::Symlink => Err(other("a symbolic link of another user, which is not followed")),
+        _ => Err(other("not an ordinary file")),
+    }
+}
+
+/// Whether a link is the caller's own or root's.
+fn is_trusted(link: &Stat) -> bool {
+    link.st_uid == rustix::process::geteuid().as_raw() || link.st_uid == 0
+}
+
+fn other(why: &str) -> std::io::Error {
+    std::io::Error::other(why.to_owned())
+}
+
+/// The folder and the name of a file.
+fn split(path: &Path) -> std::io::Result<(PathBuf, &OsStr)> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a file name"))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    Ok((folder.unwrap_or(Path::new(".")).to_owned(), name))
+}
+
+/// Folders that something was saved in, by the path that was given.
+static HELD: Mutex<BTreeMap<PathBuf, Arc<OwnedFd>>> = Mutex::new(BTreeMap::new());
+
+/// The folder of that path, the same one each time, whatever the path has come to mean since; one that
+/// has been deleted meanwhile is looked for again.
+fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
+    let path = std::path::absolute(folder)?;
+    // Entries go in whole, so a panic elsewhere leaves nothing half done.
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(folder) = held.get(&path)
+        && rustix::fs::fstat(folder)?.st_nlink > 0
+    {
+        return Ok(Arc::clone(folder));
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat(rustix::fs::CWD, &path, flags, Mode::empty());
+    // A folder that may be written and not read is held without reading.
+    let opened = opened.or_else(|error| match error {
+        rustix::io::Errno::ACCESS => {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            openat(rustix::fs::CWD, &path, flags, Mode::empty())
+        }
+        error => Err(error),
+    });
+    let folder = Arc::new(opened?);
+    held.insert(path, Arc::clone(&folder));
+    Ok(folder)
 }
 
 /// Removes what writers left in a folder that were killed between naming and renaming: the files
@@ -74,7 +150,7 @@ pub fn sweep(folder: &Path) {
         let name = entry.file_name();
         let writer = name.to_str().and_then(writer);
         if writer.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // One that cannot be removed is in nobody's way.
+            // One that cannot be removed does no harm.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -86,57 +162,54 @@ fn writer(name: &str) -> Option<u32> {
 }
 
 fn write_whole(bytes: &[u8], path: &Path) -> std::io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let name = path
-        .file_name()
-        .ok_or_else(|| std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a file name"))?;
-    let beside = folder.join(beside(name));
+    let (folder, name) = split(path)?;
+    let folder = held(&folder)?;
+    let beside = beside(name);
     // What a writer of the same number left when it died between two calls is in the way.
-    let _ = std::fs::remove_file(&beside);
-    let written = write_nameless(bytes, folder, &beside).or_else(|error| {
-        let nameless_unknown = matches!(
-            rustix::io::Errno::from_io_error(&error),
-            Some(
-                rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::NOENT
-            )
-        );
-        if nameless_unknown && folder.is_dir() { write_named(bytes, &beside) } else { Err(error) }
+    let _ = unlinkat(&folder, &beside, AtFlags::empty());
+    let written = write_nameless(bytes, &folder, &beside).or_else(|error| {
+        use rustix::io::Errno;
+        let errno = Errno::from_io_error(&error);
+        match errno {
+            Some(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::BADF) => {
+                write_named(bytes, &folder, &beside)
+            }
+            _ => Err(error),
+        }
     });
-    written.and_then(|()| std::fs::rename(&beside, path)).inspect_err(|_| {
-        let _ = std::fs::remove_file(&beside);
+    let named = written.and_then(|()| Ok(renameat(&folder, &beside, &folder, name)?));
+    named.inspect_err(|_| {
+        let _ = unlinkat(&folder, &beside, AtFlags::empty());
     })?;
     // The rename itself survives a crash only once the folder is on disk; a folder that cannot be
     // read or synced holds the new record all the same.
-    if let Ok(folder) = File::open(folder) {
-        let _ = folder.sync_all();
-    }
+    let _ = rustix::fs::fsync(&folder);
     Ok(())
 }
 
 /// The name between writing and renaming; a hidden neighbour, told apart by the process.
-fn beside(name: &std::ffi::OsStr) -> OsString {
+fn beside(name: &OsStr) -> OsString {
     let mut beside = OsString::from(".");
     beside.push(name);
     beside.push(format!(".{}{SUFFIX}", std::process::id()));
     beside
 }
 
-fn write_nameless(bytes: &[u8], folder: &Path, beside: &Path) -> std::io::Result<()> {
+fn write_nameless(bytes: &[u8], folder: &OwnedFd, beside: &OsStr) -> std::io::Result<()> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-    let mut file = File::from(openat(CWD, folder, flags, mode)?);
+    let mut file = File::from(openat(folder, ".", flags, mode)?);
     file.write_all(bytes)?;
     file.sync_all()?;
     let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(linkat(CWD, nameless, CWD, beside, AtFlags::SYMLINK_FOLLOW)?)
+    Ok(linkat(rustix::fs::CWD, nameless, folder, beside, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-fn write_named(bytes: &[u8], beside: &Path) -> std::io::Result<()> {
+fn write_named(bytes: &[u8], folder: &OwnedFd, beside: &OsStr) -> std::io::Result<()> {
     // Never through something that somebody planted under that name.
-    let mut file = File::create_new(beside)?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+    let mut file = File::from(openat(folder, beside, flags, mode)?);
     file.write_all(bytes)?;
     file.sync_all()
 }
@@ -188,9 +261,10 @@ mod tests {
     #[test]
     fn a_file_system_without_nameless_files_is_written_by_name() {
         let folder = tempfile::tempdir().unwrap();
-        let beside = folder.path().join(".a.tmp");
-        write_named(b"x", &beside).unwrap();
-        assert_eq!(std::fs::read(&beside).unwrap(), b"x");
+        let beside = OsStr::new(".a.tmp");
+        write_named(b"x", &held(folder.path()).unwrap(), beside).unwrap();
+        assert_eq!(std::fs::read(folder.path().join(beside)).unwrap(), b"x");
+        assert!(write_named(b"x", &held(folder.path()).unwrap(), beside).is_err());
     }
 
     #[test]
@@ -199,5 +273,46 @@ mod tests {
         assert!(write_whole(b"x", &folder.path().join("no/such/folder")).is_err());
         assert!(write_whole(b"x", Path::new("/")).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    /// Whether this is root; only root can make a link of somebody else.
+    fn root_or_skip() -> bool {
+        let root = rustix::process::geteuid().is_root();
+        if !root {
+            eprintln!("skipped: needs root");
+        }
+        root
+    }
+
+    #[test]
+    fn a_link_that_another_user_put_in_the_records_place_is_not_followed() {
+        if !root_or_skip() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (record, secret) = (folder.path().join("a.json"), folder.path().join("secret"));
+        save_text("block 1", &record).unwrap();
+        std::fs::write(&secret, "kept").unwrap();
+        std::fs::remove_file(&record).unwrap();
+        std::os::unix::fs::symlink(&secret, &record).unwrap();
+        std::os::unix::fs::lchown(&record, Some(65534), Some(65534)).unwrap();
+        let refused = save_text("block 2", &record).unwrap_err().to_string();
+        assert!(refused.contains("a symbolic link of another user"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&secret).unwrap(), "kept");
+    }
+
+    #[test]
+    fn a_folder_that_was_replaced_by_a_link_gets_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        std::fs::create_dir(at("mine")).unwrap();
+        std::fs::create_dir(at("etc")).unwrap();
+        let record = at("mine").join("a.json");
+        save_text("block 1", &record).unwrap();
+        std::fs::rename(at("mine"), at("moved")).unwrap();
+        std::os::unix::fs::symlink(at("etc"), at("mine")).unwrap();
+        save_text("block 2", &record).unwrap();
+        assert_eq!(std::fs::read_dir(at("etc")).unwrap().count(), 0);
+        assert_eq!(std::fs::read_to_string(at("moved").join("a.json")).unwrap(), "block 2");
     }
 }

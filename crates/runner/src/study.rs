@@ -2,11 +2,10 @@
 
 use crate::events::{Event, Listener};
 use crate::order::{order_of_block, seed_of_trial};
-use crate::probed::ProbeWhen;
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Machine, Record, State, Trial, Verdict};
-use scenarios::{AnyScenario, Context, Launcher, ScenarioError, Seen, Site, Tick};
+use scenarios::{AnyScenario, Context, LoadSpawner, ScenarioError, Seen, Site, Tick};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -16,12 +15,13 @@ pub struct Study<'a> {
     pub scenario: &'static dyn AnyScenario,
     /// What is done.
     pub plan: Plan,
-    /// After so long no further block begins; the blocks that a verdict needs are run all the same.
+    /// After so long no further block begins, and the study ends with what it knows; one block is run
+    /// all the same. A study of a fixed number of blocks runs them.
     pub time: Duration,
     /// Where it runs.
     pub site: Site<'a>,
     /// How children are executed.
-    pub launcher: Launcher,
+    pub launcher: LoadSpawner,
     /// The command line, for the record.
     pub argv: Vec<String>,
     /// Where the record is kept after each block; nowhere where absent.
@@ -30,6 +30,17 @@ pub struct Study<'a> {
     pub probe: ProbeWhen,
     /// Whether somebody wants it to end.
     pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// When trials with probes are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeWhen {
+    /// Never.
+    Never,
+    /// Where a stall was found.
+    Stalled,
+    /// Where none was found too.
+    Always,
 }
 
 /// The time that a study has taken, with that of earlier sittings.
@@ -85,7 +96,7 @@ impl Study<'_> {
         self.conclude(&mut record, &end);
         self.keep(&record, listener);
         if self.probe != ProbeWhen::Never && matches!(end, End::Complete) {
-            crate::probed::run(self, &mut record, clock, listener);
+            self.run_probed(&mut record, clock, listener);
             record.elapsed_s = clock.elapsed().as_secs_f64();
             self.keep(&record, listener);
         }
@@ -107,7 +118,9 @@ impl Study<'_> {
     fn run_blocks(&self, record: &mut Record, clock: Clock, listener: &mut dyn Listener) -> End {
         let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
         for block in first..self.plan.max_blocks {
-            if block >= self.plan.min_blocks && clock.elapsed() >= self.time {
+            let may_end =
+                block >= self.plan.min_blocks || self.plan.stop_when_settled && block > first;
+            if may_end && clock.elapsed() >= self.time {
                 break;
             }
             if let Err(error) = self.run_block(record, block, clock, listener) {
@@ -198,6 +211,8 @@ impl Study<'_> {
             }
             End::Broken(why) => broken(State::Untrustworthy, "A trial broke", why, measured),
         };
+        // What is said of single arms follows the verdict.
+        scenarios::judge(record);
     }
 
     fn keep(&self, record: &Record, listener: &mut dyn Listener) {

@@ -1,21 +1,22 @@
 //! Going on with a study that ended without a verdict.
 //!
-//! A study that is started anew after an undecided one would look twice at the error rate that it
-//! promises. Going on with the same evidence keeps the promise: the test may be stopped and taken up
-//! at any time.
+//! A study that is started from scratch after an undecided one would use twice the error rate that
+//! it promises. Going on with the same evidence keeps the promise: the test may be stopped and
+//! taken up at any time.
 
 use crate::studies::whole_blocks;
 use model::record::{Plan, Progress};
 use model::{Arm, Machine, Record, State};
 use std::collections::BTreeSet;
 
-/// The plan with which an undecided study goes on, and its record without a block that is not whole;
+/// The plan with which an undecided study is continued, and its record without an unfinished block;
 /// `None` where the record is of another study, of another machine or version, or has a verdict.
 ///
-/// It keeps its seed, so that the order of the blocks to come is the one that it would have had, what
-/// it measured of the machine where a setting leaves that open (`auto`), and gets as many blocks
-/// again. A study whose evidence sufficed, and that is undecided since the machine was noisy or the
-/// load did not do its work, is not gone on with: more blocks beside those would not help it.
+/// It keeps its seed, so that the order of the blocks to come is the one that it would have had,
+/// what it measured of the machine where a setting leaves that open (`auto`), and gets as many
+/// blocks again. A study whose evidence sufficed, and that is undecided since the machine was noisy
+/// or the load did not do its work, is not gone on with: more blocks beside those would not help
+/// it.
 pub fn undecided(mut old: Record, plan: &Plan, machine: &Machine) -> Option<(Plan, Record)> {
     let blocks = whole_blocks(&old, &old.plan.arms);
     let stopped = matches!(old.progress, Progress::Complete | Progress::Interrupted);

@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod player;
+mod fake_scenario;
 
+use fake_scenario::{FILE, read, run};
 use model::record::Progress;
 use model::{Record, Role};
-use player::{FILE, read, run};
 use tailback_runner::studies::{Design, together};
 
-/// The file of the player with two kernels; its control names the second.
+/// The file of the fake scenario with two kernels; its control names the second.
 fn design() -> Design {
     let text = FILE
         .replacen("[factors]", "[factors]\nkernel = [\"old\", \"new\"]", 1)
@@ -39,7 +39,7 @@ fn a_list_of_kernels_is_a_factor_that_sets_no_parameter() {
     assert_eq!(read(FILE).unwrap().kernels(), None);
     assert!(!design.clone().keep_kernel("none"));
     let twice = FILE.replacen("[factors]", "[factors]\nkernel = [\"old\", \"old\"]", 1);
-    assert!(read(&twice).unwrap_err().to_string().contains("`old` stands twice"));
+    assert!(read(&twice).unwrap_err().to_string().contains("`old` is there twice"));
     let guest = format!("guest = {{ cpus = 4, memory = \"2GiB\", root = \"host\" }}\n{FILE}");
     let guest = read(&guest).unwrap().guest;
     assert_eq!(
@@ -73,7 +73,7 @@ fn parts_make_one_record_with_the_kernel_as_a_factor() {
         let alone = effects.iter().find(|e| e.changes.len() == 1 && e.changes[0].to == to);
         alone.unwrap().measures["stall"].shift
     };
-    // The player loses as much in either kernel.
+    // The fake scenario loses as much in either kernel.
     assert_eq!(shift("old"), 0.0);
     assert!(shift("10") > 50.0);
 }

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod player;
+mod fake_scenario;
 
+use fake_scenario::{FILE, FakeScenario, layout, read, run};
 use model::record::Progress;
 use model::{Machine, Record};
-use player::{FILE, Player, layout, read, run};
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::Params;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use tailback_runner::{End, Event};
 /// How far a study has come in this record.
 fn stands(design: &Design, old: Record, machine: &Machine) -> Result<Standing, StudyError> {
     let layout = layout(design);
-    let plan = layout.plan(design, &Player, design.seed.unwrap_or(7));
+    let plan = layout.plan(design, &FakeScenario, design.seed.unwrap_or(7));
     standing(old, Path::new("old.json"), &layout.factorial, &plan, machine)
 }
 
-/// A study of eight blocks that was ended in its third, as it stands on disk.
+/// A study of eight blocks that was ended in its third, as it is on disk.
 fn interrupted(design: &Design) -> Record {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("a.json");
@@ -54,12 +54,16 @@ fn an_interrupted_study_goes_on_after_its_last_whole_block_and_ends_as_if_it_had
     let order = |record: &Record| -> Vec<(u32, String)> {
         record.trials.iter().map(|trial| (trial.block, trial.arm.clone())).collect()
     };
-    assert_eq!(order(&record), order(&whole), "the same lot, and no block twice or missing");
+    assert_eq!(order(&record), order(&whole), "the same order, and no block twice or missing");
     assert_eq!((record.progress, record.started), (Progress::Complete, old.started));
     let factorial = record.factorial.unwrap();
     let sittings: Vec<u32> = factorial.sittings.iter().map(|s| s.first_block).collect();
     assert_eq!(sittings, [0, 2]);
-    assert_eq!(factorial.effects, whole.factorial.unwrap().effects, "the player is not noisy");
+    assert_eq!(
+        factorial.effects,
+        whole.factorial.unwrap().effects,
+        "the fake scenario is not noisy"
+    );
     assert!(record.trials.windows(2).all(|pair| pair[0].started_ms <= pair[1].started_ms));
     assert_eq!(record.verdict.state, whole.verdict.state);
 }
@@ -108,9 +112,12 @@ fn a_record_of_something_else_is_refused() {
     let factorial = |change: fn(&mut model::Factorial)| {
         refused(&|old: &mut Record| change(old.factorial.as_mut().unwrap()), &machine)
     };
-    let said = factorial(|factorial| factorial.content = "0".to_owned());
-    assert!(said.starts_with("old.json: the study file has changed since 2 blocks"), "{said}");
-    assert!(said.ends_with("--fresh begins anew"), "{said}");
+    let message = factorial(|factorial| factorial.content = "0".to_owned());
+    assert!(
+        message.starts_with("old.json: the study file has changed since 2 blocks"),
+        "{message}"
+    );
+    assert!(message.ends_with("--fresh starts from scratch"), "{message}");
     assert!(factorial(|factorial| factorial.name = "x".to_owned()).contains("of study x"));
     assert!(factorial(|factorial| factorial.quick = true).contains("begun with --quick"));
     assert!(refused(&|old| old.factorial = None, &machine).contains("no study file made"));

@@ -12,7 +12,7 @@ use model::{
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::{Counts, Params};
 use scenarios::{
-    Arms, Context, Launcher, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words,
+    Arms, Context, LoadSpawner, Missing, Scenario, ScenarioError, Seen, Site, Tick, Words,
 };
 use std::cell::Cell;
 use std::path::Path;
@@ -20,18 +20,20 @@ use std::time::Duration;
 use tailback_runner::{End, Event, Study, order_of_block};
 
 /// Plays `mmap-lock` with figures of its own: its judge and its words, but no children.
-struct Player;
+struct FakeScenario;
 
 thread_local! {
     /// What the arm `busy` loses, in milliseconds a second.
     static LOST: Cell<f64> = const { Cell::new(0.0) };
+    /// Whether that arm hangs in every trial.
+    static HANGS: Cell<bool> = const { Cell::new(false) };
     /// The trial, from 0, that breaks.
     static BREAKS: Cell<usize> = const { Cell::new(usize::MAX) };
     /// Trials so far.
     static TRIALS: Cell<usize> = const { Cell::new(0) };
 }
 
-impl Scenario for Player {
+impl Scenario for FakeScenario {
     type Params = MmapLockParams;
 
     fn meta(&self) -> &'static Meta {
@@ -55,8 +57,10 @@ impl Scenario for Player {
             return Err(ScenarioError::Broken("the mapper was killed".to_owned()));
         }
         (context.tick)(Tick { elapsed: Duration::from_millis(1), worst: Duration::ZERO });
-        let lost = if params.busy == Counts::one(0) { 0.0 } else { LOST.get() };
-        let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
+        let alone = params.busy == Counts::one(0);
+        let lost = if alone { 0.0 } else { LOST.get() };
+        let hang = !alone && HANGS.get();
+        let mut observation = Observation { window_ms: 250.0, hang, ..Observation::default() };
         let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
         put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
         put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
@@ -96,27 +100,40 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
 
 /// Runs a study; `hear` hears its events and may ask for its end.
 fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Record, End) {
+    run_for(Duration::from_secs(3600), None, plan, keep, hear)
+}
+
+/// The same with that much time, after what a record holds.
+fn run_for(
+    time: Duration,
+    before: Option<Record>,
+    plan: Plan,
+    keep: Option<&Path>,
+    hear: impl Fn(&Event) -> bool,
+) -> (Record, End) {
     TRIALS.set(0);
     let roots = Roots::at("/nonexistent");
     let machine = Machine::default();
     let stop = Cell::new(false);
     let study = Study {
         probe: tailback_runner::ProbeWhen::Never,
-        scenario: &Player,
+        scenario: &FakeScenario,
         plan,
-        time: Duration::from_secs(3600),
+        time,
         site: Site { roots: &roots, machine: &machine },
-        launcher: Launcher::default(),
+        launcher: LoadSpawner::default(),
         argv: vec!["tailback".to_owned()],
         keep,
         interrupted: &|| stop.get(),
     };
-    let result = study.run(&mut |event: Event<'_>| {
+    let before = before.unwrap_or_else(|| study.empty_record());
+    let result = study.go_on(before, &mut |event: Event<'_>| {
         if hear(&event) {
             stop.set(true);
         }
     });
     BREAKS.set(usize::MAX);
+    HANGS.set(false);
     result
 }
 
@@ -136,6 +153,35 @@ fn without_a_stall_it_goes_on_until_that_is_settled_or_the_blocks_are_used_up() 
     assert_eq!((record.verdict.state, record.trials.len()), (State::NotAffected, 20));
     let (record, _) = run(plan(7, true), None, |_| false);
     assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 14));
+}
+
+#[test]
+fn a_study_whose_time_is_over_ends_after_the_block_and_says_why() {
+    LOST.set(0.0);
+    HANGS.set(true);
+    let (record, end) = run_for(Duration::ZERO, None, plan(24, true), None, |_| false);
+    assert!(matches!(end, End::Complete));
+    assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 2));
+    let why = record.verdict.because.last().unwrap();
+    assert!(why.starts_with("The time budget was over after 1 block"), "{why}");
+    // Where all blocks were run, it was not the time.
+    let (record, _) = run(plan(3, true), None, |_| false);
+    assert!(record.verdict.because.iter().all(|why| !why.contains("The time budget")));
+    // Exactly so many blocks are exactly so many.
+    let (record, _) = run_for(Duration::ZERO, None, plan(6, false), None, |_| false);
+    assert_eq!(record.trials.len(), 12);
+}
+
+#[test]
+fn an_arm_that_always_hangs_is_affected_after_five_blocks_where_the_time_is_over() {
+    LOST.set(0.0);
+    HANGS.set(true);
+    let (record, _) = run(plan(4, true), None, |_| false);
+    assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 8));
+    HANGS.set(true);
+    let (record, _) = run_for(Duration::ZERO, Some(record), plan(24, true), None, |_| false);
+    assert_eq!((record.verdict.state, record.trials.len()), (State::Affected, 10));
+    assert!(record.verdict.because.iter().all(|why| !why.contains("The time budget")));
 }
 
 #[test]
@@ -182,6 +228,12 @@ fn a_trial_that_breaks_ends_the_study_and_keeps_the_others() {
     let mut again = record.clone();
     scenarios::judge(&mut again);
     assert_eq!(again, record, "judging again must not forget what broke");
+    // Six whole blocks said so of the arm; the verdict above it does not.
+    LOST.set(700.0);
+    BREAKS.set(12);
+    let (record, _) = run(plan(24, false), None, |_| false);
+    let says = record.arms.iter().find(|arm| arm.id == "busy").unwrap().state;
+    assert_eq!((record.verdict.state, says), (State::Untrustworthy, Some(State::Untrustworthy)));
 }
 
 #[test]
@@ -218,12 +270,12 @@ fn the_record_is_on_disk_after_every_block() {
 #[test]
 fn a_record_that_cannot_be_kept_is_told_and_the_study_goes_on() {
     LOST.set(700.0);
-    let told = Cell::new(0);
+    let failures = Cell::new(0);
     let path = Path::new("/nonexistent/folder/a.json");
     let (record, end) = run(plan(6, false), Some(path), |event| {
-        told.set(told.get() + i32::from(matches!(event, Event::NotSaved { .. })));
+        failures.set(failures.get() + i32::from(matches!(event, Event::NotSaved { .. })));
         false
     });
     assert!(matches!(end, End::Complete));
-    assert_eq!((record.trials.len(), told.get()), (12, 7));
+    assert_eq!((record.trials.len(), failures.get()), (12, 7));
 }

@@ -1,11 +1,11 @@
-//! Study files: what they say, what is wrong with them, and the arms that they make.
+//! Study files: their content, their mistakes, and the arms that they make.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod player;
+mod fake_scenario;
 
+use fake_scenario::{FILE, FakeScenario, PATH, layout, read};
 use model::{Machine, Role, Settings};
-use player::{FILE, PATH, Player, layout, read};
 use proptest::prelude::*;
 use scenarios::mmap_lock::{MmapLockParams, Target};
 use scenarios::params::{Params, Time};
@@ -91,7 +91,7 @@ fn a_control_with_the_cause_has_the_scenarios_control_beside_it_unless_it_is_to_
     assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (6, 6));
 }
 
-/// The arms of the scenario itself, and not of the player.
+/// The arms of the scenario itself, and not of the fake scenario.
 fn real_layout(text: &str) -> Layout {
     let cpus = [0, 1].map(|id| model::machine::Cpu { id, core: None, package: None, node: None });
     let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
@@ -172,7 +172,7 @@ fn what_the_machine_refuses_is_left_out_and_the_rest_runs() {
     let roots = host::Roots::at("/nonexistent");
     let site = scenarios::Site { roots: &roots, machine: &machine };
     let text = text.replacen("{ busy = 0,", "{ busy = 13,", 1);
-    let refused = lay_out(&read(&text).unwrap(), &Player, &site, 6).unwrap_err().to_string();
+    let refused = lay_out(&read(&text).unwrap(), &FakeScenario, &site, 6).unwrap_err().to_string();
     assert!(refused.contains("the control busy=13,procfile=smaps cannot be had"), "{refused}");
 }
 
@@ -244,9 +244,9 @@ fn mistakes_are_named_with_line_and_column_and_near_misses_are_suggested() {
         (&[("seed = 7", "seed = = 7")], "rows.toml:7:8: no TOML: "),
     ];
     for (change, expected) in cases {
-        let said = wrong(change);
-        assert!(said.starts_with(expected), "{change:?}:\n{said}\n{expected}");
-        assert!(!said.contains('\n'), "{said}");
+        let message = wrong(change);
+        assert!(message.starts_with(expected), "{change:?}:\n{message}\n{expected}");
+        assert!(!message.contains('\n'), "{message}");
     }
     let nothing = read("scenario = \"mmap-lock\"").unwrap_err().to_string();
     assert!(nothing.contains("no table `factors`"), "{nothing}");

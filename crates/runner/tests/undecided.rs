@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod player;
+mod fake_scenario;
 
+use fake_scenario::{FILE, read, run};
 use model::{Machine, Record, State};
-use player::{FILE, read, run};
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::{Auto, Cpu, Params};
 use tailback_runner::undecided;

@@ -3,7 +3,7 @@
 
 use crate::params::{self, Params};
 use crate::{
-    AnyScenario, Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Words,
+    AnyScenario, Arms, Cell, Context, Missing, OwnGenerator, Scenario, ScenarioError, Seen, Site, Words,
 };
 use analysis::Outcome;
 use clap::{ArgMatches, Command, FromArgMatches as _};
@@ -13,6 +13,10 @@ use std::time::Duration;
 impl<S: Scenario> AnyScenario for S {
     fn meta(&self) -> &'static Meta {
         Scenario::meta(self)
+    }
+
+    fn generators(&self) -> &'static [OwnGenerator] {
+        Scenario::generators(self)
     }
 
     fn missing(&self, site: &Site) -> Option<Missing> {

@@ -6,7 +6,7 @@
 //! control; so such a change is said to have helped, and never to have fixed the stall.
 
 use model::record::Record;
-use model::{ArmResult, Comparison, Fix, FixOutcome, Role, State};
+use model::{Comparison, Fix, FixOutcome, Role, State};
 
 /// Puts the control's change before the other fixes of an affected record.
 pub(crate) fn add(record: &mut Record) {
@@ -27,13 +27,8 @@ fn of(record: &Record) -> Option<Fix> {
         let against = record.plan.arms.iter().find(|arm| arm.id == id).map(|arm| &arm.against);
         against.is_some_and(|against| against.as_ref().is_none_or(|id| *id == control.id))
     };
-    let shift = |arm: &ArmResult| arm.against_control.get(measure).map_or(0.0, |c| c.shift);
-    let case = record
-        .arms
-        .iter()
-        .filter(|arm| arm.role == Role::Case && arm.state == Some(State::Affected))
-        .filter(|arm| of_control(&arm.id))
-        .max_by(|a, b| shift(a).total_cmp(&shift(b)))?;
+    let affected = record.arms.iter().filter(|arm| arm.state == Some(State::Affected));
+    let case = model::worst_case(affected.filter(|arm| of_control(&arm.id)), measure)?;
     let result = record.arms.iter().find(|arm| arm.id == control.id)?;
     Some(Fix {
         arm: control.id.clone(),

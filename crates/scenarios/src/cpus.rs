@@ -28,22 +28,8 @@ fn ids(machine: &Machine) -> Vec<u32> {
 
 /// CPUs as the kernel lists them: `CPUs 0-3,8`.
 pub fn list(cpus: &[u32]) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for cpu in cpus {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
-            _ => ranges.push((*cpu, *cpu)),
-        }
-    }
-    let words: Vec<String> = ranges
-        .iter()
-        .map(|(first, last)| match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
-        })
-        .collect();
     let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{noun} {}", words.join(","))
+    format!("{noun} {}", os::cpulist::format(cpus))
 }
 
 #[cfg(test)]

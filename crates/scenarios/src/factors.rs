@@ -50,11 +50,10 @@ pub(crate) fn words(
 
 fn affected(name: &str, meta: &Meta, outcome: &Outcome, arms: &[ArmResult]) -> String {
     let measure = outcome.measure.as_str();
-    let median = |arm: &ArmResult| arm.measures.get(measure).map_or(0.0, |e| e.median);
     let cases = arms.iter().filter(|arm| arm.role == Role::Case);
     let named: Vec<&ArmResult> =
         cases.clone().filter(|arm| arm.state == Some(State::Affected)).collect();
-    let worst = named.iter().copied().max_by(|a, b| median(a).total_cmp(&median(b)));
+    let worst = model::worst_case(named.iter().copied(), measure);
     let heading = meta.measure(measure).map_or(measure, |measure| measure.heading);
     let figure = |arm: &ArmResult| {
         arm.measures.get(measure).map_or_else(|| "-".to_owned(), ToString::to_string)

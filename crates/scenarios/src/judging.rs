@@ -3,7 +3,7 @@
 use crate::{AnyScenario, Words, factors, find};
 use analysis::{Ground, Outcome};
 use model::record::Progress;
-use model::{ArmResult, Fix, Judging, Plan, Record, State, Trial, Verdict};
+use model::{ArmResult, Fix, Judging, Plan, Record, Role, State, Trial, Verdict};
 
 /// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says so.
 ///
@@ -14,6 +14,7 @@ pub fn judge(record: &mut Record) -> bool {
     };
     record.arms = analysis::estimate_arms(&record.plan, &record.trials);
     if matches!(record.progress, Progress::NotRun | Progress::Broken) {
+        set_back(&mut record.arms, record.verdict.state, TakenBack::Nothing);
         return true;
     }
     let ground = ground(record);
@@ -22,7 +23,14 @@ pub fn judge(record: &mut Record) -> bool {
     for judging in &plan.also {
         judge_also(plan, judging, trials, &mut record.arms, &mut outcome, ground);
     }
+    let (tested, said) = (outcome.state, said(&record.arms));
     scenario.review(plan, trials, &mut record.arms, &mut outcome);
+    let taken_back = match (outcome.state == tested, said == self::said(&record.arms)) {
+        (true, _) => TakenBack::Nothing,
+        (false, true) => TakenBack::Study,
+        (false, false) => TakenBack::Arms,
+    };
+    set_back(&mut record.arms, outcome.state, taken_back);
     if outcome.state != State::NotAffected {
         outcome.test.missed = None;
     }
@@ -74,20 +82,63 @@ fn judge_also(
     }
 }
 
-/// What each fix did to the figure that decided.
+/// What a review took back of what the test says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TakenBack {
+    Nothing,
+    /// The verdict, for the sake of arms that it set back itself.
+    Arms,
+    /// The verdict, for a reason that holds for the study as a whole.
+    Study,
+}
+
+/// What is said of each arm.
+fn said(arms: &[ArmResult]) -> Vec<Option<State>> {
+    arms.iter().map(|arm| arm.state).collect()
+}
+
+/// Sets back what is said of single arms to what the verdict leaves of it, so that no table says more
+/// than the verdict above it. Whatever is taken back of a verdict goes through here.
+///
+/// Where nothing can be trusted, that is so of every arm. Where a study is inconclusive, no arm with
+/// the cause is affected, and not all of them are cleared. What a review takes back of the study as a
+/// whole, as where the control had no room, holds for every arm; and what it takes back of an arm with
+/// the cause holds for what should fix it.
+fn set_back(arms: &mut [ArmResult], verdict: State, taken_back: TakenBack) {
+    let says = |arm: &ArmResult| matches!(arm.state, Some(State::Affected | State::NotAffected));
+    let is_case = |arm: &ArmResult| arm.role == Role::Case;
+    let cleared = |arm: &ArmResult| !is_case(arm) || arm.state == Some(State::NotAffected);
+    let all_are_cleared = arms.iter().all(cleared);
+    for arm in arms.iter_mut().filter(|arm| says(arm)) {
+        let affected = arm.state == Some(State::Affected);
+        let too_much = match verdict {
+            State::Affected | State::NotAffected => false,
+            State::Untrustworthy | State::Skipped => true,
+            State::Inconclusive if is_case(arm) => {
+                affected || all_are_cleared || taken_back == TakenBack::Study
+            }
+            State::Inconclusive => taken_back != TakenBack::Nothing,
+        };
+        if too_much {
+            arm.state = Some(verdict);
+        }
+    }
+}
+
+/// What each fix did to what is affected.
 fn fixes(record: &Record, outcome: &Outcome) -> Vec<Fix> {
-    let plan = &record.plan;
-    let decided = plan.also.iter().find(|judging| judging.measure == outcome.measure);
-    let plan = decided.map_or_else(|| plan.clone(), |judging| judged_by(plan, judging));
     match outcome.state {
-        State::Affected => analysis::fixes(&plan, &record.trials, &record.arms),
+        State::Affected => {
+            analysis::fixes(&record.plan, &record.trials, &record.arms, &outcome.measure)
+        }
         _ => Vec::new(),
     }
 }
 
 /// Whether a judged study may stop: it has seen the least number of blocks, and its verdict stands.
 ///
-/// A disturbed machine does not end it, since a disturbance may pass.
+/// The least number is there for the intervals of medians and no part of the test; a study whose time is
+/// over ends without it. A disturbed machine does not end it, since a disturbance may pass.
 pub fn settled(record: &Record) -> bool {
     let blocks = record.verdict.test.as_ref().map_or(0, |test| test.blocks);
     let stands = matches!(record.verdict.state, State::Affected | State::NotAffected);
@@ -95,6 +146,18 @@ pub fn settled(record: &Record) -> bool {
     // What matters most is waited for, as long as the study may go on.
     let first_open = record.verdict.open.iter().any(|name| *name == record.plan.judging.measure);
     stands && !first_open && !fixes_open && blocks >= record.plan.min_blocks
+}
+
+/// That the time was over before the study was settled. A study that runs until it is settled ends
+/// before its last block for no other reason.
+fn out_of_time(record: &Record) -> Option<String> {
+    let run = record.trials.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0);
+    let most = record.plan.max_blocks;
+    let ended = record.progress == Progress::Complete && record.plan.stop_when_settled;
+    (ended && run < most).then(|| {
+        let blocks = if run == 1 { "1 block".to_owned() } else { format!("{run} blocks") };
+        format!("The time budget was over after {blocks}, before the verdict was settled.")
+    })
 }
 
 fn ground(record: &Record) -> Ground {
@@ -118,6 +181,9 @@ fn verdict(scenario: &dyn AnyScenario, record: &Record, outcome: Outcome) -> Ver
     let mut because: Vec<String> = grounds.map(|words| sentence(words)).collect();
     if record.progress == Progress::Interrupted && outcome.state == State::Inconclusive {
         because.push("The study was interrupted before its verdict was settled.".to_owned());
+    }
+    if outcome.state == State::Inconclusive {
+        because.extend(out_of_time(record));
     }
     if record.progress == Progress::Running {
         because.push("The study had not ended when this record was written.".to_owned());
@@ -151,7 +217,44 @@ fn sentence(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::sentence;
+    use super::{TakenBack, sentence, set_back};
+    use model::{ArmResult, Proportion, Role, State};
+    use std::collections::BTreeMap;
+
+    /// What is left of what is said of these arms; those named `fix` are to fix the stall.
+    fn left(says: &[(&str, State)], verdict: State, taken_back: TakenBack) -> Vec<State> {
+        let arm = |(id, state): &(&str, State)| ArmResult {
+            id: (*id).to_owned(),
+            role: if *id == "fix" { Role::Fix } else { Role::Case },
+            state: Some(*state),
+            trials: 6,
+            hangs: Proportion { count: 0, of: 6, low: 0.0, high: 0.4, confidence: 0.95 },
+            worse: None,
+            measures: BTreeMap::new(),
+            against_control: BTreeMap::new(),
+            evidence: None,
+        };
+        let mut arms: Vec<ArmResult> = says.iter().map(arm).collect();
+        set_back(&mut arms, verdict, taken_back);
+        arms.into_iter().filter_map(|arm| arm.state).collect()
+    }
+
+    #[test]
+    fn no_arm_says_more_than_the_verdict() {
+        use State::{Affected, Inconclusive, NotAffected, Untrustworthy};
+        use TakenBack::{Arms, Nothing, Study};
+        let says = [("one", Affected), ("two", NotAffected), ("fix", NotAffected)];
+        assert_eq!(left(&says, Affected, Nothing), [Affected, NotAffected, NotAffected]);
+        assert_eq!(left(&says, Inconclusive, Arms), [Inconclusive, NotAffected, Inconclusive]);
+        assert_eq!(left(&says, Inconclusive, Study), [Inconclusive; 3]);
+        assert_eq!(left(&says, Untrustworthy, Nothing), [Untrustworthy; 3]);
+        // One that is cleared stays so beside one that is not settled.
+        let open = [("one", NotAffected), ("two", Inconclusive), ("fix", NotAffected)];
+        assert_eq!(left(&open, Inconclusive, Nothing), open.map(|(_, state)| state));
+        let clear = [("one", NotAffected), ("two", NotAffected), ("fix", Affected)];
+        assert_eq!(left(&clear, NotAffected, Nothing), clear.map(|(_, state)| state));
+        assert_eq!(left(&clear, Inconclusive, Nothing), [Inconclusive, Inconclusive, Affected]);
+    }
 
     #[test]
     fn words_become_sentences_and_names_keep_their_letters() {

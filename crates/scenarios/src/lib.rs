@@ -17,7 +17,6 @@ mod judging;
 pub mod mailbox_flood;
 pub mod mmap_lock;
 pub mod params;
-mod pinned;
 mod probing;
 mod quota;
 mod wait;
@@ -26,8 +25,7 @@ mod watch;
 pub use cell::Cell;
 pub use factors::weigh_factors;
 pub use judging::settled;
-pub use load::Launcher;
-pub use pinned::Pinned;
+pub use load::{LoadSpawner, OwnGenerator};
 pub use probing::{Player, Probing};
 pub use watch::Watch;
 
@@ -58,6 +56,11 @@ pub fn find(id: &str) -> Option<&'static dyn AnyScenario> {
     ALL.iter().find(|scenario| scenario.meta().id == id).copied()
 }
 
+/// The load generators that scenarios bring themselves.
+pub fn generators() -> Vec<OwnGenerator> {
+    ALL.iter().flat_map(|scenario| scenario.generators()).copied().collect()
+}
+
 /// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says so.
 ///
 /// Returns false, and changes nothing, where the scenario is unknown to this version.
@@ -74,6 +77,11 @@ pub trait Scenario: Sync {
 
     /// What it says of itself.
     fn meta(&self) -> &'static Meta;
+
+    /// Load generators of its own, which run as children of the tool.
+    fn generators(&self) -> &'static [OwnGenerator] {
+        &[]
+    }
 
     /// What of its needs this machine lacks; none where it can run.
     fn missing(&self, site: &Site) -> Option<Missing>;
@@ -158,6 +166,9 @@ pub trait Scenario: Sync {
 pub trait AnyScenario: Sync {
     /// As [`Scenario::meta`].
     fn meta(&self) -> &'static Meta;
+
+    /// As [`Scenario::generators`].
+    fn generators(&self) -> &'static [OwnGenerator];
 
     /// As [`Scenario::missing`].
     fn missing(&self, site: &Site) -> Option<Missing>;
@@ -256,7 +267,7 @@ pub struct Context<'a> {
     /// Where it runs.
     pub site: &'a Site<'a>,
     /// How children are executed.
-    pub launcher: &'a Launcher,
+    pub launcher: &'a LoadSpawner,
     /// Seed of this trial's random choices.
     pub seed: u64,
     /// Whether evidence is gathered: who waited for whom. It costs the trial a little, so a trial

@@ -2,7 +2,7 @@
 
 use host::roots::Roots;
 use model::Evidence;
-use probe::{Role, Session, Watched, Wish};
+use probe::{Role, Session, SessionOptions, Watched};
 
 /// A process that plays a part, or leads those that do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub struct Probing {
 impl Probing {
     /// Loads the probes, before anything is set up.
     pub fn start(wanted: bool, roots: &Roots) -> Self {
-        Probing::start_with(wanted, &Wish::new(roots))
+        Probing::start_with(wanted, &SessionOptions::new(roots))
     }
 
     /// Loads the probes as a scenario wants them.
-    pub fn start_with(wanted: bool, wish: &Wish) -> Self {
+    pub fn start_with(wanted: bool, wish: &SessionOptions) -> Self {
         let session = wanted.then(|| Session::start(wish));
         Probing { roots: wish.roots.clone(), session }
     }

@@ -2,12 +2,12 @@
 //! trial, beside what was seen of its threads.
 
 use crate::{Missing, ScenarioError, Site};
-use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, Home, Usage, sweep};
+use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
 use model::Evidence;
 
 /// What is missing to give a group of this process's a quota; nothing is changed for it.
 pub(crate) fn missing(site: &Site) -> Option<Missing> {
-    Home::find(site.roots).err().as_ref().map(lacking)
+    ParentGroup::find(site.roots).err().as_ref().map(lacking)
 }
 
 /// Makes sure that this quota can be had, by a group that has it for a moment.
@@ -17,7 +17,8 @@ pub(crate) fn missing(site: &Site) -> Option<Missing> {
 /// # Errors
 /// If it cannot be had: as a need that is missing where a privilege or a controller is.
 pub(crate) fn try_out(site: &Site, bandwidth: &Bandwidth) -> Result<(), ScenarioError> {
-    let home = Home::find(site.roots).map_err(|error| ScenarioError::Missing(lacking(&error)))?;
+    let home =
+        ParentGroup::find(site.roots).map_err(|error| ScenarioError::Missing(lacking(&error)))?;
     sweep(&home);
     let group = BandwidthGroup::create(&home).map_err(refused)?;
     group.set(bandwidth).map_err(refused)?;

@@ -1,7 +1,7 @@
 //! Watching what the machine does to a trial from outside.
 
+use host::disturbance::{Snapshot, run_delay_ns};
 use host::roots::Roots;
-use host::surroundings::{Snapshot, run_delay_ns};
 use model::Surroundings;
 
 /// A watch over steal time, pressure, enclosing quotas, and what the measured thread itself

@@ -1,7 +1,7 @@
 //! Requests that arrive by chance, drawn beforehand: so that they are the same under every quota.
 
 use crate::error::Error;
-use crate::workload::{LONGEST_NS, Request, require};
+use crate::request::{LONGEST_NS, Request, require};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -57,7 +57,7 @@ impl Arrivals {
     pub(crate) fn check(&self) -> Result<(), Error> {
         let span = |ns: u64| (1..=LONGEST_NS).contains(&ns);
         require(span(self.mean_gap_ns), || {
-            "the mean time between requests lies between 1 ns and an hour".to_owned()
+            "the mean time between requests has to be between 1 ns and an hour".to_owned()
         })?;
         require(self.bursts.is_none_or(|b| span(b.mean_gap_ns) && b.size > 0), || {
             "bursts need a size, and a mean time between them of 1 ns to an hour".to_owned()
@@ -69,7 +69,8 @@ impl Arrivals {
             }
         };
         require(service_holds, || {
-            "a service time lies between 1 ns and an hour, its sigma between 0 and 5".to_owned()
+            "a service time has to be between 1 ns and an hour, its sigma between 0 and 5"
+                .to_owned()
         })
     }
 

@@ -124,7 +124,7 @@ impl Config {
             format!("a first tick at {} ns is later than a tick", self.tick_phase_ns.unwrap_or(0))
         })?;
         require((1..=1_000 * MS).contains(&self.slice_ns), || {
-            format!("a slice of {} ns: it lies between 1 ns and 1 s", self.slice_ns)
+            format!("a slice of {} ns: it has to be between 1 ns and 1 s", self.slice_ns)
         })
     }
 

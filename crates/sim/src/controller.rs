@@ -1,10 +1,9 @@
 //! The bandwidth controller: a pool for the group, an account for each CPU, two timers.
 //!
-//! It knows nothing of tasks. The engine tells it what ran and asks who may run on; times at
-//! which it wants to be called again stand in its `*_at` fields.
+//! It knows nothing of tasks. The engine reports what ran and asks what may run on; the times at
+//! which it is to be called next are in its `*_at` fields.
 
 use crate::config::Config;
-use crate::distribution::Distribution;
 use crate::era::Rules;
 use crate::tally::{Idle, Tally};
 use std::collections::VecDeque;
@@ -34,6 +33,17 @@ pub(crate) struct Local {
     pub(crate) empty: bool,
 }
 
+/// A distribution that takes its time, while others spend the same pool.
+#[derive(Debug, Clone)]
+pub(crate) struct Distribution {
+    /// What is left of the snapshot.
+    pub(crate) budget: u64,
+    pub(crate) given: u64,
+    /// Throttled CPUs still to be visited.
+    pub(crate) left: usize,
+    pub(crate) by_period_timer: bool,
+}
+
 /// The controller of one group.
 #[derive(Debug)]
 pub(crate) struct Controller {
@@ -45,7 +55,7 @@ pub(crate) struct Controller {
     tick: u64,
     pub(crate) step: u64,
     pub(crate) pool: u64,
-    /// The pool after the last refill, to tell how much of a burst was used.
+    /// The pool after the last refill, to know how much of a burst was used.
     pool_after_refill: u64,
     pub(crate) deadline: u64,
     sequence: u64,
@@ -319,7 +329,7 @@ impl Controller {
         self.sequence += 1;
     }
 
-    /// The run is over: what is under way is brought to an end.
+    /// The run is over: closes what is under way.
     pub(crate) fn finish(&mut self, now: u64) {
         if let Some(distribution) = self.distribution.take() {
             self.settle_distribution(&distribution);

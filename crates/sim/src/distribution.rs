@@ -1,17 +1,6 @@
 //! Handing the pool to throttled CPUs, with and without the race.
 
-use crate::controller::{Controller, above_zero};
-
-/// A distribution that takes its time, while others spend the same pool.
-#[derive(Debug, Clone)]
-pub(crate) struct Distribution {
-    /// What is left of the snapshot.
-    budget: u64,
-    given: u64,
-    /// Throttled CPUs still to be visited.
-    left: usize,
-    pub(crate) by_period_timer: bool,
-}
+use crate::controller::{Controller, Distribution, above_zero};
 
 impl Controller {
     /// Hands the pool to throttled CPUs: at once, or in steps that others come between.

@@ -1,4 +1,4 @@
-//! The eras of the controller, and the rules that tell them apart.
+//! The eras of the controller, and the rules in which they differ.
 
 use crate::error::Error;
 use serde::Serialize;
@@ -61,8 +61,8 @@ impl Era {
 
     /// The era of a kernel, from its version as `uname -r` prints it: `4.18`, `6.18.44-generic`.
     ///
-    /// Known back-ports of the end of expiry count: to the stable series 4.14, 4.19 and 5.3, to RHEL
-    /// 8 and to Ubuntu's generic kernels. Others are not told by the version.
+    /// Known back-ports of the end of expiry count: to the stable series 4.14, 4.19 and 5.3, to
+    /// RHEL 8 and to Ubuntu's generic kernels. Others cannot be seen in the version.
     ///
     /// # Errors
     /// If the text is no version, or one before 3.16.
@@ -122,8 +122,8 @@ impl Rules {
     }
 }
 
-/// Distributions that ended expiry in a kernel whose version does not tell: how the release ends,
-/// its version, and the first numbers after it that have the change.
+/// Distributions that ended expiry in a kernel whose version does not show it: how the release
+/// ends, its version, and the first numbers after it that have the change.
 const DISTRIBUTIONS: &[(&str, &str, &[u32])] = &[
     (".el8", "4.18.0-", &[147, 2, 1]),
     ("-generic", "4.15.0-", &[67]),

@@ -1,9 +1,9 @@
 //! The kernel's CFS bandwidth controller as a discrete-event model.
 //!
-//! Pure and deterministic: no I/O, no clock, no thread. [`simulate`] plays a [`Workload`] in a group
-//! with a quota under the rules of one kernel [`Era`] and returns an [`Outcome`]: what the group
-//! used, how often it was throttled, how long its requests took, and where the quota went.
-//! [`find_quota`] asks the question the other way round: which quota is enough?
+//! Pure and deterministic: no I/O, no clock, no thread. [`simulate`] plays a [`Workload`] in a
+//! group with a quota under the rules of one kernel [`Era`] and returns an [`Outcome`]: what the
+//! group used, how often it was throttled, how long its requests took, and where the quota went.
+//! [`find_quota`] answers the inverse question: which quota is enough?
 //!
 //! The rules, what is left out, and how the model compares with real kernels are written up in
 //! `docs/bandwidth.md`.
@@ -20,6 +20,7 @@ mod era;
 mod error;
 mod plan;
 mod queue;
+mod request;
 mod result;
 mod scheduler;
 mod search;
@@ -34,6 +35,7 @@ pub use engine::simulate;
 pub use era::{Era, Rules};
 pub use error::Error;
 pub use plan::{Answer, Goal, Holding, Tried, find_quota};
+pub use request::Request;
 pub use result::{Outcome, QuotaSpent, Stranded, ThreadUse};
 pub use trace::parse_trace;
-pub use workload::{Fibtest, Periodic, Request, Workload};
+pub use workload::{Fibtest, Periodic, Workload};

@@ -1,10 +1,11 @@
-//! Which quota is enough: the simulation asked the other way round.
+//! Which quota is enough: the inverse question to the simulation.
 
 use crate::config::Config;
 use crate::engine::simulate_requests;
 use crate::error::Error;
+use crate::request::Request;
 use crate::search::least_holding;
-use crate::workload::{Request, Workload};
+use crate::workload::Workload;
 use serde::Serialize;
 
 /// Most runs of each quota.
@@ -35,7 +36,7 @@ impl Goal {
     fn check(&self) -> Result<(), Error> {
         let wrong = |sentence: &str| Err(Error::Plan(sentence.to_owned()));
         if !(self.percentile > 0.0 && self.percentile <= 100.0) {
-            return wrong("a percentile lies above 0 and up to 100");
+            return wrong("a percentile has to be above 0 and at most 100");
         }
         if self.target_ns == 0 || self.step_ns == 0 {
             return wrong("a target and a step between quotas are longer than 0");

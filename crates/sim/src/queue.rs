@@ -9,7 +9,7 @@ const ACTOR_BITS: u32 = 21;
 /// Most actors that a queue may have.
 pub(crate) const MOST_ACTORS: usize = 1 << ACTOR_BITS;
 
-/// Where an actor without an event stands.
+/// The position of an actor without an event.
 const NOWHERE: u32 = u32::MAX;
 
 /// Children of a node: four to a cache line's half, so that the heap is shallow.
@@ -20,7 +20,7 @@ const FAN: usize = 4;
 pub(crate) struct EventQueue {
     /// A heap of `time << ACTOR_BITS | actor`.
     heap: Vec<u64>,
-    /// Where each actor's event stands in the heap.
+    /// The position of each actor's event in the heap.
     place: Vec<u32>,
     /// Events after this never come, in nanoseconds.
     horizon: u64,

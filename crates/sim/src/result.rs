@@ -58,7 +58,7 @@ pub struct QuotaSpent {
     pub held_at_end_ns: u64,
     /// Owed by CPUs at the end of the run: used before it was granted.
     pub owed_at_end_ns: u64,
-    /// What lay on CPUs that had nothing to run.
+    /// Runtime that was held by CPUs with nothing to run.
     pub stranded: Stranded,
 }
 

@@ -1,7 +1,7 @@
-//! The run queues of the group's tasks: enough of fair scheduling to say who runs.
+//! The run queues of the group's tasks: enough of fair scheduling to decide what runs.
 //!
 //! A CPU picks the task with the least virtual runtime. A task that wakes preempts one that is
-//! well ahead of it; at a tick a task that has had its turn makes way. All tasks weigh the same,
+//! well ahead of it; at a tick a task that has had its turn is preempted. All tasks weigh the same,
 //! and no other load runs on the CPU.
 
 use std::cmp::Reverse;
@@ -173,7 +173,7 @@ impl RunQueue {
         true
     }
 
-    /// The CPU is no longer throttled: all tasks may run all the way.
+    /// The CPU is no longer throttled: all tasks may run in user mode, too.
     pub(crate) fn release(&mut self, tasks: &[Task]) {
         while let Some(id) = self.leaving_kernel.pop_front() {
             self.ready.push(Reverse((tasks[id as usize].vruntime, id)));

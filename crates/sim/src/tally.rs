@@ -1,4 +1,4 @@
-//! What the controller counts, and what lies idle on CPUs.
+//! What the controller counts, and what idle CPUs hold.
 
 /// Flows of runtime between pool and CPUs, in nanoseconds, and the kernel's own counters.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct Tally {
     pub(crate) burst_ns: u64,
 }
 
-/// Runtime that lies on CPUs with nothing to run, over time.
+/// Runtime held by CPUs with nothing to run, over time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Idle {
     /// Now, in nanoseconds of CPU time.
@@ -41,7 +41,7 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// Replaces `old` nanoseconds that lay on a CPU by `new`.
+    /// Replaces `old` nanoseconds that a CPU held by `new`.
     pub(crate) fn change(&mut self, now: u64, old: u64, new: u64) {
         self.area += u128::from(self.level) * u128::from(now - self.since);
         self.since = now;
@@ -49,7 +49,7 @@ impl Idle {
         self.most = self.most.max(self.level);
     }
 
-    /// Notes what lies there at the end of a period.
+    /// Records what is held at the end of a period.
     pub(crate) fn note_period_end(&mut self) {
         self.ends += 1;
         self.sum_at_ends += u128::from(self.level);

@@ -2,15 +2,16 @@
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::request::Request;
 use crate::scheduler::{ENDLESS, Task};
-use crate::workload::{Fibtest, Periodic, Request, Workload};
+use crate::workload::{Fibtest, Periodic, Workload};
 use hdrhistogram::Histogram;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// Largest latency that is told apart, in nanoseconds: over two hours, beyond any run.
+/// Largest latency that is recorded as it is, in nanoseconds: over two hours, beyond any run.
 const MOST_LATENCY_NS: u64 = 1 << 43;
 
 /// Iterations of a slow thread between two sleeps.
@@ -113,7 +114,7 @@ impl<'a> Threads<'a> {
     pub(crate) fn burst(&mut self, id: u32) -> u64 {
         match &self.load {
             Load::Fibtest(load) if id < load.fast => ENDLESS,
-            // Were all bursts alike, CPUs would go on in step, which no machine does.
+            // With equal bursts all CPUs would run in step, which no machine does.
             Load::Fibtest(load) => {
                 self.rng.random_range(load.slow_burst_ns.div_ceil(2)..=load.slow_burst_ns * 3 / 2)
             }

@@ -2,7 +2,7 @@
 
 use crate::arrivals::MOST_REQUESTS;
 use crate::error::Error;
-use crate::workload::{LONGEST_NS, Request};
+use crate::request::{LONGEST_NS, Request};
 use model::units::parse_duration;
 
 /// How much of a bad line is quoted, in characters.

@@ -4,6 +4,7 @@ use crate::arrivals::Arrivals;
 use crate::config::Config;
 use crate::error::Error;
 use crate::queue::MOST_ACTORS;
+use crate::request::{LONGEST_NS, Request, require};
 use serde::Serialize;
 
 /// Most threads of a load.
@@ -11,9 +12,6 @@ const MOST_THREADS: u32 = 1_000_000;
 
 /// Shortest sleep or period of a thread, in nanoseconds.
 const SHORTEST_NS: u64 = 10_000;
-
-/// Longest time that a load may name, in nanoseconds: an hour.
-pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// What the threads of the group do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,7 +22,7 @@ pub enum Workload {
     Periodic(Vec<Periodic>),
     /// Requests that arrive by chance.
     Arrivals(Arrivals),
-    /// Requests that arrive when a trace says so.
+    /// Requests that arrive at the times of a trace.
     Trace {
         /// The requests, by time of arrival.
         requests: Vec<Request>,
@@ -84,15 +82,6 @@ pub struct Periodic {
     pub cpu: u32,
 }
 
-/// One request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Request {
-    /// When it arrives, in nanoseconds after the load begins.
-    pub at_ns: u64,
-    /// CPU time to serve it, in nanoseconds.
-    pub service_ns: u64,
-}
-
 impl Workload {
     /// Whether the load makes sense on this machine.
     ///
@@ -149,10 +138,10 @@ fn check_periodic(tasks: &[Periodic], config: &Config) -> Result<(), Error> {
             format!("a task on CPU {}: the machine has {} CPUs", task.cpu, config.cpus)
         })?;
         require((SHORTEST_NS..=LONGEST_NS).contains(&task.period_ns), || {
-            "a task's period lies between 10 us and an hour".to_owned()
+            "a task's period has to be between 10 us and an hour".to_owned()
         })?;
         require((1..=LONGEST_NS).contains(&task.cost_ns), || {
-            "a task's cost lies between 1 ns and an hour".to_owned()
+            "a task's cost has to be between 1 ns and an hour".to_owned()
         })?;
         require(task.offset_ns <= LONGEST_NS, || "a task starts within an hour".to_owned())?;
     }
@@ -174,10 +163,6 @@ fn check_threads(threads: u32) -> Result<(), Error> {
     require((1..=MOST_THREADS).contains(&threads), || {
         format!("{threads} threads: a load has 1 to {MOST_THREADS}")
     })
-}
-
-pub(crate) fn require(holds: bool, sentence: impl FnOnce() -> String) -> Result<(), Error> {
-    if holds { Ok(()) } else { Err(Error::Workload(sentence())) }
 }
 
 #[cfg(test)]

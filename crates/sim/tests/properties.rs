@@ -144,7 +144,7 @@ proptest! {
         let usage = |quota| {
             let config = Config { quota_ns: Some(quota), burst_ns: 0, ..config.clone() };
             let seen = simulate(&config, &load).unwrap();
-            // What the race hands out beyond the quota is not owed to anybody.
+            // What the race hands out beyond the quota does not count.
             (seen.usage_ns, seen.quota.overdrawn_ns)
         };
         let ((less, beyond), (most, _)) = (usage(quota), usage(quota + more));

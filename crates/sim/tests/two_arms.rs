@@ -1,4 +1,4 @@
-//! One test body, two arms: whatever runs the load, model or kernel, the verdict is reached alike.
+//! One test body, two arms: the model and the kernel have to reach the same verdict.
 
 #[path = "body/quota.rs"]
 mod quota;

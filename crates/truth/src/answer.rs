@@ -1,4 +1,4 @@
-//! What a run can say, in one word.
+//! The answers that a run can give, in one word.
 
 use model::{ChangeState, FixOutcome, State};
 use serde::{Deserialize, Serialize};
@@ -17,21 +17,21 @@ pub enum Answer {
     Untrustworthy,
     /// The verdict of a study.
     Skipped,
-    /// What became of a stall by a fix.
+    /// Outcome of a fix.
     Fixed,
-    /// What became of a stall by a fix.
+    /// Outcome of a fix.
     Helped,
-    /// What became of a stall by a fix, also where the study found no stall.
+    /// Outcome of a fix, also where the study found no stall.
     NotShown,
-    /// What a comparison says.
+    /// Outcome of a comparison.
     Worse,
-    /// What a comparison says.
+    /// Outcome of a comparison.
     Better,
-    /// What a comparison says.
+    /// Outcome of a comparison.
     Differs,
-    /// What a comparison says.
+    /// Outcome of a comparison.
     NoDifferenceShown,
-    /// What a comparison says.
+    /// Outcome of a comparison.
     NotComparable,
 }
 
@@ -108,6 +108,6 @@ mod tests {
         }
         assert_eq!(Answer::from(ChangeState::Worse), Answer::Worse);
         assert_eq!(Answer::from(ChangeState::NoDifferenceShown), Answer::NoDifferenceShown);
-        assert_eq!(Answer::of_word("mended"), None);
+        assert_eq!(Answer::of_word("healed"), None);
     }
 }

@@ -1,8 +1,8 @@
 //! A process that uses up a CPU, as long as its guard lives.
 
 use crate::row::Hog;
-use rustix::process::{Signal, nice, set_parent_process_death_signal};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use os::pin::Mask;
+use rustix::process::{Signal, nice};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -15,25 +15,20 @@ impl RunningHog {
     /// # Errors
     /// If the CPU is not there or the nice value may not be had.
     pub(crate) fn start(hog: &Hog) -> std::io::Result<Self> {
-        let mut cpus = CpuSet::new();
-        if let Some(cpu) = hog.cpu {
-            if cpu >= CpuSet::MAX_CPU {
-                return Err(std::io::ErrorKind::InvalidInput.into());
-            }
-            cpus.set(cpu);
-        }
-        let (pinned, value) = (hog.cpu.is_some(), hog.nice);
+        let mask = match hog.cpu {
+            Some(cpu) => Some(Mask::of(&[u32::try_from(cpu).unwrap_or(u32::MAX)])?),
+            None => None,
+        };
+        let value = hog.nice;
         let mut command = Command::new("sh");
         command.args(["-c", "while :; do :; done"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        os::death::bind(&mut command, Signal::KILL);
         // SAFETY: each of these is a single system call and allocates nothing, so it may be made
         // between fork and exec.
         unsafe {
             command.pre_exec(move || {
-                set_parent_process_death_signal(Some(Signal::KILL))?;
-                if pinned {
-                    sched_setaffinity(None, &cpus)?;
-                }
+                mask.as_ref().map_or(Ok(()), Mask::apply)?;
                 nice(value)?;
                 Ok(())
             });
@@ -56,8 +51,7 @@ mod tests {
 
     #[test]
     fn a_hog_runs_pinned_and_nice_and_goes_with_its_guard() {
-        let allowed = rustix::thread::sched_getaffinity(None).unwrap();
-        let cpu = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu));
+        let cpu = os::pin::allowed().unwrap().first().map(|cpu| *cpu as usize);
         let hog = RunningHog::start(&Hog { cpu, nice: 3 }).unwrap();
         let folder = format!("/proc/{}", hog.0.id());
         let status = std::fs::read_to_string(format!("{folder}/status")).unwrap();

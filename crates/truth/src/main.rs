@@ -15,8 +15,8 @@ use tailback_truth::{Row, TruthError, row, simulate};
 
 /// Runs what is missing of the table of known answers.
 ///
-/// It can be stopped at any time and goes on where it was. Ends with 1 where an answer was wrong, with 3
-/// where a run has no answer.
+/// It can be stopped at any time and resumes where it was. Ends with 1 where an answer was wrong,
+/// with 3 where a run has no answer.
 #[derive(Debug, Parser)]
 struct Flags {
     /// Rows by name, with commas between; `*` stands for any characters
@@ -25,7 +25,7 @@ struct Flags {
     /// Only the part that `make test` runs
     #[arg(long)]
     small: bool,
-    /// Another number of runs than the rows say
+    /// Another number of runs than in the rows
     #[arg(long)]
     runs: Option<u32>,
     /// Name the rows and what is missing of each, and run nothing
@@ -120,7 +120,7 @@ fn session(
     end.failed.iter().for_each(|line| eprintln!("truth: no answer: {line}"));
     end.wrong.iter().for_each(|line| eprintln!("truth: WRONG: {line}"));
     if end.interrupted {
-        eprintln!("truth: stopped; the same command goes on");
+        eprintln!("truth: stopped; the same command resumes");
     }
     Ok(end.code())
 }
@@ -148,7 +148,7 @@ fn again(rows: &[Row], which: &str) -> Result<u8, TruthError> {
         return Err(TruthError::Row(format!("{which}: no run of a simulated row")));
     };
     let done = simulate::simulate(simulation, seed(row, run)).map_err(TruthError::Row)?;
-    eprintln!("truth: {which} says {}", done.answer);
+    eprintln!("truth: {which} answers {}", done.answer);
     print!("{}", done.record.to_json());
     Ok(0)
 }

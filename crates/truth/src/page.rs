@@ -27,24 +27,24 @@ pub struct Page<'a> {
 const INTRODUCTION: &str = "\
 # Known answers
 
-Commands and simulated studies of which the answer is known, and what tailback said. `make truth` runs
+Commands and simulated studies of which the answer is known, and what tailback answered. `make truth` runs
 what is missing and writes this page; do not edit it by hand.
 
 An answer that is *forbidden* is wrong. Any other answer than the *wanted* one is undecided. A share
-behind an answer is the most that may say it.
+behind an answer is the largest share of runs that may give it.
 ";
 
 const ADDING: &str = "\
 ## Adding a row
 
-A row is a table in a file of `truth/`: an `id`, `why` its answer is known, a `command` (the words behind
+A row is a table in a file of `truth/`: an `id`, `why` its answer is known, a `command` (the arguments of
 `tailback`) or a `simulate` table, the `environment`, the answers that are `allowed`, those that are
 `forbidden`, the one that is `wanted` if there is one, `at_most` for an answer that may come in a share of
 the runs, and the number of `runs`. `small = true` puts it into the part that `make test` runs. Unknown
 keys are refused. `crates/truth/src/row.rs` and `simulate.rs` document every key.
 
 ```
-make truth                          # all that is missing; Ctrl-C stops it, the same command goes on
+make truth                          # all that is missing; Ctrl-C stops it, the same command resumes
 make truth ONLY='mmap-*,sim-*'      # some rows
 make truth ONLY=mmap-smaps RUNS=3   # another number of runs
 ```
@@ -129,7 +129,7 @@ impl Page<'_> {
     }
 }
 
-/// What some rows say together.
+/// The results of some rows together.
 fn summary(tallies: &[&(&Row, Tally)]) -> String {
     let runs: usize = tallies.iter().map(|(_, tally)| tally.runs).sum();
     let done = tallies.iter().filter(|(row, tally)| tally.runs >= row.runs as usize).count();
@@ -159,10 +159,10 @@ fn share(part: usize, of: usize) -> String {
 
 fn table(tallies: &[(&Row, Tally)], text: &mut String) {
     text.push_str(
-        "\n| row | where | runs | said | wanted | forbidden | median s |\n|---|---|---:|---|---|---|---:|\n",
+        "\n| row | where | runs | answers | wanted | forbidden | median s |\n|---|---|---:|---|---|---|---:|\n",
     );
     for (row, tally) in tallies {
-        let said = match tally.wrong.as_slice() {
+        let answers_given = match tally.wrong.as_slice() {
             [] => tally.words(),
             wrong => format!("{} **WRONG: {}**", tally.words(), answers(wrong.iter())),
         };
@@ -174,7 +174,7 @@ fn table(tallies: &[(&Row, Tally)], text: &mut String) {
         let forbidden: Vec<String> = row.forbidden.iter().map(|a| with_share(row, *a)).collect();
         let _ = writeln!(
             text,
-            "| {} | {} | {runs} | {said} | {} | {} | {} |",
+            "| {} | {} | {runs} | {answers_given} | {} | {} | {} |",
             row.id,
             row.place(),
             row.wanted.map_or("", Answer::word),
@@ -218,9 +218,9 @@ fn injected(simulation: &crate::simulate::Simulation) -> String {
     // A fix that never fails is a fix all the same.
     let zero =
         |key: &str, value: &serde_json::Value| key != "fix_fails" && value.as_f64() == Some(0.0);
-    let said = keys.filter(|(key, value)| !value.is_null() && !zero(key, value));
-    let said: Vec<String> = said.map(|(key, value)| format!("{key} {value}")).collect();
-    if said.is_empty() { "nothing".to_owned() } else { said.join(", ").replace('"', "") }
+    let kept = keys.filter(|(key, value)| !value.is_null() && !zero(key, value));
+    let injected: Vec<String> = kept.map(|(key, value)| format!("{key} {value}")).collect();
+    if injected.is_empty() { "nothing".to_owned() } else { injected.join(", ").replace('"', "") }
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use crate::hog::RunningHog;
 use crate::{Answer, Row, TruthError};
 use host::Roots;
-use host::cgroup::{Bandwidth, BandwidthGroup, Home, sweep};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, sweep};
 use model::Record;
-use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -22,12 +22,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Period of the quota of a limited group, in microseconds: the kernel's own default.
 const PERIOD_US: u64 = 100_000;
 
-/// A user who may do nothing: nobody.
+/// The user `nobody`, without any privilege.
 const ORDINARY: u32 = 65_534;
 
 /// What a run left.
 pub struct Ran {
-    /// What it said.
+    /// What it answered.
     pub answer: Answer,
     /// The record, as it was printed.
     pub record: String,
@@ -59,8 +59,8 @@ pub struct Programs {
 
 /// Removes groups that a table which was killed has left behind.
 pub fn tidy() {
-    if let Ok(home) = Home::find(&Roots::real()) {
-        sweep(&home);
+    if let Ok(parent_group) = ParentGroup::find(&Roots::real()) {
+        sweep(&parent_group);
     }
 }
 
@@ -96,17 +96,17 @@ pub fn run(row: &Row, programs: &Programs, stop: &dyn Fn() -> bool) -> Result<Ra
     }
 }
 
-/// The last line that a run without a record said, and how it ended.
+/// The last line that a run without a record printed, and how it ended.
 fn why_none(status: ExitStatus, err: &Path) -> String {
     let text = String::from_utf8_lossy(&std::fs::read(err).unwrap_or_default()).into_owned();
-    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-    let last: String = last.chars().filter(|c| !c.is_control()).take(300).collect();
+    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
+    let last: String = os::terminal::line(last).chars().take(300).collect();
     format!("{status}: {last}")
 }
 
 fn limited(cpus: f64) -> Result<BandwidthGroup, NoAnswer> {
-    let home = Home::find(&Roots::real()).map_err(NoAnswer::failed)?;
-    let group = BandwidthGroup::create(&home).map_err(NoAnswer::failed)?;
+    let parent_group = ParentGroup::find(&Roots::real()).map_err(NoAnswer::failed)?;
+    let group = BandwidthGroup::create(&parent_group).map_err(NoAnswer::failed)?;
     // A share of CPUs as whole microseconds.
     let quota_us = (cpus * PERIOD_US as f64).round() as u64;
     let bandwidth = Bandwidth { quota_us, period_us: PERIOD_US, burst_us: 0 };
@@ -152,18 +152,12 @@ fn command(row: &Row, programs: &Programs, words: &[String], folder: &Path) -> C
         command.env("TAILBACK_SHARE", share);
     }
     if row.environment.ordinary_user {
-        // What it writes goes to a folder that it may write to; nobody else is asked.
+        // Its files go to a folder that it may write to.
         let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777));
         command.env("XDG_CACHE_HOME", folder.join("cache")).env("HOME", folder);
         command.uid(ORDINARY).gid(ORDINARY).current_dir("/");
     }
-    // SAFETY: one system call that allocates nothing, so it may be made between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            set_parent_process_death_signal(Some(Signal::TERM))?;
-            Ok(())
-        });
-    }
+    os::death::bind(&mut command, Signal::TERM);
     command
 }
 

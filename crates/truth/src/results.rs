@@ -1,4 +1,4 @@
-//! What the runs said: a line each, appended when the run has ended, and the records behind them.
+//! The answers of the runs: a line each, appended when the run has ended, and their records.
 
 use crate::{Answer, Row, TruthError};
 use flate2::Compression;
@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What one run said.
+/// The answer of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// The row.
@@ -25,16 +25,17 @@ pub struct Line {
     pub version: String,
     /// When it ended (RFC 3339, UTC).
     pub at: String,
-    /// What it said.
+    /// The answer.
     pub answer: Answer,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// Its record, below the folder of the results; absent where it can be made again from its seed.
+    /// Its record, below the folder of the results; absent where it can be made again from its
+    /// seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<PathBuf>,
 }
 
-/// The results of a folder; nobody else writes there while this lives.
+/// The results of a folder, locked for writing.
 pub struct Results {
     folder: PathBuf,
     lines: Vec<Line>,
@@ -48,7 +49,7 @@ impl Results {
     /// A line that was torn when its writer was killed is left out, and so its run is done again.
     ///
     /// # Errors
-    /// If it cannot be read or written, or if somebody else is at it.
+    /// If it cannot be read or written, or if another process has the lock.
     pub fn open(folder: &Path) -> Result<Self, TruthError> {
         std::fs::create_dir_all(folder).map_err(|e| TruthError::file(folder, e))?;
         let path = folder.join("lock");
@@ -71,8 +72,8 @@ impl Results {
         &self.folder
     }
 
-    /// The lines of a row as it is now; of this build alone, where one is given. Of a run that was done
-    /// twice the last one counts.
+    /// The lines of a row as it is now; of this build alone, where one is given. Of a run that was
+    /// done twice the last one counts.
     pub fn of<'a>(&'a self, row: &Row, build: Option<&str>) -> Vec<&'a Line> {
         let key = row.key();
         let counts = |line: &&Line| {

@@ -1,4 +1,4 @@
-//! The rows: what is run, where, and what it may say.
+//! The rows: what is run, where, and which answers are allowed.
 
 use crate::simulate::Simulation;
 use crate::{Answer, TruthError};
@@ -30,14 +30,14 @@ pub struct Row {
     /// Where the command runs.
     #[serde(default)]
     pub environment: Environment,
-    /// What it may say.
+    /// Allowed answers.
     pub allowed: Vec<Answer>,
-    /// What it must not say.
+    /// Forbidden answers.
     pub forbidden: Vec<Answer>,
-    /// What it should say; any other answer that is allowed counts as undecided.
+    /// The wanted answer; any other answer that is allowed counts as undecided.
     pub wanted: Option<Answer>,
-    /// The largest share of the runs that may say this; a forbidden answer without one may never be
-    /// said, an allowed one always.
+    /// The largest share of the runs that may give this answer; a forbidden answer without one must
+    /// never be given, an allowed one may always be.
     #[serde(default)]
     pub at_most: BTreeMap<Answer, f64>,
     /// How often it is run.
@@ -126,14 +126,14 @@ impl Row {
         }
     }
 
-    /// What tells this row from one of the same name that ran something else: results of that one do
+    /// Identifies what the row runs: results of a row of the same name that ran something else do
     /// not count.
     pub fn key(&self) -> String {
         let what = (&self.command, &self.simulate, &self.environment);
         digest(serde_json::to_string(&what).unwrap_or_default().as_bytes())
     }
 
-    /// The largest share of the runs that may say this.
+    /// The largest share of the runs that may give this answer.
     pub fn most(&self, answer: Answer) -> f64 {
         let usual = if self.forbidden.contains(&answer) { 0.0 } else { 1.0 };
         self.at_most.get(&answer).copied().unwrap_or(usual)
@@ -152,7 +152,7 @@ impl Row {
         } else if self.environment.guest.is_some() && self.environment.root.is_some() {
             "a guest cannot run in a root of its own here"
         } else if unique.len() != all.len() {
-            "an answer stands twice"
+            "an answer is there twice"
         } else if self.allowed.is_empty() || self.runs == 0 {
             "it allows nothing, or has no runs"
         } else if self.wanted.is_some_and(|wanted| !self.allowed.contains(&wanted)) {
@@ -162,7 +162,7 @@ impl Row {
             .iter()
             .all(|(a, most)| unique.contains(a) && (0.0..=1.0).contains(most))
         {
-            "`at_most` has an answer that stands nowhere else, or no share"
+            "`at_most` has an answer that is nowhere else, or no share"
         } else {
             return self.words().map(drop).map_err(|why| format!("row {}: {why}", self.id));
         };
@@ -212,7 +212,7 @@ pub fn read(folder: &Path) -> Result<Vec<Row>, TruthError> {
     }
     let mut seen = BTreeSet::new();
     match rows.iter().find(|row| !seen.insert(&row.id)) {
-        Some(twice) => Err(TruthError::Row(format!("row {} stands twice", twice.id))),
+        Some(twice) => Err(TruthError::Row(format!("row {} is there twice", twice.id))),
         None if rows.is_empty() => Err(TruthError::Row(format!("{}: no rows", folder.display()))),
         None => Ok(rows),
     }

@@ -13,7 +13,7 @@ const MOST_SIMULATED: usize = 3;
 pub struct Session<'a> {
     /// The rows.
     pub rows: &'a [Row],
-    /// Another number of runs than the rows say.
+    /// Another number of runs than in the rows.
     pub runs: Option<u32>,
     /// The programs.
     pub programs: &'a Programs,
@@ -21,7 +21,7 @@ pub struct Session<'a> {
     pub any_build: bool,
     /// What git calls this version.
     pub version: &'a str,
-    /// Whether somebody wants the end.
+    /// Whether the user has interrupted.
     pub stop: &'a dyn Fn() -> bool,
     /// Hears a line a run.
     pub say: &'a dyn Fn(&str),
@@ -34,7 +34,7 @@ pub struct End {
     pub wrong: Vec<String>,
     /// Runs without an answer, a line each.
     pub failed: Vec<String>,
-    /// Whether somebody ended it.
+    /// Whether the user ended it.
     pub interrupted: bool,
 }
 
@@ -76,8 +76,8 @@ impl Builds {
 }
 
 impl Session<'_> {
-    /// Runs what is missing, one run of each row in turns, so that a table that is stopped has some of
-    /// everything.
+    /// Runs what is missing, one run of each row in turns, so that a table that is stopped has some
+    /// of everything.
     ///
     /// # Errors
     /// If a program cannot be read or a result cannot be kept.
@@ -155,7 +155,8 @@ impl Session<'_> {
             Some(simulation) => {
                 let done =
                     simulate::simulate(simulation, seed(row, run)).map_err(NoAnswer::Failed)?;
-                // Its seed makes it again, so only some of what is wrong is kept, for whoever looks into it.
+                // Its seed repeats it, so only some of the wrong records are kept, for a closer
+                // look.
                 let wrong = row.forbidden.contains(&done.answer);
                 let kept = results.lines().iter().filter(|l| l.row == row.id && l.record.is_some());
                 let keep = wrong && kept.count() < MOST_SIMULATED;
@@ -167,7 +168,9 @@ impl Session<'_> {
             }
         };
         if !row.allowed.contains(&answer) && !row.forbidden.contains(&answer) {
-            return Err(NoAnswer::Failed(format!("it said {answer}, which the row does not name")));
+            return Err(NoAnswer::Failed(format!(
+                "it answered {answer}, which the row does not name"
+            )));
         }
         let kept = record.map(|record| results.keep(&row.id, run, &record)).transpose();
         Ok((answer, kept.map_err(failed)?))

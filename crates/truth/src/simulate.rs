@@ -1,10 +1,10 @@
 //! Studies without a machine: trials whose stalls are known, judged as those of a real study are.
 //!
-//! Every study follows from its seed, so each run of a row says the same on every machine.
+//! Every study follows from its seed, so each run of a row gives the same answer on every machine.
 
 use crate::Answer;
 use host::Roots;
-use host::surroundings::Snapshot;
+use host::disturbance::Snapshot;
 use model::machine::Cpu;
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{
@@ -98,7 +98,8 @@ pub struct Steal {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
-    /// Standard deviation of the offset of a day, in standard deviations of the stall within a study.
+    /// Standard deviation of the offset of a day, in standard deviations of the stall within a
+    /// study.
     pub day_offset: f64,
     /// Whether the day's offset strikes the arm with the cause alone; else all arms alike.
     #[serde(default)]
@@ -115,7 +116,7 @@ fn one() -> u32 {
     1
 }
 
-/// What one run of a simulated row said, with the record behind it.
+/// The answer of one run of a simulated row, with its record.
 pub struct Simulated {
     /// The answer.
     pub answer: Answer,
@@ -292,7 +293,7 @@ fn observation(lost: f64, hang: bool) -> Observation {
     let judged = if hang { Measure::at_least(1000.0, rate) } else { Measure::exact(lost, rate) };
     let mut observation = Observation { window_ms: WINDOW_MS, hang, ..Observation::default() };
     observation.measures.insert(META.judging.measure.to_string(), judged);
-    // Readers that read nothing could not have shown a stall, so these say that they did.
+    // Readers that read nothing could not have shown a stall, so these report that they did.
     for (name, unit) in [("scan_bytes", Unit::Bytes), ("scans", Unit::Count)] {
         observation.measures.insert(name.to_owned(), Measure::exact(1e6, unit));
     }
@@ -339,7 +340,7 @@ fn comparison(
             let changed = if second == 1 { compare.change } else { 0.0 };
             let offsets = Offsets { control, case: day + changed };
             let mut record = study(simulation, None, offsets, rng, seed ^ u64::from(number));
-            // An hour after the one before, so that their times say that they were made in turns.
+            // An hour after the one before, so that their times show that they took turns.
             let hour = 2 * u64::from(number) + second as u64;
             record.started = format!("1970-01-{:02}T{:02}:00:00Z", 1 + hour / 24 % 28, hour % 24);
             side.push(record);
@@ -352,7 +353,7 @@ fn comparison(
     Simulated { answer, record }
 }
 
-/// What `tailback compare` says of two sides. The one place that knows how it is asked.
+/// The answer of `tailback compare` on two sides.
 fn compared(before: &[Record], after: &[Record]) -> Answer {
     let before: Vec<(&Record, &str)> = before.iter().map(|record| (record, "before")).collect();
     let after: Vec<(&Record, &str)> = after.iter().map(|record| (record, "after")).collect();

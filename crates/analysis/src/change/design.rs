@@ -1,8 +1,9 @@
 //! What the records allow to be said, by their number and their order.
 
-use super::{Basis, Named, Sides};
+use super::sides::{Named, Sides};
 use crate::rank_sum::differences_to_leave_out;
 use crate::words::{percent, plural};
+use model::Basis;
 
 /// What is counted, and where that is not enough for worse or better, why.
 pub(super) struct Design {

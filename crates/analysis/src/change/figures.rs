@@ -1,7 +1,7 @@
 //! Every figure of every arm on both sides.
 
 use super::bounded::{Bounded, compare, median};
-use super::{Named, Sides, control_of, judgings};
+use super::sides::{Named, Sides, control_of, judgings};
 use crate::blocks::measured;
 use crate::reading::Reading;
 use model::{ArmChange, Basis, ChangeState, Comparison, Difference, Judging, Record, Role, Trial};

@@ -2,9 +2,9 @@
 
 use super::design::Design;
 use super::figures::strongest;
-use super::{Basis, Change, ChangeState, Role, Sides, judgings};
+use super::sides::{Sides, judgings};
 use crate::words::{figure, number, percent, shift};
-use model::{Comparison, Difference, Estimate};
+use model::{Basis, Change, ChangeState, Comparison, Difference, Estimate, Role};
 
 /// Fills in state, headline, grounds and next steps from the arms.
 pub(super) fn judge(change: &mut Change, sides: &Sides, design: Design) {

@@ -1,6 +1,6 @@
 //! What records do not have in common.
 
-use super::{Named, Obstacle, Sides};
+use super::sides::{Named, Obstacle, Sides};
 use model::change::Setting;
 use model::machine::Guest;
 use model::{Kind, Machine, Meta, Record, Role, Value, Vm};

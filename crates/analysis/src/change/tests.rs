@@ -3,7 +3,8 @@
 use super::*;
 use model::record::{Plan, SCHEMA as RECORD, Tool};
 use model::{
-    Arm, Kind, Machine, Measure, Observation, Parameter, Parameters, Settings, Surroundings, Trial,
+    Arm, Judging, Kind, Machine, Measure, Meta, Observation, Parameter, Parameters, Settings, Surroundings,
+    Trial,
     Unit, Value, Verdict, Vm,
 };
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
 //! Sentences of what the quota of a group did.
 
-use super::sentences::{call, ms};
+use super::phrases::{call, ms};
 use model::estimate::number;
 use model::evidence::{QuotaEvidence, Task};
 use std::collections::HashMap;

@@ -1,8 +1,9 @@
 //! Sentences of evidence.
 
+use super::phrases::{call, ms};
 use super::{quota, vm};
 use model::Record;
-use model::evidence::{Behind, Evidence, Holder, Task, ThreadEvidence, Wait};
+use model::evidence::{Behind, Evidence, Holder, ThreadEvidence, Wait};
 
 /// Threads whose delay is told.
 const DELAYED: usize = 3;
@@ -125,23 +126,6 @@ fn crowd(behind: &Behind) -> String {
         (name, threads) if PARTS.contains(&name) => format!("{threads} {name}s"),
         (name, threads) => format!("{threads} threads of {name}"),
     }
-}
-
-/// A thread by its part or its name, with what tells it apart.
-pub(super) fn call(task: &Task) -> String {
-    // The threads of a VM have names that tell more than their part.
-    let of_vm = |part: &&String| *part == "node" || part.ends_with("scheduler");
-    let name = task.part.as_ref().filter(|part| !of_vm(part)).unwrap_or(&task.name);
-    let detail = match task.nice {
-        Some(nice) if nice != 0 => format!(" (nice {nice})"),
-        _ => String::new(),
-    };
-    format!("{name} {}{detail}", task.tid)
-}
-
-/// A time in milliseconds as people read it.
-pub(super) fn ms(ns: u64) -> String {
-    format!("{} ms", model::estimate::number(ns as f64 / 1e6))
 }
 
 /// Why there is no evidence.

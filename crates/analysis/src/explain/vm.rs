@@ -1,6 +1,6 @@
 //! Sentences of what the schedulers of an Erlang VM did.
 
-use super::sentences::{call, ms};
+use super::phrases::{call, ms};
 use model::Measure;
 use model::estimate::number;
 use model::evidence::{Evidence, QuotaEvidence, ThreadEvidence, VmEvidence, figure};

@@ -50,9 +50,9 @@ pub struct App {
 impl App {
     /// The application for this OTP, from `cache` or compiled into it.
     ///
-    /// An entry of the cache is named after the content of the sources, the release and the
-    /// version of the runtime system. It is made in a folder beside its place and renamed, so two
-    /// runs that start at once do not meet, and a kill leaves no half entry.
+    /// An entry of the cache is named after the content of the sources, the release and the version
+    /// of the runtime system. It is made in a temporary folder and renamed, so two runs that start
+    /// at once do not collide, and a kill leaves no half entry.
     ///
     /// # Errors
     /// If another user could write to the cache, if it cannot be written, or if the application
@@ -75,7 +75,7 @@ fn prepare(sources: &Sources, otp: &Otp, cache: &Path) -> Result<App, BeamError>
     Ok(App { ebin: app.join("ebin"), nif: nif::nif(sources, otp, &app) })
 }
 
-/// Makes an entry, or finds that another run was quicker.
+/// Makes an entry, unless another run was quicker.
 fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), BeamError> {
     let failed = |what| move |source| BeamError::File { path: entry.to_owned(), what, source };
     let building = tempfile::Builder::new().prefix(BUILDING).tempdir_in(cache);
@@ -83,7 +83,7 @@ fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), 
     let app = building.path().join("tailback");
     sources.write(&app)?;
     compile(otp, &app)?;
-    // Kept for the entry's whole life where it succeeds; where not, each run tries again.
+    // Done once per entry where it succeeds; where not, each run tries again.
     let _ = nif::nif(sources, otp, &app);
     sync(&app).map_err(failed("write it"))?;
     match fs::rename(building.path(), entry) {
@@ -113,7 +113,7 @@ fn compile(otp: &Otp, app: &Path) -> Result<(), BeamError> {
     }
 }
 
-/// Writes all files through to the disk, so that not even a power cut leaves a torn entry.
+/// Syncs all files to the disk, so that not even a power cut leaves a torn entry.
 fn sync(folder: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -126,7 +126,7 @@ fn sync(folder: &Path) -> std::io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
-/// Removes what killed runs left half made; what cannot be removed harms nobody.
+/// Removes what killed runs left half made; what cannot be removed does no harm.
 fn sweep(cache: &Path) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(BUILDING);

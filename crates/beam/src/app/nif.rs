@@ -51,9 +51,9 @@ fn include_folder(otp: &Otp) -> Result<PathBuf, String> {
 /// Compiles to a temporary file that takes its name when it is whole.
 fn compile(name: &str, include: &Path, app: &Path, object: &Path) -> Result<(), String> {
     let folder = object.parent().unwrap_or(app);
-    let told = |error: io::Error| format!("{}: {error}", folder.display());
-    fs::create_dir_all(folder).map_err(told)?;
-    let whole = tempfile::NamedTempFile::new_in(folder).map_err(told)?;
+    let message = |error: io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(folder).map_err(message)?;
+    let whole = tempfile::NamedTempFile::new_in(folder).map_err(message)?;
     for compiler in COMPILERS {
         let mut command = Command::new(compiler);
         command.current_dir(app).args(["-O2", "-fPIC", "-shared", "-o"]).arg(whole.path());
@@ -63,8 +63,8 @@ fn compile(name: &str, include: &Path, app: &Path, object: &Path) -> Result<(), 
             Err(error) => return Err(format!("{compiler}: {error}")),
             Ok(ran) if ran.status.is_some_and(|status| status.success()) => {
                 // The linker may have replaced the file, so the handle is not synced but the path.
-                fs::File::open(whole.path()).and_then(|file| file.sync_all()).map_err(told)?;
-                return whole.persist(object).map(drop).map_err(|error| told(error.error));
+                fs::File::open(whole.path()).and_then(|file| file.sync_all()).map_err(message)?;
+                return whole.persist(object).map(drop).map_err(|error| message(error.error));
             }
             Ok(ran) => return Err(refusal(compiler, name, &ran)),
         }
@@ -80,7 +80,7 @@ fn refusal(compiler: &str, name: &str, ran: &run::Ran) -> String {
     }
     let text = String::from_utf8_lossy(&ran.stderr);
     let line = text.lines().find(|line| line.contains("error")).or_else(|| text.lines().next());
-    let words = clean_line(line.unwrap_or("failed without a word"));
+    let words = clean_line(line.unwrap_or("failed without a message"));
     // Without libc6-dev gcc finds no standard header; that is the likeliest reason by far.
     let missing = text.contains("No such file or directory");
     let hint = if missing { "; is libc6-dev installed?" } else { "" };

@@ -64,8 +64,8 @@ fn what_does_not_compile_is_named_with_its_line_and_leaves_nothing() {
     let Some(otp) = otp() else { return };
     let cache = tempfile::tempdir().unwrap();
     let broken = sources(&[("src/a.erl", "-module(a).\n-export([x/0]).\n\nx() -> B.\n")]);
-    let told = prepare(&broken, &otp, cache.path()).unwrap_err().to_string();
-    assert!(told.contains("a.erl:4: variable 'B' is unbound"), "{told}");
+    let message = prepare(&broken, &otp, cache.path()).unwrap_err().to_string();
+    assert!(message.contains("a.erl:4: variable 'B' is unbound"), "{message}");
     assert_eq!(entries(cache.path()), Vec::<String>::new());
 }
 

@@ -1,10 +1,10 @@
-//! Whether code from a folder may be run: nobody else may have put it there.
+//! Whether code from a folder may be run: no other user may have put it there.
 
 use crate::error::BeamError;
 use host::private::{self, PrivateError};
 use std::path::{Path, PathBuf};
 
-/// Makes a folder that is ours alone, unless it is there, and says where it really is.
+/// Makes a folder that only this user can write to, unless it exists; returns its real path.
 ///
 /// # Errors
 /// If it cannot be made, or if another user could change what is in it.

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// By this file a folder is known that was written by tailback.
+/// The file that marks a folder as written by tailback.
 const OURS: &str = "ebin/tailback.app";
 
 impl App {
@@ -27,7 +27,7 @@ impl App {
             return Err(BeamError::NotOurs { path: folder.to_owned() });
         }
         let app = self.ebin.parent().unwrap_or(&self.ebin);
-        // First of all what the folder is known by, so that a copy that was cut short can go on.
+        // The mark comes first, so that a copy that was cut short can go on.
         copy_file(&app.join(OURS), &folder.join(OURS))?;
         copy(app, folder)?;
         Ok(folder.join("ebin"))

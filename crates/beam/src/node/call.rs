@@ -2,25 +2,15 @@
 
 use super::mailbox::{End, Next};
 use super::{ASK, Node};
-use crate::error::{BeamError, CallError};
+use crate::error::CallError;
 use crate::wire::{self, Incoming};
 use eetf::Term;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// So many bytes of what is printed are kept.
 const MOST_PRINTED: usize = 1 << 20;
-
-/// A pipe to which calls are written, and which never blocks.
-pub(super) fn prepared(requests: OwnedFd) -> Result<OwnedFd, BeamError> {
-    let set =
-        fcntl_getfl(&requests).and_then(|flags| fcntl_setfl(&requests, flags | OFlags::NONBLOCK));
-    set.map_err(|error| BeamError::Thread(error.into()))?;
-    Ok(requests)
-}
 
 /// What is waited for, and until when.
 struct Waiting<'a> {
@@ -45,7 +35,7 @@ impl Node {
     /// Calls a function in the node and waits for what it returns.
     ///
     /// An argument that is the atom `'$tell'`, or a map with that atom as a value, gets a fun in
-    /// its place that sends events. `on_event` hears each event with its time of arrival, which is
+    /// its place that sends events. `on_event` gets each event with its time of arrival, which is
     /// taken when it is read from the pipe: also events of earlier calls whose processes go on,
     /// and those that came between two calls. `interrupted` is asked every 50 ms. A call that is
     /// late or interrupted is killed in the node.
@@ -76,7 +66,7 @@ impl Node {
         answer
     }
 
-    /// Hears events until a time, without a call.
+    /// Receives events until a time, without a call.
     ///
     /// # Errors
     /// If the node dies or the user interrupts.
@@ -106,7 +96,7 @@ impl Node {
             }
             match self.mailbox.take(waiting.deadline.min(Instant::now() + ASK)) {
                 Next::Frame(at, frame) => {
-                    if let Some(answer) = self.heard(waiting, at, &frame, on_event)? {
+                    if let Some(answer) = self.handle(waiting, at, &frame, on_event)? {
                         return Ok(answer);
                     }
                 }
@@ -120,8 +110,8 @@ impl Node {
         }
     }
 
-    /// Takes a frame; the answer, if it is that.
-    fn heard(
+    /// Handles a frame; returns the answer, if it is that.
+    fn handle(
         &mut self,
         waiting: &Waiting<'_>,
         at: Instant,
@@ -137,7 +127,7 @@ impl Node {
             Incoming::Failed(0, what) => return Err(self.broken(what)),
             Incoming::Event(_, term) => on_event(at, term),
             Incoming::Printed(bytes) => self.keep_printed(&bytes),
-            // The answer of a call that nobody waits for any more.
+            // The answer of a call that is not waited for any more.
             Incoming::Result(..) | Incoming::Failed(..) => {}
             Incoming::Hello(_) => return Err(self.broken("a second hello".to_owned())),
         }
@@ -191,7 +181,7 @@ impl Node {
         let _ = poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&left));
     }
 
-    /// Kills a call that nobody waits for any more, if the node can be told at once.
+    /// Kills a call that is not waited for any more, if the request can be written at once.
     fn cancel(&mut self, id: u64) {
         if let Ok(frame) = wire::cancel(id) {
             // So short a frame is written whole or not at all.

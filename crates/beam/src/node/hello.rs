@@ -1,4 +1,4 @@
-//! What a node says of itself.
+//! The description that a node sends of itself.
 
 use crate::term::{Read, TermError, as_text, as_u64, field, find};
 use eetf::Term;
@@ -6,7 +6,7 @@ use eetf::Term;
 /// The version of the protocol that is spoken here.
 const PROTOCOL: u64 = 1;
 
-/// What a node says of itself when it starts. What an OTP does not know is absent.
+/// The description that a node sends when it starts. What an OTP does not know is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
     /// The VM's process.
@@ -55,7 +55,7 @@ impl Hello {
                 found: protocol.to_string(),
             });
         }
-        // The VM says `unknown` of what it could not find out.
+        // The VM sends `unknown` for what it could not find out.
         let known = |key| find(map, key, |value| Ok(as_u64(value).ok())).map(Option::flatten);
         Ok(Hello {
             os_pid: field(map, "os_pid", pid)?,
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn another_protocol_is_refused_by_number() {
-        let told = Hello::read(&hello(("protocol", uint(2)))).unwrap_err().to_string();
-        assert_eq!(told, "protocol: expected 1, found 2");
-        let told = Hello::read(&hello(("os_pid", uint(0)))).unwrap_err().to_string();
-        assert_eq!(told, "os_pid: expected a process id, found 0");
+        let message = Hello::read(&hello(("protocol", uint(2)))).unwrap_err().to_string();
+        assert_eq!(message, "protocol: expected 1, found 2");
+        let message = Hello::read(&hello(("os_pid", uint(0)))).unwrap_err().to_string();
+        assert_eq!(message, "os_pid: expected a process id, found 0");
     }
 }

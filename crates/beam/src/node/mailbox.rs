@@ -1,4 +1,4 @@
-//! What a node has said and nobody has taken yet.
+//! Frames that a node has sent and nobody has taken yet.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ const MOST_LINES: usize = 20;
 pub(super) enum End {
     /// The node closed it.
     Closed,
-    /// It does not keep to the protocol; how.
+    /// It breaks the protocol; how.
     Broken(String),
 }
 
@@ -70,7 +70,7 @@ impl Mailbox {
         self.state().bytes < MOST_WAITING
     }
 
-    /// Says that nothing more comes.
+    /// Marks the end of the stream.
     pub fn end(&self, end: End) {
         self.state().end.get_or_insert(end);
         self.changed.notify_all();
@@ -113,7 +113,7 @@ impl Mailbox {
         lines[lines.len().saturating_sub(MOST_LINES)..].to_vec()
     }
 
-    /// The first line of that, cleaned: a VM that does not start says there why.
+    /// The first line of that, cleaned: a VM that does not start gives the reason there.
     pub fn first_line(&self) -> Option<String> {
         cleaned(&self.state().first).into_iter().next()
     }

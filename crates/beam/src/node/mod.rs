@@ -1,14 +1,12 @@
 //! A node: started, driven, and ended for certain.
 
-mod birth;
 mod call;
+mod child_setup;
 mod hello;
 mod mailbox;
 mod options;
 mod process;
 mod reader;
-mod stat;
-mod warden;
 
 pub use hello::Hello;
 pub use options::NodeOptions;
@@ -20,12 +18,13 @@ use crate::reap;
 use crate::wire::Incoming;
 use mailbox::{End, Mailbox, Next};
 use process::Process;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often somebody is asked whether the user has interrupted.
+/// How often the caller is asked whether the user has interrupted.
 const ASK: Duration = Duration::from_millis(50);
 
 /// How long a VM whose pipes are closed may take to end, a crash dump included.
@@ -35,14 +34,14 @@ const ENDING: Duration = Duration::from_secs(15);
 ///
 /// It is not distributed: there is no epmd, no cookie, and nothing listens. It and everything that
 /// it has started end with this value, with the tool however it dies, and with nothing left behind:
-/// a warden between the two adopts and kills what survives the VM. Its CPU time is not the tool's,
-/// and the process that is measured is [`Node::pid`].
+/// a supervisor between the two adopts and kills what survives the VM. Its CPU time is not the
+/// tool's, and the process that is measured is [`Node::pid`].
 #[derive(Debug)]
 pub struct Node {
     process: Process,
     hello: Hello,
     mailbox: Arc<Mailbox>,
-    /// Absent once the node was told to end, or can no longer be spoken to.
+    /// Absent once the node was asked to end, or can no longer be written to.
     requests: Option<OwnedFd>,
     stop: Option<OwnedFd>,
     reader: Option<JoinHandle<()>>,
@@ -51,11 +50,11 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node and waits until it says hello; `interrupted` is asked every 50 ms.
+    /// Starts a node and waits for its hello; `interrupted` is asked every 50 ms.
     ///
     /// # Errors
-    /// If it cannot be started as the options say, dies, or is not ready in time; its last words
-    /// are part of the error.
+    /// If it cannot be started as the options say, dies, or is not ready in time; its last output
+    /// is part of the error.
     pub fn start(
         otp: &Otp,
         app: &App,
@@ -64,7 +63,7 @@ impl Node {
     ) -> Result<Self, BeamError> {
         let (mut process, ends) = process::start(otp, app, &options)?;
         let mailbox = Arc::new(Mailbox::default());
-        let requests = Some(call::prepared(ends.requests)?);
+        let requests = Some(never_blocking(ends.requests)?);
         let reader = reader::start(ends.pipes, Arc::clone(&mailbox)).map_err(BeamError::Thread)?;
         let hello = wait_for_hello(&mut process, &mailbox, options.hello_within, interrupted)?;
         Ok(Node {
@@ -84,7 +83,7 @@ impl Node {
         self.hello.os_pid
     }
 
-    /// What the node said of itself when it started.
+    /// The description that the node sent when it started.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
@@ -107,7 +106,7 @@ impl Node {
         self.process.wait_until(Instant::now() + limit).is_some_and(|status| status.success())
     }
 
-    /// What is told of a node that has ended, or closed its pipes, without being asked.
+    /// Describes the end of a node that has ended, or closed its pipes, without being asked.
     fn death(&mut self, interrupted: &dyn Fn() -> bool) -> Death {
         death(&mut self.process, &self.mailbox, interrupted)
     }
@@ -119,10 +118,18 @@ impl Drop for Node {
         self.process.kill();
         self.stop = None;
         if let Some(reader) = self.reader.take() {
-            // It ends at once; a panic there would have been told by the panic hook.
+            // It ends at once; a panic there would have been reported by the panic hook.
             let _ = reader.join();
         }
     }
+}
+
+/// A pipe to which calls are written, and which never blocks.
+fn never_blocking(requests: OwnedFd) -> Result<OwnedFd, BeamError> {
+    let set =
+        fcntl_getfl(&requests).and_then(|flags| fcntl_setfl(&requests, flags | OFlags::NONBLOCK));
+    set.map_err(|error| BeamError::Thread(error.into()))?;
+    Ok(requests)
 }
 
 fn wait_for_hello(
@@ -143,7 +150,7 @@ fn wait_for_hello(
             Next::End(End::Broken(what)) => return Err(BeamError::Protocol { pid, what }),
             Next::End(End::Closed) => {
                 let death = death(process, mailbox, interrupted);
-                // What follows the first line is how the VM is used, or where it was in booting.
+                // After the first line comes the usage of the VM, or a trace of its boot.
                 let last = mailbox.first_line().into_iter().collect();
                 return Err(BeamError::Died(Death { last, ..death }));
             }

@@ -27,7 +27,7 @@ pub struct NodeOptions {
     /// The folder for a crash dump, made where it is missing; absent: none is written. A dump has
     /// at most 64 MiB and takes at most 10 s; it stays only where the node's end is an error.
     pub dumps: Option<PathBuf>,
-    /// How long the node may take until it says hello.
+    /// How long the node may take until it sends its hello.
     pub hello_within: Duration,
 }
 

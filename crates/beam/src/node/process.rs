@@ -1,13 +1,13 @@
-//! The processes of a node: the warden, and behind it the VM.
+//! The processes of a node: the supervisor, and behind it the VM.
 
-use super::birth::{Birth, read_report};
+use super::child_setup::{ChildSetup, read_report};
 use super::options::NodeOptions;
 use super::reader::Pipes;
 use crate::app::App;
 use crate::error::BeamError;
-use crate::nursery;
 use crate::otp::{Otp, QUIET};
 use crate::reap;
+use crate::spawner;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
@@ -18,7 +18,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a warden may take to end everything; then it is killed itself.
+/// How long a supervisor may take to end everything; then it is killed itself.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The most bytes of a crash dump.
@@ -30,10 +30,10 @@ const DUMP_SECONDS: &str = "10";
 /// The processes of a node.
 #[derive(Debug)]
 pub(super) struct Process {
-    warden: Child,
+    supervisor: Child,
     /// The VM's process; zero where it did not even get that far.
     pub vm: u32,
-    /// Where a crash dump would be that nobody was told of.
+    /// Where a crash dump would be that was not reported yet.
     dump: Option<PathBuf>,
 }
 
@@ -71,14 +71,15 @@ pub(super) fn start(
     let (written, writes) = pipe()?;
     let (stop_out, stop) = pipe()?;
     let (report_out, report) = pipe()?;
-    let birth = Birth::new(options, [calls_out, answers_in], report)
+    let setup = ChildSetup::new(options, [calls_out, answers_in], report)
         .map_err(|(step, source)| failed(&step)(source))?;
     let dump = dump_path(options)?;
-    let command = command(otp, app, options, birth, dump.as_deref(), writes);
-    let born = command.and_then(nursery::spawn_as_is);
+    let command = command(otp, app, options, setup, dump.as_deref(), writes);
+    let spawned = command.and_then(spawner::spawn_as_is);
     let (vm, step) = read_report(report_out.as_fd(), options);
-    let warden = born.map_err(|error| failed(step.as_deref().unwrap_or("executing it"))(error))?;
-    let process = Process { warden, vm: vm.unwrap_or(0), dump };
+    let supervisor =
+        spawned.map_err(|error| failed(step.as_deref().unwrap_or("executing it"))(error))?;
+    let process = Process { supervisor, vm: vm.unwrap_or(0), dump };
     let pipes = Pipes { frames, written, stop: stop_out };
     Ok((process, Ends { requests, stop, pipes }))
 }
@@ -87,14 +88,14 @@ fn command(
     otp: &Otp,
     app: &App,
     options: &NodeOptions,
-    birth: Birth,
+    setup: ChildSetup,
     dump: Option<&Path>,
     writes: OwnedFd,
 ) -> io::Result<Command> {
     let mut command = otp.command();
     command.args(options.flags.words()).args(QUIET).arg("-pa").arg(&app.ebin);
     command.args(["-run", "tailback_port", "start"]);
-    command.args(birth.descriptors().map(|descriptor| descriptor.to_string()));
+    command.args(setup.descriptors().map(|descriptor| descriptor.to_string()));
     if let Some(dump) = dump {
         command.env("ERL_CRASH_DUMP", dump);
         command.env("ERL_CRASH_DUMP_SECONDS", DUMP_SECONDS);
@@ -107,7 +108,7 @@ fn command(
     let again = writes.try_clone()?;
     command.stdin(Stdio::null()).stdout(writes).stderr(again).process_group(0);
     // SAFETY: `in_child` makes system calls only; it neither allocates nor takes a lock.
-    unsafe { command.pre_exec(move || birth.in_child()) };
+    unsafe { command.pre_exec(move || setup.in_child()) };
     Ok(command)
 }
 
@@ -129,19 +130,19 @@ fn dump_path(options: &NodeOptions) -> Result<Option<PathBuf>, BeamError> {
 impl Process {
     /// Waits for the end of all until `deadline`.
     pub fn wait_until(&mut self, deadline: Instant) -> Option<ExitStatus> {
-        reap::wait_until(&mut self.warden, deadline)
+        reap::wait_until(&mut self.supervisor, deadline)
     }
 
     /// Ends all for certain, and reaps.
     pub fn kill(&mut self) -> Option<ExitStatus> {
-        // While the warden is not reaped its number cannot be somebody else's.
-        if let Ok(None) = self.warden.try_wait()
-            && let Some(pid) = i32::try_from(self.warden.id()).ok().and_then(Pid::from_raw)
+        // While the supervisor is not reaped its number cannot belong to another process.
+        if let Ok(None) = self.supervisor.try_wait()
+            && let Some(pid) = i32::try_from(self.supervisor.id()).ok().and_then(Pid::from_raw)
         {
             let _ = kill_process(pid, Signal::TERM);
         }
-        // A killed warden takes the VM with it, by the VM's own parent-death signal.
-        self.wait_until(Instant::now() + GRACE).or_else(|| reap::kill(&mut self.warden))
+        // A killed supervisor takes the VM with it, by the VM's own parent-death signal.
+        self.wait_until(Instant::now() + GRACE).or_else(|| reap::kill(&mut self.supervisor))
     }
 
     /// The crash dump, if one was written; it stays.
@@ -153,7 +154,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
-        // Of an end that nobody was told of, such as one in the middle of writing it.
+        // Of an end that was not reported, such as one in the middle of writing it.
         if let Some(dump) = &self.dump {
             let _ = std::fs::remove_file(dump);
         }

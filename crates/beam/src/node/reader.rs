@@ -1,4 +1,4 @@
-//! The thread that reads what a node says and writes.
+//! The thread that reads a node's frames and its output.
 
 use super::mailbox::{End, Mailbox};
 use crate::wire::Frames;
@@ -20,13 +20,13 @@ pub(super) struct Pipes {
     pub frames: OwnedFd,
     /// Standard output and error.
     pub written: OwnedFd,
-    /// Becomes readable when nobody wants to hear more.
+    /// Becomes readable when the thread is to end.
     pub stop: OwnedFd,
 }
 
-/// Reads until the frames end or somebody stops it.
+/// Reads until the frames end or it is stopped.
 ///
-/// The time of arrival is taken here, so that it does not depend on when somebody looks.
+/// The time of arrival is taken here, so that it does not depend on when a caller takes the frame.
 ///
 /// # Errors
 /// If the thread cannot be started.
@@ -85,7 +85,7 @@ impl Reader<'_> {
 
     /// Which of the pipes have something.
     fn wait(&self, room: bool, writes: bool) -> [bool; 3] {
-        // A pipe that was closed would wake us for ever, so one that is not wanted is left out.
+        // A closed pipe would always be ready, so one that is not wanted is left out.
         let pipes = [
             Some(&self.pipes.stop),
             room.then_some(&self.pipes.frames),

@@ -88,7 +88,7 @@ impl fmt::Display for Flags {
 }
 
 fn check(word: &str, after_flag: bool) -> Result<(), String> {
-    if word.chars().any(char::is_control) {
+    if word.chars().any(os::terminal::steers) {
         return Err("it holds a control character".to_owned());
     }
     if let Some(name) = word.strip_prefix('-') {
@@ -151,8 +151,8 @@ mod tests {
         let words = "noshell s run eval name sname setcookie remsh boot pa pz detached heart env \
                      args_file extra user mode";
         for name in words.split_whitespace().chain(["-"]) {
-            let told = why(&format!("+S 2:2 -{name} x"));
-            assert!(told.contains(&format!("`-{name}` cannot be used here")), "{told}");
+            let message = why(&format!("+S 2:2 -{name} x"));
+            assert!(message.contains(&format!("`-{name}` cannot be used here")), "{message}");
         }
         // Where a shell would take it away, so do we.
         assert!(Flags::parse("+S 1 '-'eval x").is_err());

@@ -1,13 +1,16 @@
 //! The Erlang that is there: finding it, and asking what it is.
 
+mod command;
 mod flags;
 mod probe;
 
+pub(crate) use command::QUIET;
 pub use flags::Flags;
 
 use crate::error::BeamError;
 use crate::run;
-use crate::text::{clean_line, first_line};
+use crate::text::first_line;
+use probe::Answer;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 ///
 /// Whatever is started of it does not see the variables `ERL_*` of the tool's environment
 /// (`ERL_FLAGS`, `ERL_AFLAGS`, `ERL_ZFLAGS`, `ERL_LIBS`, `ERL_OTP25_FLAGS`, ...): they would change
-/// what is measured without a word in the record.
+/// what is measured without a trace in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Otp {
     /// The program `erl`, absolute.
@@ -60,12 +63,11 @@ impl Otp {
             Some(path) => named(path)?,
             None => on_the_path(std::env::var_os("PATH"))?,
         };
-        let otp = probe::ask(&program, limit)?;
-        if otp.release < OLDEST {
-            let found = otp.release;
-            return Err(BeamError::TooOld { path: program, found, least: OLDEST });
+        let Answer { release, erts, root, word_size } = probe::ask(&program, limit)?;
+        if release < OLDEST {
+            return Err(BeamError::TooOld { path: program, found: release, least: OLDEST });
         }
-        Ok(otp)
+        Ok(Otp { erl: program, release, erts, root, word_size })
     }
 
     /// Whether this OTP takes these emulator flags; where not, the VM's own words, in one line of
@@ -84,37 +86,15 @@ impl Otp {
         }
         let words = first_line(&ran.stderr).or_else(|| first_line(&ran.stdout));
         Err(words.unwrap_or_else(|| match ran.status {
-            Some(status) => format!("the VM ended without a word, {status}"),
+            Some(status) => format!("the VM ended without a message, {status}"),
             None => format!("the VM did not start within {LIMIT:?}"),
         }))
     }
 
     /// A command that starts this Erlang in an environment without `ERL_*`.
     pub(crate) fn command(&self) -> Command {
-        command(&self.erl)
+        command::command(&self.erl)
     }
-}
-
-/// No shell, nothing read, and no `~/.erlang`, whose code has no business in a measurement.
-pub(crate) const QUIET: [&str; 4] = ["-noshell", "-noinput", "-boot", "no_dot_erlang"];
-
-/// A command without `ERL_*` in its environment and without crash dumps.
-fn command(erl: &Path) -> Command {
-    command_in(erl, std::env::vars_os().map(|(name, _)| name))
-}
-
-fn command_in(erl: &Path, names: impl Iterator<Item = OsString>) -> Command {
-    let mut command = Command::new(erl);
-    for name in names {
-        if name.as_encoded_bytes().starts_with(b"ERL_") {
-            command.env_remove(name);
-        }
-    }
-    if std::env::var_os("HOME").is_none() {
-        command.env("HOME", "/");
-    }
-    command.env("ERL_CRASH_DUMP_SECONDS", "0");
-    command
 }
 
 /// The program that a user named.
@@ -151,15 +131,6 @@ fn on_the_path(path: Option<OsString>) -> Result<PathBuf, BeamError> {
 
 fn is_program(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-/// What a program said that is no Erlang.
-fn said(ran: &run::Ran) -> String {
-    let words = first_line(&ran.stderr).or_else(|| first_line(&ran.stdout));
-    words.map_or_else(
-        || "it said nothing".to_owned(),
-        |words| clean_line(&format!("it said `{words}`")),
-    )
 }
 
 #[cfg(test)]

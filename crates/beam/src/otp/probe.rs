@@ -1,6 +1,6 @@
 //! Asking a program whether it is an Erlang, and which.
 
-use super::{Otp, QUIET, command, said};
+use super::command::{QUIET, command, printed};
 use crate::error::BeamError;
 use crate::run;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,16 @@ const QUESTION: &str = r#"io:format("tailback-otp|~ts|~ts|~w|~ts~n",
     [erlang:system_info(otp_release), erlang:system_info(version),
      erlang:system_info(wordsize), code:root_dir()]), erlang:halt(0)."#;
 
-pub(super) fn ask(erl: &Path, limit: Duration) -> Result<Otp, BeamError> {
+/// What an Erlang says of itself.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) release: u32,
+    pub(super) erts: String,
+    pub(super) root: PathBuf,
+    pub(super) word_size: u32,
+}
+
+pub(super) fn ask(erl: &Path, limit: Duration) -> Result<Answer, BeamError> {
     let mut question = command(erl);
     question.args(QUIET).args(["-eval", QUESTION]);
     let path = erl.to_owned();
@@ -20,23 +29,23 @@ pub(super) fn ask(erl: &Path, limit: Duration) -> Result<Otp, BeamError> {
         Err(source) => return Err(BeamError::NotExecutable { path, source }),
     };
     let text = String::from_utf8_lossy(&ran.stdout);
-    match text.lines().find_map(|line| answer(erl, line)) {
-        Some(otp) => Ok(otp),
+    match text.lines().find_map(answer) {
+        Some(answer) => Ok(answer),
         None if ran.status.is_none() => {
             Err(BeamError::Late { path, what: "answer which OTP it is", limit })
         }
-        None => Err(BeamError::NotErl { path, said: said(&ran) }),
+        None => Err(BeamError::NotErl { path, printed: printed(&ran) }),
     }
 }
 
-fn answer(erl: &Path, line: &str) -> Option<Otp> {
+fn answer(line: &str) -> Option<Answer> {
     let mut fields = line.strip_prefix("tailback-otp|")?.splitn(4, '|');
     let release = fields.next()?.parse().ok()?;
     // It becomes part of a folder's name.
     let erts = fields.next().filter(|erts| is_version(erts))?.to_owned();
     let word_size = fields.next()?.parse().ok()?;
     let root = fields.next().map(PathBuf::from).filter(|root| root.is_absolute())?;
-    Some(Otp { erl: erl.to_owned(), release, erts, root, word_size })
+    Some(Answer { release, erts, root, word_size })
 }
 
 fn is_version(text: &str) -> bool {
@@ -50,7 +59,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_and_nonsense_is_not() {
-        let otp = answer(Path::new("/e"), "tailback-otp|25|13.1.5|8|/usr/lib/erl|ang").unwrap();
+        let otp = answer("tailback-otp|25|13.1.5|8|/usr/lib/erl|ang").unwrap();
         assert_eq!((otp.release, otp.erts.as_str(), otp.word_size), (25, "13.1.5", 8));
         assert_eq!(otp.root, Path::new("/usr/lib/erl|ang"));
         for wrong in [
@@ -62,7 +71,7 @@ mod tests {
             "tailback-otp|25|13|8|relative",
             "tailback-otp|25|13|/r",
         ] {
-            assert_eq!(answer(Path::new("/e"), wrong), None, "{wrong}");
+            assert_eq!(answer(wrong), None, "{wrong}");
         }
     }
 }

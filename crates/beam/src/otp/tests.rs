@@ -1,3 +1,4 @@
+use super::command::command_in;
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 
@@ -33,20 +34,23 @@ fn a_program_or_a_root_may_be_named_and_says_what_it_is() {
 #[test]
 fn an_old_otp_is_refused_by_number() {
     let (_dir, path) = program("#!/bin/sh\necho 'tailback-otp|24|12.3|8|/opt/otp'\n", 0o755);
-    let told = refusal(&path);
-    assert!(told.ends_with("OTP 24 is too old; tailback needs OTP 25 or newer"), "{told}");
+    let message = refusal(&path);
+    assert!(message.ends_with("OTP 24 is too old; tailback needs OTP 25 or newer"), "{message}");
 }
 
 #[test]
 fn what_is_missing_or_cannot_be_executed_is_said() {
-    let told = refusal(Path::new("/nonexistent/erl"));
-    assert!(told.starts_with("erl: not found at /nonexistent/erl; install erlang-base"), "{told}");
+    let message = refusal(Path::new("/nonexistent/erl"));
+    assert!(
+        message.starts_with("erl: not found at /nonexistent/erl; install erlang-base"),
+        "{message}"
+    );
     let empty = tempfile::tempdir().unwrap();
     assert!(refusal(empty.path()).contains("bin/erl"));
     let (_dir, path) = program("#!/bin/sh\n", 0o644);
     assert!(refusal(&path).contains("cannot be executed"), "{}", refusal(&path));
-    let told = on_the_path(Some(empty.path().into())).unwrap_err().to_string();
-    assert!(told.contains("not found on the PATH"), "{told}");
+    let message = on_the_path(Some(empty.path().into())).unwrap_err().to_string();
+    assert!(message.contains("not found on the PATH"), "{message}");
 }
 
 #[test]
@@ -63,12 +67,12 @@ fn the_first_on_the_path_that_can_be_executed_is_taken() {
 #[test]
 fn what_is_no_erlang_is_said_in_its_own_words() {
     let (_dir, path) = program("#!/bin/sh\nprintf 'I am\\033[1m tea\\n' >&2; exit 1\n", 0o755);
-    let told = refusal(&path);
-    assert!(told.contains("not an Erlang: it said `I am [1m tea`"), "{told}");
+    let message = refusal(&path);
+    assert!(message.contains("not an Erlang: it printed `I am [1m tea`"), "{message}");
     let (_dir, path) = program("\x7fELFnonsense", 0o755);
     assert!(refusal(&path).contains("not an Erlang"), "{}", refusal(&path));
     let (_dir, path) = program("#!/bin/sh\n", 0o755);
-    assert!(refusal(&path).contains("it said nothing"), "{}", refusal(&path));
+    assert!(refusal(&path).contains("it printed nothing"), "{}", refusal(&path));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Reading and making Erlang terms.
 //!
-//! Readers say what was expected, what was found instead, and where: `wall_us: expected an
+//! Readers report what was expected, what was found instead, and where: `wall_us: expected an
 //! unsigned integer, found the atom undefined`. [`field`] and [`each`] go into maps and lists and
 //! take the reader of what is inside.
 

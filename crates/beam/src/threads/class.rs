@@ -34,7 +34,7 @@ impl Class {
         Class::Gone,
     ];
 
-    /// The class by the kernel function that a thread waits in; absent where that does not tell.
+    /// The class by the kernel function that a thread waits in; absent where that does not decide.
     ///
     /// A thread that is ready waits in none, also where it is throttled or has not run since it
     /// was woken.
@@ -51,7 +51,7 @@ impl Class {
         }
     }
 
-    /// The class by the letter of a thread's state, where the function did not tell.
+    /// The class by the letter of a thread's state, where the function did not decide.
     pub(super) fn of_state(state: u8) -> Self {
         match state {
             b'R' => Class::Running,

@@ -81,7 +81,7 @@ impl ThreadSampler {
         Ok(ThreadSampler { stop: Some(stop), thread: Some(thread.map_err(BeamError::Thread)?) })
     }
 
-    /// Takes a last sample, ends, and tells what was seen.
+    /// Takes a last sample, ends, and returns what was sampled.
     pub fn finish(mut self) -> ThreadReport {
         self.end().unwrap_or_default()
     }

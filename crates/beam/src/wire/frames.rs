@@ -79,16 +79,16 @@ mod tests {
             let mut stream: Vec<u8> =
                 payloads.iter().flat_map(|payload| framed(payload).unwrap()).collect();
             stream.truncate(stream.len().saturating_sub(lost));
-            let (mut frames, mut heard, mut rest) = (Frames::default(), Vec::new(), &stream[..]);
+            let (mut frames, mut received, mut rest) = (Frames::default(), Vec::new(), &stream[..]);
             for cut in cuts.iter().cycle() {
                 let (now, later) = rest.split_at((*cut).min(rest.len()));
                 frames.push(now);
-                heard.extend(all(&mut frames));
+                received.extend(all(&mut frames));
                 rest = later;
                 if rest.is_empty() { break; }
             }
-            prop_assert_eq!(&heard[..], &payloads[..heard.len()]);
-            if lost == 0 { prop_assert_eq!(heard.len(), payloads.len()); }
+            prop_assert_eq!(&received[..], &payloads[..received.len()]);
+            if lost == 0 { prop_assert_eq!(received.len(), payloads.len()); }
         }
     }
 }

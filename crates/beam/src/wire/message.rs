@@ -1,12 +1,12 @@
-//! What the two ends say to each other.
+//! The messages between the two ends.
 
 use super::check::check;
-use super::faithful::faithful;
 use super::frames::framed;
+use super::lossless::lossless;
 use crate::term;
 use eetf::{List, Term, Tuple};
 
-/// What a node says.
+/// A message of a node.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Incoming {
     /// What it is; the first message.
@@ -15,7 +15,7 @@ pub(crate) enum Incoming {
     Result(u64, Term),
     /// A call raised, or its process was killed.
     Failed(u64, String),
-    /// A call, or a process that it started, tells something.
+    /// A call, or a process that it started, sent an event.
     Event(u64, Term),
     /// Erlang code printed.
     Printed(Vec<u8>),
@@ -88,7 +88,7 @@ pub(crate) fn cancel(id: u64) -> Result<Vec<u8>, String> {
 
 fn frame(elements: Vec<Term>) -> Result<Vec<u8>, String> {
     let mut payload = Vec::new();
-    let message = faithful(Term::from(Tuple::from(elements)));
+    let message = lossless(Term::from(Tuple::from(elements)));
     message.encode(&mut payload).map_err(|error| crate::text::clean_line(&error.to_string()))?;
     // So that a term that the other side would misread is never sent.
     check(&payload)?;

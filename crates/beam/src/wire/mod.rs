@@ -1,8 +1,8 @@
 //! The protocol of `schema/port.md`: frames, and the messages in them.
 
 mod check;
-mod faithful;
 mod frames;
+mod lossless;
 mod message;
 
 pub(crate) use frames::Frames;

@@ -14,7 +14,7 @@ pub struct Erlang {
     pub folder: tempfile::TempDir,
 }
 
-/// The Erlang of this machine; where there is none, says so.
+/// The Erlang of this machine; where there is none, prints that.
 pub fn erlang() -> Option<Erlang> {
     let otp = Otp::find(None).map_err(|why| eprintln!("skipped: {why}")).ok()?;
     let folder = tempfile::tempdir().unwrap();

@@ -60,7 +60,7 @@ fn a_dropped_node_leaves_nothing() {
     eval(&mut node, PROGRAMS).unwrap();
     wait_for(&variable, ALL);
     drop(node);
-    // Not later but now: the warden had reaped all of them before the drop was over.
+    // Not later but now: the supervisor had reaped all of them before the drop was over.
     assert_eq!(marked(&variable), Vec::<u32>::new());
 }
 
@@ -134,7 +134,7 @@ fn a_tool_that_is_killed_leaves_nothing() {
     let mut lines = BufReader::new(tool.stdout.take().unwrap()).lines();
     let line = lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("node ")).unwrap();
     let vm: u32 = line["node ".len()..].parse().unwrap();
-    // With the tool itself; its warden has the same environment.
+    // With the tool itself; its supervisor has the same environment.
     let all = wait_for(&variable, ALL + 2);
     assert!(all.contains(&vm));
     std::thread::sleep(Duration::from_millis(300));
@@ -163,14 +163,14 @@ fn a_killed_vm_is_told_of_and_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_warden_takes_the_vm_with_it() {
+fn a_killed_supervisor_takes_the_vm_with_it() {
     let Some(erlang) = erlang() else { return };
     let mut node = erlang.node(NodeOptions::default());
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", node.pid())).unwrap();
-    let warden = stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap();
-    let name = std::fs::read_to_string(format!("/proc/{warden}/comm")).unwrap();
-    assert_eq!(name, "tailback-warden\n".get(..name.len()).unwrap());
-    kill(warden.parse().unwrap());
+    let supervisor = stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap();
+    let name = std::fs::read_to_string(format!("/proc/{supervisor}/comm")).unwrap();
+    assert_eq!(name, "tailback-superv\n");
+    kill(supervisor.parse().unwrap());
     assert!(is_gone(node.pid()));
     assert!(matches!(call(&mut node, "erlang", "node", vec![]), Err(CallError::Died(_))));
 }
@@ -225,27 +225,27 @@ fn what_cannot_be_done_before_the_start_is_named() {
         Node::start(&erlang.otp, &erlang.app, options, &|| false).unwrap_err().to_string()
     };
     let plain = NodeOptions::default;
-    let told = refused(NodeOptions { join: vec!["/nonexistent/cgroup.procs".into()], ..plain() });
-    assert!(told.contains("joining /nonexistent/cgroup.procs: No such file"), "{told}");
-    let told = refused(NodeOptions { cpus: Some(vec![1000]), ..plain() });
-    assert!(told.contains("binding it to its CPUs"), "{told}");
-    let told = refused(NodeOptions { dir: Some("/nonexistent".into()), ..plain() });
-    assert!(told.contains("working in /nonexistent"), "{told}");
+    let message =
+        refused(NodeOptions { join: vec!["/nonexistent/cgroup.procs".into()], ..plain() });
+    assert!(message.contains("joining /nonexistent/cgroup.procs: No such file"), "{message}");
+    let message = refused(NodeOptions { cpus: Some(vec![1000]), ..plain() });
+    assert!(message.contains("binding it to its CPUs"), "{message}");
+    let message = refused(NodeOptions { dir: Some("/nonexistent".into()), ..plain() });
+    assert!(message.contains("working in /nonexistent"), "{message}");
     let mut otp = erlang.otp.clone();
     otp.erl = "/nonexistent/erl".into();
-    let told = Node::start(&otp, &erlang.app, plain(), &|| false).unwrap_err().to_string();
-    assert!(told.contains("/nonexistent/erl: cannot start a node: executing it"), "{told}");
+    let message = Node::start(&otp, &erlang.app, plain(), &|| false).unwrap_err().to_string();
+    assert!(message.contains("/nonexistent/erl: cannot start a node: executing it"), "{message}");
 }
 
 #[test]
-fn the_vm_is_bound_niced_and_joined_but_its_warden_is_not() {
+fn the_vm_is_bound_niced_and_joined_but_its_supervisor_is_not() {
     let Some(erlang) = erlang() else { return };
     let file = erlang.folder.path().join("cgroup.procs");
     std::fs::write(&file, "something longer than a process id\n").unwrap();
-    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
-    let cpu = (0..1024).rfind(|cpu| allowed.is_set(*cpu)).unwrap();
+    let cpu = *os::pin::allowed().unwrap().last().unwrap();
     let options = NodeOptions {
-        cpus: Some(vec![u32::try_from(cpu).unwrap()]),
+        cpus: Some(vec![cpu]),
         nice: Some(7),
         join: vec![file.clone()],
         ..NodeOptions::default()

@@ -45,20 +45,24 @@ fn flags_are_refused_in_the_vms_own_words() {
     let options =
         NodeOptions { flags: Flags::parse("+sbwt very_low").unwrap(), ..NodeOptions::default() };
     let error = beam::Node::start(&erlang.otp, &erlang.app, options, &|| false).unwrap_err();
-    let told = error.to_string();
-    assert!(told.contains("ended with exit code 1") && told.contains("very_low"), "{told}");
+    let message = error.to_string();
+    assert!(
+        message.contains("ended with exit code 1") && message.contains("very_low"),
+        "{message}"
+    );
 }
 
 #[test]
 fn what_fails_says_why() {
     let Some(erlang) = erlang() else { return };
     let mut node = erlang.node(NodeOptions::default());
-    let told = call(&mut node, "erlang", "error", vec![atom("no_good")]).unwrap_err().to_string();
-    assert!(told.starts_with("erlang:error/1 failed: {error,no_good,"), "{told}");
-    let told = call(&mut node, "no_such", "thing", vec![]).unwrap_err().to_string();
-    assert!(told.contains("undef"), "{told}");
-    let told = eval(&mut node, "exit(self(), kill), timer:sleep(infinity).").unwrap_err();
-    assert!(told.to_string().ends_with("failed: killed"), "{told}");
+    let message =
+        call(&mut node, "erlang", "error", vec![atom("no_good")]).unwrap_err().to_string();
+    assert!(message.starts_with("erlang:error/1 failed: {error,no_good,"), "{message}");
+    let message = call(&mut node, "no_such", "thing", vec![]).unwrap_err().to_string();
+    assert!(message.contains("undef"), "{message}");
+    let message = eval(&mut node, "exit(self(), kill), timer:sleep(infinity).").unwrap_err();
+    assert!(message.to_string().ends_with("failed: killed"), "{message}");
     // A term that cannot travel ends the call, not the node's life.
     let huge = eval(&mut node, "binary:copy(<<0>>, 70000000).").unwrap_err().to_string();
     assert!(huge.contains("more than 64 MiB"), "{huge}");
@@ -102,12 +106,12 @@ fn events_come_with_their_time_of_arrival() {
         "[begin tailback_port:tell({tick, K}), timer:sleep(5) end || K <- lists:seq(1, 5)],
         done.";
     let began = Instant::now();
-    let mut hear = |at, event: beam::Term| {
+    let mut on_event = |at, event: beam::Term| {
         // A caller who is slow to look does not change when an event came.
         std::thread::sleep(Duration::from_millis(50));
         events.push((at, event));
     };
-    assert_eq!(eval_within(&mut node, script, LONG, &mut hear).unwrap(), atom("done"));
+    assert_eq!(eval_within(&mut node, script, LONG, &mut on_event).unwrap(), atom("done"));
     assert!(events.is_sorted_by_key(|(at, _)| *at) && events.len() == 5);
     assert!(events[0].0 > began && events[4].0 < Instant::now() - Duration::from_millis(49));
     assert_eq!(events[4].1, term::tuple(vec![atom("tick"), int(5)]));
@@ -118,11 +122,11 @@ fn a_fun_stands_for_the_teller_and_outlives_the_call() {
     let Some(erlang) = erlang() else { return };
     let mut node = erlang.node(NodeOptions::default());
     let tell = atom("$tell");
-    let mut heard = Vec::new();
-    let mut hear = |_, event: beam::Term| heard.push(as_i64(&event).unwrap());
+    let mut received = Vec::new();
+    let mut on_event = |_, event: beam::Term| received.push(as_i64(&event).unwrap());
     let args = vec![tell.clone(), list(vec![int(1), int(2)])];
-    node.call("lists", "foreach", args, LONG, &|| false, &mut hear).unwrap();
-    assert_eq!(heard, [1, 2]);
+    node.call("lists", "foreach", args, LONG, &|| false, &mut on_event).unwrap();
+    assert_eq!(received, [1, 2]);
     // Also as a value of a map, where it is a fun that cannot come back.
     let map = term::map([("tell", tell), ("other", int(1))]);
     let error = call(&mut node, "maps", "get", vec![atom("tell"), map.clone()]).unwrap_err();
@@ -135,8 +139,8 @@ fn a_fun_stands_for_the_teller_and_outlives_the_call() {
     let until = Instant::now() + LONG;
     while !seven.get() && Instant::now() < until {
         let step = Instant::now() + Duration::from_millis(20);
-        let mut hear = |_, event: beam::Term| seven.set(event == int(7));
-        node.listen(step, &|| false, &mut hear).unwrap();
+        let mut on_event = |_, event: beam::Term| seven.set(event == int(7));
+        node.listen(step, &|| false, &mut on_event).unwrap();
     }
     assert!(seven.get());
 }
@@ -187,15 +191,15 @@ fn a_flood_of_events_that_nobody_takes_is_bounded() {
         [T(B) || _ <- lists:seq(1, 200)], T(done) end end)(tailback_port:teller())), ok.";
     eval(&mut node, script).unwrap();
     std::thread::sleep(Duration::from_millis(500));
-    let (heard, until) = (Cell::new(0), Instant::now() + LONG);
+    let (received, until) = (Cell::new(0), Instant::now() + LONG);
     let done = Cell::new(false);
-    let mut hear = |_, event: beam::Term| match event == atom("done") {
+    let mut on_event = |_, event: beam::Term| match event == atom("done") {
         true => done.set(true),
-        false => heard.set(heard.get() + 1),
+        false => received.set(received.get() + 1),
     };
     let interrupted = || done.get();
-    let _ = node.listen(until, &interrupted, &mut hear);
-    assert_eq!((heard.get(), done.get()), (200, true));
+    let _ = node.listen(until, &interrupted, &mut on_event);
+    assert_eq!((received.get(), done.get()), (200, true));
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
         return done.code();
     }
     if matches.get_flag("json") {
-        output::print(&done.record.to_json());
+        output::json(&done.record.to_json());
     } else {
         output::print(&report::flags(&done.record, &place(&done.record), output::look()));
     }

@@ -5,7 +5,7 @@ use crate::exit::{self, Failure};
 use crate::progress::Round;
 use crate::settings::StudyOptions;
 use crate::signals::Interruption;
-use crate::{keep, output, page};
+use crate::{output, page, paths};
 use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Meta, Record, State};
@@ -42,8 +42,8 @@ pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
 /// is refused before anything is measured.
 fn page_file(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
     match matches.get_one::<PathBuf>("report") {
-        Some(named) => keep::for_page(named).map(Some),
-        None => Ok(keep::page("check")),
+        Some(named) => paths::for_page(named).map(Some),
+        None => Ok(paths::page("check")),
     }
 }
 
@@ -105,7 +105,7 @@ fn show(done: &[Done], json: bool) {
         let records: Vec<&Record> = done.iter().map(|one| &one.record).collect();
         // Records hold text keys and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(&records).unwrap_or_default();
-        output::print(&format!("{text}\n"));
+        output::json(&format!("{text}\n"));
     } else {
         for one in done {
             let text = report::record(&one.record, meta(&one.record), output::look());

@@ -9,7 +9,7 @@ use model::{Change, Meta, Record};
 use report::Shown;
 use std::path::PathBuf;
 
-/// Holds the records after a change against those before it; the exit code of what changed.
+/// Compares the records after a change with those before it; the exit code of what changed.
 pub fn compare(matches: &ArgMatches) -> Result<u8, Failure> {
     let paths = |id| matches.try_get_many::<PathBuf>(id).ok().flatten().into_iter().flatten();
     let mut paths_before: Vec<&PathBuf> = paths("before").collect();
@@ -39,7 +39,7 @@ pub fn compare(matches: &ArgMatches) -> Result<u8, Failure> {
 /// What may differ.
 ///
 /// # Errors
-/// For a word that is nothing that can.
+/// If a name of `--across` is unknown.
 fn across(matches: &ArgMatches, meta: Option<&Meta>) -> Result<Vec<String>, Failure> {
     let names: Vec<String> =
         matches.get_many::<String>("across").into_iter().flatten().cloned().collect();
@@ -69,7 +69,7 @@ fn show(change: &Change, meta: Option<&Meta>, json: bool) {
     if json {
         // Text keys and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(change).unwrap_or_default();
-        output::print(&format!("{text}\n"));
+        output::json(&format!("{text}\n"));
     } else {
         output::print(&report::change::text(change, meta, output::look()));
     }

@@ -5,7 +5,7 @@ use crate::output;
 use clap::ArgMatches;
 use std::path::PathBuf;
 
-/// Writes the application and says how to use it.
+/// Writes the application and prints how to use it.
 pub fn erlang_app(matches: &ArgMatches) -> Result<u8, Failure> {
     let folder = matches
         .get_one::<PathBuf>("folder")

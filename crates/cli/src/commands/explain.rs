@@ -18,7 +18,7 @@ pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
     if matches.get_flag("json") {
         // An explanation holds text and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(&explanation).unwrap_or_default();
-        output::print(&format!("{text}\n"));
+        output::json(&format!("{text}\n"));
     } else {
         output::print(&report::explanation(&explanation, output::look()));
     }

@@ -1,7 +1,7 @@
 //! `tailback history DIR`.
 
 use crate::exit::Failure;
-use crate::past::Past;
+use crate::history_index::HistoryIndex;
 use crate::{output, page};
 use clap::ArgMatches;
 use report::history::Line;
@@ -13,15 +13,18 @@ pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
     let folder = std::fs::canonicalize(named).map_err(|error| {
         Failure::usage(format!("{}: {error}; name a folder of records", named.display()))
     })?;
-    let mut past = Past::open()?;
-    let strangers = past.take_up(&folder)?;
-    if strangers > 0 {
-        output::note(&format!("{strangers} files in {} are no records; left out", named.display()));
+    let mut index = HistoryIndex::open()?;
+    let not_records = index.update(&folder)?;
+    if not_records > 0 {
+        output::note(&format!(
+            "{not_records} files in {} are no records; left out",
+            named.display()
+        ));
     }
     let measure = matches.get_one::<String>("measure").map(String::as_str);
-    let lines = past.lines(&folder, measure)?;
+    let lines = index.lines(&folder, measure)?;
     if lines.is_empty() {
-        return Err(none(&past, &folder, measure));
+        return Err(none(&index, &folder, measure));
     }
     let histories: Vec<Vec<Line>> = lines
         .chunk_by(|a, b| a.scenario == b.scenario && a.measure == b.measure)
@@ -32,7 +35,7 @@ pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
         page::write(&page, Some(path))?;
     }
     if matches.get_flag("json") {
-        output::print(&json(&lines));
+        output::json(&json(&lines));
     } else {
         let texts = histories.iter().map(|lines| report::history::text(lines, output::look()));
         output::print(&texts.collect::<Vec<String>>().join("\n"));
@@ -40,11 +43,11 @@ pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn none(past: &Past, folder: &std::path::Path, measure: Option<&str>) -> Failure {
-    let any = past.lines(folder, None).is_ok_and(|lines| !lines.is_empty());
+fn none(index: &HistoryIndex, folder: &std::path::Path, measure: Option<&str>) -> Failure {
+    let any = index.lines(folder, None).is_ok_and(|lines| !lines.is_empty());
     match measure {
         Some(measure) if any => Failure::usage(format!(
-            "--measure {measure}: no record in {} has it; the names stand in a record under \"measures\"",
+            "--measure {measure}: no record in {} has it; a record lists the names under \"measures\"",
             folder.display()
         )),
         _ => Failure::usage(format!(

@@ -14,7 +14,7 @@ pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
     scenarios::judge(&mut record);
     scenarios::weigh_factors(&mut record);
     if matches.get_flag("json") {
-        output::print(&record.to_json());
+        output::json(&record.to_json());
     } else {
         output::print(&report::record(&record, Some(meta), output::look()));
     }

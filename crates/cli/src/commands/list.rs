@@ -25,7 +25,7 @@ pub fn list(json: bool) -> u8 {
                 })
             })
             .collect();
-        output::print(&format!("{:#}\n", serde_json::Value::Array(rows)));
+        output::json(&format!("{:#}\n", serde_json::Value::Array(rows)));
         return 0;
     }
     let mut text = String::new();

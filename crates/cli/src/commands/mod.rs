@@ -24,6 +24,10 @@ use clap::{ArgMatches, FromArgMatches};
 
 /// Runs the command that was asked for; the exit code.
 pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
+    crate::sandbox::enter(matches);
+    if let Some(command) = load_of(matches) {
+        crate::guard::begin(&command)?;
+    }
     match matches.subcommand() {
         Some(("list", matches)) => Ok(list::list(matches.get_flag("json"))),
         Some(("check", matches)) => check::check(matches),
@@ -37,6 +41,9 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("history", matches)) => history::history(matches),
         Some(("export", matches)) => export::export(matches),
         Some(("explain", matches)) => explain::explain(matches),
+        Some(("restore", matches)) => {
+            Ok(crate::guard::restore(matches.get_one(crate::guard::WAIT).copied()))
+        }
         Some(("probe", matches)) => probe::probe(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
@@ -49,8 +56,26 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
     }
 }
 
+/// The command where it loads or changes this machine, for who wants to do so at the same time.
+fn load_of(matches: &ArgMatches) -> Option<String> {
+    let (name, inner) = matches.subcommand()?;
+    match name {
+        "check" | "advise" | "vm" | "matrix" => Some(name.to_owned()),
+        "study" if inner.get_flag("dry-run") => None,
+        "study" => Some(name.to_owned()),
+        "run" => Some(format!("run {}", inner.subcommand_name()?)),
+        "compat" => {
+            let (program, args) = inner.subcommand()?;
+            let mut args = args.get_many::<String>("args").into_iter().flatten();
+            let asks_for_help = args.any(|arg| arg == "--help" || arg == "-h");
+            (!asks_for_help).then(|| format!("compat {program}"))
+        }
+        _ => None,
+    }
+}
+
 fn load_generator(matches: &ArgMatches) -> Result<u8, Failure> {
     let command = load::LoadCommand::from_arg_matches(matches)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    Ok(load::run(&command))
+    Ok(load::run(&command, &scenarios::generators()))
 }

@@ -6,7 +6,7 @@ use crate::signals::Interruption;
 use clap::ArgMatches;
 use host::Roots;
 use probe::ProbeError;
-use probe::calls::{CallWish, Calls, Table, count};
+use probe::calls::{CallTarget, Calls, Table, count};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub fn probe(matches: &ArgMatches) -> Result<u8, Failure> {
 
 fn calls(matches: &ArgMatches) -> Result<u8, Failure> {
     let text = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
-    let wish = CallWish {
+    let target = CallTarget {
         pid: matches.get_one("pid").copied().unwrap_or(0),
         library: text("lib"),
         symbol: text("symbol"),
@@ -37,16 +37,16 @@ fn calls(matches: &ArgMatches) -> Result<u8, Failure> {
     let interruption = Interruption::watch();
     let mut interrupted = false;
     let json = matches.get_flag("json");
-    count(&Roots::real(), &wish, &mut |calls| {
-        output::note(&format!("counting {} of pid {}; ^C ends it", wish.symbol, wish.pid));
+    count(&Roots::real(), &target, &mut |calls| {
+        output::note(&format!("counting {} of pid {}; ^C ends it", target.symbol, target.pid));
         let mut done = 0;
         while most.is_none_or(|most| done < most) && calls.is_alive() && !interrupted {
             interrupted = !wait(every, &interruption, calls);
-            show(calls, &wish, json);
+            show(calls, &target, json);
             done += 1;
         }
         if !calls.is_alive() {
-            output::note(&format!("pid {} has ended", wish.pid));
+            output::note(&format!("pid {} has ended", target.pid));
         }
     })
     .map_err(failure)?;
@@ -54,7 +54,7 @@ fn calls(matches: &ArgMatches) -> Result<u8, Failure> {
     Ok(if interrupted && most.is_some() { exit::INTERRUPTED } else { 0 })
 }
 
-/// Waits so long; false where somebody interrupts. A process that ends, ends the wait too.
+/// Waits so long; false where the user interrupts. A process that ends, ends the wait too.
 fn wait(every: Duration, interruption: &Interruption, calls: &Calls) -> bool {
     let until = Instant::now() + every;
     while Instant::now() < until && calls.is_alive() {
@@ -66,13 +66,13 @@ fn wait(every: Duration, interruption: &Interruption, calls: &Calls) -> bool {
     true
 }
 
-fn show(calls: &mut Calls, wish: &CallWish, json: bool) {
+fn show(calls: &mut Calls, target: &CallTarget, json: bool) {
     let gained = calls.gained();
     if json {
         let line = serde_json::json!({ "gained": gained, "total": calls.total() });
-        output::print(&format!("{line}\n"));
+        output::json(&format!("{line}\n"));
     } else {
-        output::print(&table(&gained, calls.total(), wish.size_argument.is_some()));
+        output::print(&table(&gained, calls.total(), target.size_argument.is_some()));
     }
 }
 

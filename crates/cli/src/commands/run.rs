@@ -1,8 +1,9 @@
 //! `tailback run SCENARIO`.
 
+use crate::claim::{self, Claim};
 use crate::exit::{self, Failure};
-use crate::keep;
 use crate::output;
+use crate::paths;
 use crate::progress::{Progress, Round};
 use crate::settings::StudyOptions;
 use crate::signals::Interruption;
@@ -11,7 +12,7 @@ use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record};
 use runner::{End, Study};
-use scenarios::{AnyScenario, Arms, Launcher, Missing, ScenarioError, Site};
+use scenarios::{AnyScenario, Arms, LoadSpawner, Missing, ScenarioError, Site};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     let asked = matches.get_one::<PathBuf>("record");
     let done = study(scenario, &options, &machine, asked, &Interruption::watch(), None)?;
     if matches.get_flag("json") {
-        output::print(&done.record.to_json());
+        output::json(&done.record.to_json());
     } else {
         output::print(&report::record(&done.record, Some(scenario.meta()), output::look()));
         if !done.record.probed.is_empty() {
@@ -134,11 +135,16 @@ pub fn study(
         Err(other) => return Err(other.into()),
     };
     // Refused before anything is measured where nothing could be kept.
-    let new = keep::path(asked, meta.id)?;
-    let begun = match options.go_on {
+    let new = paths::record(asked, meta.id)?;
+    let claim = claimed(&new)?;
+    // In a file that cannot be claimed another run could go on as well.
+    let may_go_on = options.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));
+    let mut begun = match may_go_on {
         true => undecided::find(asked, meta.id, &options.plan(scenario, arms.clone()), machine),
         false => None,
     };
+    // Until the record is kept for the last time.
+    let _held = begun.as_mut().and_then(|begun| begun.held.take());
     // What was tried out for an undecided study stands in its record.
     if begun.is_none()
         && let Err(error) = scenario.calibrate(&mut arms.arms, &site, &interrupted)
@@ -154,7 +160,7 @@ pub fn study(
         time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
         plan: begun.as_ref().map_or(plan, |begun| begun.plan.clone()),
         site,
-        launcher: Launcher::default(),
+        launcher: LoadSpawner::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),
         probe: options.probe,
@@ -173,6 +179,21 @@ pub fn study(
     };
     progress.finish();
     Ok(Done::keep(record, end, &path))
+}
+
+/// The claim to be the only writer of a new record, or of the file that was asked for.
+///
+/// # Errors
+/// If another run writes it: the one that ends last would leave nothing of the other.
+fn claimed(path: &Path) -> Result<Claim, Failure> {
+    match claim::take(path) {
+        Claim::Theirs(holder) => Err(Failure::usage(format!(
+            "--record {}: {} is writing it; wait for it, or name another file",
+            path.display(),
+            claim::process(holder)
+        ))),
+        claim => Ok(claim),
+    }
 }
 
 /// Says which study is gone on with: a new one would look again at an error rate that is spent.
@@ -204,8 +225,8 @@ fn save_somewhere(record: &Record, path: &Path) -> Kept {
         return Kept::There(path.to_owned());
     };
     let why = format!("record {error}");
-    keep::refuge(&record.scenario)
+    paths::fallback(&record.scenario)
         .into_iter()
-        .find(|refuge| refuge != path && runner::save(record, refuge).is_ok())
-        .map_or_else(|| Kept::Lost(why.clone()), |refuge| Kept::Elsewhere(refuge, why.clone()))
+        .find(|fallback| fallback != path && runner::save(record, fallback).is_ok())
+        .map_or_else(|| Kept::Lost(why.clone()), |fallback| Kept::Elsewhere(fallback, why.clone()))
 }

@@ -14,7 +14,7 @@ const USAGE: &str = "Usage: busywait [PID]
 \t\tDefault is to spin indefinitely.
 ";
 
-/// Looks at the file until it is gone.
+/// Polls the file until it is gone.
 pub fn run(args: &[String]) -> Result<u8, Failure> {
     let mut options = Options::new(args, USAGE);
     let mut pid = std::process::id();

@@ -21,7 +21,7 @@ Options
 -s <NUM>, Sets the duration of the test (Default=5 seconds)
 ";
 
-/// Runs the threads in this very process.
+/// Runs the threads in this process.
 pub fn run(args: &[String]) -> Result<u8, Failure> {
     let Some(args) = parse(args)? else { return Ok(0) };
     let fibonacci = Fibonacci::set_up(&args).map_err(failed)?;
@@ -45,7 +45,7 @@ fn lines(report: &FibonacciReport, verbose: bool) -> String {
     text
 }
 
-/// The line that says how many iterations were completed, in millions.
+/// The line with the number of completed iterations, in millions.
 pub fn iterations(count: u64) -> String {
     format!("Iterations Completed(M): {} \n", count / 1_000_000)
 }

@@ -9,7 +9,7 @@ use load::protocol::{FailureKind, MapperReport};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Region where nobody says otherwise, in bytes.
+/// Default region, in bytes.
 pub const DEFAULT_REGION: u64 = 128 << 20;
 
 /// Pause between two calls, as in the original.
@@ -38,7 +38,7 @@ struct Wanted {
     opavg: bool,
 }
 
-/// Maps and unmaps in this very process.
+/// Maps and unmaps in this process.
 pub fn run(args: &[String]) -> Result<u8, Failure> {
     let Some(wanted) = parse(args)? else { return Ok(0) };
     let duration = Duration::from_secs(wanted.duration);

@@ -1,11 +1,11 @@
 //! The original test programs: their options, their messages, their tables.
 //!
-//! Whoever has one of them in a script can put `tailback compat` in front. Exit codes are those of
-//! tailback, since the originals have none to speak of.
+//! A script that calls one of them works with `tailback compat` in front. Exit codes are those of
+//! tailback, since the originals only know 0.
 
-mod become_erlang;
 mod busywait;
 mod date;
+mod exec_erlang;
 mod fibtest;
 mod mapper;
 mod msgq_flood;
@@ -23,19 +23,19 @@ use clap::ArgMatches;
 /// The programs, and what each does.
 pub const PROGRAMS: &[(&str, &str)] = &[
     ("mapper", "Map and unmap random pages, print the longest call"),
-    ("busywait", "Look at /proc/PID/smaps until it is gone"),
+    ("busywait", "Call stat on /proc/PID/smaps until it is gone"),
     ("scanpid", "Read /proc/PID/smaps until it is gone"),
     ("proc-vs-map", "One mapper against scanners and busy waiters"),
     ("run-proc-vs-map", "The table for 0, 1, 10, 100 and 1000 of them"),
     ("fibtest", "Run the fibonacci sequence on fast and slow threads"),
     ("runfibtest", "Run fibtest in a group with a tenth of a CPU"),
-    ("nifwait", "Erlang processes that call native code, and how their schedulers fare"),
+    ("nifwait", "Erlang processes that call native code, and how evenly schedulers share them"),
     ("nifwait-collapse", "Eight runs, half of the schedulers offline, one more: do they sleep?"),
     ("msgq-flood", "A log server that is flooded, with or without a dam, and how much waits"),
     ("msgq-flood-profile", "The profile of a log server with a long mailbox"),
 ];
 
-/// What stands below the help of `compat`.
+/// The text below the help of `compat`.
 pub const HELP: &str = "A short and a long run:\n  \
     tailback compat run-proc-vs-map --nsamples 3 -- --duration 3\n  \
     tailback compat run-proc-vs-map --nsamples 24\n\n\

@@ -1,6 +1,6 @@
 //! `compat msgq-flood` and `compat msgq-flood-profile`: a flooded log server, watched or profiled.
 
-use super::become_erlang::become_erlang;
+use super::exec_erlang::exec_erlang;
 use super::options::{Next, Options};
 use crate::exit::Failure;
 use scenarios::mailbox_flood::{Dam, SinkKind};
@@ -9,19 +9,18 @@ use std::os::unix::ffi::OsStrExt as _;
 
 const USAGE: &str = "\
 Usage: msgq-flood [--sink SINK] [--dam DAM] [--lines N] [--flags FLAGS] FILE SENDERS MESSAGES
-SENDERS processes send MESSAGES each to a log server that appends them to FILE, and each second a line
-says how many wait in the mailboxes of dam and server: for ever, or N times. With --dam threshold (the
+SENDERS processes send MESSAGES each to a log server that appends them to FILE. Each second a line shows
+how many wait in the mailboxes of dam and server: until Ctrl-C, or N times. With --dam threshold (the
 original's) or credit they are sent to that dam. SINK is port, tag, tcp, udp, gen-server, null or none
-in place of FILE; a file shows the collapse no more since OTP 21, port does.
+in place of FILE; since OTP 21 a file no longer shows the collapse, port does.
 ";
 
 const PROFILE_USAGE: &str = "\
 Usage: msgq-flood-profile [--sink SINK] [--queued N] [--for MS] [--flags FLAGS]
 The profile of a log server with N messages in its mailbox (50000), over MS milliseconds (2000): the
 table of tprof from OTP 27 on, of eprof before. Such a profile charges the time in which a receive
-looks through the mailbox to whatever traced function ran last; below it stands where the server was
-seen by a sampler that is not misled. SINK is port (the default), tag, tcp, udp, gen-server, null or
-none.
+looks through the mailbox to the traced function that ran last; below it is where a sampler, which has
+no such error, found the server. SINK is port (the default), tag, tcp, udp, gen-server, null or none.
 ";
 
 /// The sinks that it takes.
@@ -35,7 +34,7 @@ const SINKS: [SinkKind; 7] = [
     SinkKind::None,
 ];
 
-/// Ctrl-c ends the VM and asks no questions.
+/// Ctrl-C ends the VM without a menu.
 const ENDS_ON_CTRL_C: &str = "+Bd";
 
 /// What ends the VM after an error: one line, and the code of bad input.
@@ -67,7 +66,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
         Err(_) => Err(options.mistake(&format!("Error: {text} non-numeric."))),
     };
     let flood = Flood { sink, dam, lines, senders: number(senders)?, messages: number(messages)? };
-    become_erlang(&format!("{ENDS_ON_CTRL_C} {flags}"), &flood.expression(file))
+    exec_erlang(&format!("{ENDS_ON_CTRL_C} {flags}"), &flood.expression(file))
 }
 
 /// A flood that is watched.
@@ -128,7 +127,7 @@ pub fn profile(args: &[String]) -> Result<u8, Failure> {
          [io:format(\"~tw:~tw/~b  ~b of ~b~n\", [M, F, A, N, All]) || {{{{M, F, A}}, N}} <- Seen], \
          halt(0); {{error, {{_, Bad}}}} -> Complain(Bad, 2) end."
     );
-    become_erlang(&format!("{ENDS_ON_CTRL_C} {flags}"), &expression)
+    exec_erlang(&format!("{ENDS_ON_CTRL_C} {flags}"), &expression)
 }
 
 fn known_sink(options: &mut Options) -> Result<SinkKind, Failure> {

@@ -1,6 +1,6 @@
 //! `compat nifwait` and `compat nifwait-collapse`: the Erlang application's own lines.
 
-use super::become_erlang::become_erlang;
+use super::exec_erlang::exec_erlang;
 use super::options::{Next, Options};
 use crate::exit::Failure;
 
@@ -12,7 +12,7 @@ bignum or another of the application's. FLAGS are emulator flags, as \"+S 8:8\".
 
 const COLLAPSE_USAGE: &str = "Usage: nifwait-collapse [--flags FLAGS] [short|original]
 Eight runs with pauses, half of the schedulers taken offline, and a last run: did schedulers sleep
-while work was queued? Ends with 1 where they did, 0 where not, 4 where it cannot be said. `original`
+while work was queued? Ends with 1 where they did, 0 where not, 4 where it is undecided. `original`
 has the sizes and pauses of the original and takes many minutes; `short` is the default.
 ";
 
@@ -26,7 +26,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     }
     let list: Vec<String> = words.iter().map(|word| format!("\"{}\"", plain(word))).collect();
     let code = "case wait:run(Args) of {error, _} -> halt(2); _ -> halt(0) end.";
-    become_erlang(&flags, &format!("Args = [{}], {code}", list.join(",")))
+    exec_erlang(&flags, &format!("Args = [{}], {code}", list.join(",")))
 }
 
 /// Runs the recipe that makes schedulers collapse.
@@ -38,7 +38,7 @@ pub fn collapse(args: &[String]) -> Result<u8, Failure> {
         _ => return Err(Options::new(args, COLLAPSE_USAGE).mistake("short or original")),
     };
     let code = "collapse -> 1; no_collapse -> 0; inconclusive -> 4; error -> 2";
-    become_erlang(
+    exec_erlang(
         &flags,
         &format!(
             "Answer = wait:collapse(#{{preset => {preset}}}), \
@@ -61,7 +61,7 @@ fn parse(args: &[String], usage: &'static str) -> Result<Option<(String, Vec<Str
     }
 }
 
-/// A word that cannot end a string in Erlang.
+/// An argument that cannot end a string in Erlang.
 fn plain(word: &str) -> String {
     word.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect()
 }

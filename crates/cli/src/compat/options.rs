@@ -1,6 +1,6 @@
-//! Options as the originals take them: long, the value in a word of its own.
+//! Options as the originals take them: long, the value as the next argument.
 //!
-//! The messages are part of what scripts may look for, so no library's words will do here.
+//! Scripts may look for the messages, so those of a library will not do here.
 
 use crate::exit::{Failure, USAGE};
 use crate::output;
@@ -22,12 +22,12 @@ pub enum Next<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Reads these words; `usage` is printed for `--help` and after a mistake.
+    /// Reads these arguments; `usage` is printed for `--help` and after a mistake.
     pub fn new(words: &'a [String], usage: &'a str) -> Self {
         Options { words: words.iter(), usage }
     }
 
-    /// The next word.
+    /// The next argument.
     pub fn next(&mut self) -> Next<'a> {
         match self.words.next().map(String::as_str) {
             None => Next::End,
@@ -39,7 +39,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The words that were not read yet.
+    /// The arguments that were not read yet.
     pub fn rest(&self) -> &'a [String] {
         self.words.as_slice()
     }
@@ -69,7 +69,7 @@ impl<'a> Options<'a> {
         self.mistake(&format!("Unknown argument {word}"))
     }
 
-    /// A mistake: the line that says which; the usage goes to standard error before it.
+    /// A mistake: the line that names it; the usage goes to standard error before it.
     pub fn mistake(&self, line: &str) -> Failure {
         output::note(self.usage.trim_end());
         Failure { line: line.to_owned(), code: USAGE }

@@ -8,13 +8,13 @@ use crate::output;
 use crate::signals::Interruption;
 use host::Roots;
 use model::Machine;
-use rustix::thread::sched_getaffinity;
+use os::pin::{Mask, Pinned};
+use scenarios::LoadSpawner;
 use scenarios::mmap_lock::{Event, Played, Script, play};
-use scenarios::{Launcher, Pinned};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// A mapper that is this late is waited for aloud.
+/// How late a mapper is when a note is printed that it is waited for.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Runs it once and prints what the original prints.
@@ -33,9 +33,10 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     output::print(&format!("pid {pid}'s new affinity mask: {}\n", mask()));
     let interruption = Interruption::watch();
     let mut late = false;
-    let played = play(&script, &Launcher::default(), &|| interruption.noticed(), &mut |event| {
-        tell(&script, event, &mut late);
-    })?;
+    let played =
+        play(&script, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
+            tell(&script, event, &mut late);
+        })?;
     output::print(&lines(&setting, &played)?);
     Ok(0)
 }
@@ -97,10 +98,11 @@ fn lines(setting: &Setting, played: &Played) -> Result<String, Failure> {
 
 /// The affinity mask of this thread in hexadecimal, as taskset prints it.
 fn mask() -> String {
-    let Ok(set) = sched_getaffinity(None) else { return "unknown".to_owned() };
-    let highest = (0..rustix::thread::CpuSet::MAX_CPU).rev().find(|cpu| set.is_set(*cpu));
-    let nibbles = highest.unwrap_or(0) / 4 + 1;
-    let nibble =
-        |index: usize| (0..4).map(|bit| u8::from(set.is_set(index * 4 + bit)) << bit).sum::<u8>();
+    let Ok(mask) = Mask::current() else { return "unknown".to_owned() };
+    let cpus = mask.cpus();
+    let nibbles = cpus.last().map_or(0, |highest| highest / 4) + 1;
+    let nibble = |index: u32| {
+        cpus.iter().filter(|cpu| *cpu / 4 == index).map(|cpu| 1u8 << (cpu % 4)).sum::<u8>()
+    };
     (0..nibbles).rev().map(|index| format!("{:x}", nibble(index))).collect()
 }

@@ -10,7 +10,8 @@ use crate::signals::Interruption;
 use host::Roots;
 use indicatif::ProgressBar;
 use model::Machine;
-use scenarios::Launcher;
+use model::median::{ascending, median};
+use scenarios::LoadSpawner;
 use scenarios::mmap_lock::{Played, play};
 use std::fmt::Write as _;
 
@@ -93,7 +94,7 @@ fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), F
             let setting = Setting { nbusytasks: row.busy, ..wanted.setting.clone() };
             let script = setting.script(machine, rand::random())?;
             let interrupted = || interruption.noticed();
-            let played = play(&script, &Launcher::default(), &interrupted, &mut |_| {})?;
+            let played = play(&script, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
             row.add(&played);
             bar.inc(1);
         }
@@ -154,40 +155,26 @@ const AVERAGE_HEAD: &str = "
 /// One row: of the longest calls; in the later form median and minimum are of averages, beside the
 /// maximum of the longest calls.
 fn summary(text: &mut String, row: &Row, opavg: bool) {
-    let of = sorted(if opavg { &row.average } else { &row.max });
-    let max = sorted(&row.max);
+    let max = ascending(row.max.iter().copied());
+    let of = if opavg { ascending(row.average.iter().copied()) } else { max.clone() };
     let hangs = if row.hangs > 0 { format!("*{}", row.hangs) } else { String::new() };
     let _ = writeln!(
         text,
         "{:5} {:9.3} {:9.3} {:9.3} {hangs:>6}",
         row.busy,
-        median(&of),
+        median(&of).unwrap_or(0.0),
         of.first().copied().unwrap_or(0.0),
         max.last().copied().unwrap_or(0.0),
     );
 }
 
 fn raw(text: &mut String, row: &Row) {
-    let (average, max) = (sorted(&row.average), sorted(&row.max));
-    let middle = median(&average);
+    let average = ascending(row.average.iter().copied());
+    let max = ascending(row.max.iter().copied());
+    let middle = median(&average).unwrap_or(0.0);
     text.push('\n');
     for (average, max) in average.iter().zip(&max) {
         let _ = writeln!(text, "{middle:9.3} {average:9.3} {max:9.3}");
-    }
-}
-
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    match sorted.len() {
-        0 => 0.0,
-        count if count % 2 == 0 => f64::midpoint(sorted[half - 1], sorted[half]),
-        _ => sorted[half],
     }
 }
 

@@ -6,10 +6,10 @@ use crate::exit::Failure;
 use crate::output;
 use crate::signals::Interruption;
 use host::Roots;
-use host::cgroup::{Bandwidth, Home, sweep};
+use host::cgroup::{Bandwidth, ParentGroup, sweep};
 use host::governor::{Governor, State};
 use load::child::fibonacci::MOST_THREADS;
-use scenarios::Launcher;
+use scenarios::LoadSpawner;
 use scenarios::cpu_quota::{Played, Script, play};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -33,8 +33,9 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     let roots = Roots::real();
     let cpus = host::machine(&roots).allowed_cpus;
     let Some(threads) = parse(args, cpus.len())? else { return Ok(0) };
-    let home = Home::find(&roots).map_err(|error| Failure::need(error.to_string()))?;
-    sweep(&home);
+    let parent_group =
+        ParentGroup::find(&roots).map_err(|error| Failure::need(error.to_string()))?;
+    sweep(&parent_group);
     let interruption = Interruption::watch();
     let governor = Governor::performance(&roots);
     if let State::Absent | State::Refused(_) = governor.state() {
@@ -51,7 +52,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
         window: None,
     };
     let interrupted = || interruption.noticed();
-    let played = play(&script, &roots, &Launcher::default(), &interrupted, &mut |_| {})?;
+    let played = play(&script, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
     output::print(&lines(&played));
     Ok(0)
 }

@@ -1,6 +1,6 @@
 //! The commands that show records: a page, a comparison, a history, other formats.
 
-use super::json;
+use super::common::json;
 use clap::{Arg, ArgAction, Command, value_parser};
 use report::export::Format;
 use std::path::PathBuf;

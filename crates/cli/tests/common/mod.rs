@@ -101,9 +101,8 @@ impl Place {
         // A thread of its own, since a child inherits the mask of the thread that starts it.
         std::thread::scope(|scope| {
             let pinned = scope.spawn(|| {
-                let mut set = rustix::thread::CpuSet::new();
-                cpus.iter().for_each(|cpu| set.set(*cpu));
-                rustix::thread::sched_setaffinity(None, &set).unwrap();
+                let cpus: Vec<u32> = cpus.iter().map(|cpu| *cpu as u32).collect();
+                os::pin::Mask::of(&cpus).unwrap().apply().unwrap();
                 self.start(command)
             });
             pinned.join().unwrap()
@@ -273,8 +272,7 @@ pub fn root_or_skip() -> bool {
 
 /// The CPUs that this process may use.
 pub fn allowed_cpus() -> Vec<usize> {
-    let set = rustix::thread::sched_getaffinity(None).unwrap();
-    (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+    os::pin::allowed().unwrap().into_iter().map(|cpu| cpu as usize).collect()
 }
 
 /// Whether there are CPUs for a trial; says that the test is skipped where there are not.

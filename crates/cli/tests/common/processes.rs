@@ -19,7 +19,7 @@ pub struct Process {
     pub ticks: u64,
 }
 
-/// All processes that a run with this number started, workers of crews too: each carries the
+/// All processes that a run with this number started, workers of pools too: each carries the
 /// number on its command line, and keeps it when its parent dies.
 pub fn of(tool: u32) -> Vec<Process> {
     let tool = tool.to_string();
@@ -57,7 +57,7 @@ pub fn worker(tool: u32, name: &str) -> Process {
     one_of(tool, name, |process| process.name == name && process.parent != tool)
 }
 
-/// The leader of the crew of workers of that name.
+/// The leader of the worker pool of that name.
 pub fn leader(tool: u32, name: &str) -> Process {
     let parent = worker(tool, name).parent;
     one_of(tool, "a leader", |process| process.pid == parent)

@@ -7,8 +7,8 @@ use model::{Arm, Evidence, Record, Role, Series, Trial, Unit, Vm};
 const SCHEDULERS: usize = 8;
 const SAMPLES: u32 = 200;
 
-/// The golden record of an affected machine with an arm that mends it, and with series, evidence and
-/// a VM in its trials.
+/// The golden record of an affected machine with an arm that fixes it, and with series, evidence
+/// and a VM in its trials.
 pub fn story() -> Record {
     let text = include_str!("../golden/mmap-lock.record.json");
     let mut record = Record::from_json(text).unwrap();
@@ -39,9 +39,9 @@ fn add_fix(record: &mut Record) {
         change: Some("readers with nice 0".into()),
     });
     let controls = record.trials.iter().filter(|trial| trial.arm == "control");
-    let mended: Vec<Trial> =
+    let fixed: Vec<Trial> =
         controls.map(|trial| Trial { arm: "nice-0".into(), ..trial.clone() }).collect();
-    record.trials.extend(mended);
+    record.trials.extend(fixed);
 }
 
 fn queues(stalled: bool) -> Series {

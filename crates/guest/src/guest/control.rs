@@ -1,4 +1,4 @@
-//! Orders to QEMU over its control port (QMP): lines of JSON.
+//! Commands to QEMU over its control port (QMP): lines of JSON.
 
 use crate::error::GuestError;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,34 +23,34 @@ impl Control {
         Control { reader: BufReader::new(port), greeted: false }
     }
 
-    /// Gives an order and waits until it was carried out.
-    pub fn order(&mut self, order: &str) -> Result<(), GuestError> {
+    /// Sends a command and waits until it was carried out.
+    pub fn command(&mut self, command: &str) -> Result<(), GuestError> {
         if !self.greeted {
             self.execute("qmp_capabilities")?;
             self.greeted = true;
         }
-        self.execute(order)
+        self.execute(command)
     }
 
-    fn execute(&mut self, order: &str) -> Result<(), GuestError> {
-        let failed = |error: std::io::Error| GuestError::Qemu(format!("{order}: {error}"));
+    fn execute(&mut self, command: &str) -> Result<(), GuestError> {
+        let failed = |error: std::io::Error| GuestError::Qemu(format!("{command}: {error}"));
         let deadline = Instant::now() + LIMIT;
-        let line = format!("{{\"execute\": \"{order}\"}}\n");
+        let line = format!("{{\"execute\": \"{command}\"}}\n");
         self.reader.get_mut().write_all(line.as_bytes()).map_err(failed)?;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(GuestError::Qemu(format!("{order}: no answer within {LIMIT:?}")));
+                return Err(GuestError::Qemu(format!("{command}: no answer within {LIMIT:?}")));
             }
             self.reader.get_ref().set_read_timeout(Some(left)).map_err(failed)?;
             let mut line = Vec::new();
             let read = self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut line);
             if read.map_err(failed)? == 0 {
-                return Err(GuestError::Qemu(format!("{order}: it has ended")));
+                return Err(GuestError::Qemu(format!("{command}: it has ended")));
             }
             match answer(&line) {
                 Some(Ok(())) => return Ok(()),
-                Some(Err(why)) => return Err(GuestError::Qemu(format!("{order}: {why}"))),
+                Some(Err(why)) => return Err(GuestError::Qemu(format!("{command}: {why}"))),
                 None => {}
             }
         }
@@ -81,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_carried_out_or_refused() {
+    fn a_command_is_carried_out_or_refused() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let mut control = Control::new(ours);
         theirs.write_all(b"{\"QMP\": {}}\n{\"return\": {}}\n{\"event\": \"STOP\"}\n").unwrap();
         theirs.write_all(b"{\"return\": {}}\n{\"error\": {\"desc\": \"no\"}}\n").unwrap();
-        control.order("stop").unwrap();
-        assert!(control.order("cont").unwrap_err().to_string().contains("no"));
+        control.command("stop").unwrap();
+        assert!(control.command("cont").unwrap_err().to_string().contains("no"));
         drop(theirs);
-        assert!(control.order("stop").is_err());
+        assert!(control.command("stop").is_err());
     }
 }

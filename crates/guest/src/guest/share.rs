@@ -1,6 +1,5 @@
 //! Showing a folder of the host to a guest so that no kernel can change it.
 
-use super::begin::inherit;
 use crate::error::GuestError;
 use crate::tool::{Running, Tool};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
@@ -23,8 +22,8 @@ const VIEW: &CStr = c"/tmp";
 /// Starts the program that shares a folder; it, and the end that QEMU talks to.
 ///
 /// Whatever a guest's kernel asks of it, it is the host's kernel that refuses: the program sees the
-/// folder by a mount of its own, which is read-only, opens no device and honours no set-user-ID bit,
-/// and the file systems that are mounted below the folder are not there.
+/// folder by a mount of its own, which is read-only, opens no device and honours no set-user-ID
+/// bit, and the file systems that are mounted below the folder are not there.
 pub(super) fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> {
     check(folder)?;
     let program = SHARERS.iter().find(|path| Path::new(path).exists()).unwrap_or(&"virtiofsd");
@@ -35,7 +34,7 @@ pub(super) fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> 
     tool.arg("-o").arg(format!("source={}", VIEW.to_string_lossy()));
     tool.arg("-o").arg("cache=always,sandbox=namespace");
     tool.stdout(Stdio::null()).stderr(Stdio::null());
-    inherit(&mut tool, vec![theirs.as_raw_fd()]);
+    tool.inherit(vec![theirs.as_raw_fd()]);
     see_only(&mut tool, folder)?;
     let running = tool.spawn().map_err(|error| match error {
         GuestError::Tool { program, why } if why.contains("os error") => {
@@ -85,14 +84,14 @@ fn see_only(tool: &mut Tool, folder: &Path) -> Result<(), GuestError> {
         mount_remount(VIEW, MountFlags::BIND | flags, c"")?;
         Ok(())
     };
-    // SAFETY: between fork and exec it makes system calls only, and allocates nothing: all words are
-    // C strings already.
+    // SAFETY: between fork and exec it makes system calls only, and allocates nothing: all words
+    // are C strings already.
     unsafe { tool.command().pre_exec(prepare) };
     Ok(())
 }
 
 /// A socket that listens, and the one connection that waits for it. The name by which they met is
-/// gone, so nobody else can connect.
+/// gone, so no other process can connect.
 fn listening_pair() -> std::io::Result<(UnixStream, UnixListener)> {
     let folder = tempfile::Builder::new().prefix("tailback-root-").tempdir()?;
     let path = folder.path().join("socket");

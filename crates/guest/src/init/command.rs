@@ -1,4 +1,4 @@
-//! The command that the guest runs, and ending it before its time.
+//! The command that the guest runs, and ending it early.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
@@ -33,7 +33,7 @@ impl Running {
         self.change(|state| state.pid = None);
     }
 
-    /// Has it end as if somebody had pressed Ctrl-C, once: it keeps what it has.
+    /// Ends it as Ctrl-C would, once: it keeps what it has.
     pub fn end(&self) {
         self.change(|state| {
             // A second signal would end it before it has kept anything.
@@ -50,7 +50,7 @@ impl Running {
 
 fn interrupt(state: &State) {
     if let Some(pid) = state.pid {
-        // One that has just ended by itself has told all that there is.
+        // One that has just ended by itself has written all that there is.
         let _ = kill_process(pid, Signal::INT);
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn set_up() -> io::Result<()> {
     if socket < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it was just opened, and nobody else knows of it.
+    // SAFETY: it was just opened, and no other code knows of it.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
     // SAFETY: a request of zeroes is one: an empty name and no flag.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

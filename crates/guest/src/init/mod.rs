@@ -1,4 +1,4 @@
-//! Process 1 of a guest: sets the machine up, runs one command, tells, and ends the machine.
+//! Process 1 of a guest: sets the machine up, runs one command, reports, and ends the machine.
 
 mod command;
 mod loopback;
@@ -8,7 +8,7 @@ mod reap;
 mod root;
 
 use crate::frame::{END, Kind, pack};
-use crate::order::{FACTS, Hello, Order, PLACE};
+use crate::job::{FACTS, Hello, Job, PLACE};
 use command::Running;
 use port::Port;
 use std::io::{BufRead, BufReader, Read};
@@ -17,8 +17,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often the guest says that it is alive.
-const BEAT: Duration = Duration::from_secs(1);
+/// How often the guest sends that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// The longest line of progress that is passed on, in bytes.
 const LONGEST_LINE: u64 = 4 << 10;
@@ -34,75 +34,75 @@ const CACHE: &str = "/run/cache";
 
 /// Whether this process is the init of a guest that tailback made.
 ///
-/// In a container tailback may be process 1 as well; an order tells the two apart.
+/// In a container tailback may be process 1 as well; only a guest has a job.
 pub fn is_init() -> bool {
     std::process::id() == 1 && Path::new(PLACE).exists()
 }
 
 /// Is the init of a guest, to its end.
 pub fn run() -> ! {
-    let troubles = mounts::mount_all();
+    let warnings = mounts::mount_all();
     match Port::open() {
-        Ok(port) => serve(&port, &troubles),
+        Ok(port) => serve(&port, &warnings),
         // The console is all that is left.
         Err(error) => println!("tailback: the guest's second serial port: {error}"),
     }
     end_machine()
 }
 
-/// Runs the order and tells about it.
-fn serve(port: &Port, troubles: &[String]) {
+/// Runs the job and reports on it.
+fn serve(port: &Port, warnings: &[String]) {
     let hello = Hello { release: release(), cpus: cpus() };
-    port.say(Kind::Hello, &serde_json::to_vec(&hello).unwrap_or_default());
-    for trouble in troubles {
-        port.say(Kind::Trouble, trouble.as_bytes());
+    port.send(Kind::Hello, &serde_json::to_vec(&hello).unwrap_or_default());
+    for warning in warnings {
+        port.send(Kind::Warning, warning.as_bytes());
     }
-    let beating = port.clone();
+    let heartbeat = port.clone();
     std::thread::spawn(move || {
         loop {
-            std::thread::sleep(BEAT);
-            beating.say(Kind::Beat, b"");
+            std::thread::sleep(HEARTBEAT);
+            heartbeat.send(Kind::Heartbeat, b"");
         }
     });
     let running = Running::default();
     let unwanted = running.clone();
-    let heard = port.listen(move |byte| {
+    let listening = port.listen(move |byte| {
         if byte == END {
             unwanted.end();
         }
     });
-    if let Err(error) = heard {
-        port.say(Kind::Trouble, format!("the guest cannot hear the host: {error}").as_bytes());
+    if let Err(error) = listening {
+        port.send(Kind::Warning, format!("nothing can be read of the host: {error}").as_bytes());
     }
-    let code = match order().and_then(|order| run_order(port, &order, &running)) {
+    let code = match job().and_then(|job| run_job(port, &job, &running)) {
         Ok(code) => code,
         Err(why) => {
-            port.say(Kind::Trouble, why.as_bytes());
+            port.send(Kind::Warning, why.as_bytes());
             4
         }
     };
-    port.say(Kind::Exit, &[code]);
+    port.send(Kind::Exit, &[code]);
     port.drain();
 }
 
-fn order() -> Result<Order, String> {
+fn job() -> Result<Job, String> {
     let text = std::fs::read(PLACE).map_err(|error| format!("{PLACE}: {error}"))?;
     serde_json::from_slice(&text).map_err(|error| format!("{PLACE}: {error}"))
 }
 
-fn run_order(port: &Port, order: &Order, running: &Running) -> Result<u8, String> {
-    // Few loads need it; those say so where it is missing.
+fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
+    // Few loads need it; those report it where it is missing.
     if let Err(error) = loopback::set_up() {
-        port.say(Kind::Trouble, format!("the loopback device stays down: {error}").as_bytes());
+        port.send(Kind::Warning, format!("the loopback device stays down: {error}").as_bytes());
     }
-    if let Some(tag) = &order.root {
-        for trouble in root::load_modules(&order.modules) {
-            port.say(Kind::Trouble, trouble.as_bytes());
+    if let Some(tag) = &job.root {
+        for warning in root::load_modules(&job.modules) {
+            port.send(Kind::Warning, warning.as_bytes());
         }
         root::enter(tag)?;
-        root::copy_applications(order, Path::new(CACHE));
+        root::copy_applications(job, Path::new(CACHE));
     }
-    let mut child = start(order).map_err(|error| format!("tailback in the guest: {error}"))?;
+    let mut child = start(job).map_err(|error| format!("tailback in the guest: {error}"))?;
     running.started(&child);
     let output = child.stdout.take().map(read_output);
     let lines = child.stderr.take().map(|stderr| pass_lines(stderr, port.clone()));
@@ -113,23 +113,23 @@ fn run_order(port: &Port, order: &Order, running: &Running) -> Result<u8, String
     if let Some(lines) = lines {
         let _ = lines.join();
     }
-    port.say(Kind::Output, &pack(&output));
+    port.send(Kind::Output, &pack(&output));
     if let Some(record) = record() {
-        port.say(Kind::Record, &pack(&record));
+        port.send(Kind::Record, &pack(&record));
     }
     Ok(code)
 }
 
-fn start(order: &Order) -> std::io::Result<Child> {
+fn start(job: &Job) -> std::io::Result<Child> {
     Command::new("/proc/self/exe")
-        .args(&order.args)
+        .args(&job.args)
         .env_clear()
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .env("HOME", "/root")
         .env("TMPDIR", "/tmp")
         .env("XDG_STATE_HOME", STATE)
         .env("XDG_CACHE_HOME", CACHE)
-        .env(FACTS, serde_json::to_string(&order.guest).unwrap_or_default())
+        .env(FACTS, serde_json::to_string(&job.guest).unwrap_or_default())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -157,7 +157,7 @@ fn pass_lines(stderr: std::process::ChildStderr, port: Port) -> JoinHandle<()> {
                     if line.last() == Some(&b'\n') {
                         line.pop();
                     }
-                    port.say(Kind::Line, &line);
+                    port.send(Kind::Line, &line);
                 }
             }
         }
@@ -181,7 +181,7 @@ fn cpus() -> u32 {
 
 fn end_machine() -> ! {
     rustix::fs::sync();
-    // QEMU is told not to reboot, so a restart ends it even where nothing can switch power off.
+    // QEMU runs with -no-reboot, so a restart ends it even where nothing can switch power off.
     let _ = rustix::system::reboot(rustix::system::RebootCommand::Restart);
     loop {
         std::thread::sleep(Duration::from_secs(1));

@@ -18,11 +18,11 @@ const CONTROLLERS: &[&str] = &["cpu", "cpuset", "memory", "pids"];
 
 /// Mounts all of them; what could not be had, a sentence each.
 pub(super) fn mount_all() -> Vec<String> {
-    let mut troubles: Vec<String> =
+    let mut warnings: Vec<String> =
         MOUNTS.iter().filter_map(|(kind, place)| mount_one(kind, Path::new(place)).err()).collect();
-    troubles.extend(give_controllers());
+    warnings.extend(give_controllers());
     hold_a_quota();
-    troubles
+    warnings
 }
 
 fn mount_one(kind: &str, place: &Path) -> Result<(), String> {
@@ -35,14 +35,14 @@ fn mount_one(kind: &str, place: &Path) -> Result<(), String> {
 /// Lets groups below the root have the controllers that this kernel has.
 fn give_controllers() -> Option<String> {
     let control = Path::new("/sys/fs/cgroup/cgroup.subtree_control");
-    let mut trouble = None;
+    let mut warning = None;
     for controller in CONTROLLERS {
         let given = std::fs::write(control, format!("+{controller}"));
         if let (Err(error), "cpu") = (given, *controller) {
-            trouble = Some(format!("{}: +{controller}: {error}", control.display()));
+            warning = Some(format!("{}: +{controller}: {error}", control.display()));
         }
     }
-    trouble
+    warning
 }
 
 /// Makes a group with a quota, and leaves it empty.

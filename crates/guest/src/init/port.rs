@@ -23,23 +23,23 @@ impl Port {
         Ok(Port(Arc::new(Mutex::new(file))))
     }
 
-    /// Says something; where nobody can hear, the host's limits end the guest.
-    pub fn say(&self, kind: Kind, payload: &[u8]) {
+    /// Sends a frame; where that fails, the host's limits end the guest.
+    pub fn send(&self, kind: Kind, payload: &[u8]) {
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = file.write_all(&encode(kind, payload));
     }
 
-    /// Hears what the host says, on a thread of its own, to the end of the machine.
+    /// Reads the host's bytes, on a thread of its own, until the machine ends.
     ///
     /// # Errors
     /// If the port cannot be opened once more.
-    pub fn listen(&self, hear: impl Fn(u8) + Send + 'static) -> std::io::Result<()> {
-        // A descriptor of its own: whoever reads must not keep anybody from speaking.
+    pub fn listen(&self, on_byte: impl Fn(u8) + Send + 'static) -> std::io::Result<()> {
+        // A descriptor of its own, since a read must not block the writers.
         let mut port = File::open(DEVICE)?;
         std::thread::spawn(move || {
             let mut byte = [0];
             while let Ok(1) = port.read(&mut byte) {
-                hear(byte[0]);
+                on_byte(byte[0]);
             }
         });
         Ok(())

@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, WaitStatus, wait};
 
-/// Waits for every process that ends, until that one has; its exit code as a shell tells it.
+/// Reaps every process that ends, until that one has; its exit code as a shell counts it.
 pub(super) fn until_gone(pid: u32) -> u8 {
     loop {
         match wait(WaitOptions::empty()) {

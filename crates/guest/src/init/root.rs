@@ -1,7 +1,7 @@
 //! The root file system that a host shares with its guest.
 
 use super::mounts::MOUNTS;
-use crate::order::{MODULES, Order};
+use crate::job::{Job, MODULES};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use std::fs::File;
@@ -65,9 +65,9 @@ pub(super) fn enter(tag: &str) -> Result<(), String> {
 }
 
 /// Copies the host's compiled applications to where the command looks for them; what cannot be
-/// copied is compiled anew.
-pub(super) fn copy_applications(order: &Order, cache: &Path) {
-    let Some(from) = &order.applications else { return };
+/// copied is compiled again.
+pub(super) fn copy_applications(job: &Job, cache: &Path) {
+    let Some(from) = &job.applications else { return };
     let to = cache.join("tailback/erlang");
     let mut left = MOST_COPIED;
     if copy(from, &to, &mut left).is_err() {
@@ -96,24 +96,24 @@ fn copy(from: &Path, to: &Path, left: &mut u64) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn order(folder: &Path) -> Order {
-        Order { applications: Some(folder.to_owned()), ..Order::default() }
+    fn job(folder: &Path) -> Job {
+        Job { applications: Some(folder.to_owned()), ..Job::default() }
     }
 
     #[test]
     fn compiled_applications_are_copied_or_left_out_as_a_whole() {
         let place = tempfile::tempdir().unwrap();
         let (from, cache) = (place.path().join("erlang"), place.path().join("cache"));
-        copy_applications(&order(&from), &cache);
+        copy_applications(&job(&from), &cache);
         assert!(!cache.join("tailback/erlang").exists(), "nothing to copy");
         std::fs::create_dir_all(from.join("a-otp25/tailback/ebin")).unwrap();
         std::fs::write(from.join("a-otp25/tailback/ebin/wait.beam"), "code").unwrap();
-        copy_applications(&order(&from), &cache);
+        copy_applications(&job(&from), &cache);
         let copied = cache.join("tailback/erlang/a-otp25/tailback/ebin/wait.beam");
         assert_eq!(std::fs::read_to_string(copied).unwrap(), "code");
         let big = File::create(from.join("big")).unwrap();
         big.set_len(MOST_COPIED + 1).unwrap();
-        copy_applications(&order(&from), &cache);
+        copy_applications(&job(&from), &cache);
         assert!(!cache.join("tailback/erlang").exists(), "half of them is none");
     }
 }

@@ -2,13 +2,15 @@
 
 use crate::error::GuestError;
 use host::private::{self, PrivateError};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::NamedTempFile;
 
 /// The largest index or list of checksums, in bytes.
 const MOST_READ: u64 = 1 << 20;
@@ -26,12 +28,7 @@ pub(crate) struct Lock {
 impl Cache {
     /// `tailback/kernels` in `$XDG_CACHE_HOME`, else in `~/.cache`, else in `/var/cache`.
     pub fn of_user() -> Self {
-        let from = |name: &str| {
-            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
-        let base = from("XDG_CACHE_HOME")
-            .or_else(|| from("HOME").map(|home| home.join(".cache")))
-            .unwrap_or_else(|| PathBuf::from("/var/cache"));
+        let base = os::folders::cache().unwrap_or_else(|| PathBuf::from("/var/cache"));
         Cache(base.join("tailback/kernels"))
     }
 
@@ -50,12 +47,12 @@ impl Cache {
         self.0.join("packages").join(sha256)
     }
 
-    /// Makes a folder of the cache, unless somebody else could change the cache.
+    /// Makes a folder of the cache, unless another user could change the cache.
     pub(crate) fn make(&self, folder: &Path) -> Result<(), GuestError> {
         private::folder(&self.0).and_then(|_| private::folder(folder)).map(drop).map_err(refused)
     }
 
-    /// Refuses a file of the cache that somebody else could have put there.
+    /// Refuses a file of the cache that another user could have put there.
     pub(crate) fn check(&self, path: &Path) -> Result<(), GuestError> {
         private::open(path).map(drop).map_err(refused)
     }
@@ -63,7 +60,7 @@ impl Cache {
     /// What is in a file of the cache; none where there is none.
     ///
     /// # Errors
-    /// If somebody else could have put it there.
+    /// If another user could have put it there.
     pub(crate) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, GuestError> {
         // A link that leads to nothing is there all the same.
         if path.symlink_metadata().is_err() {
@@ -78,11 +75,32 @@ impl Cache {
     /// Writes a file of the cache so that a reader finds it whole or not at all.
     pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), GuestError> {
         let folder = path.parent().unwrap_or(&self.0);
-        let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut beside| {
+        let written = NamedTempFile::new_in(folder).and_then(|mut beside| {
             beside.write_all(bytes)?;
             beside.persist(path).map(drop).map_err(|error| error.error)
         });
         written.map_err(|source| failed(path, source))
+    }
+
+    /// Copies a file into the cache's folder, where nobody else can change it any more; it goes when it
+    /// is dropped.
+    ///
+    /// # Errors
+    /// If it is larger than `most` bytes, no ordinary file, or cannot be copied.
+    pub(crate) fn take_in(&self, file: &Path, most: u64) -> Result<NamedTempFile, GuestError> {
+        self.make(&self.0)?;
+        let unreadable = |source| GuestError::File { path: file.to_owned(), source };
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let from = File::options().read(true).custom_flags(flags.bits() as i32).open(file);
+        let from = from.map_err(unreadable)?;
+        let metadata = from.metadata().map_err(unreadable)?;
+        if !metadata.is_file() || metadata.len() > most {
+            let why = format!("no ordinary file of at most {} MiB", most >> 20);
+            return Err(unreadable(std::io::Error::other(why)));
+        }
+        let mut copy = NamedTempFile::new_in(&self.0).map_err(|source| failed(&self.0, source))?;
+        std::io::copy(&mut from.take(most), &mut copy).map_err(|e| failed(copy.path(), e))?;
+        Ok(copy)
     }
 
     /// Waits for its turn to change the cache.
@@ -94,7 +112,7 @@ impl Cache {
         self.make(&self.0)?;
         let path = self.0.join("lock");
         let file = private::lock_file(&path).map_err(refused)?;
-        let mut said = false;
+        let mut noted = false;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Lock { _file: file }),
@@ -104,7 +122,7 @@ impl Cache {
             if interrupted() {
                 return Err(GuestError::Interrupted);
             }
-            if !std::mem::replace(&mut said, true) {
+            if !std::mem::replace(&mut noted, true) {
                 note(&format!("{}: waiting for another run that fetches", path.display()));
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -154,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_known_checksum() {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "abc").unwrap();
         assert_eq!(
             sha256(file.path()).unwrap(),

@@ -7,6 +7,8 @@ use crate::error::GuestError;
 use crate::tool::Tool;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +18,7 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// How long apt may take for one of its steps.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What is said of a disk that the cache finds full.
+/// The message about a disk that is full.
 const FULL: &str = "no space left on the disk of the cache";
 
 /// The package that a series was fetched as.
@@ -46,13 +48,12 @@ pub(super) fn fetch(
         return Ok(folder);
     }
     note(&format!("debian:{series}: fetching it from {MIRROR} ({suite}), once"));
-    let work = cache.folder().join("apt");
-    let _ = std::fs::remove_dir_all(&work);
-    let done = Apt::prepare(cache, &work, suite)
+    let done = Apt::prepare(suite)
         .and_then(|apt| apt.newest(series, interrupted).map(|newest| (apt, newest)))
-        .and_then(|(apt, newest)| apt.download(&newest, interrupted).map(|file| (newest, file)))
-        .and_then(|(newest, file)| Ok((newest, package::unpack(&file, cache, interrupted)?)));
-    let _ = std::fs::remove_dir_all(&work);
+        .and_then(|(apt, newest)| {
+            let file = apt.download(&newest, cache, interrupted)?;
+            package::unpack(file.path(), cache, interrupted).map(|folder| (newest, folder))
+        });
     let (newest, folder) = done.map_err(|error| explain(error, series))?;
     cache.make(&cache.folder().join("debian"))?;
     cache.write(&index, &serde_json::to_vec_pretty(&newest).unwrap_or_default())?;
@@ -105,23 +106,49 @@ fn explain(error: GuestError, series: &str) -> GuestError {
     }
 }
 
-/// apt with a folder of its own.
+/// What a host's apt could have been told to let pass; here it may not.
+const SECURE: &[&str] = &[
+    "Acquire::AllowInsecureRepositories=false",
+    "Acquire::AllowWeakRepositories=false",
+    "Acquire::AllowDowngradeToInsecureRepositories=false",
+    "Acquire::Check-Date=true",
+    "Acquire::Check-Valid-Until=true",
+    "APT::Get::AllowUnauthenticated=false",
+    "APT::Authentication::TrustCDROM=false",
+];
+
+/// The user that apt fetches as where it is started by root.
+const APT_USER: &str = "_apt";
+
+/// apt with a folder of its own, which goes with it. It is among temporary files and not in the cache,
+/// whose folders apt's own user may not enter.
 struct Apt {
-    folder: PathBuf,
+    folder: tempfile::TempDir,
     options: Vec<String>,
 }
 
 impl Apt {
-    fn prepare(cache: &Cache, folder: &Path, suite: &str) -> Result<Self, GuestError> {
-        for part in ["lists/partial", "cache/archives/partial"] {
-            cache.make(&folder.join(part))?;
+    fn prepare(suite: &str) -> Result<Self, GuestError> {
+        let temporary = std::env::temp_dir();
+        let made = tempfile::Builder::new().prefix("tailback-apt-").tempdir();
+        let folder = made.map_err(|source| failed(&temporary, source))?;
+        let failed = |source| failed(folder.path(), source);
+        for part in ["lists/partial", "cache/archives/partial", "download"] {
+            std::fs::create_dir_all(folder.path().join(part)).map_err(failed)?;
+        }
+        let user = sandbox_user();
+        if let Some(user) = user {
+            // apt's user has to come through, and to write where a package is put.
+            std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755))
+                .map_err(failed)?;
+            chown(folder.path().join("download"), Some(user), None).map_err(failed)?;
         }
         let archive = if suite.ends_with("-security") { "debian-security" } else { "debian" };
-        let sources = folder.join("sources.list");
+        let sources = folder.path().join("sources.list");
         let line = format!("deb [signed-by={KEYRING}] {MIRROR}/{archive} {suite} main\n");
-        std::fs::write(&sources, line).map_err(|source| failed(&sources, source))?;
-        let place = |part: &str| folder.join(part).display().to_string();
-        let options = [
+        std::fs::write(&sources, line).map_err(failed)?;
+        let place = |part: &str| folder.path().join(part).display().to_string();
+        let own = [
             format!("Dir::Etc::sourcelist={}", sources.display()),
             "Dir::Etc::sourceparts=/dev/null".to_owned(),
             format!("Dir::State::Lists={}", place("lists")),
@@ -129,15 +156,15 @@ impl Apt {
             "Dir::State::status=/dev/null".to_owned(),
             "APT::Architecture=amd64".to_owned(),
             "APT::Architectures=amd64".to_owned(),
-            // The folder belongs to this user; apt's own user may not write there.
-            "APT::Sandbox::User=".to_owned(),
+            format!("APT::Sandbox::User={}", if user.is_some() { APT_USER } else { "" }),
             "Acquire::Languages=none".to_owned(),
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
             "Acquire::http::Timeout=20".to_owned(),
             "Acquire::Retries=1".to_owned(),
         ];
-        let options = options.into_iter().flat_map(|option| ["-o".to_owned(), option]).collect();
-        Ok(Apt { folder: folder.to_owned(), options })
+        let options = own.into_iter().chain(SECURE.iter().map(|&option| option.to_owned()));
+        let options = options.flat_map(|option| ["-o".to_owned(), option]).collect();
+        Ok(Apt { folder, options })
     }
 
     fn tool(&self, program: &str, words: &[&str]) -> Tool {
@@ -148,7 +175,7 @@ impl Apt {
         for word in words {
             tool.arg(word);
         }
-        tool.command().current_dir(&self.folder).env("LC_ALL", "C");
+        tool.command().current_dir(self.folder.path().join("download")).env("LC_ALL", "C");
         tool
     }
 
@@ -169,28 +196,38 @@ impl Apt {
         })
     }
 
+    /// The package as a file of the cache's folder, where apt's user cannot change it any more.
     fn download(
         &self,
         newest: &Fetched,
+        cache: &Cache,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<PathBuf, GuestError> {
+    ) -> Result<tempfile::NamedTempFile, GuestError> {
         let wanted = format!("{}={}", newest.package, newest.version);
         self.tool("apt-get", &["download", "-qq", &wanted]).run(LIMIT, interrupted)?;
-        let entries = std::fs::read_dir(&self.folder).map_err(|e| failed(&self.folder, e))?;
+        let failed = |source| failed(self.folder.path(), source);
+        let folder = self.folder.path().join("download");
+        let entries = std::fs::read_dir(&folder).map_err(failed)?;
         let mut files = entries.flatten().map(|entry| entry.path());
+        let tool = |why: String| GuestError::Tool { program: "apt-get".to_owned(), why };
         let file = files.find(|path| path.extension().is_some_and(|end| end == "deb"));
-        let file = file.ok_or_else(|| GuestError::Tool {
-            program: "apt-get".to_owned(),
-            why: format!("{wanted}: it was not downloaded"),
-        })?;
-        match sha256(&file)? == newest.sha256 {
-            true => Ok(file),
-            false => Err(GuestError::Tool {
-                program: "apt-get".to_owned(),
-                why: format!("{wanted}: the checksum is not the one of Debian's list"),
-            }),
+        let file = file.ok_or_else(|| tool(format!("{wanted}: it was not downloaded")))?;
+        let kept = cache.take_in(&file, package::MOST_PACKAGE)?;
+        match sha256(kept.path())? == newest.sha256 {
+            true => Ok(kept),
+            false => Err(tool(format!("{wanted}: the checksum is not the one of Debian's list"))),
         }
     }
+}
+
+/// The number of apt's own user, where this is root and the system has that user.
+fn sandbox_user() -> Option<u32> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let line = users.lines().find_map(|line| line.strip_prefix(APT_USER)?.strip_prefix(':'))?;
+    line.split(':').nth(1)?.parse().ok()
 }
 
 /// The newest signed cloud kernel of a series, or of all for `sid`.
@@ -247,6 +284,20 @@ mod tests {
         "linux-image-7.2.13+deb14-cloud-amd64",
         "linux-binary-unsigned-7.2.13+deb14-cloud-amd64",
     ];
+
+    #[test]
+    fn what_a_host_lets_pass_is_switched_off_last() {
+        let apt = Apt::prepare("bookworm").unwrap();
+        let options = apt.options.join(" ");
+        for option in SECURE {
+            assert!(options.contains(option), "{option}");
+        }
+        let sources = std::fs::read_to_string(apt.folder.path().join("sources.list")).unwrap();
+        assert!(sources.contains("signed-by=") && !sources.contains("trusted"), "{sources}");
+        if sandbox_user().is_some() {
+            assert!(options.contains("APT::Sandbox::User=_apt"), "{options}");
+        }
+    }
 
     #[test]
     fn the_newest_signed_cloud_kernel_of_a_series_is_chosen() {

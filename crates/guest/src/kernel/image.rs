@@ -67,7 +67,7 @@ fn sort(start: &[u8]) -> Sort {
     })
 }
 
-/// The first word of the version, which stands where the header points to.
+/// The first word of the version, at the place that the header points to.
 fn release(start: &[u8]) -> Option<String> {
     let pointer = start.get(VERSION_POINTER..VERSION_POINTER + 2)?;
     let at = usize::from(u16::from_le_bytes([pointer[0], pointer[1]])) + 0x200;

@@ -1,4 +1,4 @@
-//! Finding a kernel by the name that somebody gives it.
+//! Finding a kernel by the name that the user gives.
 
 pub mod cache;
 mod debian;
@@ -21,7 +21,7 @@ pub struct Kernel {
     pub name: String,
     /// Its bzImage.
     pub image: PathBuf,
-    /// Its release, as its image tells it.
+    /// Its release, from its image.
     pub release: String,
     /// The SHA-256 of its image, in hexadecimal.
     pub sha256: String,
@@ -31,10 +31,24 @@ pub struct Kernel {
     pub modules: Vec<PathBuf>,
 }
 
+impl Kernel {
+    /// Whether it has virtiofs as a module only, and that module is not at hand.
+    ///
+    /// A kernel without a configuration beside it is taken to have it built in.
+    pub fn lacks_virtiofs(&self) -> bool {
+        let config = self.config.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
+        let as_module = config.is_some_and(|text| text.lines().any(|l| l == "CONFIG_VIRTIO_FS=m"));
+        let is_virtiofs = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("virtiofs."))
+        };
+        as_module && !self.modules.iter().any(is_virtiofs)
+    }
+}
+
 /// The kernel of that name: `debian:6.12`, `built:slices-expire`, a bzImage, a Debian package or a
 /// folder of an unpacked one.
 ///
-/// `note` hears what takes long; `refresh` looks for a newer package than the cached one.
+/// `note` gets a line about what takes long; `refresh` looks for a newer package than the cached.
 ///
 /// # Errors
 /// If there is none, if it is no kernel for this machine, or if it could not be fetched.
@@ -56,7 +70,7 @@ pub fn find(
     let release = image::check(&image)?;
     let sha256 = cache::sha256(&image)?;
     // Those of a kernel that is installed here lie apart from it.
-    let modules = match modules.is_empty() {
+    let modules = match modules.is_empty() && host::roots::is_release(&release) {
         true => modules::of_release(&Path::new("/lib/modules").join(&release)),
         false => modules,
     };
@@ -236,5 +250,25 @@ mod tests {
         }
         assert!(matches!(find_in(&cache, "/dev/null"), Err(GuestError::NotKernel { .. })));
         assert!(matches!(find_in(&cache, "debian:2.4"), Err(GuestError::Unknown { .. })));
+    }
+
+    #[test]
+    fn a_kernel_lacks_virtiofs_where_it_is_a_module_that_is_not_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("config");
+        let kernel = |modules: &[&str]| Kernel {
+            name: "k".into(),
+            image: "/k".into(),
+            release: "6.1.0".into(),
+            sha256: String::new(),
+            config: Some(config.clone()),
+            modules: modules.iter().map(PathBuf::from).collect(),
+        };
+        for (text, lacks) in [("CONFIG_VIRTIO_FS=y\n", false), ("CONFIG_VIRTIO_FS=m\n", true)] {
+            std::fs::write(&config, text).unwrap();
+            assert_eq!(kernel(&["/m/fuse.ko"]).lacks_virtiofs(), lacks);
+            assert!(!kernel(&["/m/fuse.ko", "/m/virtiofs.ko"]).lacks_virtiofs());
+        }
+        assert!(!Kernel { config: None, ..kernel(&[]) }.lacks_virtiofs());
     }
 }

@@ -1,6 +1,5 @@
 //! The modules that a kernel needs to see a shared root file system, where they are not built in.
 
-use super::Kernel;
 use std::path::{Path, PathBuf};
 
 /// The folder of an unpacked package that its modules are kept in.
@@ -50,20 +49,6 @@ fn named(name: &str, folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     ENDS.iter().map(move |end| folder.join(format!("{name}.{end}")))
 }
 
-impl Kernel {
-    /// Whether it has virtiofs as a module only, and that module is not at hand.
-    ///
-    /// A kernel without a configuration beside it is taken to have it built in.
-    pub fn lacks_virtiofs(&self) -> bool {
-        let config = self.config.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
-        let as_module = config.is_some_and(|text| text.lines().any(|l| l == "CONFIG_VIRTIO_FS=m"));
-        let is_virtiofs = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("virtiofs."))
-        };
-        as_module && !self.modules.iter().any(is_virtiofs)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,25 +77,5 @@ mod tests {
         );
         assert_eq!(names(among(&fuse)), ["fuse.ko", "virtiofs.ko"]);
         assert!(wanted("fuse.ko.xz") && !wanted("ext4.ko") && !wanted("fuse"));
-    }
-
-    #[test]
-    fn a_kernel_lacks_virtiofs_where_it_is_a_module_that_is_not_here() {
-        let folder = tempfile::tempdir().unwrap();
-        let config = folder.path().join("config");
-        let kernel = |modules: &[&str]| Kernel {
-            name: "k".into(),
-            image: "/k".into(),
-            release: "6.1.0".into(),
-            sha256: String::new(),
-            config: Some(config.clone()),
-            modules: modules.iter().map(PathBuf::from).collect(),
-        };
-        for (text, lacks) in [("CONFIG_VIRTIO_FS=y\n", false), ("CONFIG_VIRTIO_FS=m\n", true)] {
-            std::fs::write(&config, text).unwrap();
-            assert_eq!(kernel(&["/m/fuse.ko"]).lacks_virtiofs(), lacks);
-            assert!(!kernel(&["/m/fuse.ko", "/m/virtiofs.ko"]).lacks_virtiofs());
-        }
-        assert!(!Kernel { config: None, ..kernel(&[]) }.lacks_virtiofs());
     }
 }

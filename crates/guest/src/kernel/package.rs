@@ -8,12 +8,25 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-/// How a Debian package begins.
+/// The first bytes of a Debian package.
 const MAGIC: &[u8] = b"!<arch>\ndebian-binary";
+
+/// The largest package, in bytes.
+pub(super) const MOST_PACKAGE: u64 = 512 << 20;
 
 /// The largest file that is taken out of a package, in bytes.
 const MOST: u64 = 256 << 20;
+
+/// What a package may hold unpacked, in bytes: a few hundred MiB are usual.
+const MOST_UNPACKED: u64 = 4 << 30;
+
+/// How many members a package may have: some thousand are usual.
+const MOST_MEMBERS: usize = 200_000;
+
+/// How long unpacking may take.
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// Whether a file is a Debian package.
 pub(super) fn is_package(path: &Path) -> Result<bool, GuestError> {
@@ -75,18 +88,30 @@ fn take_out(
     let mut child = command.spawn()?;
     let torn = |why: String| GuestError::NotKernel { path: path.to_owned(), why };
     let stdout = child.take_stdout()?;
-    let mut archive = tar::Archive::new(stdout);
+    let mut archive = tar::Archive::new(stdout.take(MOST_UNPACKED));
+    let deadline = Instant::now() + LIMIT;
     let mut kernels = 0;
     let entries = archive.entries().map_err(|error| torn(error.to_string()))?;
-    for entry in entries {
+    for (count, entry) in entries.enumerate() {
         if interrupted() {
             return Err(GuestError::Interrupted);
         }
-        let mut entry = entry.map_err(|error| torn(format!("a torn package: {error}")))?;
+        if count >= MOST_MEMBERS || Instant::now() > deadline {
+            return Err(torn(format!(
+                "a package of more than {MOST_MEMBERS} members, or that takes longer than {} s",
+                LIMIT.as_secs()
+            )));
+        }
+        let mut entry = entry.map_err(|error| {
+            torn(format!("torn, or more than {} GiB unpacked: {error}", MOST_UNPACKED >> 30))
+        })?;
         let name = entry.path().map(std::borrow::Cow::into_owned).unwrap_or_default();
         let Some(name) = wanted(&name).filter(|_| entry.header().entry_type().is_file()) else {
             continue;
         };
+        if entry.size() > MOST {
+            return Err(torn(format!("{name} in it is larger than {} MiB", MOST >> 20)));
+        }
         kernels += usize::from(name.starts_with("vmlinuz"));
         let to = folder.join(name);
         let mut file = File::create(&to).map_err(|source| failed(&to, source))?;

@@ -27,7 +27,7 @@ pub(super) fn keep(folder: &Path, cache: &Cache) -> Result<(), GuestError> {
     cache.write(&folder.join(FILE), &serde_json::to_vec_pretty(&sums).unwrap_or_default())
 }
 
-/// Refuses files of a folder that are not what was unpacked, or that somebody else could have put
+/// Refuses files of a folder that are not what was unpacked, or that another user could have put
 /// there.
 pub(super) fn compare<'a>(
     folder: &Path,

@@ -1,6 +1,7 @@
 //! Emptying and removing a group.
 
 use super::error::CgroupError;
+use crate::journal::write_existing;
 use crate::roots;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
@@ -15,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The most groups that are taken care of below one.
+/// The most groups that are removed below one.
 const MOST_GROUPS: usize = 1000;
 
 /// Kills what runs in a group and in groups below it, and removes them; a group that is gone
@@ -69,8 +70,8 @@ fn kill_all(group: &Path) {
     let pids: Vec<Pid> = listed(group).into_iter().filter_map(Pid::from_raw).collect();
     let handles: Vec<_> =
         pids.iter().map(|&pid| (pid, pidfd_open(pid, PidfdFlags::empty()))).collect();
-    // Who is listed after its handle was opened is who the handle stands for; a bare pid could have
-    // passed to somebody else meanwhile.
+    // A pid that is still listed after its handle was opened belongs to the handle's process; the
+    // pid alone could have been reused meanwhile.
     let still = listed(group);
     for (pid, handle) in handles {
         let member = still.contains(&pid.as_raw_nonzero().get());
@@ -108,11 +109,4 @@ fn with_descendants(group: &Path) -> Vec<PathBuf> {
     }
     groups.reverse();
     groups
-}
-
-/// Writes to a file of the kernel, which is never made.
-pub(super) fn write_existing(path: &Path, value: &str) -> io::Result<()> {
-    use std::io::Write;
-    // The kernel takes a value whole or not at all: one write, and no line feed needed.
-    fs::File::options().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
 }

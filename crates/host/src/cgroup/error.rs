@@ -123,7 +123,7 @@ pub enum CgroupError {
         path: PathBuf,
         /// What was written.
         value: String,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// A group cannot be removed.
@@ -146,12 +146,15 @@ pub enum CgroupError {
         /// This process.
         pid: u32,
     },
+    /// A change cannot be written into the journal, so it is not made.
+    #[error(transparent)]
+    Journal(#[from] crate::journal::JournalError),
     /// A file could not be read or written, or is not what it should be.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
 }

@@ -1,13 +1,14 @@
 //! One group with a quota, from its making to its end.
 
 use super::bandwidth::Bandwidth;
-use super::clear::{clear, write_existing};
+use super::clear::clear;
+use super::controller;
 use super::error::CgroupError;
-use super::home::Home;
-use super::name::Owner;
-use super::sweep::withdraw_controller;
+use super::parent_group::ParentGroup;
 use super::usage::Usage;
 use crate::cgroup_tree::Interface;
+use crate::journal::{self, write_existing};
+use crate::owner::Owner;
 use rustix::io::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// A group with a quota. Where it is dropped it is removed, with all that runs in it.
 #[derive(Debug)]
 pub struct BandwidthGroup {
-    home: Home,
+    parent_group: ParentGroup,
     /// Where the quota is.
     cpu: PathBuf,
     /// Where CPU time is counted, if that is elsewhere.
@@ -26,21 +27,25 @@ pub struct BandwidthGroup {
 impl BandwidthGroup {
     /// Makes an empty group without a quota, named `tailback-PID-STARTTIME-N` after this process.
     ///
-    /// Under v2 the home gives its children the cpu controller first, where it does not yet.
+    /// Under v2 the parent gives its children the cpu controller first, where it does not yet.
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn create(home: &Home) -> Result<Self, CgroupError> {
-        if home.enable {
-            let control = home.cpu.join("cgroup.subtree_control");
-            write_existing(&control, "+cpu").map_err(|e| CgroupError::io(&control, e))?;
-        }
-        let name = Owner::this(&home.roots)?.next_name();
-        let cpu = home.cpu.join(&name);
-        let usage = home.usage.as_ref().map(|parent| parent.join(&name));
-        fs::create_dir(&cpu).map_err(|e| CgroupError::io(&cpu, e))?;
+    pub fn create(parent_group: &ParentGroup) -> Result<Self, CgroupError> {
+        journal::about_to_change();
+        let stat = parent_group.roots.proc.join("self/stat");
+        let malformed = || CgroupError::io(&stat, std::io::ErrorKind::InvalidData.into());
+        let name = Owner::this(&parent_group.roots).ok_or_else(malformed)?.next_name();
+        controller::pass_on(parent_group)?;
+        let cpu = parent_group.cpu.join(&name);
+        let usage = parent_group.usage.as_ref().map(|parent| parent.join(&name));
+        fs::create_dir(&cpu).map_err(|e| {
+            controller::take_back(parent_group);
+            CgroupError::io(&cpu, e)
+        })?;
         // From here on dropping it cleans up, whatever fails.
-        let mut group = BandwidthGroup { home: home.clone(), cpu, usage: None, removed: false };
+        let mut group =
+            BandwidthGroup { parent_group: parent_group.clone(), cpu, usage: None, removed: false };
         if let Some(usage) = usage {
             fs::create_dir(&usage).map_err(|e| CgroupError::io(&usage, e))?;
             group.usage = Some(usage);
@@ -54,7 +59,7 @@ impl BandwidthGroup {
     /// If a value is out of range, above what the groups above leave, or unknown to this kernel.
     pub fn set(&self, bandwidth: &Bandwidth) -> Result<(), CgroupError> {
         bandwidth.check()?;
-        let (interface, above) = (self.home.interface, &self.home.above);
+        let (interface, above) = (self.parent_group.interface, &self.parent_group.above);
         bandwidth.check_below(above, interface)?;
         let burst_file = self.cpu.join(match interface {
             Interface::V1 => "cpu.cfs_burst_us",
@@ -77,7 +82,7 @@ impl BandwidthGroup {
 
     fn set_quota(&self, bandwidth: &Bandwidth) -> Result<(), CgroupError> {
         let Bandwidth { quota_us, period_us, .. } = *bandwidth;
-        match self.home.interface {
+        match self.parent_group.interface {
             Interface::V1 => {
                 let quota = self.cpu.join("cpu.cfs_quota_us");
                 // The old quota in the new period may be more than a group above allows.
@@ -114,7 +119,11 @@ impl BandwidthGroup {
     /// What the group has used so far.
     pub fn usage(&self) -> Usage {
         let shared = &self.cpu;
-        Usage::read(self.home.interface, &self.cpu, Some(self.usage.as_ref().unwrap_or(shared)))
+        Usage::read(
+            self.parent_group.interface,
+            &self.cpu,
+            Some(self.usage.as_ref().unwrap_or(shared)),
+        )
     }
 
     /// Kills what runs in the group and removes it.
@@ -134,14 +143,14 @@ impl BandwidthGroup {
         for group in self.join_paths() {
             done = done.and(clear(group));
         }
-        withdraw_controller(&self.home);
+        controller::take_back(&self.parent_group);
         done
     }
 }
 
 impl Drop for BandwidthGroup {
     fn drop(&mut self) {
-        // Nobody is left to tell; the next start sweeps.
+        // There is no caller to return an error to; the next start sweeps.
         let _ = self.end();
     }
 }

@@ -1,15 +1,15 @@
 //! A control group with a CPU quota, the same for v1 and v2.
 //!
-//! [`Home::find`] looks for the place where this process may make such a group,
+//! [`ParentGroup::find`] finds the group below which this process may make such a group,
 //! [`BandwidthGroup::create`] makes it, and dropping it removes it with all that runs inside.
 //! [`sweep`] removes what a run that was killed left behind.
 
 mod bandwidth;
 mod clear;
+pub(crate) mod controller;
 mod error;
 mod group;
-mod home;
-mod name;
+mod parent_group;
 mod runs;
 mod sweep;
 mod usage;
@@ -17,7 +17,7 @@ mod usage;
 pub use bandwidth::Bandwidth;
 pub use error::CgroupError;
 pub use group::BandwidthGroup;
-pub use home::Home;
+pub use parent_group::ParentGroup;
 pub use runs::ThrottledRuns;
 pub use sweep::{Swept, sweep};
 pub use usage::Usage;

@@ -2,8 +2,8 @@
 
 use super::clear::clear;
 use super::error::CgroupError;
-use super::home::Home;
-use super::name::Owner;
+use super::parent_group::ParentGroup;
+use crate::owner::Owner;
 use std::path::{Path, PathBuf};
 
 /// What was swept.
@@ -17,43 +17,33 @@ pub struct Swept {
 
 /// Removes the groups of runs whose process is gone, with all that still runs in them.
 ///
-/// A group of a process that lives, of another pid namespace, or of another program is left alone.
-pub fn sweep(home: &Home) -> Swept {
+/// A group of a process that lives, of another pid namespace, or of another program is left alone. What
+/// a gone run has passed on to the children of the parent group stands in its journal.
+pub fn sweep(parent_group: &ParentGroup) -> Swept {
     let mut swept = Swept::default();
-    for parent in std::iter::once(&home.cpu).chain(&home.usage) {
-        for group in abandoned(home, parent) {
+    for parent in std::iter::once(&parent_group.cpu).chain(&parent_group.usage) {
+        for group in abandoned(parent_group, parent) {
             match clear(&group) {
                 Ok(()) => swept.removed.push(group),
                 Err(error) => swept.failed.push(error),
             }
         }
     }
-    if !swept.removed.is_empty() {
-        withdraw_controller(home);
-    }
     swept
 }
 
-fn abandoned(home: &Home, parent: &Path) -> Vec<PathBuf> {
+fn abandoned(parent_group: &ParentGroup, parent: &Path) -> Vec<PathBuf> {
     let of_tailback = groups_of_tailback(parent);
-    let gone = of_tailback.into_iter().filter(|(_, owner)| owner.is_gone(&home.roots));
+    let gone = of_tailback.into_iter().filter(|(_, owner)| owner.is_gone(&parent_group.roots));
     gone.map(|(path, _)| path).collect()
 }
 
-fn groups_of_tailback(parent: &Path) -> Vec<(PathBuf, Owner)> {
+/// The groups of tailback below a group, and whose they are.
+pub(super) fn groups_of_tailback(parent: &Path) -> Vec<(PathBuf, Owner)> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {
         let owner = Owner::of(entry.file_name().to_str()?)?;
         entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| (entry.path(), owner))
     });
     named.collect()
-}
-
-/// Takes the controller back that was enabled for the children, once no group needs it.
-pub(super) fn withdraw_controller(home: &Home) {
-    if home.enable && groups_of_tailback(&home.cpu).is_empty() {
-        // Where somebody else has come to need it, the kernel refuses, and it stays.
-        let control = home.cpu.join("cgroup.subtree_control");
-        let _ = super::clear::write_existing(&control, "-cpu");
-    }
 }

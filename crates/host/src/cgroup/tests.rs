@@ -65,11 +65,11 @@ impl Tree {
         }
     }
 
-    fn find(&self) -> Result<Home, CgroupError> {
-        Home::find(&self.roots)
+    fn find(&self) -> Result<ParentGroup, CgroupError> {
+        ParentGroup::find(&self.roots)
     }
 
-    fn home(&self) -> Home {
+    fn parent_group(&self) -> ParentGroup {
         self.find().unwrap()
     }
 

@@ -1,7 +1,7 @@
-//! The child's ends of the pipes, and its tie to the life of its parent.
+//! The child's ends of the pipes, and its end when its parent dies.
 
 use crate::protocol::{DONE_LINE, Message};
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::Signal;
 use std::io::Write;
 
 /// What the tool ordered.
@@ -13,8 +13,8 @@ pub enum Order {
     Stop,
 }
 
-/// Says a message on standard output.
-pub(super) fn say(message: &Message) -> std::io::Result<()> {
+/// Writes a message to standard output.
+pub(super) fn send(message: &Message) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     let mut out = std::io::stdout().lock();
@@ -22,9 +22,9 @@ pub(super) fn say(message: &Message) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Says that the work is done, without allocating.
-pub(super) fn say_done() {
-    // Where nobody reads, the report that follows finds out.
+/// Sends that the work is done, without allocating.
+pub(super) fn send_done() {
+    // Where the pipe is closed, the report that follows finds out.
     let _ = rustix::io::write(rustix::stdio::stdout(), DONE_LINE);
 }
 
@@ -35,7 +35,7 @@ pub(super) fn wait_for_order() -> Order {
 
 /// The next byte on standard input; none at its end.
 ///
-/// Read past the library's buffer, which would be allocated here: in a mapper that takes the lock
+/// Read past the standard library's buffer: allocating it here would, in a mapper, take the lock
 /// that is about to be measured.
 pub(super) fn read_byte() -> Option<u8> {
     let mut byte = [0; 1];
@@ -48,13 +48,8 @@ pub(super) fn read_byte() -> Option<u8> {
     }
 }
 
-/// Has the kernel kill this process when its parent dies; returns false where it died already.
-///
-/// The signal is not kept over a death between fork and prctl, hence the second look.
-pub fn die_with_parent(parent: u32) -> bool {
-    let asked = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
-    let alive = getppid()
-        .map(Pid::as_raw_nonzero)
-        .is_some_and(|pid| u32::try_from(pid.get()).is_ok_and(|pid| pid == parent));
-    asked && alive
+/// Has the kernel kill this process when its parent dies, where one is named; returns false where it
+/// has died already.
+pub(super) fn die_with(parent: Option<u32>) -> bool {
+    parent.is_none_or(|parent| os::death::die_with(parent, Signal::KILL).is_ok())
 }

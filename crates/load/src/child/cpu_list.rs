@@ -1,11 +1,8 @@
 //! The CPUs that threads are pinned to: a list as people write it, or what the kernel allows.
 
-use rustix::thread::{CpuSet, sched_getaffinity};
+use os::{cpulist, pin};
 use std::fmt;
 use std::str::FromStr;
-
-/// CPU numbers of this size and above cannot be pinned to.
-const LIMIT: u32 = CpuSet::MAX_CPU as u32;
 
 /// CPUs in ascending order, at least one, none twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,10 +12,9 @@ impl CpuList {
     /// The CPUs of the calling thread's affinity mask, which leaves out what a cpuset forbids.
     ///
     /// # Errors
-    /// If the mask cannot be read, as on a kernel with more CPUs than the mask of the C library.
+    /// If the mask cannot be read, or allows only CPUs that cannot be pinned to.
     pub fn allowed() -> std::io::Result<Self> {
-        let set = sched_getaffinity(None)?;
-        let cpus: Vec<u32> = (0..LIMIT).filter(|&cpu| set.is_set(cpu as usize)).collect();
+        let cpus = pin::allowed()?.into_iter().filter(|cpu| *cpu < pin::LIMIT).collect();
         CpuList::new(cpus).ok_or_else(|| std::io::ErrorKind::NotFound.into())
     }
 
@@ -26,7 +22,7 @@ impl CpuList {
     pub fn new(mut cpus: Vec<u32>) -> Option<Self> {
         cpus.sort_unstable();
         cpus.dedup();
-        let sound = cpus.last().is_some_and(|&last| last < LIMIT);
+        let sound = cpus.last().is_some_and(|&last| last < pin::LIMIT);
         sound.then_some(CpuList(cpus))
     }
 
@@ -46,30 +42,16 @@ impl FromStr for CpuList {
 
     /// Reads a list as the kernel writes it: `0-3,8`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a list of CPUs; write it like 0-3,8");
-        let mut cpus = Vec::new();
-        for part in text.trim().split(',') {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last) = (number(first).ok_or_else(wrong)?, number(last).ok_or_else(wrong)?);
-            if first > last || cpus.len() > LIMIT as usize {
-                return Err(wrong());
-            }
-            cpus.extend(first..=last);
-        }
-        CpuList::new(cpus).ok_or_else(wrong)
+        cpulist::parse(text)
+            .and_then(CpuList::new)
+            .ok_or_else(|| format!("`{text}` is not a list of CPUs; write it like 0-3,8"))
     }
 }
 
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words: Vec<String> = self.0.iter().map(u32::to_string).collect();
-        f.write_str(&words.join(","))
+        f.write_str(&cpulist::format(&self.0))
     }
-}
-
-fn number(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|&cpu| digits && cpu < LIMIT)
 }
 
 #[cfg(test)]
@@ -82,7 +64,7 @@ mod tests {
         let cpus: CpuList = "0-1,8".parse().unwrap();
         let turns: Vec<u32> = (0..5).map(|index| cpus.of_thread(index)).collect();
         assert_eq!(turns, [0, 1, 8, 0, 1]);
-        assert_eq!((cpus.count(), cpus.to_string()), (3, "0,1,8".to_owned()));
+        assert_eq!((cpus.count(), cpus.to_string()), (3, "0-1,8".to_owned()));
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Fibonacci threads: some as fast as possible, some that sleep most of the time. Under a CPU quota
-//! the slow ones may cost the fast ones time that they do not use.
+//! Fibonacci threads: some run all the time, some sleep most of the time. Under a CPU quota the
+//! slow ones may cost the fast ones quota that they do not use themselves.
 
 mod sequence;
 mod worker;
 
 use super::control::{self, Order};
 use super::cpu_list::CpuList;
-use super::failure;
+use super::failure::failure;
 use super::line::Line;
 use crate::histogram;
 use crate::protocol::{Failure, FailureKind, FibonacciReport, FibonacciThread, Message};
@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use worker::{Part, Shared};
+use worker::{Shared, ThreadSpec};
 
 /// The most threads that are started.
 pub const MOST_THREADS: u32 = 1 << 16;
 
-/// How long a slow thread sleeps unless told otherwise, in microseconds.
+/// How long a slow thread sleeps by default, in microseconds.
 const SLEEP_US: u64 = 10_000;
 
 /// Stack of a thread, in bytes: thousands of the usual size would not fit.
@@ -108,7 +108,7 @@ impl FibonacciArgs {
         self.duration_ms.map_or(Duration::from_secs(self.seconds), Duration::from_millis)
     }
 
-    fn parts(&self) -> Result<Vec<Part>, Failure> {
+    fn thread_specs(&self) -> Result<Vec<ThreadSpec>, Failure> {
         let cpus = match &self.cpus {
             Some(cpus) => cpus.clone(),
             None => CpuList::allowed().map_err(|e| failure("fibonacci: CPUs to use", e))?,
@@ -119,12 +119,12 @@ impl FibonacciArgs {
         if let Some(threads) = absurd_count {
             return Err(absurd(threads));
         }
-        let part = |index: u32| Part {
+        let spec = |index: u32| ThreadSpec {
             cpu: cpus.of_thread(index as usize),
             fast: if self.fast_first { index } else { index % count } < self.fast,
             sleep: Duration::from_micros(self.sleep_us),
         };
-        Ok((0..threads.max(self.fast)).map(part).collect())
+        Ok((0..threads.max(self.fast)).map(spec).collect())
     }
 }
 
@@ -138,67 +138,65 @@ pub struct Fibonacci {
 }
 
 pub(super) fn serve(args: &FibonacciArgs) -> Result<(), Failure> {
-    if let Some(parent) = args.parent
-        && !control::die_with_parent(parent)
-    {
+    if !control::die_with(args.parent) {
         return Ok(());
     }
     let fibonacci = Fibonacci::set_up(args)?;
     let workers = u32::try_from(fibonacci.threads.len()).unwrap_or(u32::MAX);
     let ready = Ready { pid: std::process::id(), workers, region: 0 };
-    if control::say(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
+    if control::send(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
         return Ok(());
     }
     let report = fibonacci.work(stdin_ends_within)?;
     if args.verbose {
         print_threads(&report);
     }
-    control::say(&Message::Report(Report::Fibonacci(report)))
+    control::send(&Message::Report(Report::Fibonacci(report)))
         .map_err(|e| failure("report of the fibonacci threads", e))
 }
 
 impl Fibonacci {
     /// Starts and pins all threads, which then wait, and joins the control groups.
     ///
-    /// The groups come last, so that they are not charged for setting up, and a small quota does
-    /// not draw it out.
+    /// The groups come last, so that they are not charged for the set-up, and a small quota does
+    /// not slow it down.
     ///
     /// # Errors
     /// If a group cannot be joined, a thread cannot be started, or a CPU cannot be used.
     pub fn set_up(args: &FibonacciArgs) -> Result<Self, Failure> {
-        let parts = args.parts()?;
+        let thread_specs = args.thread_specs()?;
         let groups = args.join.iter().map(|path| open_group(path));
         let groups: Vec<(PathBuf, File)> = groups.collect::<Result<_, _>>()?;
         let (reader, release) = std::io::pipe().map_err(|e| failure("fibonacci threads", e))?;
         let shared = Arc::new(Shared::new(reader));
         let mut fibonacci =
             Fibonacci { shared, threads: Vec::new(), release, duration: args.duration() };
-        fibonacci.start(&parts)?;
+        fibonacci.start(&thread_specs)?;
         for (path, file) in groups {
             join_group(&path, file)?;
         }
         Ok(fibonacci)
     }
 
-    fn start(&mut self, parts: &[Part]) -> Result<(), Failure> {
-        let (say, hear) = mpsc::channel();
-        for (index, &part) in parts.iter().enumerate() {
-            let (shared, say) = (Arc::clone(&self.shared), say.clone());
-            let life = move || {
-                let ready = part.set_up();
-                // The starter hears of every thread before it goes on or gives up.
-                let _ = say.send((part.cpu, ready));
-                drop(say);
-                part.live(&shared)
+    fn start(&mut self, thread_specs: &[ThreadSpec]) -> Result<(), Failure> {
+        let (sender, receiver) = mpsc::channel();
+        for (index, &spec) in thread_specs.iter().enumerate() {
+            let (shared, sender) = (Arc::clone(&self.shared), sender.clone());
+            let body = move || {
+                let ready = spec.set_up();
+                // The starter waits for this of every thread before it goes on or gives up.
+                let _ = sender.send((spec.cpu, ready));
+                drop(sender);
+                spec.run(&shared)
             };
-            let name = format!("{}-{index}", if part.fast { "fast" } else { "slow" });
-            let thread = std::thread::Builder::new().name(name).stack_size(STACK).spawn(life);
-            let thread = thread.map_err(|e| cannot_start(index, parts.len(), &e))?;
+            let name = format!("{}-{index}", if spec.fast { "fast" } else { "slow" });
+            let thread = std::thread::Builder::new().name(name).stack_size(STACK).spawn(body);
+            let thread = thread.map_err(|e| cannot_start(index, thread_specs.len(), &e))?;
             self.threads.push(thread);
         }
-        drop(say);
+        drop(sender);
         let unusable = |(cpu, ready): (u32, std::io::Result<()>)| Some((cpu, ready.err()?));
-        match hear.iter().filter_map(unusable).next() {
+        match receiver.iter().filter_map(unusable).next() {
             Some((cpu, error)) => Err(failure(format!("fibonacci thread on CPU {cpu}"), error)),
             None => Ok(()),
         }
@@ -206,8 +204,8 @@ impl Fibonacci {
 
     /// Releases all threads together and reports what they did.
     ///
-    /// `ended` waits for at most the duration that it is given, and says whether somebody wants the
-    /// threads to end before their time.
+    /// `ended` waits for at most the given duration, and returns whether the threads are to end
+    /// early.
     ///
     /// # Errors
     /// If a thread was lost.
@@ -246,7 +244,7 @@ fn stdin_ends_within(limit: Duration) -> bool {
         let left = rustix::time::Timespec::try_from(left).ok();
         match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], left.as_ref()) {
             Ok(0) => return false,
-            // What is said to all generators alike may mean nothing to this one.
+            // Some bytes are sent to all generators and mean nothing to this one.
             Ok(_) if control::read_byte().is_some() => {}
             Err(rustix::io::Errno::INTR) => {}
             Ok(_) | Err(_) => return true,
@@ -296,7 +294,7 @@ fn lost() -> Failure {
 
 fn print_threads(report: &FibonacciReport) {
     for thread in &report.threads {
-        // Where nobody reads, there is nobody to tell.
+        // Nobody may be reading standard error.
         let _ = writeln!(std::io::stderr(), "fib[{}] = {}", thread.iterations, thread.value);
     }
 }

@@ -1,12 +1,12 @@
 //! The mapper: the process whose memory mapping the readers of /proc may block.
 
 use super::control::{self, Order};
-use super::failure;
+use super::failure::failure;
 use super::line::Line;
+use crate::histogram;
 use crate::live::{LivePage, STALL_NS};
 use crate::protocol::{Failure, FailureKind, MapperReport, Message, Ready, Report, StallSeen};
 use crate::time::now_ns;
-use crate::{affinity, histogram};
 use clap::Args;
 use hdrhistogram::Histogram;
 use rand::rngs::SmallRng;
@@ -109,7 +109,7 @@ pub struct Mapper {
     work: Work,
 }
 
-/// What is known of the calls; made before the first of them.
+/// What is recorded of the calls; made before the first of them.
 pub struct Work {
     window_ns: u64,
     mmap: Histogram<u64>,
@@ -120,9 +120,7 @@ pub struct Work {
 }
 
 pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
-    if let Some(parent) = args.parent
-        && !control::die_with_parent(parent)
-    {
+    if !control::die_with(args.parent) {
         return Ok(());
     }
     let live = open_live(args.live_fd)?;
@@ -130,13 +128,13 @@ pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
     mapper.warm_up()?;
     mapper.split(args.twin.unwrap_or(0))?;
     let ready = Ready { pid: std::process::id(), workers: 1, region: mapper.region() };
-    if control::say(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
+    if control::send(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
         return Ok(());
     }
     mapper.work(args, &live)?;
-    control::say_done();
+    control::send_done();
     let report = Report::Mapper(mapper.report(&live));
-    control::say(&Message::Report(report)).map_err(|e| failure("report of the mapper", e))
+    control::send(&Message::Report(report)).map_err(|e| failure("report of the mapper", e))
 }
 
 fn open_live(fd: Option<i32>) -> Result<LivePage, Failure> {
@@ -150,7 +148,7 @@ fn open_live(fd: Option<i32>) -> Result<LivePage, Failure> {
 }
 
 impl Mapper {
-    /// Pins the process, takes care of timer slack, maps and populates the region.
+    /// Pins the process, sets its timer slack, maps and populates the region.
     ///
     /// # Errors
     /// If the CPU cannot be used or the region does not fit.
@@ -159,7 +157,7 @@ impl Mapper {
         let name = if args.twin.is_some() { c"twin" } else { c"mapper" };
         let _ = rustix::thread::set_name(name);
         if let Some(cpu) = args.cpu {
-            affinity::pin(cpu).map_err(|e| failure(format!("mapper on CPU {cpu}"), e))?;
+            os::pin::pin(cpu).map_err(|e| failure(format!("mapper on CPU {cpu}"), e))?;
         }
         // The default slack of 50 us would pace the mapper rather than the pause asked for.
         let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -174,8 +172,8 @@ impl Mapper {
         Ok(Mapper { start, pages, page_size, rng, work: Work::new() })
     }
 
-    /// Makes some calls that nobody times, so that the code and the memory of the loop are there:
-    /// a page fault takes the very lock that is measured.
+    /// Makes some untimed calls, so that the code and the memory of the loop are faulted in: a page
+    /// fault takes the lock that is measured.
     ///
     /// # Errors
     /// If the kernel refuses a call.
@@ -191,7 +189,7 @@ impl Mapper {
         Ok(())
     }
 
-    /// Makes so many calls at once, so that the region is split as after as many calls of its work.
+    /// Makes so many calls at once, so that the region is split as after so many calls of its work.
     ///
     /// # Errors
     /// If the kernel refuses a call.
@@ -248,7 +246,7 @@ impl Mapper {
         Ok(())
     }
 
-    /// What the tool wants to know of the work; the page is the one that was worked with.
+    /// The report on the work; `live` is the page that was used.
     pub fn report(self, live: &LivePage) -> MapperReport {
         self.work.report(live)
     }
@@ -261,7 +259,7 @@ impl Default for Work {
 }
 
 impl Work {
-    /// Nothing known yet, in memory that is there already.
+    /// Nothing recorded yet, in memory that is faulted in already.
     pub fn new() -> Self {
         let mut work = Work {
             window_ns: 0,
@@ -296,15 +294,15 @@ impl Work {
     }
 
     fn report(self, live: &LivePage) -> MapperReport {
-        let picture = live.counters().picture();
+        let snapshot = live.counters().snapshot();
         MapperReport {
             window_ns: self.window_ns,
             maps: self.mmap.len(),
             unmaps: self.munmap.len(),
             sum_ns: self.sum_ns,
-            worst_ns: picture.worst_ns,
-            stalled_ns: picture.stalled_ns,
-            over: picture.over,
+            worst_ns: snapshot.worst_ns,
+            stalled_ns: snapshot.stalled_ns,
+            over: snapshot.over,
             mmap: histogram::encode(&self.mmap),
             munmap: histogram::encode(&self.munmap),
             stalls: self.stalls,

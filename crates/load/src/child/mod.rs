@@ -1,56 +1,51 @@
-//! The side of the children: one hidden subcommand a generator.
+//! The side of the children: one hidden subcommand for each generator.
 
 mod control;
 pub mod cpu_list;
-mod crew;
+mod failure;
 pub mod fibonacci;
 mod line;
 pub mod mapper;
+pub mod own;
 pub mod scanner;
 mod slots;
 pub mod spinner;
+mod worker_pool;
 
-use crate::protocol::{Failure, FailureKind, Message};
+use crate::protocol::Message;
 use clap::Subcommand;
-pub use control::{Order, die_with_parent};
+pub use control::Order;
 
 /// The generators and their options.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum LoadCommand {
     /// Map and unmap random pages of a region, timing each call
     Mapper(mapper::MapperArgs),
-    /// Read a file of /proc/PID from start to end, again and again
+    /// Read a file of /proc/PID from start to end, repeatedly
     Scanner(scanner::ScannerArgs),
-    /// Look at a file of /proc/PID until it vanishes
+    /// Call stat on a file of /proc/PID until it is gone
     Spinner(spinner::SpinnerArgs),
     /// Run the fibonacci sequence on threads, some of which sleep most of the time
     Fibonacci(fibonacci::FibonacciArgs),
+    /// Be a generator that a scenario brings itself
+    Own(own::OwnArgs),
 }
 
-/// Runs a generator to its end; returns the exit code.
-pub fn run(command: &LoadCommand) -> u8 {
+/// Runs a generator to its end; returns the exit code. `own` are those that scenarios bring themselves.
+pub fn run(command: &LoadCommand, own: &[own::OwnGenerator]) -> u8 {
     let done = match command {
         LoadCommand::Mapper(args) => mapper::serve(args),
         LoadCommand::Scanner(args) => scanner::serve(args),
         LoadCommand::Spinner(args) => spinner::serve(args),
         LoadCommand::Fibonacci(args) => fibonacci::serve(args),
+        LoadCommand::Own(args) => own::serve(args, own),
     };
     match done {
         Ok(()) => 0,
         Err(failure) => {
-            // Without a reader nobody is left to tell.
-            let _ = control::say(&Message::Error(failure));
+            // Without a reader the failure is lost.
+            let _ = control::send(&Message::Error(failure));
             2
         }
     }
-}
-
-/// A failure of the kernel, sorted by its errno.
-pub(crate) fn failure(what: impl std::fmt::Display, error: std::io::Error) -> Failure {
-    let kind = match error.kind() {
-        std::io::ErrorKind::PermissionDenied => FailureKind::Permission,
-        std::io::ErrorKind::InvalidInput | std::io::ErrorKind::NotFound => FailureKind::Unusable,
-        _ => FailureKind::System,
-    };
-    Failure { kind, what: format!("{what}: {error}") }
 }

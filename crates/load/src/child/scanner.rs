@@ -1,10 +1,9 @@
-//! Scanners: processes that read a file of /proc/PID from start to end, again and again.
+//! Scanners: processes that read a file of /proc/PID from start to end, repeatedly.
 
 use super::control;
-use super::crew::Crew;
 use super::line::Line;
 use super::slots::Slot;
-use crate::affinity;
+use super::worker_pool::PoolSpec;
 use crate::protocol::{Failure, Report};
 use clap::Args;
 use std::fs::File;
@@ -33,7 +32,7 @@ pub struct ScannerArgs {
     /// The CPU to be pinned to; anywhere if absent
     #[arg(long)]
     pub cpu: Option<u32>,
-    /// End after so many milliseconds, whoever says what; never if absent
+    /// End after so many milliseconds in any case; never if absent
     #[arg(long)]
     pub limit_ms: Option<u64>,
     /// Process to die with; none if absent
@@ -57,13 +56,11 @@ impl ScannerArgs {
 }
 
 pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
-    if let Some(parent) = args.parent
-        && !control::die_with_parent(parent)
-    {
+    if !control::die_with(args.parent) {
         return Ok(());
     }
     let path = proc_path(args.pid, &args.file);
-    let crew = Crew {
+    let pool = PoolSpec {
         name: c"scanner",
         object: path.display().to_string(),
         limit: args.limit_ms.map(Duration::from_millis),
@@ -71,13 +68,13 @@ pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
         set_up: &|| set_up(args.cpu, Some(args.nice)),
         work: &|slot| scan_until_gone(&path, slot),
     };
-    super::crew::serve(&crew, Report::Scanners)
+    super::worker_pool::serve(&pool, Report::Scanners)
 }
 
 /// Pins and renices the calling process, where that is asked for.
 pub(super) fn set_up(cpu: Option<u32>, nice: Option<i32>) -> std::io::Result<()> {
     if let Some(cpu) = cpu {
-        affinity::pin(cpu)?;
+        os::pin::pin(cpu)?;
     }
     if let Some(nice) = nice {
         rustix::process::setpriority_process(None, nice)?;
@@ -102,7 +99,7 @@ fn scan_until_gone(path: &Path, slot: &Slot) -> std::io::Result<()> {
     }
 }
 
-/// Reads a file from start to end, telling of each piece.
+/// Reads a file from start to end and reports each piece.
 ///
 /// # Errors
 /// If it cannot be opened or read.

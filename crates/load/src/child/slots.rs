@@ -26,7 +26,7 @@ impl Slot {
         self.bytes.store(self.bytes.load(Relaxed) + bytes as u64, Relaxed);
     }
 
-    /// Keeps the error that ended the worker.
+    /// Stores the error that ended the worker.
     pub fn fail(&self, errno: i32) {
         self.errno.store(u64::from(errno.unsigned_abs()), Relaxed);
     }

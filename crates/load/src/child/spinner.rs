@@ -1,10 +1,10 @@
-//! Spinners: processes that look at a file of /proc/PID until it vanishes.
+//! Spinners: processes that call stat on a file of /proc/PID until it is gone.
 
 use super::control;
-use super::crew::Crew;
 use super::line::Line;
 use super::scanner::{is_gone, proc_path, set_up};
 use super::slots::Slot;
+use super::worker_pool::PoolSpec;
 use crate::protocol::{Failure, Report};
 use crate::time::now_ns;
 use clap::Args;
@@ -17,7 +17,7 @@ const REST: Duration = Duration::from_millis(1);
 /// Options of spinners.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct SpinnerArgs {
-    /// The process whose file is looked at
+    /// The process whose file is polled
     #[arg(long)]
     pub pid: u32,
     /// The file in /proc/PID
@@ -32,7 +32,7 @@ pub struct SpinnerArgs {
     /// The CPU to be pinned to; anywhere if absent
     #[arg(long)]
     pub cpu: Option<u32>,
-    /// End after so many milliseconds, whoever says what; never if absent
+    /// End after so many milliseconds in any case; never if absent
     #[arg(long)]
     pub limit_ms: Option<u64>,
     /// Process to die with; none if absent
@@ -56,14 +56,12 @@ impl SpinnerArgs {
 }
 
 pub(super) fn serve(args: &SpinnerArgs) -> Result<(), Failure> {
-    if let Some(parent) = args.parent
-        && !control::die_with_parent(parent)
-    {
+    if !control::die_with(args.parent) {
         return Ok(());
     }
     let path = proc_path(args.pid, &args.file);
     let busy = Duration::from_millis(args.busyduration);
-    let crew = Crew {
+    let pool = PoolSpec {
         name: c"spinner",
         object: path.display().to_string(),
         limit: args.limit_ms.map(Duration::from_millis),
@@ -71,14 +69,14 @@ pub(super) fn serve(args: &SpinnerArgs) -> Result<(), Failure> {
         set_up: &|| set_up(args.cpu, None),
         work: &|slot: &Slot| spin_until_gone(&path, busy, || slot.round()),
     };
-    super::crew::serve(&crew, Report::Spinners)
+    super::worker_pool::serve(&pool, Report::Spinners)
 }
 
-/// Looks at a path until it is gone, resting a millisecond after each busy period; a busy period
-/// of zero never rests.
+/// Polls a path until it is gone, sleeping a millisecond after each busy period; a busy period
+/// of zero never sleeps.
 ///
 /// # Errors
-/// If the kernel refuses to look for another reason.
+/// If stat fails for another reason.
 pub fn spin_until_gone(
     path: &Path,
     busy: Duration,

@@ -1,4 +1,4 @@
-//! The side of the tool: starting, releasing, hearing and ending children.
+//! The side of the tool: starting, releasing, reading and ending children.
 
 mod lines;
 
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a child that was told to end is given before it is reaped by force.
+/// How long a child that was asked to end is given before it is reaped by force.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Why a child did not do what it was started for.
@@ -30,11 +30,11 @@ pub enum LoadError {
         /// The kernel's reason.
         source: std::io::Error,
     },
-    /// It said why it gave up.
+    /// It reported why it gave up.
     #[error("{}", .0.what)]
     Failed(Failure),
     /// It died.
-    #[error("{role} (pid {pid}) {how}; nothing of tailback did that")]
+    #[error("{role} (pid {pid}) {how}; tailback did not do that")]
     Died {
         /// Which generator.
         role: &'static str,
@@ -55,15 +55,15 @@ pub enum LoadError {
         /// For how long.
         limit: Duration,
     },
-    /// It said something that makes no sense here.
-    #[error("{role} (pid {pid}) said something unexpected: {said}")]
+    /// It sent a message that makes no sense here.
+    #[error("{role} (pid {pid}) sent an unexpected message: {message}")]
     Protocol {
         /// Which generator.
         role: &'static str,
         /// Its process.
         pid: u32,
-        /// What it said.
-        said: String,
+        /// The message.
+        message: String,
     },
     /// A pipe or a page could not be had.
     #[error("{role}: {source}")]
@@ -87,18 +87,18 @@ impl LoadError {
 
 /// How the generators are executed.
 #[derive(Debug, Clone)]
-pub struct Launcher {
+pub struct LoadSpawner {
     /// The program.
     pub program: PathBuf,
-    /// The words before the generator's own.
+    /// Arguments before the generator's own.
     pub prefix: Vec<String>,
 }
 
-impl Default for Launcher {
-    /// This very binary with its hidden subcommand; as a link of /proc it survives an upgrade of
-    /// the file on disk.
+impl Default for LoadSpawner {
+    /// This binary with its hidden subcommand. The link in /proc survives an upgrade of the file on
+    /// disk.
     fn default() -> Self {
-        Launcher { program: "/proc/self/exe".into(), prefix: vec!["load".to_owned()] }
+        LoadSpawner { program: "/proc/self/exe".into(), prefix: vec!["load".to_owned()] }
     }
 }
 
@@ -112,8 +112,8 @@ pub struct Child {
     status: Option<ExitStatus>,
 }
 
-impl Launcher {
-    /// Starts a generator with these words; `live` is inherited where there is one.
+impl LoadSpawner {
+    /// Starts a generator with these arguments; `live` is inherited where there is one.
     ///
     /// # Errors
     /// If the process cannot be made.
@@ -179,25 +179,25 @@ impl Child {
     /// # Errors
     /// If it is gone.
     pub fn go(&mut self) -> Result<(), LoadError> {
-        if self.tell(b"g") { Ok(()) } else { Err(self.died()) }
+        if self.send(b"g") { Ok(()) } else { Err(self.died()) }
     }
 
-    /// Tells a crew that the window begins: what its workers did before does not count.
+    /// Tells a worker pool that the window begins: what its workers did before does not count.
     pub fn window_begins(&mut self) {
-        self.tell(b"b");
+        self.send(b"b");
     }
 
-    /// Tells a crew that the window ends: what its workers do from now on does not count.
+    /// Tells a worker pool that the window ends: what its workers do from now on does not count.
     pub fn window_ends(&mut self) {
-        self.tell(b"e");
+        self.send(b"e");
     }
 
-    /// Whether the generator can still hear.
-    fn tell(&mut self, what: &[u8]) -> bool {
-        self.control.as_mut().is_some_and(|control| control.write_all(what).is_ok())
+    /// Sends bytes; whether the generator still reads.
+    fn send(&mut self, bytes: &[u8]) -> bool {
+        self.control.as_mut().is_some_and(|control| control.write_all(bytes).is_ok())
     }
 
-    /// Tells the generator to end now and report; a crew kills its workers.
+    /// Tells the generator to end now and report; a worker pool kills its workers.
     pub fn stop(&mut self) {
         self.control = None;
     }
@@ -250,20 +250,20 @@ impl Child {
         match serde_json::from_slice(line) {
             Ok(Message::Error(failure)) => Err(LoadError::Failed(failure)),
             Ok(message) => Ok(message),
-            Err(_) => Err(self.nonsense(&String::from_utf8_lossy(line))),
+            Err(_) => Err(self.malformed(&String::from_utf8_lossy(line))),
         }
     }
 
     fn unexpected(&self, message: &Message) -> LoadError {
-        self.nonsense(&format!("{message:?}"))
+        self.malformed(&format!("{message:?}"))
     }
 
-    fn nonsense(&self, said: &str) -> LoadError {
-        let said = said.chars().take(200).collect();
-        LoadError::Protocol { role: self.role, pid: self.pid(), said }
+    fn malformed(&self, message: &str) -> LoadError {
+        let message = message.chars().take(200).collect();
+        LoadError::Protocol { role: self.role, pid: self.pid(), message }
     }
 
-    /// The error of a generator that was waited for in vain.
+    /// The error of a generator that did not answer in time.
     pub fn late(&self, what: &'static str, limit: Duration) -> LoadError {
         LoadError::Late { role: self.role, pid: self.pid(), what, limit }
     }
@@ -278,8 +278,8 @@ impl Child {
 
     /// Reaps the child within its grace, then by force; its pid is free afterwards.
     ///
-    /// A child that even SIGKILL does not end, since the kernel holds it, is left to init after a
-    /// second grace.
+    /// A child that even SIGKILL does not end, since it is stuck in the kernel, is left to init
+    /// after a second grace.
     pub fn reap(&mut self) -> Option<ExitStatus> {
         self.control = None;
         let began = Instant::now();
@@ -308,7 +308,7 @@ impl Drop for Child {
 fn describe(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("was killed by signal {signal}"),
-        (None, Some(code)) => format!("ended with exit code {code} before its time"),
+        (None, Some(code)) => format!("ended early with exit code {code}"),
         (None, None) => "ended".to_owned(),
     }
 }

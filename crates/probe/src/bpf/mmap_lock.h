@@ -10,7 +10,7 @@ static __always_inline bool is_watched(u64 mm)
 	return mm && spaces[(mm >> 6) & (SPACES - 1)].mm == mm;
 }
 
-/* Whoever touches the lock is of interest, whatever process it is of. */
+/* Any thread that takes the lock is of interest, of whatever process. */
 static __always_inline struct thread *toucher(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -40,21 +40,21 @@ static __always_inline struct thread *toucher(void)
 
 static __always_inline void tell_held(struct thread *thread, u64 now)
 {
-	struct event *told;
+	struct event *out;
 
 	if (waiting <= 0 && now - thread->hold_from < threshold_ns)
 		return;
-	told = event(thread, HELD, thread->hold_from, now);
-	if (!told)
+	out = event(thread, HELD, thread->hold_from, now);
+	if (!out)
 		return;
-	told->mm = thread->hold_mm;
-	told->write = thread->hold_write;
-	send(told);
+	out->mm = thread->hold_mm;
+	out->write = thread->hold_write;
+	send(out);
 }
 
 static __always_inline void tell_waited(struct thread *thread, u64 now)
 {
-	struct event *told;
+	struct event *out;
 
 	if (!(thread->flags & VICTIM))
 		return;
@@ -63,12 +63,12 @@ static __always_inline void tell_waited(struct thread *thread, u64 now)
 		return;
 	__sync_fetch_and_add(&waits_seen, 1);
 	__sync_fetch_and_add(&waits_ns, now - thread->wait_from);
-	told = event(thread, WAITED, thread->wait_from, now);
-	if (!told)
+	out = event(thread, WAITED, thread->wait_from, now);
+	if (!out)
 		return;
-	told->mm = thread->wait_mm;
-	told->write = thread->wait_write;
-	send(told);
+	out->mm = thread->wait_mm;
+	out->write = thread->wait_write;
+	send(out);
 }
 
 /* The loader reads a file of a victim that is made under the victim's lock. */

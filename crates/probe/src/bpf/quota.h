@@ -16,17 +16,17 @@ static __always_inline u64 throttled_until(struct cpu *cpu, u64 now)
 static __always_inline void end_throttle(struct cpu *cpu, u32 number, u64 queue, u64 now)
 {
 	u64 since = cpu->throttled_since;
-	struct event *told;
+	struct event *out;
 
 	if (!since || cpu->queue != queue || now <= since)
 		return;
 	cpu->throttled_ns += now - since;
 	cpu->throttled_since = 0;
-	told = event(&threads[cpu->throttled_tid & (THREADS - 1)], THROTTLED, since, now);
-	if (!told)
+	out = event(&threads[cpu->throttled_tid & (THREADS - 1)], THROTTLED, since, now);
+	if (!out)
 		return;
-	told->cpu = number;
-	send(told);
+	out->cpu = number;
+	send(out);
 }
 
 /* Looks whether the quota of this thread's group is used up on its CPU. */

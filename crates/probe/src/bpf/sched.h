@@ -49,7 +49,7 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 	if (thread->counted)
 		__sync_fetch_and_add(&there->holders, -1);
 	thread->counted = 0;
-	/* A thread that was moved to another CPU waited behind whoever ran on the first; for how long
+	/* A thread that was moved to another CPU waited behind what ran on the first; for how long
 	 * on each is not known. */
 	if (there != here)
 		return;
@@ -62,7 +62,7 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 	}
 }
 
-/* Whether somebody may want to know of this time on the CPU. */
+/* Whether this time on the CPU may matter. */
 static __always_inline bool is_wanted(struct thread *thread, struct cpu *cpu, bool preempted)
 {
 	/* Who ran while a holder could have. */
@@ -77,31 +77,31 @@ static __always_inline bool is_wanted(struct thread *thread, struct cpu *cpu, bo
 
 static __always_inline void tell_unknown(struct task_struct *task, u64 since, u64 now, bool on)
 {
-	struct event *told;
+	struct event *out;
 
 	if (!task->pid || !since)
 		return;
-	told = event(0, RAN, since, now);
-	if (!told)
+	out = event(0, RAN, since, now);
+	if (!out)
 		return;
-	told->tid = task->pid;
-	told->tgid = task->tgid;
-	told->nice = task->static_prio - PRIO_OF_NICE_0;
-	told->runnable = told->running = since;
-	told->then = on ? RUNNABLE : BLOCKED;
-	bpf_probe_read_kernel(told->comm, COMM, task->comm);
-	send(told);
+	out->tid = task->pid;
+	out->tgid = task->tgid;
+	out->nice = task->static_prio - PRIO_OF_NICE_0;
+	out->runnable = out->running = since;
+	out->then = on ? RUNNABLE : BLOCKED;
+	bpf_probe_read_kernel(out->comm, COMM, task->comm);
+	send(out);
 }
 
 static __always_inline void tell_ran(struct thread *thread, u64 now, bool preempted, s32 stack)
 {
-	struct event *told = event(thread, RAN, thread->since, now);
+	struct event *out = event(thread, RAN, thread->since, now);
 
-	if (!told)
+	if (!out)
 		return;
-	told->then = preempted ? RUNNABLE : BLOCKED;
-	told->stack = stack;
-	send(told);
+	out->then = preempted ? RUNNABLE : BLOCKED;
+	out->stack = stack;
+	send(out);
 }
 
 /* A victim that falls asleep where no signal wakes it may wait for a lock without a tracepoint. */
@@ -117,17 +117,17 @@ static __always_inline void falls_asleep(void *ctx, struct thread *thread, u64 n
 
 static __always_inline void wakes_up(struct thread *thread, u64 now)
 {
-	struct event *told;
+	struct event *out;
 
 	thread->asleep = 0;
 	__sync_fetch_and_add(&waiting, -1);
 	if (now - thread->slept_from < threshold_ns)
 		return;
-	told = event(thread, SLEPT, thread->slept_from, now);
-	if (!told)
+	out = event(thread, SLEPT, thread->slept_from, now);
+	if (!out)
 		return;
-	told->stack = thread->stack;
-	send(told);
+	out->stack = thread->stack;
+	send(out);
 }
 
 static __always_inline void leaves(void *ctx, struct thread *thread, struct task_struct *task,
@@ -213,7 +213,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	bool preempted;
 	u64 since, now;
 
-	/* Who runs matters only while somebody of interest runs or could. */
+	/* What runs matters only while a watched thread runs or could. */
 	if (!from && !to && !cpu->runnable) {
 		if (!cpu->stale)
 			cpu->stale = 1;

@@ -71,7 +71,7 @@ static __always_inline void watch_space(u64 mm, u32 tgid)
 	}
 }
 
-/* A place for a thread, unless somebody else has it. */
+/* A slot for a thread, unless another has it. */
 static __always_inline struct thread *claim(struct task_struct *task, u8 part, u8 flags)
 {
 	struct thread *thread = &threads[task->pid & (THREADS - 1)];

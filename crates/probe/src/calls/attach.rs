@@ -1,6 +1,6 @@
 //! The program behind a function, and its table.
 
-use super::{CallWish, CpuCalls, Table};
+use super::{CallTarget, CpuCalls, Table};
 use crate::ProbeError;
 use libbpf_rs::UprobeOpts;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -34,11 +34,11 @@ const ARGUMENTS: u32 = 6;
 /// # Errors
 /// If the kernel refuses the program, or the function does not exist.
 pub fn attached(
-    wish: &CallWish,
+    target: &CallTarget,
     file: &Path,
     run: &mut dyn FnMut(&dyn Fn() -> Table),
 ) -> Result<(), ProbeError> {
-    let size = wish.size_argument.unwrap_or(0);
+    let size = target.size_argument.unwrap_or(0);
     if size > ARGUMENTS {
         return Err(ProbeError::NoSymbol {
             what: format!("argument {size}"),
@@ -52,11 +52,11 @@ pub fn attached(
         rodata.size_argument = size;
     }
     let skel = open.load().map_err(refused)?;
-    let options = UprobeOpts { func_name: Some(wish.symbol.clone()), ..UprobeOpts::default() };
-    let pid = i32::try_from(wish.pid).map_err(|_| ProbeError::NoProcess(wish.pid))?;
+    let options = UprobeOpts { func_name: Some(target.symbol.clone()), ..UprobeOpts::default() };
+    let pid = i32::try_from(target.pid).map_err(|_| ProbeError::NoProcess(target.pid))?;
     let link = skel.progs.on_call.attach_uprobe_with_opts(pid, file, 0, options);
     let link = link.map_err(|error| ProbeError::NoSymbol {
-        what: format!("{} in {}", wish.symbol, file.display()),
+        what: format!("{} in {}", target.symbol, file.display()),
         why: format!("{error:#}; nm -D {} lists what is there", file.display()),
     })?;
     run(&|| read(&skel));

@@ -17,7 +17,7 @@ pub struct CpuCalls {
 pub struct Table {
     /// By CPU.
     pub cpus: BTreeMap<u32, CpuCalls>,
-    /// Calls on CPUs beyond those that are told apart.
+    /// Calls on CPUs beyond those that are counted apart.
     pub elsewhere: u64,
 }
 

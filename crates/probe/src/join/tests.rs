@@ -15,7 +15,8 @@ fn waited(tid: u32, from: u64, to: u64) -> Event {
     Event { kind: Kind::Waited, space: LOCK, write: true, ..ran(tid, 0, from, from, to) }
 }
 
-/// A hold that ends while its thread has run since `running`, having been runnable since `runnable`.
+/// A hold that ends while its thread has run since `running`, having been runnable since
+/// `runnable`.
 fn hold(tid: u32, cpu: u32, times: (u64, u64), runnable: u64, running: u64) -> Event {
     let (from, to) = times;
     Event { kind: Kind::Held, space: LOCK, from, to, running, ..ran(tid, cpu, runnable, from, to) }

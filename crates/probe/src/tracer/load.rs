@@ -2,8 +2,8 @@
 
 use super::object::types::rodata;
 use super::object::{EvidenceSkel, EvidenceSkelBuilder, OpenEvidenceSkel};
-use super::refused;
-use crate::{ProbeError, Wish};
+use super::refused::refused;
+use crate::{ProbeError, SessionOptions};
 use libbpf_rs::btf::types::{Func, FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -21,8 +21,8 @@ pub struct Loaded<'a> {
     pub links: Vec<Link>,
     /// Whether the tracepoints of the lock name the memory group too.
     grouped: bool,
-    /// What was wished, and can be had.
-    pub wish: Wish,
+    /// The options, without what this kernel cannot have.
+    pub options: SessionOptions,
     /// What is seen by them.
     pub sources: Vec<String>,
     /// What cannot be seen, and why.
@@ -75,23 +75,26 @@ const UNTHROTTLE: &str = "unthrottle_cfs_rq";
 /// Loads and attaches what this kernel has.
 ///
 /// # Errors
-/// If the scheduler's tracepoints cannot be had, without which nothing can be said.
-pub fn load<'a>(wish: &Wish, rooms: &'a mut [Room; 2]) -> Result<Loaded<'a>, ProbeError> {
+/// If the scheduler's tracepoints cannot be had, without which there is no evidence.
+pub fn load<'a>(
+    options: &SessionOptions,
+    rooms: &'a mut [Room; 2],
+) -> Result<Loaded<'a>, ProbeError> {
     libbpf_rs::set_print(None);
     let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
     let [first, second] = rooms;
     // A kernel may name a function and yet refuse programs on it, as some do for all functions.
-    if wish.quota
+    if options.quota
         && btf.type_by_name::<Func>(UNTHROTTLE).is_some()
-        && let Ok(loaded) = load_from(wish, &btf, true, first)
+        && let Ok(loaded) = load_from(options, &btf, true, first)
     {
         return Ok(loaded);
     }
-    load_from(wish, &btf, false, second)
+    load_from(options, &btf, false, second)
 }
 
 fn load_from<'a>(
-    wish: &Wish,
+    options: &SessionOptions,
     btf: &Btf,
     unthrottle: bool,
     room: &'a mut Room,
@@ -99,13 +102,13 @@ fn load_from<'a>(
     let builder = EvidenceSkelBuilder::default();
     let mut open = builder.open(room).map_err(|error| refused("the programs", &error))?;
     if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
-        set(rodata, wish);
+        set(rodata, options);
     }
     let has = |point: &Point| arguments(btf, point.name).is_some();
     let wanted = |sees: Sees| match sees {
         Sees::Scheduler => true,
-        Sees::Lock => wish.lock,
-        Sees::Futex => wish.futex,
+        Sees::Lock => options.lock,
+        Sees::Futex => options.futex,
     };
     let can = |sees: Sees| wanted(sees) && POINTS.iter().filter(|p| p.sees == sees).all(has);
     // Context, address space, group, write; without the group it is three.
@@ -117,16 +120,16 @@ fn load_from<'a>(
         skel,
         grouped,
         links: Vec::new(),
-        wish: Wish { futex: false, ..wish.clone() },
+        options: SessionOptions { futex: false, ..options.clone() },
         sources: Vec::new(),
         missing: Vec::new(),
     };
     if unthrottle {
         loaded.attach_unthrottle()?;
-    } else if wish.quota {
+    } else if options.quota {
         loaded.missing.push(format!(
-            "when quota was there again: this kernel lets no program look at {UNTHROTTLE} (fentry), so \
-             a throttle is told to end when a thread of the group runs there again"
+            "when quota was there again: this kernel lets no program attach to {UNTHROTTLE} (fentry), \
+             so a throttle ends here when a thread of the group runs there again"
         ));
     }
     for sees in [Sees::Scheduler, Sees::Lock, Sees::Futex] {
@@ -143,9 +146,9 @@ fn load_from<'a>(
     Ok(loaded)
 }
 
-fn set(rodata: &mut rodata, wish: &Wish) {
-    rodata.threshold_ns = u64::try_from(wish.threshold.as_nanos()).unwrap_or(u64::MAX);
-    rodata.quota = wish.quota;
+fn set(rodata: &mut rodata, options: &SessionOptions) {
+    rodata.threshold_ns = u64::try_from(options.threshold.as_nanos()).unwrap_or(u64::MAX);
+    rodata.quota = options.quota;
     rodata.futex_number = u32::try_from(libc::SYS_futex).unwrap_or(u32::MAX);
     for (place, number) in rodata.poll_numbers.iter_mut().zip(POLLS) {
         *place = u32::try_from(number).unwrap_or(u32::MAX);
@@ -220,7 +223,7 @@ impl Loaded<'_> {
         match links {
             Ok(links) => {
                 self.links.extend(links);
-                self.wish.futex |= sees == Sees::Futex;
+                self.options.futex |= sees == Sees::Futex;
                 self.sources.push(format!("eBPF on tracepoints: {}", sees.words()));
                 Ok(())
             }

@@ -3,28 +3,20 @@
 //! Nothing is pinned: programs, maps and links go with their descriptors, so with this process,
 //! however it ends.
 
+mod command;
 mod load;
 mod object;
 mod read;
+mod refused;
 mod serve;
 
 use crate::watched::Watched;
-use crate::{ProbeError, Wish};
+use crate::{ProbeError, SessionOptions};
+use command::Command;
 use model::Evidence;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use refused::refused;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-
-/// What the listening thread is told.
-enum Command {
-    /// Watch these; answered once they are.
-    Watch(Vec<Watched>, Sender<()>),
-    /// The load was released just now.
-    Release(Sender<()>),
-    /// Detach; answered once it is done.
-    Stop(Sender<()>),
-    /// Tell what was seen.
-    Finish,
-}
 
 /// Programs that are loaded and attached.
 pub struct Tracer {
@@ -37,15 +29,15 @@ impl Tracer {
     ///
     /// # Errors
     /// If none of the programs can be had here; where one cannot, its evidence is missing and the
-    /// record says why.
-    pub fn start(wish: &Wish) -> Result<Self, ProbeError> {
-        crate::privilege::check(&wish.roots)?;
-        let (commands, hear) = channel();
-        let (say, answer) = channel();
-        let wish = wish.clone();
+    /// record gives the reason.
+    pub fn start(options: &SessionOptions) -> Result<Self, ProbeError> {
+        crate::privilege::check(&options.roots)?;
+        let (commands, inbox) = channel();
+        let (reply, answer) = channel();
+        let options = options.clone();
         let spawned = std::thread::Builder::new()
             .name("probe".to_owned())
-            .spawn(move || serve::serve(&wish, &say, &hear));
+            .spawn(move || serve::serve(&options, &reply, &inbox));
         let thread = spawned.map_err(|error| refused("a thread", &error))?;
         match answer.recv() {
             Ok(Ok(())) => Ok(Tracer { commands, thread: Some(thread) }),
@@ -59,7 +51,7 @@ impl Tracer {
         self.ask(|answer| Command::Watch(watched, answer));
     }
 
-    /// Says that the load is released; what was counted before is forgotten.
+    /// Marks the release of the load; what was counted before is dropped.
     pub fn release(&self) {
         self.ask(Command::Release);
     }
@@ -69,13 +61,13 @@ impl Tracer {
         self.ask(Command::Stop);
     }
 
-    /// Ends, and tells what was seen; none where the listening thread broke.
+    /// Ends, and returns the evidence; none where the listening thread panicked.
     pub fn finish(mut self) -> Option<Evidence> {
         let _ = self.commands.send(Command::Finish);
         self.thread.take()?.join().ok()
     }
 
-    /// Asks and waits for the answer; a thread that is gone is told of at the end.
+    /// Sends a command and waits for the answer; that a thread is gone is reported at the end.
     fn ask(&self, command: impl FnOnce(Sender<()>) -> Command) {
         let (answer, answered) = channel();
         if self.commands.send(command(answer)).is_ok() {
@@ -93,10 +85,3 @@ impl Drop for Tracer {
         }
     }
 }
-
-fn refused(what: &str, why: &dyn std::fmt::Display) -> ProbeError {
-    ProbeError::Refused { what: what.to_owned(), why: why.to_string() }
-}
-
-/// Commands as they come in.
-type Commands = Receiver<Command>;

@@ -4,7 +4,7 @@
 //! field for itself.
 
 use super::object::types::{bss, cpu, thread};
-use crate::Wish;
+use crate::SessionOptions;
 use crate::event::{Event, Kind, name};
 use crate::parts::Parts;
 use crate::watched::{Role, Watched};
@@ -25,15 +25,16 @@ const SUSPECT: u8 = 2;
 /// The tables.
 pub struct Tables {
     bss: *mut bss,
-    wish: Wish,
+    options: SessionOptions,
 }
 
 impl Tables {
     /// The tables of a loaded object.
     ///
-    /// The reference must stay good as long as this is used, and nobody else may write through it.
-    pub fn of(bss: &mut bss, wish: &Wish) -> Self {
-        Tables { bss, wish: wish.clone() }
+    /// The reference must stay valid as long as this is used, and no other code may write through
+    /// it.
+    pub fn of(bss: &mut bss, options: &SessionOptions) -> Self {
+        Tables { bss, options: options.clone() }
     }
 
     /// Has the programs watch a process; false where its place is taken by another.
@@ -64,7 +65,8 @@ impl Tables {
         true
     }
 
-    /// Says that the calling thread is about to touch the lock of a victim; 0 that it did.
+    /// Tells the programs that the calling thread is about to take the lock of a victim; 0 ends
+    /// that.
     pub fn introduce(&self, victim: u32) {
         let caller = if victim == 0 { 0 } else { rustix::thread::gettid().as_raw_pid() };
         // SAFETY: both are fields of the tables.
@@ -74,7 +76,7 @@ impl Tables {
         }
     }
 
-    /// Begins all counters anew, at a moment. A count that is made just then may be lost.
+    /// Resets all counters, at a moment. A count that is made just then may be lost.
     pub fn reset(&self, now: u64) {
         // SAFETY: within the tables.
         unsafe {
@@ -137,7 +139,7 @@ impl Tables {
                 let caught = self
                     .cpu(u32::from(thread.cpu))
                     .map_or(0, |cpu| caught_now(&thread, &cpu, zero, now));
-                let seen = evidence_of(&thread, caught, parts, (zero, now), &self.wish);
+                let seen = evidence_of(&thread, caught, parts, (zero, now), &self.options);
                 (thread.flags & VICTIM == 0, seen)
             })
             .collect();
@@ -163,7 +165,7 @@ impl Tables {
         events
     }
 
-    /// What each CPU did since `zero`; `idle` tells how long each was idle.
+    /// What each CPU did since `zero`; `idle` is how long each was idle.
     pub fn of_cpus(&self, zero: u64, now: u64, idle: &dyn Fn(u32) -> u64) -> Vec<CpuEvidence> {
         let span = now.saturating_sub(zero);
         // SAFETY: within the tables.
@@ -265,7 +267,7 @@ fn evidence_of(
     caught_now: u64,
     parts: &Parts,
     (zero, now): (u64, u64),
-    wish: &Wish,
+    options: &SessionOptions,
 ) -> ThreadEvidence {
     // What is under way has not been added up yet.
     let under_way = now.saturating_sub(thread.since.max(zero));
@@ -290,12 +292,12 @@ fn evidence_of(
         blocked_ns: Some((thread.blocked_ns + open(BLOCKED)).min(span)),
         migrations: Some(thread.migrations),
         preemptions: Some(thread.preemptions),
-        throttled_ns: wish.quota.then_some((thread.throttled_ns + caught_now).min(span)),
-        throttles: wish.quota.then_some(thread.throttles + u64::from(caught_now > 0)),
-        futex_calls: wish.futex.then_some(thread.futex_calls + u64::from(in_futex.is_some())),
-        futex_ns: wish.futex.then_some((thread.futex_ns + in_futex.unwrap_or(0)).min(span)),
-        futex_slept_ns: wish.futex.then_some((thread.futex_slept_ns + slept_in_futex).min(span)),
-        poll_slept_ns: wish.futex.then_some((thread.poll_slept_ns + slept_in_poll).min(span)),
+        throttled_ns: options.quota.then_some((thread.throttled_ns + caught_now).min(span)),
+        throttles: options.quota.then_some(thread.throttles + u64::from(caught_now > 0)),
+        futex_calls: options.futex.then_some(thread.futex_calls + u64::from(in_futex.is_some())),
+        futex_ns: options.futex.then_some((thread.futex_ns + in_futex.unwrap_or(0)).min(span)),
+        futex_slept_ns: options.futex.then_some((thread.futex_slept_ns + slept_in_futex).min(span)),
+        poll_slept_ns: options.futex.then_some((thread.poll_slept_ns + slept_in_poll).min(span)),
         behind: behind(thread, parts),
     }
 }

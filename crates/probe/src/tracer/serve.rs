@@ -1,8 +1,8 @@
 //! The thread that listens to the programs.
 
+use super::command::{Command, Commands};
 use super::load::{Loaded, Room, load};
 use super::read::Tables;
-use super::{Command, Commands};
 use crate::event::Event;
 use crate::gather::Gatherer;
 use crate::idle::Idle;
@@ -11,7 +11,7 @@ use crate::quota;
 use crate::suspects::Stacks;
 use crate::symbols::Symbols;
 use crate::watched::{Role, Watched};
-use crate::{ProbeError, Wish};
+use crate::{ProbeError, SessionOptions};
 use libbpf_rs::{Link, MapCore, MapFlags, MapMut, RingBuffer, RingBufferBuilder};
 use model::Evidence;
 use rustix::time::{ClockId, clock_gettime};
@@ -20,25 +20,29 @@ use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::time::Duration;
 
 /// How often the ring is emptied; it holds far more than comes in such a time.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(20);
 
-/// Loads, listens, and puts into evidence what was heard.
-pub fn serve(wish: &Wish, say: &Sender<Result<(), ProbeError>>, commands: &Commands) -> Evidence {
+/// Loads, listens, and turns the events into evidence.
+pub fn serve(
+    options: &SessionOptions,
+    reply: &Sender<Result<(), ProbeError>>,
+    commands: &Commands,
+) -> Evidence {
     let mut rooms = [Room::uninit(), Room::uninit()];
-    match load(wish, &mut rooms) {
+    match load(options, &mut rooms) {
         Ok(loaded) => {
-            let _ = say.send(Ok(()));
-            let can = loaded.wish.clone();
-            listen(&can, loaded, commands)
+            let _ = reply.send(Ok(()));
+            let can = loaded.options.clone();
+            collect(&can, loaded, commands)
         }
         Err(error) => {
-            let _ = say.send(Err(error));
+            let _ = reply.send(Err(error));
             Evidence::default()
         }
     }
 }
 
-fn listen(wish: &Wish, mut loaded: Loaded, commands: &Commands) -> Evidence {
+fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) -> Evidence {
     let mut evidence = Evidence {
         sources: std::mem::take(&mut loaded.sources),
         missing: std::mem::take(&mut loaded.missing),
@@ -48,8 +52,8 @@ fn listen(wish: &Wish, mut loaded: Loaded, commands: &Commands) -> Evidence {
         evidence.missing.push("the tables of the programs could not be mapped".to_owned());
         return evidence;
     };
-    let tables = Tables::of(tables, wish);
-    let threshold = u64::try_from(wish.threshold.as_nanos()).unwrap_or(u64::MAX);
+    let tables = Tables::of(tables, options);
+    let threshold = u64::try_from(options.threshold.as_nanos()).unwrap_or(u64::MAX);
     let gatherer = RefCell::new(Gatherer::new(threshold));
     let take = |bytes: &[u8]| {
         if let Some(event) = Event::read(bytes) {
@@ -65,7 +69,7 @@ fn listen(wish: &Wish, mut loaded: Loaded, commands: &Commands) -> Evidence {
         }
     };
     let mut watch = Watch {
-        wish,
+        options,
         tables,
         parts: Parts::default(),
         links: loaded.links,
@@ -75,7 +79,7 @@ fn listen(wish: &Wish, mut loaded: Loaded, commands: &Commands) -> Evidence {
     let mut under_way = Vec::new();
     loop {
         // Commands first: a listener that gets little of a CPU must not let them wait.
-        match commands.recv_timeout(LOOK) {
+        match commands.recv_timeout(POLL) {
             Ok(Command::Watch(watched, answer)) => {
                 watch.watch(&watched);
                 let _ = answer.send(());
@@ -98,7 +102,7 @@ fn listen(wish: &Wish, mut loaded: Loaded, commands: &Commands) -> Evidence {
     let mut gatherer = gatherer.take();
     watch.tables.spaces().into_iter().for_each(|(space, pid)| gatherer.space(space, pid));
     under_way.into_iter().for_each(|event| gatherer.take(event));
-    let stacks = KernelStacks::of(&loaded.skel.maps.stacks, wish);
+    let stacks = KernelStacks::of(&loaded.skel.maps.stacks, options);
     gatherer.finish(&watch.parts, &stacks, &mut evidence);
     evidence
 }
@@ -112,9 +116,9 @@ fn ring<'a>(
     builder.build()
 }
 
-/// Whom the programs watch, and since when.
+/// What the programs watch, and since when.
 struct Watch<'a> {
-    wish: &'a Wish,
+    options: &'a SessionOptions,
     tables: Tables,
     parts: Parts,
     /// Keep the programs attached.
@@ -131,10 +135,10 @@ impl Watch<'_> {
                 self.parts.crowd();
             }
             if one.role == Role::Victim {
-                // This file is made under the lock of the process, so that the programs see which it
-                // is. One that cannot be read leaves the victim to be known once it runs.
+                // This file is made under the lock of the process, so that the programs see which
+                // it is. One that cannot be read leaves the victim to be known once it runs.
                 self.tables.introduce(one.pid);
-                let smaps = self.wish.roots.proc.join(one.pid.to_string()).join("smaps");
+                let smaps = self.options.roots.proc.join(one.pid.to_string()).join("smaps");
                 let _ = host::roots::read_start(&smaps, 64);
                 self.tables.introduce(0);
             }
@@ -144,19 +148,19 @@ impl Watch<'_> {
     /// Begins to count; the moment.
     fn release(&mut self) -> u64 {
         self.zero = now_ns();
-        self.idle = Idle::read(&self.wish.roots);
+        self.idle = Idle::read(&self.options.roots);
         self.tables.reset(self.zero);
         self.zero
     }
 
-    /// Detaches the programs and notes what stands in their tables; what was under way.
+    /// Detaches the programs and reads their tables; returns what was under way.
     fn stop(&mut self, into: &mut Evidence) -> Vec<Event> {
         let now = now_ns();
         let under_way = self.tables.under_way(now);
         into.threads = self.tables.of_threads(&self.parts, self.zero, now);
         const SOURCE: &str = "probe: sched_switch, and the state of the group's run queues";
-        into.quota = self.wish.quota.then(|| quota::shares(&into.threads, SOURCE));
-        let idle = Idle::read(&self.wish.roots);
+        into.quota = self.options.quota.then(|| quota::shares(&into.threads, SOURCE));
+        let idle = Idle::read(&self.options.roots);
         into.cpus = self.tables.of_cpus(self.zero, now, &|cpu| idle.since(&self.idle, cpu));
         self.links.clear();
         let (lost, untracked) = self.tables.losses();
@@ -164,7 +168,7 @@ impl Watch<'_> {
         let untracked = untracked + self.parts.crowded();
         if untracked > 0 {
             into.missing.push(format!(
-                "threads: {untracked} look-ups found the place of a thread taken by another, so \
+                "threads: {untracked} look-ups found the slot of a thread taken by another, so \
                  some threads were not followed; watch fewer"
             ));
         }
@@ -181,19 +185,19 @@ fn now_ns() -> u64 {
 struct KernelStacks<'a> {
     map: &'a MapMut<'a>,
     symbols: OnceCell<Symbols>,
-    wish: &'a Wish,
+    options: &'a SessionOptions,
     /// Names of the stacks that were asked for; as many as the kernel keeps, so bounded.
     known: RefCell<std::collections::HashMap<u32, Vec<String>>>,
 }
 
 impl<'a> KernelStacks<'a> {
-    fn of(map: &'a MapMut<'a>, wish: &'a Wish) -> Self {
-        KernelStacks { map, symbols: OnceCell::new(), wish, known: RefCell::default() }
+    fn of(map: &'a MapMut<'a>, options: &'a SessionOptions) -> Self {
+        KernelStacks { map, symbols: OnceCell::new(), options, known: RefCell::default() }
     }
 
     fn look_up(&self, stack: u32) -> Vec<String> {
         // The table is large: it is read when the first stack is asked for.
-        let symbols = self.symbols.get_or_init(|| Symbols::read(&self.wish.roots));
+        let symbols = self.symbols.get_or_init(|| Symbols::read(&self.options.roots));
         let Ok(Some(bytes)) = self.map.lookup(&stack.to_ne_bytes(), MapFlags::ANY) else {
             return Vec::new();
         };
@@ -215,8 +219,8 @@ impl Stacks for KernelStacks<'_> {
     }
 }
 
-/// A stack from where the thread left the CPU; before that stand the program that took the stack and
-/// what called it.
+/// A stack from where the thread left the CPU; before that stand the program that took the stack
+/// and what called it.
 fn without_ourselves(mut names: Vec<String>) -> Vec<String> {
     let left = names.iter().position(|name| name.trim_start_matches('_') == "schedule");
     names.drain(..left.unwrap_or(0));

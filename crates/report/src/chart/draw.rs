@@ -49,7 +49,7 @@ pub fn all(marks: impl Iterator<Item = Markup>) -> String {
 
 /// A name that fits a drawing: at most `most` characters, one of them saying that there are more.
 pub fn short(text: &str, most: usize) -> String {
-    let plain: Vec<char> = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain: Vec<char> = os::terminal::line(text).chars().collect();
     if plain.len() <= most {
         return plain.into_iter().collect();
     }

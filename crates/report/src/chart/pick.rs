@@ -1,6 +1,6 @@
 //! What of many things is drawn.
 
-use model::{Record, Trial};
+use model::{ArmResult, Record, Trial};
 
 /// Evenly spaced places among `all`, no more than `most`, with the first and the last.
 pub fn evenly(all: usize, most: usize) -> Vec<usize> {
@@ -17,10 +17,14 @@ pub fn of_arm<'a>(record: &'a Record, arm: &str) -> Vec<&'a Trial> {
     record.trials.iter().filter(|trial| trial.arm == arm).collect()
 }
 
+/// The name of the figure that is judged.
+fn judged_by(record: &Record) -> &str {
+    record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure)
+}
+
 /// The judged figure of a trial.
 pub fn judged(record: &Record, trial: &Trial) -> f64 {
-    let measure = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-    trial.observation.measures.get(measure).map_or(0.0, |measure| measure.value)
+    trial.observation.measures.get(judged_by(record)).map_or(0.0, |measure| measure.value)
 }
 
 /// The trial of an arm that stands in the middle by the figure that is judged, among those that
@@ -38,9 +42,9 @@ pub fn typical<'a>(
 
 /// Up to three arms that tell the story: the control, the worst with the cause, the best that
 /// should mend it; among those that have something.
-pub fn telling(record: &Record, has: impl Fn(&Trial) -> bool) -> Vec<&str> {
-    use model::Role::{Case, Control, Fix};
-    let measured: Vec<&model::Arm> = record
+pub fn telling<'a>(record: &'a Record, has: impl Fn(&Trial) -> bool) -> Vec<&'a str> {
+    use model::Role::{Control, Fix};
+    let measured: Vec<&'a model::Arm> = record
         .plan
         .arms
         .iter()
@@ -50,9 +54,12 @@ pub fn telling(record: &Record, has: impl Fn(&Trial) -> bool) -> Vec<&str> {
         typical(record, &arm.id, |_| true).map_or(0.0, |trial| judged(record, trial))
     };
     let of = |role| measured.iter().copied().filter(move |arm| arm.role == role);
-    let worst = of(Case).max_by(|a, b| median(a).total_cmp(&median(b)));
+    let is_measured = |arm: &&ArmResult| measured.iter().any(|other| other.id == arm.id);
+    let worst = model::worst_case(record.arms.iter().filter(is_measured), judged_by(record));
     let best = of(Fix).min_by(|a, b| median(a).total_cmp(&median(b)));
-    [of(Control).next(), worst, best].into_iter().flatten().map(|arm| arm.id.as_str()).collect()
+    let id = |arm: &'a model::Arm| arm.id.as_str();
+    let worst = worst.map(|arm| arm.id.as_str());
+    [of(Control).next().map(id), worst, best.map(id)].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

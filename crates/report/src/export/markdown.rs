@@ -85,7 +85,7 @@ fn plain(text: &str) -> String {
             // which make a link only in front of these.
             '<' | '>' | '&' | '@' | '|' | '`' | '*' | '~' | '\\' => entity(&mut plain, c),
             ']' if chars.peek().is_some_and(|next| "([:".contains(*next)) => entity(&mut plain, c),
-            c if c.is_control() => plain.push(' '),
+            c if os::terminal::steers(c) => plain.push(' '),
             c => plain.push(c),
         }
     }

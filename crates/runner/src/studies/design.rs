@@ -2,7 +2,7 @@
 
 use super::error::StudyError;
 use super::factors::{self, Factor, Fixed, Placed};
-use super::found;
+use super::prior_findings::prior_findings;
 use super::read::{Reader, suggestion};
 use model::factorial::Found;
 use model::{Meta, Settings, units};
@@ -332,7 +332,7 @@ impl<'a> Form<'a> {
         let Some(value) = self.root.get("found") else { return Ok(Vec::new()) };
         let all = Form { quick: false, ..*self }.factors(meta)?;
         let all: Vec<Factor> = all.into_iter().map(|(factor, _)| factor).collect();
-        found::found(self.reader, value, factors, &all)
+        prior_findings(self.reader, value, factors, &all)
     }
 
     fn guest(&self) -> Result<GuestSize> {

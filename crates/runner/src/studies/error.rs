@@ -1,8 +1,8 @@
-//! What can be wrong with a study file, or with the record that it is to go on in.
+//! What can be wrong with a study file, or with the record that it is to continue.
 
 use std::path::PathBuf;
 
-/// Why a study cannot be run, or cannot go on.
+/// Why a study cannot be run, or cannot be continued.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StudyError {
     /// Something in the file is wrong.
@@ -32,7 +32,7 @@ pub enum StudyError {
         most: usize,
     },
     /// A record that cannot be gone on in.
-    #[error("{}: {why}; --fresh begins anew", .path.display())]
+    #[error("{}: {why}; --fresh starts from scratch", .path.display())]
     Stale {
         /// The record.
         path: PathBuf,

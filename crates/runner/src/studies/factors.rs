@@ -32,10 +32,10 @@ pub struct Level {
     pub settings: Settings,
 }
 
-/// Parameters that keep one value, with the place where each stands.
+/// Parameters that keep one value, with the position of each in the file.
 pub(super) type Fixed = BTreeMap<&'static str, (Value, Range<usize>)>;
 
-/// A factor, with the place where its name stands.
+/// A factor, with the position of its name in the file.
 pub(super) type Placed = (Factor, Range<usize>);
 
 type Result<T> = std::result::Result<T, StudyError>;
@@ -121,7 +121,7 @@ fn kernels_of(reader: Reader, values: &[&Spanned<DeValue>]) -> Result<Vec<Level>
     for place in values {
         let name = reader.string(place, "a kernel")?;
         if levels.iter().any(|level| level.name == name) {
-            return Err(reader.bad(place.span(), format!("kernel `{name}` stands twice")));
+            return Err(reader.bad(place.span(), format!("kernel `{name}` is there twice")));
         }
         levels.push(Level { name: name.to_owned(), settings: Settings::default() });
     }
@@ -162,7 +162,7 @@ fn value(reader: Reader, place: &Spanned<DeValue>, meta: &Meta, name: &str) -> R
 
 fn check_name(reader: Reader, entry: &Entry, what: &str) -> Result<()> {
     let length = entry.key.chars().count();
-    if (1..=LONGEST_NAME).contains(&length) && !entry.key.chars().any(char::is_control) {
+    if (1..=LONGEST_NAME).contains(&length) && !entry.key.chars().any(os::terminal::steers) {
         return Ok(());
     }
     let why =

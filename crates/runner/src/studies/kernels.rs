@@ -1,5 +1,5 @@
-//! A study one of whose factors is the kernel: each kernel's part runs in a guest of its own, and the
-//! parts make one record.
+//! A study one of whose factors is the kernel: each kernel's part runs in a guest of its own, and
+//! the parts make one record.
 
 use super::design::Design;
 use super::factors::{Factor, KERNEL};
@@ -33,12 +33,12 @@ impl Design {
     }
 }
 
-/// One record of the parts that the kernels' guests ran block by block in turns: the control's kernel
-/// first. Every arm is called by its kernel, so none stands twice; the controls of the other kernels
-/// are combinations like any other, or, where the scenario made them beside the combinations, left
-/// out. None without any part, or where one is no part of a study.
+/// One record of the parts that the kernels' guests ran block by block in turns: the control's
+/// kernel first. Every arm is named after its kernel, so none is there twice; controls of the other
+/// kernels are combinations like any other, or, where the scenario made them beside the
+/// combinations, left out. None without any part, or where one is no part of a study.
 ///
-/// The verdict and the effects are those of the first part; judge the record anew.
+/// The verdict and the effects are those of the first part; judge the record again.
 pub fn together(parts: Vec<Record>) -> Option<Record> {
     let mut parts = parts.into_iter();
     let mut whole = parts.next()?;

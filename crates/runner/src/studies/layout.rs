@@ -25,8 +25,8 @@ pub struct Layout {
 /// case that comes back is its arm. The control is the one that comes back with the control's
 /// levels, and is an arm of its own unless it is that case, the levels holding no cause; or, where
 /// the file says `against = "cell"`, that case itself. A case that the scenario holds against a
-/// control of its own brings that one along; where all do, no other control is run. A combination that the machine refuses is
-/// left out, with the reason.
+/// control of its own brings that one along; where all do, no other control is run. A combination
+/// that the machine refuses is left out, with the reason.
 ///
 /// # Errors
 /// If a need of the whole scenario is missing, or the control or every other combination is
@@ -43,7 +43,7 @@ pub fn lay_out(
     arms_by(design, combinations, &|settings| scenario.cell(settings, site))
 }
 
-/// The arms of a study as far as they can be told without running a program and without changing the
+/// The arms of a study as far as they are known without running a program and without changing the
 /// machine: what only an OTP or the kernel can refuse is found when the study runs.
 ///
 /// # Errors
@@ -178,7 +178,8 @@ fn control(design: &Design, cells: Cells<'_>) -> Result<(Arm, bool), ScenarioErr
         other => other,
     };
     let Cell { control, case } = cells(&design.settings_of(&design.control)).map_err(of)?;
-    // A case with a control of its own holds the cause, though a placebo has the control's settings.
+    // A case with a control of its own holds the cause, though a placebo has the control's
+    // settings.
     let no_cause = case.against.is_none() && control.settings == case.settings;
     if design.against == Against::Cell || no_cause {
         return Ok((Arm { id, role: Role::Control, against: None, ..case }, true));

@@ -1,4 +1,4 @@
-//! Reading TOML so that whatever is wrong is named with its line and column.
+//! Reading TOML so that every mistake is named with its line and column.
 
 use super::error::StudyError;
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
 }
 
-/// A key with the place where it stands, and its value.
+/// A key with its position, and its value.
 pub(super) struct Entry<'t> {
     pub(super) key: &'t str,
     pub(super) at: Range<usize>,
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The entries of a table, in the order in which they stand in the file.
+    /// The entries of a table, in the order of the file.
     pub(super) fn entries<'t>(&self, table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
         let mut entries: Vec<Entry> = table
             .iter()
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A value as it would stand on the command line.
+    /// A value as it would be on the command line.
     pub(super) fn word(&self, value: &Spanned<DeValue>, what: &str) -> Result<String> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),

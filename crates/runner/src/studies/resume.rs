@@ -77,7 +77,7 @@ fn changed(old: &Record, now: &Factorial, blocks: u32) -> Option<String> {
     })
 }
 
-/// Why blocks run now could not stand beside those that were run, if so.
+/// Why blocks run now could not be combined with those that were run, if so.
 fn moved(old: &Record, plan: &Plan, machine: &Machine) -> Option<String> {
     let cpus = |machine: &Machine| machine.cpus.iter().map(|cpu| cpu.id).collect::<BTreeSet<_>>();
     let version = env!("CARGO_PKG_VERSION");

@@ -1,4 +1,4 @@
-//! What of a study file is only done for somebody who trusts it: the programs that it runs, and what it
+//! What a study file may do only with --trust: the programs that it runs, and what it
 //! reads and writes outside the working folder.
 
 use super::design::Design;
@@ -24,8 +24,8 @@ impl std::fmt::Display for Untrusted {
 }
 
 impl Design {
-    /// Every key that does more than vary a load on this machine: it runs a program or a kernel, shows
-    /// a guest a folder, or writes outside the working folder.
+    /// Every key that does more than vary a load on this machine: it runs a program or a kernel,
+    /// shows a guest a folder, or writes outside the working folder.
     ///
     /// Programs are no safer in the working folder: they may have come with the file.
     pub fn untrusted(&self, working: &Path) -> Vec<Untrusted> {
@@ -79,7 +79,7 @@ fn danger(meta: &Meta, name: &str, value: &Value, working: &Path) -> Option<Stri
 }
 
 /// Whether there may be a flag that begins with a dash: these set variables of applications, as the
-/// file that the logger writes. Quotes and backslashes may stand before the dash.
+/// file that the logger writes. Quotes and backslashes may come before the dash.
 fn has_dash_flag(text: &str) -> bool {
     let mut before = None;
     text.chars().any(|c| {
@@ -100,7 +100,7 @@ fn outside(path: &Path, working: &Path) -> Option<String> {
         .then(|| format!("writes outside the working folder, to {:?}", path.display().to_string()))
 }
 
-/// Whether a path, links followed, lies in a folder. What cannot be found out does not.
+/// Whether a path, links followed, is in a folder. What cannot be resolved is not.
 fn is_inside(path: &Path, folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
     let mut place = folder.clone();

@@ -45,26 +45,36 @@ fn mechanism(name: &str, plan: &Plan) -> Option<String> {
     Some(words)
 }
 
-/// Takes `not-affected` back where there was too little work to show a stall.
+/// Takes `not-affected` back where there was too little work in an arm to show a stall.
 fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let Some(case) = arms.iter_mut().find(|arm| arm.role == Role::Case) else { return };
+    let mut whys = Vec::new();
+    for case in arms.iter_mut().filter(|arm| arm.role == Role::Case) {
+        let Some(why) = too_little(plan, case) else { continue };
+        case.state = Some(State::Inconclusive);
+        whys.push(why);
+    }
+    if whys.is_empty() {
+        return;
+    }
+    whys.dedup();
+    outcome.state = State::Inconclusive;
+    outcome.because.splice(0..0, whys);
+    outcome.limits = vec!["give it more work: --processes 20 --work 10000 --calls 1".to_owned()];
+}
+
+/// Why nothing could have stalled in an arm, if so.
+fn too_little(plan: &Plan, case: &ArmResult) -> Option<String> {
     let planned = plan.arms.iter().find(|arm| arm.id == case.id);
     let params = planned.and_then(|arm| BlockingNifParams::of(&arm.settings));
     let both = |params: BlockingNifParams| params.processes.get().zip(params.schedulers.get());
     let few = params.and_then(both).filter(|(processes, schedulers)| processes <= schedulers);
     let wall = case.measures.get(measure::WALL).map_or(0.0, |wall| wall.median);
-    if few.is_none() && wall >= SHORTEST_WALL_MS {
-        return;
-    }
-    case.state = Some(State::Inconclusive);
-    outcome.state = State::Inconclusive;
-    let why = match few {
-        Some((processes, schedulers)) => format!(
+    if let Some((processes, schedulers)) = few {
+        return Some(format!(
             "{processes} processes on {schedulers} schedulers leave none waiting, so nothing could \
              have stalled"
-        ),
-        None => format!("a trial took {wall:.1} ms, too short to show a stall"),
-    };
-    outcome.because.insert(0, why);
-    outcome.limits = vec!["give it more work: --processes 20 --work 10000 --calls 1".to_owned()];
+        ));
+    }
+    let short = wall < SHORTEST_WALL_MS;
+    short.then(|| format!("a trial took {wall:.1} ms, too short to show a stall"))
 }

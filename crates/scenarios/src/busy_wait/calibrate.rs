@@ -11,7 +11,7 @@ use crate::params::{Auto, Decimal};
 use crate::{ScenarioError, Site, erlang};
 use beam::Node;
 use clap::ValueEnum as _;
-use host::cgroup::{BandwidthGroup, Home};
+use host::cgroup::{BandwidthGroup, ParentGroup};
 use model::Arm;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ fn measured(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<u32, ScenarioError> {
     // The group is there to count all that the node starts, and limits nothing.
-    let home = Home::find(site.roots).map_err(trial::broken)?;
+    let home = ParentGroup::find(site.roots).map_err(trial::broken)?;
     let group = BandwidthGroup::create(&home).map_err(trial::broken)?;
     let options = trial::node_options(script, Some(&group));
     let mut node = erlang::start(&script.vm, options, interrupted)?;
@@ -107,7 +107,7 @@ fn served(
     let options = vec![trial::options(&script, 1)];
     let limit = TIME + trial::PATIENCE;
     let answer = node
-        .call("tailback_requests", "play", options, limit, &asked, &mut ready)
+        .call("tailback_requests", "run", options, limit, &asked, &mut ready)
         .map_err(erlang::failed)?;
     erlang::answer(&answer)?;
     let cpus = share(&readings.into_inner()).ok_or_else(|| {

@@ -154,7 +154,8 @@ mod tests {
     use super::super::META;
     use super::*;
     use crate::params::literal;
-    use model::{Measure, Observation, Surroundings, Unit};
+    use model::record::{Progress, SCHEMA, Tool};
+    use model::{Machine, Measure, Observation, Record, Surroundings, Unit, Verdict};
 
     /// What the two arms show in every trial: 99th percentile of the case, and percent of the quota
     /// and backlog of the control.
@@ -202,8 +203,41 @@ mod tests {
         }
     }
 
-    fn reviewed(shown: &Shown) -> Outcome {
-        let plan = plan(shown.quota);
+    /// The record of such a study, judged as every record is.
+    fn judged(shown: &Shown) -> Record {
+        let (started, scenario) = ("1970-01-01T00:00:00Z".to_owned(), META.id.to_owned());
+        let tool = Tool { name: String::new(), version: String::new(), argv: Vec::new() };
+        let verdict = Verdict {
+            state: State::Inconclusive,
+            kind: None,
+            headline: String::new(),
+            because: Vec::new(),
+            next: Vec::new(),
+            measure: None,
+            open: Vec::new(),
+            fixes: Vec::new(),
+            test: None,
+        };
+        let mut record = Record {
+            schema: SCHEMA.to_owned(),
+            tool,
+            scenario,
+            started,
+            elapsed_s: 0.0,
+            progress: Progress::Complete,
+            plan: plan(shown.quota),
+            host: Machine::default(),
+            trials: trials(shown),
+            probed: Vec::new(),
+            arms: Vec::new(),
+            factorial: None,
+            verdict,
+        };
+        assert!(crate::judge(&mut record));
+        record
+    }
+
+    fn trials(shown: &Shown) -> Vec<Trial> {
         let of_block = |block: u32| {
             let control = [
                 (measure::P99, 0.7, Unit::Milliseconds),
@@ -213,7 +247,11 @@ mod tests {
             let case = [(measure::P99, shown.p99, Unit::Milliseconds)];
             [trial(block, "flags-quota", &control), trial(block, "defaults-quota", &case)]
         };
-        let trials: Vec<Trial> = (0..24).flat_map(of_block).collect();
+        (0..24).flat_map(of_block).collect()
+    }
+
+    fn reviewed(shown: &Shown) -> Outcome {
+        let (plan, trials) = (plan(shown.quota), trials(shown));
         let mut arms = analysis::estimate_arms(&plan, &trials);
         let mut outcome = analysis::decide(&plan, &trials, &arms, analysis::Ground::default());
         review(&plan, &trials, &mut arms, &mut outcome);
@@ -253,5 +291,18 @@ mod tests {
         let free = Shown { quota: "none", ..FIT };
         assert_eq!(reviewed(&free).state, State::Inconclusive);
         assert_eq!(reviewed(&Shown { p99: 60.0, ..free }).state, State::Affected);
+    }
+
+    #[test]
+    fn what_is_taken_back_of_the_verdict_is_taken_back_of_the_arms() {
+        let full = Shown { p99: 60.0, used: 97.0, ..FIT };
+        for shown in [full, Shown { used: 10.0, ..FIT }, Shown { quota: "none", ..FIT }] {
+            let record = judged(&shown);
+            assert_eq!(record.verdict.state, State::Inconclusive);
+            let says = record.arms.iter().find(|arm| arm.id == "defaults-quota").unwrap().state;
+            assert_eq!(says, Some(State::Inconclusive));
+        }
+        let record = judged(&Shown { p99: 60.0, ..FIT });
+        assert_eq!(record.arms[1].state, Some(record.verdict.state));
     }
 }

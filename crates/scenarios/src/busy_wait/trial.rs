@@ -7,7 +7,7 @@ use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Seen, Tick, erlang, quota};
 use beam::term::{self, as_bytes, as_f64, as_u64, each, field};
 use beam::{CallError, Node, NodeOptions, Term};
-use host::cgroup::{Bandwidth, BandwidthGroup, Home};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use host::governor::Governor;
 use host::roots::Roots;
 use model::Evidence;
@@ -67,7 +67,7 @@ fn evidence(watched: Watched, served: &Served, outside: &Outside) -> Option<Evid
 }
 
 fn throttled(bandwidth: &Bandwidth, roots: &Roots) -> Result<BandwidthGroup, ScenarioError> {
-    let home = Home::find(roots).map_err(broken)?;
+    let home = ParentGroup::find(roots).map_err(broken)?;
     let group = BandwidthGroup::create(&home).map_err(broken)?;
     group.set(bandwidth).map_err(broken)?;
     Ok(group)
@@ -107,7 +107,7 @@ fn serve<'a>(
         interrupted()
     };
     let limit = script.duration + script.settle + PATIENCE;
-    let called = node.call("tailback_requests", "play", vec![options], limit, &asked, &mut ready);
+    let called = node.call("tailback_requests", "run", vec![options], limit, &asked, &mut ready);
     let answer = match called {
         Ok(answer) => Some(answer),
         Err(CallError::Late { .. }) => None,
@@ -138,7 +138,7 @@ pub(super) fn options(script: &Script, seed: u64) -> Term {
     ])
 }
 
-/// What `tailback_requests:play` says.
+/// What `tailback_requests:run` says.
 fn served(map: &Term) -> term::Read<Served> {
     let microseconds = |key: &str| field(map, key, |bytes| as_bytes(bytes).map(numbers));
     let us = |us: f64| Duration::try_from_secs_f64(us / 1e6).unwrap_or_default();

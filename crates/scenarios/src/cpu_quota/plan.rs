@@ -4,7 +4,7 @@ use super::params::CpuQuotaParams;
 use super::trial::{Script, Window};
 use crate::params::Time;
 use crate::{Cell, Missing, ScenarioError, Site};
-use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, Home, sweep};
+use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::{Arm, Role};
 use std::time::Duration;
 
@@ -40,8 +40,8 @@ const WARM_UP: u64 = 3;
 const SPARE: u64 = 30;
 
 /// The place for groups, or what is missing.
-pub(super) fn home(site: &Site) -> Result<Home, Missing> {
-    Home::find(site.roots).map_err(|error| missing(&error))
+pub(super) fn home(site: &Site) -> Result<ParentGroup, Missing> {
+    ParentGroup::find(site.roots).map_err(|error| missing(&error))
 }
 
 /// What the scenario lacks here.
@@ -96,7 +96,7 @@ pub(super) fn arms(
 
 /// Tries quota and period out, so that a refusal comes before anything is measured. Returns whether
 /// there is an arm with a burst.
-fn try_out(home: &Home, bandwidth: &Bandwidth) -> Result<bool, ScenarioError> {
+fn try_out(home: &ParentGroup, bandwidth: &Bandwidth) -> Result<bool, ScenarioError> {
     let trial = BandwidthGroup::create(home).map_err(refused)?;
     trial.set(&Bandwidth { burst_us: 0, ..*bandwidth }).map_err(refused)?;
     let burst = match bandwidth.burst_us {

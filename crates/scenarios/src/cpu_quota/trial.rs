@@ -5,15 +5,15 @@ use super::plan::{self, refused};
 use crate::probing::{Player, Probing};
 use crate::quota;
 use crate::{Context, ScenarioError, Seen, Tick, Watch, wait};
-use host::cgroup::{Bandwidth, BandwidthGroup, Home, Usage};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::governor::Governor;
 use host::roots::Roots;
 use load::child::cpu_list::CpuList;
 use load::child::fibonacci::FibonacciArgs;
 use load::protocol::{FibonacciReport, Report};
-use load::{Child, Launcher};
+use load::{Child, LoadSpawner};
 use model::{Latency, Measure, Observation, Surroundings, Unit};
-use probe::{Role, Wish};
+use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
 /// How long the threads may take to get ready.
@@ -85,7 +85,7 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     let mut began = Instant::now();
     let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
-    let wish = Wish { quota: true, lock: false, ..Wish::new(roots) };
+    let wish = SessionOptions { quota: true, lock: false, ..SessionOptions::new(roots) };
     let mut probing = Probing::start_with(context.probe, &wish);
     let played = play(script, roots, launcher, interrupted, &mut |event| match event {
         Event::Ready(pid) => {
@@ -130,11 +130,11 @@ pub enum Event {
 pub fn play(
     script: &Script,
     roots: &Roots,
-    launcher: &Launcher,
+    launcher: &LoadSpawner,
     interrupted: &dyn Fn() -> bool,
     hear: &mut dyn FnMut(Event),
 ) -> Result<Played, ScenarioError> {
-    let home = Home::find(roots).map_err(refused)?;
+    let home = ParentGroup::find(roots).map_err(refused)?;
     let group = BandwidthGroup::create(&home).map_err(refused)?;
     group.set(&script.bandwidth).map_err(refused)?;
     let mut child = launcher.start("fibonacci threads", &args(script, &group).to_args(), None)?;

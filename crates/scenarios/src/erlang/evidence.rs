@@ -5,7 +5,7 @@ use beam::ThreadKind;
 use host::roots::Roots;
 use model::evidence::{Figure, ThreadEvidence, VmEvidence, figure};
 use model::{Evidence, Measure, Unit};
-use probe::{Role, Wish};
+use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
 /// The part of a thread of a node that is no scheduler, and of all until the end.
@@ -15,8 +15,8 @@ const NODE: &str = "node";
 const PORT: &str = "port program";
 
 /// What is wanted of the probes around a node.
-pub(crate) fn wish(roots: &Roots, quota: bool) -> Wish {
-    Wish { futex: true, lock: false, quota, ..Wish::new(roots) }
+pub(crate) fn wish(roots: &Roots, quota: bool) -> SessionOptions {
+    SessionOptions { futex: true, lock: false, quota, ..SessionOptions::new(roots) }
 }
 
 /// A node that is watched, from the moment that its load is released.

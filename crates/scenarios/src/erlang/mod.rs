@@ -64,12 +64,7 @@ pub(crate) fn vm(path: Option<&Path>) -> Result<Vm, ScenarioError> {
 
 /// Where compiled applications are kept.
 fn cache() -> Result<PathBuf, ScenarioError> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let base = set("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    base.map(|base| base.join("tailback/erlang")).ok_or_else(|| {
+    os::folders::cache().map(|base| base.join("tailback/erlang")).ok_or_else(|| {
         ScenarioError::Missing(Missing {
             what: "no place for the compiled Erlang application: neither XDG_CACHE_HOME nor HOME \
                    is set"

@@ -33,6 +33,7 @@ impl Strace {
         let mut command = Command::new("strace");
         command.args(["-qq", "-f", "-c", "-e", "trace=futex", "-p", &pid.to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        os::death::bind(&mut command, Signal::KILL);
         let child = command.spawn().map_err(|error| {
             ScenarioError::Missing(Missing {
                 what: format!("--strace: strace: {error}"),

@@ -128,8 +128,8 @@ fn seen(stall: &StallSeen, rescued: Option<(StallSeen, u64)>) -> Stall {
 mod tests {
     use super::*;
     use crate::mmap_lock::Cut;
-    use load::live::Picture;
-    use load::protocol::CrewReport;
+    use load::live::Snapshot;
+    use load::protocol::PoolReport;
     use std::time::Duration;
 
     const MS: u64 = 1_000_000;
@@ -150,7 +150,7 @@ mod tests {
             last: Some(last),
             ..MapperReport::default()
         };
-        let picture = Picture { operations: 1, began_ns: 1000 * MS, ..Picture::default() };
+        let picture = Snapshot { operations: 1, began_ns: 1000 * MS, ..Snapshot::default() };
         let cut = Cut { at_ns: 1490 * MS, window: Duration::from_millis(500), hang: true };
         Played {
             pid: 1,
@@ -158,8 +158,8 @@ mod tests {
             report: Some(report),
             picture,
             cut,
-            scanners: CrewReport::default(),
-            spinners: CrewReport::default(),
+            scanners: PoolReport::default(),
+            spinners: PoolReport::default(),
         }
     }
 
@@ -183,7 +183,7 @@ mod tests {
     fn a_trial_that_ends_by_itself_is_measured_in_full() {
         let mut played = cut_off();
         played.cut.hang = false;
-        played.picture = Picture {
+        played.picture = Snapshot {
             operations: 2,
             began_ns: 0,
             worst_ns: 700 * MS,

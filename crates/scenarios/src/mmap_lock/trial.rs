@@ -4,14 +4,14 @@
 use super::observe;
 use crate::probing::{Player, Probing};
 use crate::wait::{self, TICK};
-use crate::{Context, Pinned, ScenarioError, Seen, Tick, Watch};
+use crate::{Context, ScenarioError, Seen, Tick, Watch};
 use load::child::mapper::MapperArgs;
 use load::child::scanner::ScannerArgs;
 use load::child::spinner::SpinnerArgs;
-use load::live::{LivePage, Picture};
-use load::protocol::{CrewReport, MapperReport, Report};
+use load::live::{LivePage, Snapshot};
+use load::protocol::{MapperReport, PoolReport, Report};
 use load::time::now_ns;
-use load::{Child, Launcher};
+use load::{Child, LoadSpawner};
 use model::Surroundings;
 use probe::Role;
 use std::time::{Duration, Instant};
@@ -91,13 +91,13 @@ pub struct Played {
     /// The mapper's report; absent where it never came back, even without its load.
     pub report: Option<MapperReport>,
     /// What the live page showed at the cut.
-    pub picture: Picture,
+    pub picture: Snapshot,
     /// How measuring ended.
     pub cut: Cut,
     /// What all scanners did until the cut.
-    pub scanners: CrewReport,
+    pub scanners: PoolReport,
     /// What all spinners did until the cut.
-    pub spinners: CrewReport,
+    pub spinners: PoolReport,
 }
 
 /// How measuring ended: with the mapper's last call, or by the deadline.
@@ -120,7 +120,7 @@ struct Crews {
 
 /// Runs a trial of the scenario and makes its observation.
 pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
-    let _pinned = Pinned::to(script.cpu_tool)
+    let _pinned = os::pin::Pinned::to(script.cpu_tool)
         .map_err(|e| ScenarioError::Unusable(format!("tool on CPU {}: {e}", script.cpu_tool)))?;
     let roots = context.site.roots;
     let mut watch = None;
@@ -174,7 +174,7 @@ pub enum Event<'a> {
 /// If a child cannot be set up, dies, or if somebody interrupts.
 pub fn play(
     script: &Script,
-    launcher: &Launcher,
+    launcher: &LoadSpawner,
     interrupted: &dyn Fn() -> bool,
     hear: &mut dyn FnMut(Event),
 ) -> Result<Played, ScenarioError> {
@@ -197,7 +197,7 @@ pub fn play(
     let mut stage = Stage { script, live: &live, began, interrupted, hear };
     let done = stage.await_done(&mut mapper, script.duration + script.hang_after)?;
     // What the call under way shows now is what it was before its load was ended.
-    let picture = live.counters().picture();
+    let picture = live.counters().snapshot();
     let cut = Cut { at_ns: now_ns(), window: began.elapsed(), hang: !done };
     crews.end_window();
     (stage.hear)(Event::Ended);
@@ -236,7 +236,7 @@ fn populating(region_bytes: u64) -> Duration {
 
 fn start_mapper(
     script: &Script,
-    launcher: &Launcher,
+    launcher: &LoadSpawner,
     live: &LivePage,
 ) -> Result<Child, ScenarioError> {
     let mut args = MapperArgs::new(script.region_bytes, script.duration, script.pause);
@@ -246,7 +246,7 @@ fn start_mapper(
 }
 
 /// Starts the twin: a mapper that is never released.
-fn start_twin(script: &Script, launcher: &Launcher) -> Result<Option<Child>, ScenarioError> {
+fn start_twin(script: &Script, launcher: &LoadSpawner) -> Result<Option<Child>, ScenarioError> {
     let Some(twin) = script.twin else { return Ok(None) };
     let mut args = MapperArgs::new(script.region_bytes, script.duration, script.pause);
     args.cpu = Some(twin.cpu);
@@ -299,7 +299,7 @@ impl Stage<'_> {
     }
 
     fn tick(&mut self) {
-        let picture = self.live.counters().picture().as_of(now_ns());
+        let picture = self.live.counters().snapshot().as_of(now_ns());
         let elapsed = self.began.elapsed().min(self.script.duration + self.script.hang_after);
         (self.hear)(Event::Tick(Tick { elapsed, worst: Duration::from_nanos(picture.worst_ns) }));
     }
@@ -308,7 +308,7 @@ impl Stage<'_> {
 impl Crews {
     fn start(
         script: &Script,
-        launcher: &Launcher,
+        launcher: &LoadSpawner,
         pids: Pids,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
@@ -380,7 +380,7 @@ impl Crews {
     fn reports(
         &mut self,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<(CrewReport, CrewReport), ScenarioError> {
+    ) -> Result<(PoolReport, PoolReport), ScenarioError> {
         Ok((gather(&mut self.scanners, interrupted)?, gather(&mut self.spinners, interrupted)?))
     }
 }
@@ -418,8 +418,8 @@ fn spinner_args(script: &Script, cast: &Cast, pid: u32) -> SpinnerArgs {
 fn gather(
     crews: &mut [Child],
     interrupted: &dyn Fn() -> bool,
-) -> Result<CrewReport, ScenarioError> {
-    let mut sum = CrewReport::default();
+) -> Result<PoolReport, ScenarioError> {
+    let mut sum = PoolReport::default();
     for child in crews {
         let pid = child.pid();
         let (Report::Scanners(crew) | Report::Spinners(crew)) =

@@ -6,7 +6,7 @@ use crate::Words;
 use crate::params::{Counts, Params, literal};
 use analysis::Outcome;
 use model::scenario::Mend;
-use model::{Arm, ArmResult, Plan, Role, Settings, State};
+use model::{Arm, ArmResult, Plan, Role, Settings, State, worst_case};
 
 pub(super) fn words(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Words {
     let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
@@ -31,7 +31,8 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn affected(&self, file: &str) -> String {
-        let (Some(losses), Some(worst)) = (self.losses(), self.worst_case()) else {
+        let worst = worst_case(self.arms, measure::STALL);
+        let (Some(losses), Some(worst)) = (self.losses(), worst) else {
             return format!("Readers of /proc/PID/{file} stall memory mapping here.");
         };
         let call = worst.measures.get(measure::WORST).map(ToString::to_string);
@@ -49,7 +50,7 @@ impl Shown<'_> {
 
     /// `with 10 readers .. a process lost X to calls over 1 ms, with as many .. Y, alone Z`.
     fn losses(&self) -> Option<String> {
-        let worst = self.worst_case()?;
+        let worst = worst_case(self.arms, measure::STALL)?;
         let lost = stall(worst)?;
         let case = self.plan.arms.iter().find(|arm| arm.id == worst.id)?;
         let mut words = format!("with {} a process lost {lost} to calls over 1 ms", load_of(case));
@@ -66,16 +67,6 @@ impl Shown<'_> {
 
     fn result(&self, id: &str) -> Option<&ArmResult> {
         self.arms.iter().find(|arm| arm.id == id)
-    }
-
-    /// The arm that lost the most time: among those that are affected, if any is.
-    fn worst_case(&self) -> Option<&ArmResult> {
-        let stall = |arm: &ArmResult| arm.measures.get(measure::STALL).map_or(0.0, |s| s.median);
-        let cases = || self.arms.iter().filter(|arm| arm.role == Role::Case);
-        let affected = cases().filter(|arm| arm.state == Some(State::Affected));
-        affected
-            .max_by(|a, b| stall(a).total_cmp(&stall(b)))
-            .or_else(|| cases().max_by(|a, b| stall(a).total_cmp(&stall(b))))
     }
 }
 

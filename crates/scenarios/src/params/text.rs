@@ -43,7 +43,7 @@ pub(super) use as_text;
 
 /// Whether a text is too long, or has control characters in it.
 pub(super) fn is_strange(text: &str) -> bool {
-    text.len() > MOST || text.chars().any(char::is_control)
+    text.len() > MOST || text.chars().any(os::terminal::steers)
 }
 
 /// The words of a text with single blanks between them.

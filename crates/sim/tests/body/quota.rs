@@ -9,7 +9,7 @@ pub struct Seen {
     pub throttled: u64,
 }
 
-/// What is said of the quota.
+/// The verdict on the quota.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The group gets less than its quota as soon as it has threads on many CPUs.

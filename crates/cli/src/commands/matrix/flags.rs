@@ -7,7 +7,7 @@ const HELP: &str = "Each kernel has a guest of its own. While one runs a block o
     stand still, their clocks too; so blocks interleave, and what disturbs the host meets all of \
     them. Knobs of the scenario stand behind --, as in\n  tailback matrix mmap-lock --kernels \
     debian:6.1,debian:sid -- --procfile maps\n\nExit codes are those of the worst verdict; with \
-    --expect 0 where all are as expected, 1 where one differs, 4 where one could not be told.";
+    --expect 0 where all are as expected, 1 where one differs, 4 where one is undecided.";
 
 /// The command.
 pub fn command() -> Command {
@@ -46,7 +46,7 @@ pub fn command() -> Command {
                 .value_name("KNOBS")
                 .num_args(0..)
                 .last(true)
-                .help("Further words for `run SCENARIO`, as in `-- --procfile maps`"),
+                .help("Further arguments of `run SCENARIO`, as in `-- --procfile maps`"),
         );
     machine(command)
 }

@@ -5,11 +5,11 @@ mod row;
 
 use super::vm::inner::Inner;
 use super::vm::session::{Host, Machine, Pause, Session};
-use super::vm::{console, keep_partial, taken_over, tell_kept};
+use super::vm::{console, keep_partial, show_kept, taken_over};
 use crate::exit::{self, Failure};
 use crate::progress::ends_block;
 use crate::signals::Interruption;
-use crate::{keep, output};
+use crate::{output, paths};
 use clap::ArgMatches;
 use guest::Outcome;
 use row::Result as Came;
@@ -59,12 +59,12 @@ fn kernels(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
         _ if names.iter().any(String::is_empty) => {
             Err(Failure::usage("--kernels: a name is empty; separate names by single commas"))
         }
-        Some((_, name)) => Err(Failure::usage(format!("--kernels: {name} stands twice"))),
+        Some((_, name)) => Err(Failure::usage(format!("--kernels: {name} is there twice"))),
         None => Ok(names),
     }
 }
 
-/// A guest of the matrix: begun when its turn comes first.
+/// A guest of the matrix: started at its first turn.
 pub struct Member<'a> {
     host: &'a Host,
     kernel: guest::Kernel,
@@ -93,7 +93,7 @@ fn prepare<'a>(
 /// Lets the guests take turns, a block each, until all have ended; their rows in the order asked.
 ///
 /// # Errors
-/// If the host fails, or somebody interrupts; what was measured until then is kept.
+/// If the host fails, or the user interrupts; what was measured until then is kept.
 pub fn run_all(
     mut guests: Vec<Member<'_>>,
     interrupted: &dyn Fn() -> bool,
@@ -115,7 +115,7 @@ pub fn run_all(
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// Has every guest tell what it has, since somebody interrupted; the line that ends the program.
+/// Has every guest send what it has, since the user interrupted; the failure that ends the program.
 fn left(guests: &mut [Member<'_>]) -> Failure {
     let kept = guests.iter_mut().filter_map(Member::leave).count();
     let line = match kept {
@@ -126,7 +126,7 @@ fn left(guests: &mut [Member<'_>]) -> Failure {
 }
 
 impl<'a> Member<'a> {
-    /// A guest that will run these words, and keep its record in the state folder.
+    /// A guest that will run this command line, with its record in the state folder.
     ///
     /// # Errors
     /// If there is no state folder.
@@ -137,7 +137,7 @@ impl<'a> Member<'a> {
         scenario: &str,
     ) -> Result<Self, Failure> {
         let plain = kernel.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
-        let record = keep::path(None, &format!("{scenario}-{plain}"))?;
+        let record = paths::record(None, &format!("{scenario}-{plain}"))?;
         Ok(Member { host, kernel, args, record, session: None, kept: false })
     }
 
@@ -149,7 +149,7 @@ impl<'a> Member<'a> {
                 session
             }
             empty => {
-                let session = self.host.begin(&self.kernel, &self.args, interrupted)?;
+                let session = self.host.start(&self.kernel, &self.args, interrupted)?;
                 session.announce();
                 empty.insert(session)
             }
@@ -162,34 +162,35 @@ impl<'a> Member<'a> {
                 self.save(&came);
                 Ok(Some(Row::new(&self.kernel, came)))
             }
-            Pause::Interrupted(told) => {
-                self.keep(told);
+            Pause::Interrupted(partial) => {
+                self.keep(partial);
                 Ok(None)
             }
         }
     }
 
-    /// Has it tell what it has, where it has begun and not ended; the record, if one was kept.
+    /// Has it send what it has, where it was started and has not ended; the record, if one was
+    /// kept.
     fn leave(&mut self) -> Option<&Path> {
-        // It stands still; one that cannot go on has nothing to tell either.
-        let told = self.session.as_mut().and_then(|session| {
+        // It is paused; one that cannot be resumed cannot send anything either.
+        let partial = self.session.as_mut().and_then(|session| {
             session.resume().ok()?;
-            session.last_word()
+            session.partial_outcome()
         });
-        self.keep(told);
+        self.keep(partial);
         self.kept.then_some(self.record.as_path())
     }
 
-    /// Keeps what an interrupted guest told, and lets the guest go.
-    fn keep(&mut self, told: Option<Outcome>) {
+    /// Keeps the partial outcome of an interrupted guest, and drops the guest.
+    fn keep(&mut self, partial: Option<Outcome>) {
         let Some(session) = self.session.take() else { return };
-        let record = match told {
+        let record = match partial {
             Some(Outcome::Done { record, .. } | Outcome::Failed { record, .. }) => record,
             None => None,
         };
         let kept = record.and_then(|text| keep_partial(&session, &text, &self.record));
         self.kept = kept.is_some();
-        tell_kept(&session, kept.as_deref());
+        show_kept(&session, kept.as_deref());
     }
 
     fn save(&self, came: &Came) {
@@ -213,7 +214,7 @@ fn came(session: &Session, outcome: Outcome, path: &Path) -> Result<Came, Failur
         Outcome::Failed { ending, record } => {
             console(session, &ending);
             let kept = record.and_then(|text| keep_partial(session, &text, path));
-            tell_kept(session, kept.as_deref());
+            show_kept(session, kept.as_deref());
             Came::Ending(ending)
         }
     })
@@ -227,7 +228,7 @@ fn show(scenario: &dyn AnyScenario, rows: &[Row], json: bool) {
             "scenario": scenario.meta().id,
             "rows": rows,
         });
-        output::print(&format!("{table:#}\n"));
+        output::json(&format!("{table:#}\n"));
     } else {
         let cells = rows.iter().map(|row| row.cells(scenario.meta()));
         output::print(&report::matrix(cells, output::look()));

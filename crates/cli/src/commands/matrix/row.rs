@@ -3,8 +3,7 @@
 use crate::exit;
 use guest::{Ending, Kernel, catalogue};
 use model::estimate::number;
-use model::{ArmResult, Meta, Record, Role, Settings, State};
-use std::collections::BTreeMap;
+use model::{Meta, Record, Settings, State};
 
 /// What came of one kernel.
 #[derive(Debug)]
@@ -60,10 +59,10 @@ impl Row {
         settled.then(|| state.word() == expected)
     }
 
-    /// What to say where the verdict is not the expected one.
+    /// The message where the verdict is not the expected one.
     pub fn complaint(&self) -> String {
         let (expected, source) = self.expected.clone().unwrap_or_default();
-        format!("{}: {} and not {expected}, as expected: {source}", self.kernel, self.word())
+        format!("{}: {}, but {expected} was expected: {source}", self.kernel, self.word())
     }
 
     /// The cells of the table.
@@ -124,14 +123,11 @@ impl Row {
         record.plan.arms.first().map(|arm| arm.settings.clone()).unwrap_or_default()
     }
 
-    /// The arm with the cause that is furthest from the control, and how far.
+    /// The arm with the worst effect, and how far it is from its control.
     fn effect(&self) -> Option<String> {
         let Result::Record(record) = &self.came else { return None };
         let measure = record.verdict.measure.as_ref()?;
-        let shift = |arm: &ArmResult| arm.against_control.get(measure).map(|c| c.shift);
-        let cases = record.arms.iter().filter(|arm| arm.role == Role::Case);
-        let arm = cases
-            .max_by(|a, b| shift(a).unwrap_or(f64::MIN).total_cmp(&shift(b).unwrap_or(f64::MIN)))?;
+        let arm = model::worst_case(&record.arms, measure)?;
         let comparison = arm.against_control.get(measure)?;
         let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), number);
         let least = if comparison.shift_at_least { ">=" } else { "" };
@@ -145,7 +141,7 @@ impl Row {
         ))
     }
 
-    /// The commits that mend what these settings show.
+    /// The commits that fix what these settings show.
     fn fix(&self, meta: &Meta) -> String {
         let settings = self.settings();
         let tags: Vec<String> = meta

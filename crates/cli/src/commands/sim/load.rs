@@ -1,6 +1,6 @@
-//! The load of a simulation as the flags say.
+//! The load of a simulation, from the flags.
 
-use super::{ns, refused};
+use super::words::{ns, refused};
 use crate::exit::Failure;
 use crate::{input, output};
 use clap::ArgMatches;

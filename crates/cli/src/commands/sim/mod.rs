@@ -3,13 +3,14 @@
 pub mod flags;
 mod load;
 mod render;
+mod words;
 
 use crate::exit::Failure;
 use crate::output;
 use clap::ArgMatches;
-use model::units;
 use sim::{Config, Era, Goal, Rules, Workload};
 use std::time::Duration;
+use words::{ns, refused};
 
 /// Simulates, or finds a quota.
 pub fn sim(matches: &ArgMatches) -> Result<u8, Failure> {
@@ -65,7 +66,7 @@ fn find_quota(
     })
 }
 
-/// The machine and the group as the flags say.
+/// The machine and the group, from the flags.
 fn config(matches: &ArgMatches) -> Result<Config, Failure> {
     let kernel = matches.get_one::<String>("kernel").cloned();
     let kernel = kernel.unwrap_or_else(own_kernel);
@@ -98,17 +99,4 @@ fn config(matches: &ArgMatches) -> Result<Config, Failure> {
 
 fn own_kernel() -> String {
     host::machine(&host::Roots::real()).kernel
-}
-
-fn ns(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Nanoseconds as people write them: `10ms`.
-fn time(ns: u64) -> String {
-    units::format_duration(Duration::from_nanos(ns))
-}
-
-fn refused(error: sim::Error) -> Failure {
-    Failure::usage(format!("sim cpu-quota: {error}"))
 }

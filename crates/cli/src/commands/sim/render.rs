@@ -1,12 +1,12 @@
 //! What a simulation showed, as text and as JSON. Times are in milliseconds in both.
 
-use super::time;
+use super::words::time;
 use model::estimate::number;
 use serde_json::{Value, json};
 use sim::{Answer, Config, Goal, Holding, Outcome};
 use std::fmt::Write as _;
 
-/// The percentiles of latencies that are told.
+/// The percentiles of latencies that are shown.
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9), ("max", 100.0)];
 

@@ -1,7 +1,7 @@
 //! Asking before a study that is large.
 
-use super::Wanted;
 use super::time::{Needed, summary};
+use super::wanted::Wanted;
 use crate::exit::Failure;
 use crate::output;
 use std::io::{BufRead, IsTerminal};
@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(3600);
 /// Asks on a terminal whether a large study shall run; elsewhere it needs `--yes`.
 ///
 /// # Errors
-/// If the answer is no, or there is nobody to ask.
+/// If the answer is no, or standard input is no terminal.
 pub fn ask(wanted: &Wanted, blocks: u32, yes: bool) -> Result<(), Failure> {
     let arms = wanted.layout.arms.arms.len();
     if yes || arms <= MANY_ARMS && Needed::after(wanted, blocks).most <= LONG {
@@ -24,7 +24,7 @@ pub fn ask(wanted: &Wanted, blocks: u32, yes: bool) -> Result<(), Failure> {
     }
     let what = format!("study {}: {}", wanted.design.name, summary(wanted, blocks));
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage(format!("{what}; say --yes to run it, or take fewer levels")));
+        return Err(Failure::usage(format!("{what}; give --yes to run it, or take fewer levels")));
     }
     output::note(&format!("{what}. Run it? [y/N]"));
     let mut answer = String::new();

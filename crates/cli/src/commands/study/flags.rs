@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 const LONG_ABOUT: &str = "Run a study of several factors that a file describes.\n\nEach combination \
     of levels is an arm of one record, which is kept after every block: started again with the \
-    same file, a study that was interrupted goes on after its last whole block. It ends in a table \
+    same file, a study that was interrupted resumes after its last whole block. It ends in a table \
     of what each level did. docs/studies.md explains the file.";
 
 /// The command.
@@ -27,14 +27,14 @@ pub fn command() -> Command {
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
                 .help(
-                    "Keep the record here, and go on with what is there [default: named after the \
-                     study and its content, in the state folder]",
+                    "Keep the record here, and continue the one that is there [default: named after \
+                     the study and its content, in the state folder]",
                 ),
         )
         // One kernel's part of a study, as a guest runs it: the file is the host's.
         .arg(Arg::new("text").long("text").value_name("TOML").hide(true))
         .arg(Arg::new("in-kernel").long("in-kernel").value_name("K").hide(true))
-        .arg(switch("fresh", "Begin anew, whatever has been run"))
+        .arg(switch("fresh", "Start from scratch, even where a record could be continued"))
         .arg(switch("dry-run", "Show the arms and the time they need, and execute nothing"))
         .arg(switch(
             "trust",
@@ -47,7 +47,10 @@ pub fn command() -> Command {
                 .long("samples")
                 .value_name("N")
                 .value_parser(value_parser!(u32).range(1..=1000))
-                .help("Run exactly N blocks, whatever the file says; more than before goes on"),
+                .help(
+                    "Run exactly N blocks, instead of what the file says; more than before continues \
+                     the study",
+                ),
         )
 }
 

@@ -1,10 +1,11 @@
 //! A study one of whose factors is the kernel.
 
+use super::wanted::Wanted;
 use crate::commands::matrix::{Member, Row, run_all};
 use crate::commands::vm::session::{Host, Machine};
 use crate::exit::{self, Failure};
 use crate::signals::Interruption;
-use crate::{keep, output};
+use crate::{output, paths};
 use clap::ArgMatches;
 use model::Record;
 use model::record::Progress;
@@ -29,7 +30,7 @@ pub fn study(
     let interrupted = || interruption.noticed();
     possible(design, file, control)?;
     let host = Host::look(Machine::sized(&design.guest), names.len())?;
-    let path = keep::path(matches.get_one("record"), design.scenario)?;
+    let path = paths::record(matches.get_one("record"), design.scenario)?;
     // The control's kernel gives the record its plan.
     let (first, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| **name == control);
     let guests = first.into_iter().chain(others).map(|name| {
@@ -53,13 +54,13 @@ pub fn study(
     })
 }
 
-/// Fails where the settings cannot be, before anything is booted. What this machine lacks says nothing
-/// of the guests.
+/// Fails where the settings cannot be, before anything is booted. What this machine lacks is no
+/// sign of the guests.
 fn possible(design: &Design, file: &Path, control: &str) -> Result<(), Failure> {
     let mut part = design.clone();
     part.keep_kernel(control);
     let machine = crate::machine::here();
-    match super::Wanted::of(part, file, &machine) {
+    match Wanted::of(part, file, &machine) {
         Err(failure) if failure.code == exit::USAGE => Err(failure),
         _ => Ok(()),
     }
@@ -95,7 +96,7 @@ fn whole(rows: Vec<Row>) -> Result<Record, Failure> {
 fn tell(record: &Record, json: bool) {
     let meta = scenarios::find(&record.scenario).map(scenarios::AnyScenario::meta);
     match json {
-        true => output::print(&record.to_json()),
+        true => output::json(&record.to_json()),
         false => output::print(&report::record(record, meta, output::look())),
     }
 }

@@ -6,6 +6,7 @@ mod kernels;
 mod record;
 mod time;
 mod trust;
+mod wanted;
 
 use super::run::Done;
 use crate::exit::Failure;
@@ -14,22 +15,23 @@ use crate::signals::Interruption;
 use crate::{input, output};
 use clap::ArgMatches;
 use host::Roots;
+use model::Record;
 use model::record::Plan;
-use model::{Machine, Record};
-use runner::studies::{Design, Layout, Standing, StudyError, lay_out, sit, sketch};
+use runner::studies::{Design, Standing, StudyError, sit, sketch};
 use runner::{End, Study};
-use scenarios::{AnyScenario, Launcher, ScenarioError, Site};
+use scenarios::{LoadSpawner, Site};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wanted::Wanted;
 
 /// The longest study file, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// The most combinations that are told to be left out before a study begins.
-const MOST_TOLD: usize = 5;
+/// The most left-out combinations that are listed before a study begins.
+const MOST_LISTED: usize = 5;
 
-/// Runs a study, or goes on with it; the exit code of its verdict.
+/// Runs a study, or continues it; the exit code of its verdict.
 pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
     let file = matches.get_one::<PathBuf>("file").ok_or_else(|| Failure::usage("no study file"))?;
     let text = text(file, matches)?;
@@ -49,7 +51,8 @@ pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
     let machine = crate::machine::here();
     if dry {
         let wanted = Wanted::laid_out(design, file, &machine, &sketch)?;
-        output::print(&format!("{}{}", time::plan(&wanted), trust::list(&wanted.design)));
+        let told = format!("{}{}", time::plan(&wanted), trust::list(&wanted.design));
+        output::print(&os::terminal::lines(&told));
         return Ok(0);
     }
     let wanted = Wanted::of(design, file, &machine)?;
@@ -62,11 +65,11 @@ pub fn study(matches: &ArgMatches) -> Result<u8, Failure> {
             wanted.run(blocks, Some(*record), plan, path, matches)?
         }
     };
-    wanted.tell(&done, matches)?;
+    wanted.show(&done, matches)?;
     done.code()
 }
 
-/// What the study file says: a guest is given it on its command line.
+/// The text of the study file: a guest is given it on its command line.
 fn text(file: &Path, matches: &ArgMatches) -> Result<String, Failure> {
     if let Some(text) = matches.get_one::<String>("text") {
         return Ok(text.clone());
@@ -75,41 +78,7 @@ fn text(file: &Path, matches: &ArgMatches) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}; name a study file", file.display())))
 }
 
-/// A study with its arms on this machine.
-struct Wanted<'a> {
-    design: Design,
-    scenario: &'static dyn AnyScenario,
-    layout: Layout,
-    machine: &'a Machine,
-}
-
-/// What makes the arms of a study.
-type LayOut = dyn Fn(&Design, &dyn AnyScenario, &Site, usize) -> Result<Layout, ScenarioError>;
-
-impl<'a> Wanted<'a> {
-    fn of(design: Design, file: &Path, machine: &'a Machine) -> Result<Self, Failure> {
-        Self::laid_out(design, file, machine, &lay_out)
-    }
-
-    fn laid_out(
-        design: Design,
-        file: &Path,
-        machine: &'a Machine,
-        lay_out: &LayOut,
-    ) -> Result<Self, Failure> {
-        let combinations = design.combinations(file)?;
-        let scenario = design
-            .scenario()
-            .ok_or_else(|| Failure::usage(format!("no scenario {}", design.scenario)))?;
-        let roots = Roots::real();
-        let site = Site { roots: &roots, machine };
-        let layout = lay_out(&design, scenario, &site, combinations).map_err(|error| {
-            let failure = Failure::from(error);
-            Failure { line: format!("{}: {}", file.display(), failure.line), ..failure }
-        })?;
-        Ok(Wanted { design, scenario, layout, machine })
-    }
-
+impl Wanted<'_> {
     /// Runs what is left to run after so many blocks.
     fn run(
         &self,
@@ -130,7 +99,7 @@ impl<'a> Wanted<'a> {
             plan,
             time: self.design.time.unwrap_or(Duration::MAX),
             site,
-            launcher: Launcher::default(),
+            launcher: LoadSpawner::default(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             keep: Some(&path),
             interrupted: &interrupted,
@@ -139,12 +108,12 @@ impl<'a> Wanted<'a> {
         };
         if before.is_some() {
             output::note(&format!(
-                "study {}: goes on after block {blocks} of {}",
+                "study {}: resumes after block {blocks} of {}",
                 self.design.name,
                 path.display()
             ));
         }
-        self.tell_left_out();
+        self.show_left_out();
         let mut record = before.unwrap_or_else(|| Record {
             factorial: Some(self.layout.factorial.clone()),
             ..study.empty_record()
@@ -156,27 +125,27 @@ impl<'a> Wanted<'a> {
         Ok(Done::keep(record, end, &path))
     }
 
-    /// Says what this machine refuses, before the rest is run; all of it stands in the record.
-    fn tell_left_out(&self) {
+    /// Prints what this machine refuses, before the rest is run; all of it is in the record.
+    fn show_left_out(&self) {
         let left_out = &self.layout.arms.left_out;
-        for arm in left_out.iter().take(MOST_TOLD) {
+        for arm in left_out.iter().take(MOST_LISTED) {
             output::note(&format!("left out: {}: {}", arm.id, arm.why));
         }
-        if left_out.len() > MOST_TOLD {
-            output::note(&format!("left out: {} more", left_out.len() - MOST_TOLD));
+        if left_out.len() > MOST_LISTED {
+            output::note(&format!("left out: {} more", left_out.len() - MOST_LISTED));
         }
     }
 
     /// Prints the result, and writes the report that the file asks for.
-    fn tell(&self, done: &Done, matches: &ArgMatches) -> Result<(), Failure> {
+    fn show(&self, done: &Done, matches: &ArgMatches) -> Result<(), Failure> {
         let meta = Some(self.scenario.meta());
         match matches.get_flag("json") {
-            true => output::print(&done.record.to_json()),
+            true => output::json(&done.record.to_json()),
             false => output::print(&report::record(&done.record, meta, output::look())),
         }
         done.tell_where();
         if matches!(done.end, End::Interrupted) {
-            output::note("the same command goes on after the last whole block");
+            output::note("the same command resumes after the last whole block");
         }
         let Some(path) = &self.design.output.report else { return Ok(()) };
         let text = report::record(&done.record, meta, report::Look::default());
@@ -206,7 +175,7 @@ fn lock(file: &Path) -> Result<Option<File>, Failure> {
             "{}: another tailback is running this study; wait for it, or end it",
             file.display()
         ))),
-        // A file system without locks: nobody can be kept out.
+        // A file system without locks: another run cannot be kept out.
         Err(TryLockError::Error(_)) => Ok(None),
     }
 }

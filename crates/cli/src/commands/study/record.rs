@@ -1,21 +1,21 @@
 //! Which record a study keeps, and how far it has come in it.
 
-use super::Wanted;
+use super::wanted::Wanted;
 use crate::exit::Failure;
-use crate::{input, keep, records};
+use crate::{input, paths, records};
 use clap::ArgMatches;
 use model::record::{Plan, Progress};
 use model::{Record, Value};
 use runner::studies::{Standing, StudyError, standing};
 use std::path::{Path, PathBuf};
 
-/// How much of the content's digest stands in the name of a record.
+/// How much of the content's digest is in the name of a record.
 const DIGITS: usize = 12;
 
 /// The record of a study, how far it has come in it, and the plan of what is run.
 ///
 /// # Errors
-/// If the record cannot be kept there, or is none that the study can go on in.
+/// If the record cannot be kept there, or is none that the study can continue.
 pub fn find(wanted: &Wanted, matches: &ArgMatches) -> Result<(PathBuf, Standing, Plan), Failure> {
     let path = path(wanted, matches.get_one("record"))?;
     let fresh = matches.get_flag("fresh");
@@ -53,9 +53,9 @@ fn path(wanted: &Wanted, asked: Option<&PathBuf>) -> Result<PathBuf, Failure> {
     let folder = wanted.design.output.folder.as_deref();
     let name = format!("{}{}.json", prefix(wanted), &wanted.design.content[..DIGITS]);
     match (asked, folder) {
-        (Some(path), _) => keep::path(Some(path), wanted.design.scenario),
-        (None, Some(folder)) => keep::path(Some(&folder.join(name)), wanted.design.scenario),
-        (None, None) => keep::named(&name),
+        (Some(path), _) => paths::record(Some(path), wanted.design.scenario),
+        (None, Some(folder)) => paths::record(Some(&folder.join(name)), wanted.design.scenario),
+        (None, None) => paths::named_record(&name),
     }
 }
 
@@ -83,7 +83,7 @@ fn refuse_changed(wanted: &Wanted, path: &Path) -> Result<(), Failure> {
         if !entry.file_name().to_string_lossy().starts_with(&prefix) {
             continue;
         }
-        // What cannot be read is no study that somebody would go on with.
+        // What cannot be read is no study that could be continued.
         let Ok(Some(old)) = load(&entry.path()) else { continue };
         let Some(factorial) = &old.factorial else { continue };
         let other = factorial.name == design.name

@@ -1,6 +1,6 @@
 //! How long a study takes, and what a dry run shows.
 
-use super::Wanted;
+use super::wanted::Wanted;
 use model::Arm;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -68,7 +68,7 @@ pub fn summary(wanted: &Wanted, blocks: u32) -> String {
     format!("{arms} arms, {blocks} of about {}: {time}", words(needed.block))
 }
 
-/// A time as people say it.
+/// A time in the unit that fits.
 fn words(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn times_are_said_in_the_unit_that_fits() {
-        let said =
+        let times =
             [0.31, 59.6, 600.0, 9000.0, 864_000.0].map(|s| words(Duration::from_secs_f64(s)));
-        assert_eq!(said, ["0.3 s", "60 s", "10 min", "2.5 h", "10 days"]);
+        assert_eq!(times, ["0.3 s", "60 s", "10 min", "2.5 h", "10 days"]);
     }
 }

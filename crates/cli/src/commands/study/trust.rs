@@ -1,4 +1,4 @@
-//! A study file is code: what it may do only for somebody who says so.
+//! A study file is code: what it may do only with --trust.
 
 use crate::exit::Failure;
 use runner::studies::Design;
@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Refuses a file that runs programs or kernels of its own choice, shows a folder to a guest or writes
-/// outside the working folder, unless it is trusted; and one whose report would replace another file,
-/// trusted or not.
+/// Refuses a file that runs programs or kernels of its own choice, shows a folder to a guest or
+/// writes outside the working folder, unless it is trusted; and one whose report would replace
+/// another file, trusted or not.
 ///
 /// # Errors
 /// One line that names the key.
@@ -18,7 +18,7 @@ pub fn check(design: &Design, file: &Path, trusted: bool) -> Result<(), Failure>
     let untrusted = design.untrusted(&working()).into_iter().next();
     if let Some(found) = untrusted.filter(|_| !trusted) {
         return Err(Failure::usage(format!(
-            "{file}: {found}; a study file is code: read it, and say --trust to run it"
+            "{file}: {found}; a study file is code: read it, and give --trust to run it"
         )));
     }
     match &design.output.report {

@@ -86,6 +86,6 @@ pub fn machine(command: Command) -> Command {
             Arg::new("refresh")
                 .long("refresh")
                 .action(ArgAction::SetTrue)
-                .help("Fetch debian:SERIES anew even if it is cached"),
+                .help("Fetch debian:SERIES again even if it is cached"),
         )
 }

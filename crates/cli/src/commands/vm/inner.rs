@@ -10,9 +10,9 @@ const ALLOWED: &[&str] = &["run", "check", "list", "sim"];
 /// A command for a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inner {
-    /// Its words, without those that are for the host.
+    /// Its arguments, without those that are for the host.
     pub args: Vec<String>,
-    /// Where the host keeps the record, as `--record` says.
+    /// Where the host keeps the record, from `--record`.
     pub record: Option<PathBuf>,
     /// Whether the record alone goes to standard output.
     pub json: bool,
@@ -21,7 +21,7 @@ pub struct Inner {
 }
 
 impl Inner {
-    /// Reads the words behind `--`.
+    /// Reads the arguments behind `--`.
     ///
     /// # Errors
     /// If they are no command, or none for a guest.
@@ -58,7 +58,7 @@ fn value(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
     matches.try_get_one::<PathBuf>(name).ok().flatten().cloned()
 }
 
-/// The words without `--record FILE`: the guest keeps its record where its init finds it.
+/// The arguments without `--record FILE`: the guest keeps its record where its init finds it.
 fn without_record(words: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = words.iter();

@@ -6,7 +6,7 @@ pub mod session;
 
 use crate::exit::{self, Failure};
 use crate::signals::Interruption;
-use crate::{keep, output};
+use crate::{output, paths};
 use clap::ArgMatches;
 use guest::{Ending, Outcome};
 use inner::Inner;
@@ -27,26 +27,26 @@ pub fn vm(matches: &ArgMatches) -> Result<u8, Failure> {
     let interrupted = || interruption.noticed();
     let host = Host::look(Machine::of(matches), 1)?;
     let path = match &inner.scenario {
-        Some(scenario) => Some(keep::path(inner.record.as_ref(), scenario)?),
+        Some(scenario) => Some(paths::record(inner.record.as_ref(), scenario)?),
         None => None,
     };
     let name = matches.get_one::<String>("kernel").map_or("", String::as_str);
     let kernel = host.kernel(name, &interrupted)?;
-    let mut session = host.begin(&kernel, &inner.args, &interrupted)?;
+    let mut session = host.start(&kernel, &inner.args, &interrupted)?;
     session.announce();
     match session.run_until(&|_| false, &interrupted)? {
         Pause::End(Outcome::Done { code, output, record }) => {
-            told(&session, &inner, path, code, &output, record)
+            finish(&session, &inner, path, code, &output, record)
         }
         Pause::End(Outcome::Failed { ending, record }) => {
             let kept = path.and_then(|path| keep_partial(&session, record.as_deref()?, &path));
             Ok(failed(&session, &ending, kept.as_deref(), &inner))
         }
-        Pause::Interrupted(told_last) => match told_last {
+        Pause::Interrupted(partial) => match partial {
             Some(Outcome::Done { output, record, .. }) => {
-                told(&session, &inner, path, exit::INTERRUPTED, &output, record)
+                finish(&session, &inner, path, exit::INTERRUPTED, &output, record)
             }
-            _ => Err(session.left_without_a_word()),
+            _ => Err(session.ended_without_result()),
         },
         Pause::Line => Err(Failure::broken("the guest was left before its end")),
     }
@@ -67,7 +67,7 @@ pub fn keep_partial(session: &Session, text: &str, path: &Path) -> Option<PathBu
 }
 
 /// A guest whose command ended: its record is the host's now.
-fn told(
+fn finish(
     session: &Session,
     inner: &Inner,
     path: Option<PathBuf>,
@@ -76,12 +76,12 @@ fn told(
     record: Option<String>,
 ) -> Result<u8, Failure> {
     let (Some(text), Some(path)) = (record, path) else {
-        output::print(&harmless(output));
+        output::print(&os::terminal::lines(output));
         return Ok(code);
     };
     let record = taken_over(session, &text)?;
     if inner.json {
-        output::print(&record.to_json());
+        output::json(&record.to_json());
     } else {
         let meta = scenarios::find(&record.scenario).map(AnyScenario::meta);
         output::print(&report::record(&record, meta, output::look()));
@@ -105,16 +105,11 @@ pub fn taken_over(session: &Session, text: &str) -> Result<Record, Failure> {
     Ok(record)
 }
 
-/// Text of a guest for a terminal: line feeds stay, orders do not.
-fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
-}
-
 /// A guest that came to another end; the exit code.
 fn failed(session: &Session, ending: &Ending, kept: Option<&Path>, inner: &Inner) -> u8 {
     let tail = console(session, ending);
     if inner.scenario.is_some() {
-        tell_kept(session, kept);
+        show_kept(session, kept);
     }
     if inner.json {
         let facts = session.facts();
@@ -126,13 +121,13 @@ fn failed(session: &Session, ending: &Ending, kept: Option<&Path>, inner: &Inner
             "record": kept,
             "console": tail,
         });
-        output::print(&format!("{result:#}\n"));
+        output::json(&format!("{result:#}\n"));
     }
     exit::BROKEN
 }
 
 /// Says what there is of the study of a guest that came to another end than its command's.
-pub fn tell_kept(session: &Session, kept: Option<&Path>) {
+pub fn show_kept(session: &Session, kept: Option<&Path>) {
     output::note(&match kept {
         Some(path) => format!("record of what was measured before: {}", path.display()),
         None => format!("guest {}: nothing of its study came back", session.name()),

@@ -4,18 +4,19 @@ use crate::exit::{self, Failure};
 use crate::output;
 use clap::ArgMatches;
 use guest::{
-    Accel, Cache, Choice, Clock, ErrorKind, Event, Guest, GuestError, Kernel, Limits, Order,
-    Outcome, Qemu, Setup, initramfs,
+    Accel, Cache, Choice, Clock, ErrorKind, Event, Guest, GuestError, Job, Kernel, Limits, Outcome,
+    Qemu, Setup, initramfs,
 };
 use model::machine::Guest as Facts;
+use os::{memory, terminal};
 use runner::studies::GuestSize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// CPUs of a guest where nobody says how many.
+/// Default CPUs of a guest.
 const CPUS: u32 = 2;
 
-/// Memory of a guest where nobody says how much, in bytes.
+/// Default memory of a guest, in bytes.
 const MEMORY: u64 = 1 << 30;
 
 /// The machine that guests get.
@@ -31,7 +32,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// As the flags say.
+    /// From the flags.
     pub fn of(matches: &ArgMatches) -> Self {
         let named = matches.try_get_one::<String>("root").ok().flatten();
         Machine {
@@ -54,7 +55,7 @@ impl Machine {
     }
 }
 
-/// The folder that a word names: `host` is the root of this machine.
+/// The folder that an argument names: `host` is the root of this machine.
 fn root(word: &str) -> PathBuf {
     PathBuf::from(if word == "host" { "/" } else { word })
 }
@@ -76,15 +77,15 @@ impl Machine {
 
 /// Why a guest was left off.
 pub enum Pause {
-    /// It said a line that was waited for.
+    /// It wrote a line that was waited for.
     Line,
     /// It ended.
     End(Outcome),
-    /// Somebody interrupted; what it told, where it still could.
+    /// The user interrupted; the partial outcome, where there is one.
     Interrupted(Option<Outcome>),
 }
 
-/// A guest that has been begun, and what is known of it.
+/// A guest that was started, and what is known of it.
 pub struct Session {
     /// The guest.
     pub guest: Guest,
@@ -109,8 +110,8 @@ impl Host {
         let facts = crate::machine::here();
         let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
         let program = std::fs::metadata("/proc/self/exe").map_or(0, |metadata| metadata.len());
-        // Guests of a matrix stand side by side, so each may have its part of the memory.
-        let available = guest::available_memory().map(|all| all / guests.max(1) as u64);
+        // Guests of a matrix exist side by side, so each may have its part of the memory.
+        let available = memory::available(Path::new("/proc")).map(|all| all / guests.max(1) as u64);
         guest::check_size(machine.cpus, machine.memory, host_cpus, available, program)
             .map_err(failure)?;
         if let Some(root) = machine.root.as_ref().filter(|root| !root.is_dir()) {
@@ -140,25 +141,25 @@ impl Host {
         }
     }
 
-    /// Begins a guest with that kernel that runs these words.
+    /// Starts a guest with that kernel that runs this command line.
     ///
     /// # Errors
-    /// If it cannot be begun.
-    pub fn begin(
+    /// If it cannot be started.
+    pub fn start(
         &self,
         kernel: &Kernel,
         args: &[String],
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Session, Failure> {
         let clock = self.machine.clock.unwrap_or_else(|| guest::clock_of(&kernel.name));
-        let mut order = Order {
+        let mut job = Job {
             args: args.to_vec(),
             root: self.machine.root.is_some().then(|| guest::ROOT_TAG.to_owned()),
             modules: names(&kernel.modules),
             applications: Some(self.cache.folder().with_file_name("erlang")),
             guest: self.guest_facts(kernel),
         };
-        let pack = |order: &Order| initramfs::build(Path::new("/proc/self/exe"), kernel, order);
+        let pack = |job: &Job| initramfs::build(Path::new("/proc/self/exe"), kernel, job);
         let setup = |initramfs| Setup {
             qemu: &self.qemu,
             kernel,
@@ -169,16 +170,16 @@ impl Host {
             limits: Limits::new(self.machine.cpus, clock, self.machine.limit),
             root: self.machine.root.clone(),
         };
-        let first = pack(&order).map_err(failure)?;
+        let first = pack(&job).map_err(failure)?;
         let accel =
             guest::choose_accel(self.machine.accel, &setup(&first), &self.cache, interrupted)
                 .map_err(failure)?;
-        order.guest.accelerator = accel.word().to_owned();
-        let emulated = order.guest.emulated();
-        order.guest.clock = emulated.then(|| clock.word().to_owned());
-        let initramfs = pack(&order).map_err(failure)?;
-        let guest = Guest::begin(&setup(&initramfs), accel).map_err(failure)?;
-        Ok(Session { guest, facts: order.guest, kernel: kernel.clone() })
+        job.guest.accelerator = accel.word().to_owned();
+        let emulated = job.guest.emulated();
+        job.guest.clock = emulated.then(|| clock.word().to_owned());
+        let initramfs = pack(&job).map_err(failure)?;
+        let guest = Guest::start(&setup(&initramfs), accel).map_err(failure)?;
+        Ok(Session { guest, facts: job.guest, kernel: kernel.clone() })
     }
 
     fn guest_facts(&self, kernel: &Kernel) -> Facts {
@@ -216,7 +217,7 @@ impl Session {
         self.guest.pause().map_err(failure)
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     ///
     /// # Errors
     /// If QEMU does not answer.
@@ -229,7 +230,7 @@ impl Session {
         &self.kernel.name
     }
 
-    /// Says what begins.
+    /// Prints what starts.
     pub fn announce(&self) {
         let how = if self.facts.emulated() { ", emulated" } else { "" };
         output::note(&format!(
@@ -251,43 +252,45 @@ impl Session {
             match self.guest.next(interrupted) {
                 Ok(Event::End(outcome)) => return Ok(Pause::End(outcome)),
                 Ok(event) => {
-                    self.tell(&event);
+                    self.show(&event);
                     if matches!(&event, Event::Line(line) if stop(line)) {
                         return Ok(Pause::Line);
                     }
                 }
-                Err(GuestError::Interrupted) => return Ok(Pause::Interrupted(self.last_word())),
+                Err(GuestError::Interrupted) => {
+                    return Ok(Pause::Interrupted(self.partial_outcome()));
+                }
                 Err(error) => return Err(failure(error)),
             }
         }
     }
 
-    fn tell(&self, event: &Event) {
+    fn show(&self, event: &Event) {
         let name = &self.kernel.name;
         match event {
             Event::Hello(hello) => output::note(&format!(
                 "guest {name}: up after {:.1} s: Linux {}, {} CPUs",
                 self.facts().boot_s,
-                clean(&hello.release),
+                terminal::line(&hello.release),
                 hello.cpus
             )),
-            Event::Trouble(line) => output::complain(&format!("guest {name}: {}", clean(line))),
-            // Where the guest keeps its record is of no use to anybody.
+            Event::Warning(line) => output::complain(&format!("guest {name}: {line}")),
+            // Where the guest keeps its record is of no use on the host.
             Event::Line(line) if line.starts_with("record: ") => {}
-            Event::Line(line) => output::note(&format!("guest {name}: {}", clean(line))),
+            Event::Line(line) => output::note(&format!("guest {name}: {}", terminal::line(line))),
             Event::End(_) => {}
         }
     }
 
-    /// The line that ends the program where a guest was interrupted and told nothing.
-    pub fn left_without_a_word(&self) -> Failure {
+    /// The failure where a guest was interrupted and sent no result.
+    pub fn ended_without_result(&self) -> Failure {
         let line = format!("guest {}: interrupted; nothing of its study came back", self.name());
         Failure { line, code: exit::INTERRUPTED }
     }
 
-    /// Has the guest end its command and tell what it has; none where it cannot, or takes too long.
-    /// A guest that stands still has to be let go on before.
-    pub fn last_word(&mut self) -> Option<Outcome> {
+    /// Has the guest end its command and send what it has; none where it cannot, or takes too long.
+    /// A guest that is paused has to be resumed before.
+    pub fn partial_outcome(&mut self) -> Option<Outcome> {
         if !self.guest.ask_to_end() {
             return None;
         }
@@ -304,11 +307,6 @@ impl Session {
             }
         }
     }
-}
-
-/// What a guest says, without what a terminal would take for an order.
-pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// An error of a guest with its exit code.

@@ -7,7 +7,7 @@ fn v2_never_enables_where_processes_are_unless_it_is_the_root() {
     let refusal = tree.refusal();
     assert!(refusal.contains("/sys/fs/cgroup: holds 2 processes itself"), "{refusal}");
     fs::remove_file(tree.path("/sys/fs/cgroup/cgroup.type")).unwrap();
-    assert_eq!(tree.home().path(), tree.path("/sys/fs/cgroup"));
+    assert_eq!(tree.parent_group().path(), tree.path("/sys/fs/cgroup"));
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn v2_passes_over_threaded_groups() {
     fs::write(tree.path("/sys/fs/cgroup/t/cgroup.type"), "threaded\n").unwrap();
     assert!(tree.refusal().contains("/t: a threaded group"), "{}", tree.refusal());
     tree.group("/sys/fs/cgroup", &v2("cpu\n", ""));
-    assert_eq!(tree.home().path(), tree.path("/sys/fs/cgroup"));
+    assert_eq!(tree.parent_group().path(), tree.path("/sys/fs/cgroup"));
 }
 
 #[test]
@@ -26,14 +26,14 @@ fn hybrid_takes_the_hierarchy_that_has_the_controller() {
     let tree = Tree::new(&format!("{unified}{V1_CPU}"), "1:cpu:/\n0::/x\n");
     tree.group("/sys/fs/cgroup/cpu", V1_FILES);
     tree.group("/sys/fs/cgroup/unified/x", &[("cgroup.controllers", "")]);
-    assert_eq!(tree.home().version(), "v1");
+    assert_eq!(tree.parent_group().version(), "v1");
 
     let moved = Tree::new(&format!("{unified}{V1_CPUACCT}"), "1:cpuacct:/\n0::/x\n");
     moved.group("/sys/fs/cgroup/cpuacct", &[]);
     moved.group("/sys/fs/cgroup/unified/x", &v2("cpu\n", ""));
-    let home = moved.home();
-    assert_eq!(home.path(), moved.path("/sys/fs/cgroup/unified/x"));
-    assert_eq!(BandwidthGroup::create(&home).unwrap().join_paths().len(), 1);
+    let parent_group = moved.parent_group();
+    assert_eq!(parent_group.path(), moved.path("/sys/fs/cgroup/unified/x"));
+    assert_eq!(BandwidthGroup::create(&parent_group).unwrap().join_paths().len(), 1);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_container_with_a_bind_mount_of_its_group_uses_it() {
     let mount = V1_CPU.replace(" / /sys", " /docker/abc /sys");
     let tree = Tree::new(&mount, "1:cpu:/docker/abc\n");
     tree.group("/sys/fs/cgroup/cpu", V1_FILES);
-    assert_eq!(tree.home().path(), tree.path("/sys/fs/cgroup/cpu"));
+    assert_eq!(tree.parent_group().path(), tree.path("/sys/fs/cgroup/cpu"));
 }
 
 #[test]

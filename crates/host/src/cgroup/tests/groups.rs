@@ -3,9 +3,12 @@ use super::*;
 #[test]
 fn v1_makes_twins_below_the_own_groups_of_both_hierarchies() {
     let tree = split_v1();
-    let home = tree.home();
-    assert_eq!((home.path(), home.version()), (&*tree.path("/sys/fs/cgroup/cpu/a"), "v1"));
-    let group = BandwidthGroup::create(&home).unwrap();
+    let parent_group = tree.parent_group();
+    assert_eq!(
+        (parent_group.path(), parent_group.version()),
+        (&*tree.path("/sys/fs/cgroup/cpu/a"), "v1")
+    );
+    let group = BandwidthGroup::create(&parent_group).unwrap();
     let parents: Vec<_> = group.join_paths().iter().map(|p| p.parent().unwrap()).collect();
     let expected = ["/sys/fs/cgroup/cpu/a", "/sys/fs/cgroup/cpuacct/b"].map(|p| tree.path(p));
     assert_eq!(parents, expected);
@@ -33,7 +36,7 @@ fn v1_with_both_controllers_in_one_hierarchy_makes_one_group() {
     let mount = V1_CPU.replace("rw,cpu", "rw,cpu,cpuacct").replace("/cpu rw", "/cpu,cpuacct rw");
     let tree = Tree::new(&mount, "1:cpu,cpuacct:/\n");
     tree.group("/sys/fs/cgroup/cpu,cpuacct", V1_FILES);
-    let group = BandwidthGroup::create(&tree.home()).unwrap();
+    let group = BandwidthGroup::create(&tree.parent_group()).unwrap();
     let same = group.join_paths();
     assert_eq!(same.last(), Some(&group.path()));
     populate(&group, &[("cpuacct.usage", "8\n")]);
@@ -45,7 +48,7 @@ fn v1_with_both_controllers_in_one_hierarchy_makes_one_group() {
 fn v1_without_counting_still_has_quotas() {
     let tree = Tree::new(V1_CPU, "1:cpu:/\n");
     tree.group("/sys/fs/cgroup/cpu", V1_FILES);
-    let group = BandwidthGroup::create(&tree.home()).unwrap();
+    let group = BandwidthGroup::create(&tree.parent_group()).unwrap();
     assert_eq!((group.join_paths().len(), group.usage().usage_ns), (1, None));
 }
 
@@ -55,9 +58,12 @@ fn v2_goes_up_to_the_first_group_that_passes_the_controller_on() {
     tree.group("/sys/fs/cgroup", &v2("cpu memory\n", "1\n"));
     tree.group("/sys/fs/cgroup/user.slice", &v2("memory cpu\n", ""));
     tree.group("/sys/fs/cgroup/user.slice/session.scope", &v2("", "77\n78\n"));
-    let home = tree.home();
-    assert_eq!((home.path(), home.version()), (&*tree.path("/sys/fs/cgroup/user.slice"), "v2"));
-    let group = BandwidthGroup::create(&home).unwrap();
+    let parent_group = tree.parent_group();
+    assert_eq!(
+        (parent_group.path(), parent_group.version()),
+        (&*tree.path("/sys/fs/cgroup/user.slice"), "v2")
+    );
+    let group = BandwidthGroup::create(&parent_group).unwrap();
     populate(&group, V2_FILES);
     group.set(&TEN_PERCENT).unwrap();
     assert_eq!(
@@ -68,7 +74,7 @@ fn v2_goes_up_to_the_first_group_that_passes_the_controller_on() {
     assert_eq!((usage.usage_ns, usage.throttled_ns), (Some(5_000), Some(9_000)));
     depopulate(&group);
     drop(group);
-    let passed = fs::read_to_string(home.path().join("cgroup.subtree_control")).unwrap();
+    let passed = fs::read_to_string(parent_group.path().join("cgroup.subtree_control")).unwrap();
     assert_eq!(passed, "memory cpu\n", "what was there before is not taken away");
 }
 
@@ -76,11 +82,12 @@ fn v2_goes_up_to_the_first_group_that_passes_the_controller_on() {
 fn v2_enables_the_controller_where_it_can_and_takes_it_back() {
     let tree = Tree::new(V2, "0::/empty\n");
     tree.group("/sys/fs/cgroup/empty", &v2("memory\n", ""));
-    let home = tree.home();
-    let control = || fs::read_to_string(home.path().join("cgroup.subtree_control")).unwrap();
+    let parent_group = tree.parent_group();
+    let control =
+        || fs::read_to_string(parent_group.path().join("cgroup.subtree_control")).unwrap();
     assert_eq!(control(), "memory\n", "finding changes nothing");
-    let first = BandwidthGroup::create(&home).unwrap();
-    let second = BandwidthGroup::create(&home).unwrap();
+    let first = BandwidthGroup::create(&parent_group).unwrap();
+    let second = BandwidthGroup::create(&parent_group).unwrap();
     assert_eq!(control(), "+cpu");
     drop(first);
     assert_eq!(control(), "+cpu", "another group needs it");
@@ -95,7 +102,7 @@ fn a_quota_above_the_parents_is_refused_by_name() {
         "/sys/fs/cgroup/cpu",
         &[("cpu.cfs_quota_us", "9000"), ("cpu.cfs_period_us", "100000")],
     );
-    let group = BandwidthGroup::create(&tree.home()).unwrap();
+    let group = BandwidthGroup::create(&tree.parent_group()).unwrap();
     let error = group.set(&TEN_PERCENT).unwrap_err();
     assert!(error.is_bad_value());
     let error = error.to_string();
@@ -109,7 +116,7 @@ fn a_quota_above_the_parents_is_refused_by_name() {
         "/sys/fs/cgroup/a",
         &[&v2("cpu\n", "")[..], &[("cpu.max", "4000 50000\n")]].concat(),
     );
-    let group = BandwidthGroup::create(&tree.home()).unwrap();
+    let group = BandwidthGroup::create(&tree.parent_group()).unwrap();
     let error = group.set(&TEN_PERCENT).unwrap_err().to_string();
     assert!(
         error.contains("4000 us in 50000 us of ") && error.contains("v2 would enforce"),
@@ -123,7 +130,7 @@ fn a_quota_above_the_parents_is_refused_by_name() {
 #[test]
 fn a_kernel_without_burst_takes_quotas_without() {
     let tree = split_v1();
-    let group = BandwidthGroup::create(&tree.home()).unwrap();
+    let group = BandwidthGroup::create(&tree.parent_group()).unwrap();
     let error = group.set(&Bandwidth { burst_us: 0, ..TEN_PERCENT }).unwrap_err().to_string();
     assert!(error.contains("cpu.cfs_quota_us: missing; the kernel has no CPU quota"), "{error}");
     populate(&group, &V1_FILES[..2]);
@@ -137,8 +144,8 @@ fn a_kernel_without_burst_takes_quotas_without() {
 #[test]
 fn sweeping_takes_the_groups_of_the_dead_alone() {
     let tree = split_v1();
-    let home = tree.home();
-    let alive = BandwidthGroup::create(&home).unwrap();
+    let parent_group = tree.parent_group();
+    let alive = BandwidthGroup::create(&parent_group).unwrap();
     let recycled = format!("tailback-{}-1-0", std::process::id());
     let names =
         ["tailback-2000000000-5-0", recycled.as_str(), "tailback-2000000000-5-0-ns7", "docker"];
@@ -146,7 +153,7 @@ fn sweeping_takes_the_groups_of_the_dead_alone() {
         tree.group(&format!("/sys/fs/cgroup/cpu/a/{name}"), &[]);
     }
     tree.group("/sys/fs/cgroup/cpuacct/b/tailback-2000000000-5-0", &[]);
-    let swept = sweep(&home);
+    let swept = sweep(&parent_group);
     assert!(swept.failed.is_empty(), "{:?}", swept.failed);
     let mut removed: Vec<_> =
         swept.removed.iter().map(|p| p.file_name().unwrap().to_owned()).collect();
@@ -154,14 +161,14 @@ fn sweeping_takes_the_groups_of_the_dead_alone() {
     let mut expected = [names[0], names[0], names[1]];
     expected.sort();
     assert_eq!(removed, expected);
-    assert!(alive.path().exists() && home.path().join("docker").exists());
-    assert!(home.path().join(names[2]).exists(), "its pid is of another namespace");
+    assert!(alive.path().exists() && parent_group.path().join("docker").exists());
+    assert!(parent_group.path().join(names[2]).exists(), "its pid is of another namespace");
 }
 
 #[test]
 fn a_group_that_holds_this_process_is_not_killed() {
     let tree = split_v1();
-    let group = BandwidthGroup::create(&tree.home()).unwrap();
+    let group = BandwidthGroup::create(&tree.parent_group()).unwrap();
     populate(&group, &[("cgroup.procs", &format!("{}\n", std::process::id()))]);
     let error = group.remove().unwrap_err().to_string();
     assert!(error.contains("is in the group itself"), "{error}");
@@ -170,7 +177,7 @@ fn a_group_that_holds_this_process_is_not_killed() {
 #[test]
 fn a_group_that_is_gone_is_removed() {
     let tree = split_v1();
-    let group = BandwidthGroup::create(&tree.home()).unwrap();
+    let group = BandwidthGroup::create(&tree.parent_group()).unwrap();
     group.join_paths().iter().for_each(|dir| fs::remove_dir(dir).unwrap());
     assert_eq!(group.usage(), Usage::default());
     assert!(matches!(group.add(1), Err(CgroupError::Io { .. })));

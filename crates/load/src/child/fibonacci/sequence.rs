@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 /// Iterations of one round: what a slow thread does between two sleeps, and what a fast one does
-/// between two looks at the stop flag.
+/// between two checks of the stop flag.
 pub(super) const ROUND: u64 = 100;
 
 /// Two neighbours of the sequence, modulo 2^64.

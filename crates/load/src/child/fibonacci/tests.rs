@@ -17,9 +17,9 @@ fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-fn parts_of(line: &str) -> Vec<(u32, bool)> {
-    let parts = parse(&words(line)).parts().unwrap();
-    parts.iter().map(|part| (part.cpu, part.fast)).collect()
+fn specs_of(line: &str) -> Vec<(u32, bool)> {
+    let thread_specs = parse(&words(line)).thread_specs().unwrap();
+    thread_specs.iter().map(|spec| (spec.cpu, spec.fast)).collect()
 }
 
 /// Two fast threads on the first CPU that this machine allows.
@@ -44,18 +44,18 @@ fn short_options_are_those_of_the_original() {
     assert_eq!((args.fast, args.threads, args.duration()), (2, Some(8), Duration::from_secs(3)));
     let none = parse(&words("fibonacci"));
     assert_eq!((none.fast, none.threads, none.duration()), (1, None, Duration::from_secs(5)));
-    assert_eq!(none.parts().unwrap().len(), CpuList::allowed().unwrap().count());
+    assert_eq!(none.thread_specs().unwrap().len(), CpuList::allowed().unwrap().count());
 }
 
 #[test]
 fn fast_threads_are_the_first_on_each_round_of_the_cpus() {
     let three = [(0, true), (1, false), (5, false)];
-    assert_eq!(parts_of("fibonacci --cpus 0-1,5"), three);
-    assert_eq!(parts_of("fibonacci --cpus 0-1 -t 3"), [(0, true), (1, false), (0, true)]);
-    assert_eq!(parts_of("fibonacci --cpus 3 -f 2 -t 1"), [(3, true), (3, true)]);
-    assert_eq!(parts_of("fibonacci --cpus 3-4 -f 0 -t 1"), [(3, false)]);
+    assert_eq!(specs_of("fibonacci --cpus 0-1,5"), three);
+    assert_eq!(specs_of("fibonacci --cpus 0-1 -t 3"), [(0, true), (1, false), (0, true)]);
+    assert_eq!(specs_of("fibonacci --cpus 3 -f 2 -t 1"), [(3, true), (3, true)]);
+    assert_eq!(specs_of("fibonacci --cpus 3-4 -f 0 -t 1"), [(3, false)]);
     let counted = [(0, true), (0, false), (0, false)];
-    assert_eq!(parts_of("fibonacci --cpus 0 -t 3 --fast-first"), counted);
+    assert_eq!(specs_of("fibonacci --cpus 0 -t 3 --fast-first"), counted);
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! One thread: what it shares with its fellows, and its life.
+//! One thread: what it shares with the others, and what it does.
 
 use super::sequence::Sequence;
+use crate::histogram;
 use crate::protocol::FibonacciThread;
 use crate::time::now_ns;
-use crate::{affinity, histogram};
 use hdrhistogram::Histogram;
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_relative};
 use rustix::time::clock_gettime;
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Rounds of a fast thread between two looks at the clock: some tens of microseconds.
-const ROUNDS_PER_LOOK: u32 = 1000;
+/// Rounds of a fast thread between two reads of the clock: some tens of microseconds.
+const ROUNDS_PER_CLOCK_READ: u32 = 1000;
 
-/// What all threads see.
+/// What all threads share.
 #[derive(Debug)]
 pub(super) struct Shared {
     stop: AtomicBool,
@@ -29,7 +29,7 @@ pub(super) struct Shared {
 
 /// What one thread is to be.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct ThreadSpec {
     /// The CPU that it is pinned to.
     pub cpu: u32,
     /// Whether it never sleeps.
@@ -54,12 +54,12 @@ impl Shared {
         self.deadline_ns.store(deadline_ns, Relaxed);
     }
 
-    /// Ends all threads at their next look.
+    /// Ends all threads at their next check.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
     }
 
-    /// What the slow threads made of their sleeps.
+    /// How much later than asked for the slow threads woke up.
     pub fn lateness(&self) -> Histogram<u64> {
         self.lateness.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -78,16 +78,16 @@ impl Shared {
     }
 }
 
-impl Part {
+impl ThreadSpec {
     /// Pins the calling thread, and lets its sleeps be as exact as the kernel can.
     pub fn set_up(&self) -> std::io::Result<()> {
-        affinity::pin(self.cpu)?;
+        os::pin::pin(self.cpu)?;
         // The default slack of 50 us would be taken for lateness.
         Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?)
     }
 
-    /// Waits for the release, works to the end, and says what was done and when it ended.
-    pub fn live(&self, shared: &Shared) -> (FibonacciThread, u64) {
+    /// Waits for the release and works to the end; returns what was done and when it ended.
+    pub fn run(&self, shared: &Shared) -> (FibonacciThread, u64) {
         shared.wait_for_release();
         let cpu_before = cpu_ns();
         let mut sequence = Sequence::new();
@@ -109,7 +109,7 @@ impl Part {
 
 fn run_fast(shared: &Shared, sequence: &mut Sequence) -> u64 {
     while !shared.over() {
-        for _ in 0..ROUNDS_PER_LOOK {
+        for _ in 0..ROUNDS_PER_CLOCK_READ {
             sequence.round();
             if shared.stopped() {
                 break;
@@ -133,8 +133,8 @@ fn run_slow(shared: &Shared, sequence: &mut Sequence, pause: Duration) -> u64 {
 }
 
 fn sleep(pause: Duration) {
-    // No signal has a handler here, so nothing shortens a sleep; a pause too long for the kernel
-    // is none.
+    // No signal has a handler here, so nothing shortens a sleep. A pause too long for the kernel
+    // is left out.
     let Ok(pause) = Timespec::try_from(pause) else { return };
     let _ = clock_nanosleep_relative(ClockId::Monotonic, &pause);
 }
@@ -145,11 +145,11 @@ fn cpu_ns() -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-/// Lateness on its way into the common histogram.
+/// Lateness of one thread, not yet all in the common histogram.
 ///
 /// A histogram of its own would cost each of a thousand threads a quarter of a megabyte. A thread
-/// never waits for the common one: its owner may be throttled, and waiting for it would be taken
-/// for the lateness of the next wake-up.
+/// never waits for the lock of the common one: its holder may be throttled, and the wait would
+/// count as lateness of the next wake-up.
 struct Lateness<'a> {
     common: &'a Mutex<Histogram<u64>>,
     pending: Vec<u64>,
@@ -203,8 +203,8 @@ mod tests {
         for fast in [true, false] {
             let (release, held) = std::io::pipe().unwrap();
             drop(held);
-            let (done, _) =
-                Part { cpu: 0, fast, sleep: Duration::from_millis(10) }.live(&Shared::new(release));
+            let (done, _) = ThreadSpec { cpu: 0, fast, sleep: Duration::from_millis(10) }
+                .run(&Shared::new(release));
             assert_eq!((done.iterations, done.value, done.worst_late_ns), (0, 0, 0));
         }
     }

@@ -1,0 +1,176 @@
+//! The process between the tool and a node, which makes sure that nothing is left running.
+//!
+//! Port programs are in sessions of their own and survive the VM where they do not read their
+//! input: after a SIGKILL of the VM a `sleep` went on. So the first child does not become the VM
+//! but stays as a subreaper, to which all orphans of the VM come; it starts the VM, and when the VM
+//! or the tool has ended it kills what is left and ends as the VM did.
+//!
+//! It runs between fork and exec of a program with threads, so nothing here may allocate, lock or
+//! panic: system calls, and memory on the stack.
+
+use crate::stat::parent_of;
+use os::death::die_with;
+use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group,
+    set_child_subreaper, wait,
+};
+use std::ffi::CStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+/// How long orphans of a VM that has ended may take to end by themselves.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// How long to go on killing; what the kernel holds even then is left to init.
+const LIMIT: Duration = Duration::from_secs(4);
+
+/// Splits in two: returns in a new child that is to become the VM; the caller never returns but
+/// stays as the supervisor of that child.
+///
+/// The tool tells a supervisor to kill everything by SIGTERM, which also comes when the tool dies.
+///
+/// # Errors
+/// If the tool is gone or no child can be made; then there is no supervisor either.
+pub(crate) fn split(tool: u32) -> io::Result<()> {
+    let before = block_signals();
+    die_with(tool, Signal::TERM)?;
+    let supervisor = std::process::id();
+    set_child_subreaper(Some(getpid()))?;
+    // SAFETY: what runs in either process makes system calls only.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            // SAFETY: the set was filled by `block_signals`.
+            unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
+            die_with(supervisor, Signal::KILL)
+        }
+        vm => watch(vm),
+    }
+}
+
+/// Blocks all signals; the mask that was there before.
+fn block_signals() -> libc::sigset_t {
+    let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+    let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: both sets are valid for writing, and an all-zero set is an empty one.
+    unsafe {
+        // Where the tool ignores it, the kernel would not keep how children ended.
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        libc::sigfillset(all.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        before.assume_init()
+    }
+}
+
+/// Waits for the end of the VM or of the tool, and ends what is left.
+fn watch(vm: libc::pid_t) -> ! {
+    let _ = rustix::thread::set_name(c"tailback-superv");
+    close_all();
+    let mut ended = None;
+    let asked_to_end = loop {
+        reap(vm, &mut ended);
+        if ended.is_some() {
+            break false;
+        }
+        if wait_for_signal() == libc::SIGTERM {
+            break true;
+        }
+    };
+    let began = Instant::now();
+    // What is not asked to end may end by itself, since its input does.
+    let patience = if asked_to_end { Duration::ZERO } else { GRACE };
+    while reap(vm, &mut ended) && began.elapsed() < LIMIT {
+        if began.elapsed() >= patience {
+            kill_children(vm, ended.is_none());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    end_as(ended)
+}
+
+/// No pipe may stay open because the supervisor holds a copy.
+fn close_all() {
+    // SAFETY: nothing of this process uses a descriptor afterwards that it has not opened itself.
+    unsafe {
+        if libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) != 0 {
+            for descriptor in 0..4096 {
+                libc::close(descriptor);
+            }
+        }
+    }
+}
+
+fn wait_for_signal() -> libc::c_int {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is valid, and no information on the signal is asked for.
+    unsafe {
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGTERM);
+        libc::sigwaitinfo(set.as_ptr(), std::ptr::null_mut())
+    }
+}
+
+/// Reaps whatever has ended; whether children are left.
+fn reap(vm: libc::pid_t, ended: &mut Option<WaitStatus>) -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => {
+                if pid.as_raw_pid() == vm {
+                    *ended = Some(status);
+                }
+            }
+            Ok(None) => return true,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Kills the VM's group and every child of this process, adopted ones included.
+fn kill_children(vm: libc::pid_t, vm_lives: bool) {
+    // Once the VM is reaped its number may belong to another process.
+    if let Some(vm) = Pid::from_raw(vm).filter(|_| vm_lives) {
+        let _ = kill_process_group(vm, Signal::KILL);
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(proc) = openat(CWD, c"/proc", flags, Mode::empty()) else { return };
+    let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
+    let mut entries = RawDir::new(proc.as_fd(), &mut buffer);
+    while let Some(Ok(entry)) = entries.next() {
+        let pid = entry.file_name().to_str().ok().and_then(|name| name.parse().ok());
+        let Some(pid) = pid.and_then(Pid::from_raw) else { continue };
+        // A child's number is not given away before it is reaped, which only this thread does.
+        if parent(proc.as_fd(), entry.file_name()) == Some(getpid()) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// The parent of the process whose folder in /proc has this name.
+fn parent(proc: BorrowedFd<'_>, name: &CStr) -> Option<Pid> {
+    let folder = openat(proc, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let stat = openat(folder, c"stat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let mut text = [0; 512];
+    let length = rustix::io::read(stat, &mut text).ok()?;
+    parent_of(text.get(..length)?).and_then(Pid::from_raw)
+}
+
+/// Ends as the VM did, so that the tool sees its exit code or signal.
+fn end_as(status: Option<WaitStatus>) -> ! {
+    // SAFETY: the process ends here without running anything that was registered for an exit.
+    unsafe {
+        if let Some(signal) = status.and_then(WaitStatus::terminating_signal) {
+            // It passes on the VM's end; a core dump of the supervisor itself would mislead.
+            libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
+            libc::signal(signal, libc::SIG_DFL);
+            let mut none = MaybeUninit::<libc::sigset_t>::zeroed();
+            libc::sigprocmask(libc::SIG_SETMASK, none.as_mut_ptr(), std::ptr::null_mut());
+            libc::kill(libc::getpid(), signal);
+        }
+        libc::_exit(status.and_then(WaitStatus::exit_status).unwrap_or(1))
+    }
+}

@@ -1,0 +1,44 @@
+//! What a study file asks for, on this machine.
+
+use crate::exit::Failure;
+use host::Roots;
+use model::Machine;
+use runner::studies::{Design, Layout, lay_out};
+use scenarios::{Scenario, ScenarioError, Site};
+use std::path::Path;
+
+/// A study with its arms on this machine.
+pub(super) struct Wanted<'a> {
+    pub(super) design: Design,
+    pub(super) scenario: &'static dyn Scenario,
+    pub(super) layout: Layout,
+    pub(super) machine: &'a Machine,
+}
+
+/// What makes the arms of a study.
+type LayOut = dyn Fn(&Design, &dyn Scenario, &Site, usize) -> Result<Layout, ScenarioError>;
+
+impl<'a> Wanted<'a> {
+    pub(super) fn of(design: Design, file: &Path, machine: &'a Machine) -> Result<Self, Failure> {
+        Self::laid_out(design, file, machine, &lay_out)
+    }
+
+    pub(super) fn laid_out(
+        design: Design,
+        file: &Path,
+        machine: &'a Machine,
+        lay_out: &LayOut,
+    ) -> Result<Self, Failure> {
+        let combinations = design.combinations(file)?;
+        let scenario = design
+            .scenario()
+            .ok_or_else(|| Failure::usage(format!("no scenario {}", design.scenario)))?;
+        let roots = Roots::real();
+        let site = Site { roots: &roots, machine };
+        let layout = lay_out(&design, scenario, &site, combinations).map_err(|error| {
+            let failure = Failure::from(error);
+            Failure { line: format!("{}: {}", file.display(), failure.line), ..failure }
+        })?;
+        Ok(Wanted { design, scenario, layout, machine })
+    }
+}

@@ -1,0 +1,15 @@
+//! Programs of the Erlang application, which print for themselves.
+
+use crate::exit::Failure;
+use std::os::unix::process::CommandExt as _;
+
+/// Executes the VM in place of tailback: it prints for itself, and gets signals as the original
+/// does.
+///
+/// # Errors
+/// If there is no Erlang, or if it refuses the flags.
+pub fn exec_erlang(flags: &str, expression: &str) -> Result<u8, Failure> {
+    let mut command = scenarios::erlang::evaluate(None, flags, expression)?;
+    let error = command.exec();
+    Err(Failure::need(format!("{}: {error}", command.get_program().to_string_lossy())))
+}

@@ -1,0 +1,195 @@
+//! What keeps a run from leaving anything behind, and two runs from disturbing each other.
+//!
+//! Before the first change a helper is started: `tailback restore` in a process group of its own. It
+//! waits until this program has ended, however it ended, and puts back at once what is left. Where it
+//! is killed too, the next start does, or `tailback restore` by hand.
+
+use crate::exit::{self, Failure};
+use crate::output;
+use host::cgroup::{ParentGroup, sweep};
+use host::{Restored, Roots};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The flag by which the helper waits for the end of its standard input, and is told whose it is.
+pub const WAIT: &str = "when-input-ends";
+
+/// Set where runs beside each other are wanted, as by the tests.
+const SHARE: &str = "TAILBACK_SHARE_HOST";
+
+/// How long the lock of a run that has just ended is waited for: what it started may end a moment later.
+const JUST_ENDED: Duration = Duration::from_secs(2);
+
+/// The most that is read of the lock's file, in bytes.
+const MOST_HOLDER: u64 = 200;
+
+/// What the helper is told on its input where this program ends in order.
+const IN_ORDER: &[u8] = b"e";
+
+/// How long the helper waits for a killed program to be gone, whose files are closed a little before.
+const DYING: Duration = Duration::from_secs(10);
+
+/// The helper of this process, once there is one.
+static HELPER: Mutex<Option<Child>> = Mutex::new(None);
+
+/// The lock that this process holds on the machine, until it ends.
+static HELD: Mutex<Option<File>> = Mutex::new(None);
+
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Puts back what killed runs left, and takes the machine for `command`.
+///
+/// # Errors
+/// If another run has it.
+pub fn begin(command: &str) -> Result<(), Failure> {
+    let restored = host::restore(&Roots::real());
+    tell(&restored, true);
+    host::journal::before_changes(start_helper);
+    take_machine(command)
+}
+
+/// Ends the helper, and waits until it has.
+pub fn end() {
+    let Some(mut helper) = unpoisoned(&HELPER).take() else { return };
+    if let Some(mut input) = helper.stdin.take() {
+        // A helper that is gone already has nothing to be told.
+        let _ = input.write_all(IN_ORDER);
+    }
+    let _ = helper.wait();
+}
+
+fn start_helper() {
+    let mut helper = unpoisoned(&HELPER);
+    if helper.is_some() {
+        return;
+    }
+    let Ok(program) = std::env::current_exe() else { return };
+    let mut command = Command::new(program);
+    let own = std::process::id().to_string();
+    command.args(["restore", &format!("--{WAIT}"), &own]).process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Without it a killed run is put right by the next start.
+    *helper = command.spawn().ok();
+}
+
+/// `tailback restore`; as the helper of the process `of` once that has ended.
+pub fn restore(of: Option<u32>) -> u8 {
+    if let Some(tool) = of {
+        wait_for_end(tool);
+    }
+    let roots = Roots::real();
+    // Groups first: a controller is taken back only where no group of tailback is left.
+    let swept = ParentGroup::find(&roots).map(|parent| sweep(&parent)).unwrap_or_default();
+    let restored = host::restore(&roots);
+    for group in &swept.removed {
+        output::print(&format!("removed {}\n", group.display()));
+    }
+    for error in &swept.failed {
+        output::complain(&error.to_string());
+    }
+    tell(&restored, false);
+    if swept.removed.is_empty() && swept.failed.is_empty() && restored.is_empty() {
+        output::print("Nothing to put back.\n");
+    }
+    match swept.failed.is_empty() && restored.failed.is_empty() {
+        true => 0,
+        false => exit::BROKEN,
+    }
+}
+
+/// Waits until the tool has ended, in order or not.
+fn wait_for_end(tool: u32) {
+    let mut told = Vec::new();
+    // An input that cannot be read ends here too.
+    let _ = std::io::stdin().lock().take(IN_ORDER.len() as u64).read_to_end(&mut told);
+    let deadline = Instant::now() + DYING;
+    let is_child = || {
+        let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+        parent.is_some_and(|parent| u32::try_from(parent) == Ok(tool))
+    };
+    while told.is_empty() && is_child() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What was put back, a line each; as notes where something else is run.
+fn tell(restored: &Restored, beside: bool) {
+    let say = |line: String| match beside {
+        true => output::note(&format!("left by a run that was killed: {line}")),
+        false => output::print(&format!("{line}\n")),
+    };
+    restored.undone.iter().for_each(|change| say(format!("put back {change}")));
+    for (change, why) in &restored.left {
+        say(format!("left as it is, {change}: {why}"));
+    }
+    for (path, why) in &restored.failed {
+        output::complain(&format!("cannot put back {}: {why}", path.display()));
+    }
+}
+
+/// Takes the machine: two runs at once would measure each other.
+///
+/// The lock goes with this process, however it ends. Where there is no folder for it, as for an ordinary
+/// user without a session, nothing is locked.
+fn take_machine(command: &str) -> Result<(), Failure> {
+    if std::env::var_os(SHARE).is_some() {
+        return Ok(());
+    }
+    let folder = Roots::real().run.join("tailback");
+    let Ok(folder) = host::private::folder(&folder) else { return Ok(()) };
+    let Ok(mut file) = host::private::lock_file(&folder.join("run")) else { return Ok(()) };
+    let deadline = Instant::now() + JUST_ENDED;
+    while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let holder = holder(&mut file);
+        if holder.is_running() || Instant::now() > deadline {
+            return Err(Failure::need(format!(
+                "another tailback loads this machine ({}), and each would measure the other; wait until \
+                 it has ended, or set {SHARE}=1 to run beside it",
+                holder.words()
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let written = file
+        .set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| file.write_all(format!("{} {command}", std::process::id()).as_bytes()));
+    // Without its words the lock holds all the same.
+    let _ = written;
+    *unpoisoned(&HELD) = Some(file);
+    Ok(())
+}
+
+/// Who has the machine, as its file says.
+struct Holder {
+    pid: Option<u32>,
+    command: String,
+}
+
+fn holder(file: &mut File) -> Holder {
+    let mut text = String::new();
+    let _ = file.rewind().and_then(|()| file.take(MOST_HOLDER).read_to_string(&mut text));
+    let (pid, command) = text.split_once(' ').unwrap_or_default();
+    Holder { pid: pid.parse().ok(), command: os::terminal::line(command) }
+}
+
+impl Holder {
+    fn is_running(&self) -> bool {
+        let stat = self.pid.map(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")));
+        stat.is_some_and(|stat| stat.is_ok_and(|stat| !stat.contains(") Z ")))
+    }
+
+    fn words(&self) -> String {
+        match self.pid {
+            Some(pid) => format!("process {pid}, tailback {}", self.command),
+            None => "it has not said which".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Where records and pages are kept.
+
+use crate::exit::Failure;
+use jiff::Timestamp;
+use std::path::{Path, PathBuf};
+
+/// The file that a record was asked to be kept in, or a new one in the state folder.
+///
+/// The state folder is `tailback` in `$XDG_STATE_HOME`, else in `~/.local/state`, else in the
+/// folder for temporary files.
+///
+/// # Errors
+/// If the file that was asked for cannot be written, or would be lost.
+pub fn record(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failure> {
+    if let Some(path) = asked {
+        writable(path).map_err(|why| {
+            Failure::usage(format!(
+                "--record {}: {why}; name a file that can be written",
+                path.display()
+            ))
+        })?;
+        return Ok(path.clone());
+    }
+    first_free(&fallback(scenario))
+}
+
+/// The file of that name in the state folder, or where that cannot be written, in the folder for
+/// temporary files.
+///
+/// # Errors
+/// If neither can be written.
+pub fn named_record(name: &str) -> Result<PathBuf, Failure> {
+    // Where it cannot be made, the next place is taken.
+    let _ = std::fs::create_dir_all(state_folder());
+    first_free(&[state_folder(), std::env::temp_dir()].map(|folder| folder.join(name)))
+}
+
+fn first_free(places: &[PathBuf; 2]) -> Result<PathBuf, Failure> {
+    let free = places.iter().find(|place| writable(place).is_ok());
+    free.cloned().ok_or_else(|| {
+        Failure::usage(format!(
+            "no place for the record: neither {} nor {} can be written; set XDG_STATE_HOME or TMPDIR",
+            places[0].display(),
+            places[1].display()
+        ))
+    })
+}
+
+/// The default places for a record, also used where the one that was asked for fails.
+pub fn fallback(scenario: &str) -> [PathBuf; 2] {
+    // Where it cannot be made, saving there fails and the next place is tried.
+    let _ = std::fs::create_dir_all(state_folder());
+    [state_folder().join(file_name(scenario)), std::env::temp_dir().join(file_name(scenario))]
+}
+
+fn file_name(scenario: &str) -> String {
+    let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    format!("{scenario}-{now}-{}.json", std::process::id())
+}
+
+/// The default folder of records.
+pub fn state_folder() -> PathBuf {
+    os::folders::state().unwrap_or_else(std::env::temp_dir).join("tailback")
+}
+
+/// Finds out before anything is measured whether a record can be kept there.
+fn writable(path: &Path) -> Result<(), String> {
+    let message = |error: std::io::Error| error.to_string();
+    let target = runner::target(path).map_err(message)?;
+    if target.exists() && !is_record(&target) {
+        return Err("there is a file that is no record of tailback, and it stays".to_owned());
+    }
+    place(&target)
+}
+
+/// Finds out whether a file can be put there, and makes its folder.
+fn place(path: &Path) -> Result<(), String> {
+    let message = |error: std::io::Error| error.to_string();
+    let target = runner::target(path).map_err(message)?;
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(folder).map_err(message)?;
+    let flags = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(folder, flags).map_err(|error| message(error.into()))?;
+    runner::sweep(folder);
+    Ok(())
+}
+
+/// Whether a file is empty or begins as a record does.
+fn is_record(path: &Path) -> bool {
+    start(path).is_some_and(|start| start.is_empty() || begins_as_record(&start))
+}
+
+/// Whether there is a record in a file.
+pub fn holds_record(path: &Path) -> bool {
+    path.is_file() && start(path).is_some_and(|start| begins_as_record(&start))
+}
+
+fn begins_as_record(start: &[u8]) -> bool {
+    String::from_utf8_lossy(start).contains("\"tailback/record/")
+}
+
+/// How far into a file its schema is looked for, in bytes: a tool that sorts keys puts it behind
+/// the plan.
+const START: u64 = 64 << 10;
+
+/// The first bytes of a file.
+fn start(path: &Path) -> Option<Vec<u8>> {
+    use std::io::Read;
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
+    read.is_ok().then_some(start)
+}
+
+/// The file that a page was asked to be written to.
+///
+/// # Errors
+/// If it cannot be written, or holds a record, which nothing replaces.
+pub fn for_page(path: &Path) -> Result<PathBuf, Failure> {
+    let refuse = |why: String| {
+        Failure::usage(format!(
+            "--report {}: {why}; name a file that can be written",
+            path.display()
+        ))
+    };
+    if holds_record(path) {
+        return Err(refuse("there is a record of tailback, and it stays".to_owned()));
+    }
+    place(path).map(|()| path.to_owned()).map_err(refuse)
+}
+
+/// The default file of a page: beside the records, or where they would be.
+pub fn page(name: &str) -> Option<PathBuf> {
+    let stem = fallback(name).map(|path| path.with_extension("html"));
+    stem.into_iter().find(|path| writable(path).is_ok())
+}

@@ -1,0 +1,282 @@
+//! Which file of a crate imports from which, read from the sources.
+//!
+//! Paths that begin with `crate`, `super`, `self` or a module below are followed to the file that
+//! defines what they name. Code for tests does not count, and neither does a file that only passes on
+//! what a module below it defines (`mod child; pub use child::Item;`).
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// A module by its path below the root of its crate, which itself is empty.
+pub type Module = Vec<String>;
+
+/// What each file imports from, with a path that does.
+pub type Arrows = BTreeMap<Module, BTreeMap<Module, String>>;
+
+/// How often an item may be passed on before it is defined.
+const MOST_STEPS: usize = 8;
+
+/// What one file names.
+#[derive(Default)]
+struct Source {
+    uses: Vec<Use>,
+    /// Paths of two words and more outside of `use`.
+    paths: Vec<Vec<String>>,
+    /// All words outside of `use`.
+    words: BTreeSet<String>,
+    /// Modules that are declared for tests alone.
+    tests: Vec<String>,
+}
+
+/// One name that a `use` brings in.
+struct Use {
+    path: Vec<String>,
+    name: String,
+    is_public: bool,
+}
+
+/// The arrows between the files of a crate.
+pub fn arrows(src: &Path) -> Arrows {
+    let mut sources = BTreeMap::new();
+    read_folder(src, &Module::new(), src.join("lib.rs").exists(), &mut sources);
+    let tests: Vec<Module> = sources
+        .iter()
+        .flat_map(|(module, source): (&Module, &Source)| {
+            source.tests.iter().map(move |name| below(module, name))
+        })
+        .collect();
+    sources.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));
+    sources.keys().map(|module| (module.clone(), arrows_of(module, &sources))).collect()
+}
+
+/// The files that can be reached from themselves: each circle as the set of its files.
+pub fn circles(arrows: &Arrows) -> BTreeSet<BTreeSet<Module>> {
+    let reached: BTreeMap<&Module, BTreeSet<&Module>> =
+        arrows.keys().map(|module| (module, reached(module, arrows))).collect();
+    let circle = |module: &&Module| -> BTreeSet<Module> {
+        let back = |other: &&&Module| reached[**other].contains(*module);
+        reached[*module].iter().filter(back).map(|other| (*other).clone()).collect()
+    };
+    let circles = arrows.keys().filter(|module| reached[*module].contains(*module));
+    circles.map(|module| circle(&module)).collect()
+}
+
+/// A circle as lines that say by which paths it is closed.
+pub fn describe(circle: &BTreeSet<Module>, arrows: &Arrows) -> String {
+    let name = |module: &Module| match module.is_empty() {
+        true => "the root".to_owned(),
+        false => module.join("::"),
+    };
+    let within = circle.iter().flat_map(|from| arrows[from].iter().map(move |to| (from, to)));
+    within
+        .filter(|(_, (to, _))| circle.contains(*to))
+        .map(|(from, (to, path))| format!("  {} imports {path} from {}\n", name(from), name(to)))
+        .collect()
+}
+
+fn reached<'a>(from: &'a Module, arrows: &'a Arrows) -> BTreeSet<&'a Module> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(module) = open.pop() {
+        open.extend(arrows[module].keys().filter(|to| reached.insert(*to)));
+    }
+    reached
+}
+
+fn read_folder(
+    folder: &Path,
+    module: &Module,
+    has_library: bool,
+    sources: &mut BTreeMap<Module, Source>,
+) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            read_folder(&path, &below(module, name), has_library, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let module = match name {
+                "mod" | "lib" => module.clone(),
+                // A program beside a library is a crate of its own.
+                "main" if !has_library => module.clone(),
+                _ => below(module, name),
+            };
+            let tokens: TokenStream = fs::read_to_string(&path).unwrap().parse().unwrap();
+            let mut source = Source::default();
+            source.read(tokens);
+            sources.insert(module, source);
+        }
+    }
+}
+
+fn below(module: &Module, name: &str) -> Module {
+    module.iter().cloned().chain([name.to_owned()]).collect()
+}
+
+fn arrows_of(module: &Module, sources: &BTreeMap<Module, Source>) -> BTreeMap<Module, String> {
+    let source = &sources[module];
+    let imported =
+        source.uses.iter().filter(|one| !one.is_public || source.words.contains(&one.name));
+    let paths = imported.map(|one| &one.path).chain(&source.paths);
+    paths
+        .filter_map(|path| Some((origin(module, path, sources, MOST_STEPS)?, path.join("::"))))
+        .filter(|(to, _)| to != module)
+        .collect()
+}
+
+/// The file that defines what a path names; none where that is another crate's.
+fn origin(
+    from: &Module,
+    path: &[String],
+    sources: &BTreeMap<Module, Source>,
+    steps: usize,
+) -> Option<Module> {
+    let (mut at, mut rest) = match path.first()?.as_str() {
+        "crate" => (Module::new(), &path[1..]),
+        "self" => (from.clone(), &path[1..]),
+        "super" => {
+            let up = path.iter().take_while(|word| *word == "super").count();
+            (from[..from.len().saturating_sub(up)].to_vec(), &path[up..])
+        }
+        child if sources.contains_key(&below(from, child)) => (from.clone(), path),
+        _ => return None,
+    };
+    while let Some((word, others)) = rest.split_first()
+        && sources.contains_key(&below(&at, word))
+    {
+        (at, rest) = (below(&at, word), others);
+    }
+    let passed_on =
+        rest.first().and_then(|name| sources[&at].uses.iter().find(|u| u.name == *name));
+    match passed_on {
+        Some(other) if steps > 0 => origin(&at, &other.path, sources, steps - 1),
+        _ => Some(at),
+    }
+}
+
+impl Source {
+    fn read(&mut self, stream: TokenStream) {
+        let tokens: Vec<TokenTree> = stream.into_iter().collect();
+        let mut at = 0;
+        while let Some(token) = tokens.get(at) {
+            at = match token {
+                TokenTree::Punct(sign) if sign.as_char() == '#' => self.attribute(&tokens, at),
+                TokenTree::Group(group) => {
+                    self.read(group.stream());
+                    at + 1
+                }
+                // `use<'a>` stands in types.
+                TokenTree::Ident(word) if *word == "use" && !is_sign(&tokens, at + 1, '<') => {
+                    self.imports(&tokens, at)
+                }
+                TokenTree::Ident(_) => self.path(&tokens, at),
+                _ => at + 1,
+            }
+        }
+    }
+
+    /// Skips an attribute, and what is for tests with it; the place behind.
+    fn attribute(&mut self, tokens: &[TokenTree], at: usize) -> usize {
+        let Some(TokenTree::Group(group)) = tokens.get(at + 1) else { return at + 1 };
+        let is_for_tests = group.stream().to_string().replace(' ', "") == "cfg(test)";
+        if is_for_tests { self.skip_item(tokens, at + 2) } else { at + 2 }
+    }
+
+    fn skip_item(&mut self, tokens: &[TokenTree], from: usize) -> usize {
+        for (at, token) in tokens.iter().enumerate().skip(from) {
+            match token {
+                TokenTree::Ident(word) if *word == "mod" && is_sign(tokens, at + 2, ';') => {
+                    self.tests.push(tokens[at + 1].to_string());
+                }
+                TokenTree::Punct(sign) if sign.as_char() == ';' => return at + 1,
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => return at + 1,
+                _ => {}
+            }
+        }
+        tokens.len()
+    }
+
+    /// Reads the `use` at a place; the place behind.
+    fn imports(&mut self, tokens: &[TokenTree], at: usize) -> usize {
+        let before = tokens[..at].iter().rev();
+        // `pub` or `pub(crate)`.
+        let mut before = before.skip_while(|token| matches!(token, TokenTree::Group(_)));
+        let is_public = matches!(before.next(), Some(TokenTree::Ident(word)) if *word == "pub");
+        let mut found = Vec::new();
+        let end = branches(tokens, at + 1, &[], &mut found);
+        self.uses.extend(found.into_iter().map(|(path, name)| Use { path, name, is_public }));
+        end
+    }
+
+    /// Reads the path that begins with the word at a place; the place behind.
+    fn path(&mut self, tokens: &[TokenTree], at: usize) -> usize {
+        let is_tail = at >= 2 && is_sign(tokens, at - 1, ':') && is_sign(tokens, at - 2, ':');
+        let mut path = vec![tokens[at].to_string()];
+        let mut end = at + 1;
+        while is_sign(tokens, end, ':')
+            && is_sign(tokens, end + 1, ':')
+            && let Some(TokenTree::Ident(word)) = tokens.get(end + 2)
+        {
+            path.push(word.to_string());
+            end += 3;
+        }
+        self.words.extend(path.iter().cloned());
+        if path.len() > 1 && !is_tail {
+            self.paths.push(path);
+        }
+        end
+    }
+}
+
+/// The paths of the tree of a `use`, each with the name that it gives; the place behind.
+fn branches(
+    tokens: &[TokenTree],
+    mut at: usize,
+    stem: &[String],
+    found: &mut Vec<(Vec<String>, String)>,
+) -> usize {
+    let mut path = stem.to_vec();
+    loop {
+        match tokens.get(at) {
+            Some(TokenTree::Punct(sign)) if sign.as_char() == ':' => at += 1,
+            Some(TokenTree::Punct(sign)) if sign.as_char() == '*' => {
+                found.push((path, "*".to_owned()));
+                return at + 1;
+            }
+            Some(TokenTree::Ident(word)) => {
+                path.push(word.to_string());
+                at += 1;
+                if is_sign(tokens, at, ':') {
+                    continue;
+                }
+                if path.len() > 1 && path.last().is_some_and(|last| last == "self") {
+                    path.pop();
+                }
+                let renamed =
+                    matches!(tokens.get(at), Some(TokenTree::Ident(word)) if *word == "as");
+                let name = match renamed {
+                    true => tokens[at + 1].to_string(),
+                    false => path.last().cloned().unwrap_or_default(),
+                };
+                found.push((path, name));
+                return if renamed { at + 2 } else { at };
+            }
+            Some(TokenTree::Group(group)) => {
+                let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                let mut place = 0;
+                while place < inner.len() {
+                    // One further is behind the comma.
+                    place = branches(&inner, place, &path, found) + 1;
+                }
+                return at + 1;
+            }
+            _ => return at,
+        }
+    }
+}
+
+fn is_sign(tokens: &[TokenTree], at: usize, sign: char) -> bool {
+    matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == sign)
+}

@@ -1,0 +1,245 @@
+//! README and the manual: their command lines, their make targets and their links are there.
+//!
+//! Every `tailback ..` in a code block or between backquotes is given to the binary with `--help` behind it.
+//! The binary's own parser reads what stands before that, word by word; nothing is run. What it cannot see is
+//! an option that is missing.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::Place;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Words of the manual that stand for a value, and a value.
+const VALUES: [(&str, &str); 7] = [
+    ("SCENARIO", "mmap-lock"),
+    ("FORMAT", "csv"),
+    ("N", "4"),
+    ("N+1", "5"),
+    ("K", "debian:6.1"),
+    ("P", "1"),
+    ("on|off", "on"),
+];
+
+/// Programs that may stand before `tailback`.
+const WRAPPERS: [&str; 4] = ["sudo", "taskset", "systemd-run", "nohup"];
+
+/// What ends a command line.
+const ENDS: [&str; 7] = ["|", "||", "&&", ";", ">", "&", "#"];
+
+/// A piece of code on a page.
+struct Code {
+    page: PathBuf,
+    text: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// All pages that somebody reads.
+fn pages() -> Vec<PathBuf> {
+    let folders = ["", "docs", "docs/scenarios", "erlang"];
+    let mut pages: Vec<PathBuf> =
+        folders.iter().flat_map(|folder| common::files(&root().join(folder))).collect();
+    pages.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    pages.sort();
+    assert!(pages.len() > 15, "{pages:?}");
+    pages
+}
+
+/// The lines of code blocks, and what stands between them.
+fn blocks_and_prose(page: &Path) -> (Vec<String>, Vec<String>) {
+    let text = std::fs::read_to_string(page).unwrap().replace("\\\n", " ");
+    let (mut blocks, mut prose) = (Vec::new(), Vec::new());
+    for (at, part) in text.split("```").enumerate() {
+        match at % 2 {
+            0 => prose.push(part.to_owned()),
+            _ => blocks.extend(part.lines().skip(1).map(str::to_owned)),
+        }
+    }
+    (blocks, prose)
+}
+
+/// All code of all pages: lines of blocks, indented lines, and what stands between backquotes.
+fn all_code() -> Vec<Code> {
+    let mut all = Vec::new();
+    for page in pages() {
+        let (mut texts, prose) = blocks_and_prose(&page);
+        for part in &prose {
+            let indented = part.lines().filter(|line| line.starts_with("    "));
+            texts.extend(indented.map(str::to_owned));
+            // A backquote without its other half spoils one paragraph at most.
+            let spans = part.split("\n\n").flat_map(|text| text.split('`').skip(1).step_by(2));
+            texts.extend(spans.map(|span| span.split_whitespace().collect::<Vec<_>>().join(" ")));
+        }
+        all.extend(texts.into_iter().map(|text| Code { page: page.clone(), text }));
+    }
+    all
+}
+
+/// The words of a line up to a pipe, a remark or two blanks; what is quoted is one word.
+fn words(line: &str) -> Vec<String> {
+    let line = line.trim().trim_start_matches("$ ").split("  ").next().unwrap_or_default();
+    let mut words: Vec<String> = Vec::new();
+    for (at, part) in line.split('"').enumerate() {
+        match at % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    let end = words.iter().position(|word| ENDS.contains(&word.as_str())).unwrap_or(words.len());
+    words.truncate(end);
+    words
+}
+
+/// What stands behind `tailback` on a line that calls it, with values for what stands for one.
+fn arguments(line: &str) -> Option<Vec<String>> {
+    let words = words(line);
+    let first = words.first()?.as_str();
+    let at = match WRAPPERS.contains(&first) {
+        true => words.iter().position(|word| word == "tailback")?,
+        false => 0,
+    };
+    if words[at] != "tailback" || words.len() == at + 1 {
+        return None;
+    }
+    let value = |word: &String| {
+        let word = word.trim_start_matches('[').trim_end_matches([']', ';']);
+        let value = VALUES.iter().find(|(name, _)| *name == word);
+        value.map_or(word, |(_, value)| *value).to_owned()
+    };
+    Some(words[at + 1..].iter().map(value).collect())
+}
+
+/// The words up to `--`, and those that another command gets from behind it.
+fn split(arguments: &[String]) -> (&[String], Option<Vec<String>>) {
+    let Some(at) = arguments.iter().position(|word| word == "--") else {
+        return (arguments, None);
+    };
+    let (own, rest) = (&arguments[..at], arguments[at + 1..].to_vec());
+    let before: Vec<&str> = match own[0].as_str() {
+        "vm" => Vec::new(),
+        "matrix" => {
+            let named = |word: &&String| scenarios::find(word).is_some();
+            vec!["run", own.iter().find(named).map_or("nosuch", String::as_str)]
+        }
+        // The table of the originals hands on to the program that makes one line of it.
+        _ => vec!["compat", "proc-vs-map"],
+    };
+    let inner = before.into_iter().map(str::to_owned).chain(rest).collect();
+    (own, Some(inner))
+}
+
+/// What the binary says against these words; nothing where it takes them.
+fn refusal(place: &Place, arguments: &[String]) -> Option<String> {
+    let (own, inner) = split(arguments);
+    let mut asked: Vec<&str> = own.iter().map(String::as_str).collect();
+    // The second for an option that lacks its value and takes the first.
+    asked.extend(["--help", "--help"]);
+    let ran = place.say(&asked);
+    if ran.code() != 0 {
+        return Some(ran.err.lines().next().unwrap_or("nothing").to_owned());
+    }
+    inner.and_then(|inner| refusal(place, &inner))
+}
+
+#[test]
+fn every_command_line_is_one() {
+    let place = Place::new();
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for code in all_code() {
+        let Some(arguments) = arguments(&code.text) else { continue };
+        if !seen.insert(arguments.clone()) {
+            continue;
+        }
+        if let Some(why) = refusal(&place, &arguments) {
+            wrong.push(format!("{}: `{}`: {why}", code.page.display(), code.text.trim()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(seen.len() > 40, "{seen:?}");
+}
+
+#[test]
+fn a_line_that_is_wrong_is_found() {
+    let place = Place::new();
+    let refused = |line: &str| refusal(&place, &arguments(line).unwrap());
+    for line in [
+        "tailback run nosuch",
+        "tailback run mmap-lock --nosuch 3   a remark",
+        "tailback run mmap-lock --busy many | jq",
+        "tailback vm --kernel debian:6.12 -- run mmap-lock --nosuch",
+        "tailback matrix cpu-quota --kernels debian:6.1 -- --procfile maps",
+        "tailback compat run-proc-vs-map --nsamples 3 -- --nosuch 3",
+        "taskset -c 1 tailback check --only nosuch",
+    ] {
+        assert!(refused(line).is_some(), "{line}");
+    }
+    assert_eq!(refused("tailback export --format FORMAT RECORD.. [-o FILE]"), None);
+    assert!(arguments("make run").is_none() && arguments("tailback").is_none());
+}
+
+/// The targets of a Makefile.
+fn targets(path: &Path) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let rules = text.lines().filter(|line| !line.starts_with(['\t', '#', '.']));
+    let heads = rules.filter_map(|line| line.split_once(':').map(|(head, _)| head));
+    heads.flat_map(|head| head.split_whitespace().map(str::to_owned)).collect()
+}
+
+#[test]
+fn every_make_target_is_one() {
+    let mut there = targets(&root().join("Makefile"));
+    assert!(there.contains("run") && there.contains("dist"), "{there:?}");
+    there.extend(targets(&root().join("erlang/Makefile")));
+    let mut seen = 0;
+    for code in all_code() {
+        let words = words(&code.text);
+        if words.first().is_none_or(|word| word != "make") {
+            continue;
+        }
+        let named = |word: &&String| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        for word in words[1..].iter().filter(named) {
+            assert!(there.contains(word), "{}: make {word}", code.page.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 5);
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut seen = 0;
+    for page in pages() {
+        let (_, prose) = blocks_and_prose(&page);
+        let links = prose.iter().flat_map(|part| part.split("](").skip(1));
+        for link in links.filter_map(|rest| rest.split(')').next()) {
+            let file = link.split('#').next().unwrap();
+            if file.is_empty() || link.contains("://") {
+                continue;
+            }
+            let leads = page.parent().unwrap().join(file).exists();
+            assert!(leads, "{} leads to {link}, which is not there", page.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 20);
+}
+
+/// The record of README's picture; its example is the table of the same run.
+#[test]
+fn the_example_of_readme_is_what_its_record_prints() {
+    let record = root().join("crates/cli/tests/golden/example.record.json");
+    let ran = Place::new().say(&["judge", record.to_str().unwrap()]);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let (blocks, _) = blocks_and_prose(&root().join("README.md"));
+    let rows: Vec<&String> = blocks.iter().filter(|line| line.starts_with("   ")).collect();
+    assert!(rows.len() >= 3, "{rows:?}");
+    for row in rows {
+        assert!(ran.out.lines().any(|line| line == row), "README has `{row}`, and not: {ran:?}");
+    }
+}

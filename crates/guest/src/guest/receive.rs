@@ -1,0 +1,110 @@
+//! Reading what a guest sends on both of its ports.
+
+use super::{Event, Guest};
+use crate::error::GuestError;
+use crate::frame::{Frame, Kind, unpack};
+use crate::job::Hello;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{ErrorKind, Read};
+use std::os::unix::net::UnixStream;
+
+/// How long one poll waits, in nanoseconds.
+const POLL_NS: i64 = 100_000_000;
+
+/// The most lines of progress that are passed on.
+const MOST_LINES: usize = 20_000;
+
+/// The most that is taken from a port at once, in bytes, so that the clock is checked even during a
+/// flood.
+const MOST_AT_ONCE: usize = 4 << 20;
+
+impl Guest {
+    /// Takes what is there, or waits a moment; the inner error is what is wrong with it.
+    pub(super) fn receive(&mut self, ended: bool) -> Result<Result<(), String>, GuestError> {
+        if !ended {
+            self.wait()?;
+        }
+        let mut bytes = Vec::new();
+        take(&mut self.console_port, &mut bytes)?;
+        self.console.feed(&bytes);
+        bytes.clear();
+        take(&mut self.data_port, &mut bytes)?;
+        self.decoder.feed(&bytes);
+        loop {
+            match self.decoder.take() {
+                Ok(Some(frame)) => {
+                    if let Err(why) = self.take_frame(&frame) {
+                        return Ok(Err(why));
+                    }
+                }
+                Ok(None) => return Ok(Ok(())),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+    }
+
+    fn wait(&self) -> Result<(), GuestError> {
+        let mut ports = [
+            PollFd::new(&self.console_port, PollFlags::IN),
+            PollFd::new(&self.data_port, PollFlags::IN),
+        ];
+        match poll(&mut ports, Some(&Timespec { tv_sec: 0, tv_nsec: POLL_NS })) {
+            // A port whose other end is closed is ready at once, and forever.
+            Ok(_) if ports.iter().all(|port| port.revents().contains(PollFlags::HUP)) => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                Ok(())
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => {
+                Err(GuestError::System { what: "waiting for the guest", source: error.into() })
+            }
+        }
+    }
+
+    fn take_frame(&mut self, frame: &Frame) -> Result<(), String> {
+        self.clock.note_frame();
+        let text = || String::from_utf8_lossy(&frame.payload).into_owned();
+        match frame.kind {
+            Kind::Hello => {
+                let hello: Hello = serde_json::from_slice(&frame.payload)
+                    .map_err(|error| format!("its hello: {error}"))?;
+                self.received.up = true;
+                self.boot = Some(self.started.elapsed());
+                self.events.push_back(Event::Hello(hello));
+            }
+            Kind::Heartbeat => {}
+            Kind::Line if self.received.lines < MOST_LINES => {
+                self.received.lines += 1;
+                self.events.push_back(Event::Line(text()));
+            }
+            Kind::Line => {}
+            Kind::Warning => self.events.push_back(Event::Warning(text())),
+            Kind::Output => {
+                self.received.output =
+                    unpack(&frame.payload).map_err(|why| format!("standard output: {why}"))?;
+            }
+            Kind::Record => {
+                let record = unpack(&frame.payload).map_err(|why| format!("the record: {why}"))?;
+                self.received.record = Some(record);
+            }
+            Kind::Exit => self.received.code = Some(frame.payload.first().copied().unwrap_or(4)),
+        }
+        Ok(())
+    }
+}
+
+fn take(port: &mut UnixStream, bytes: &mut Vec<u8>) -> Result<(), GuestError> {
+    let mut chunk = [0; 65536];
+    while bytes.len() < MOST_AT_ONCE {
+        match port.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(&chunk[..count]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // What QEMU left unread when it was killed resets the socket: that is its end.
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
+            Err(source) => return Err(GuestError::System { what: "a port of the guest", source }),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! Starting QEMU with its ends of our pipes.
+
+use super::control::Control;
+use super::share::share;
+use super::{Guest, Received, Setup};
+use crate::accel::Accel;
+use crate::console::Console;
+use crate::deadline::RunClock;
+use crate::error::GuestError;
+use crate::frame::Decoder;
+use crate::kernel::Kernel;
+use crate::kernel::cache::sha256_of;
+use crate::qemu::{QemuArgs, Root};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
+
+/// The tag of the shared root file system.
+pub const ROOT_TAG: &str = "tailback-root";
+
+/// The largest kernel image, in bytes.
+const MOST: u64 = 256 << 20;
+
+/// The user that QEMU runs as where the caller is root: a guest's kernel that has taken QEMU over
+/// is then nobody.
+const NOBODY: u32 = 65_534;
+
+impl Guest {
+    /// Starts a guest.
+    ///
+    /// # Errors
+    /// If QEMU cannot be started.
+    pub fn start(setup: &Setup<'_>, accel: Accel) -> Result<Self, GuestError> {
+        start(setup, accel)
+    }
+}
+
+fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
+    let system = |what| move |source| GuestError::System { what, source };
+    let initramfs = in_memory(setup.initramfs).map_err(system("the initramfs"))?;
+    let image = in_memory(&image(setup.kernel)?).map_err(system("the kernel's image"))?;
+    let pair = || UnixStream::pair().map_err(system("a socket pair"));
+    let (console_port, console_end) = pair()?;
+    let (data_port, data_end) = pair()?;
+    let (control_port, control_end) = pair()?;
+    let shared = setup.root.as_deref().map(share).transpose()?;
+    let (sharer, root_end) = shared.unzip();
+    let args = QemuArgs {
+        accel,
+        clock: setup.clock,
+        cpus: setup.cpus,
+        memory: setup.memory,
+        kernel_fd: image.as_raw_fd(),
+        initramfs_fd: initramfs.as_raw_fd(),
+        console_fd: console_end.as_raw_fd(),
+        data_fd: data_end.as_raw_fd(),
+        control_fd: control_end.as_raw_fd(),
+        root: root_end.as_ref().map(|end| Root { tag: ROOT_TAG, fd: end.as_raw_fd() }),
+    };
+    let mut tool = setup.qemu.tool(&args);
+    // QEMU's own messages stand between the kernel's lines.
+    let complaints = console_end.try_clone().map_err(system("a socket"))?;
+    tool.stdout(Stdio::null()).stderr(Stdio::from(OwnedFd::from(complaints)));
+    let mut ends = vec![args.kernel_fd, args.initramfs_fd];
+    ends.extend([args.console_fd, args.data_fd, args.control_fd]);
+    ends.extend(args.root.map(|root| root.fd));
+    tool.inherit(ends);
+    if let Some((user, group)) = user(accel, Path::new("/dev/kvm")) {
+        // All other groups are left, since the caller is root.
+        tool.command().uid(user).gid(group);
+    }
+    let running = tool.spawn()?;
+    for port in [&console_port, &data_port] {
+        port.set_nonblocking(true).map_err(system("a socket"))?;
+    }
+    Ok(Guest {
+        running,
+        console_port,
+        data_port,
+        control: Control::new(control_port),
+        console: Console::default(),
+        decoder: Decoder::default(),
+        clock: RunClock::start(),
+        limits: setup.limits,
+        received: Received::default(),
+        panicked: None,
+        asked: false,
+        overtime: None,
+        events: VecDeque::new(),
+        started: Instant::now(),
+        boot: None,
+        _root: sharer,
+    })
+}
+
+/// The user and group that QEMU runs as; none where it has to stay the caller's: the caller is not
+/// root, or nobody but root may open the device of KVM.
+fn user(accel: Accel, device: &Path) -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    if accel == Accel::Tcg {
+        return Some((NOBODY, NOBODY));
+    }
+    let device = device.metadata().ok()?;
+    let (mode, group) = (device.mode(), device.gid());
+    match group {
+        _ if mode & 0o006 == 0o006 => Some((NOBODY, NOBODY)),
+        0 => None,
+        group => (mode & 0o060 == 0o060).then_some((NOBODY, group)),
+    }
+}
+
+/// The image of a kernel, unchanged since it was found.
+fn image(kernel: &Kernel) -> Result<Vec<u8>, GuestError> {
+    let path = &kernel.image;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes));
+    read.map_err(|source| GuestError::File { path: path.clone(), source })?;
+    match sha256_of(&bytes) == kernel.sha256 {
+        true => Ok(bytes),
+        false => Err(GuestError::NotKernel {
+            path: path.clone(),
+            why: "it has changed since it was checked".to_owned(),
+        }),
+    }
+}
+
+/// A file without a name, gone with the last process that has it open.
+fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
+    let mut file = File::from(memfd_create("tailback-initramfs", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn qemu_is_nobody_where_kvm_lets_it() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: only root has something to drop");
+        }
+        let device = tempfile::NamedTempFile::new().unwrap();
+        let of = |mode: u32, group: u32| {
+            std::fs::set_permissions(device.path(), PermissionsExt::from_mode(mode)).unwrap();
+            std::os::unix::fs::chown(device.path(), None, Some(group)).unwrap();
+            user(Accel::Kvm, device.path())
+        };
+        assert_eq!(of(0o666, 0), Some((NOBODY, NOBODY)));
+        assert_eq!(of(0o660, 106), Some((NOBODY, 106)));
+        assert_eq!([of(0o660, 0), of(0o600, 106)], [None, None]);
+        assert_eq!(user(Accel::Tcg, device.path()), Some((NOBODY, NOBODY)));
+    }
+}

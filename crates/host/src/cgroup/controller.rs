@@ -1,0 +1,167 @@
+//! Passing the cpu controller of v2 on to the children of a group, and taking it back.
+//!
+//! Taking it back takes their `cpu.max` from all children. So it is done only where no child came since
+//! and none has a setting of its own; else somebody may rely on it, and it stays.
+
+use super::error::CgroupError;
+use super::parent_group::ParentGroup;
+use super::sweep::groups_of_tailback;
+use crate::journal::{self, Change, Noted, Undone, write_existing};
+use crate::owner::Owner;
+use crate::roots;
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The file by which a group passes controllers on.
+const CONTROL: &str = "cgroup.subtree_control";
+
+/// Settings of a child that go with the controller, and how they read where nobody has set them.
+const DEFAULTS: [(&str, &str); 3] = [("cpu.max", "max"), ("cpu.weight", "100"), ("cpu.idle", "0")];
+
+/// A group to whose children this process has given the controller.
+#[derive(Debug)]
+struct PassedOn {
+    group: PathBuf,
+    children: Vec<String>,
+    noted: Noted,
+}
+
+static PASSED_ON: Mutex<Vec<PassedOn>> = Mutex::new(Vec::new());
+
+fn passed_on() -> MutexGuard<'static, Vec<PassedOn>> {
+    // Pushed and taken out whole, so a panic elsewhere leaves nothing half done.
+    PASSED_ON.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has the parent group give its children the controller, where it does not yet.
+pub(super) fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
+    let mut all = passed_on();
+    if !parent_group.enable || all.iter().any(|one| one.group == parent_group.cpu) {
+        return Ok(());
+    }
+    let (group, children) = (parent_group.cpu.clone(), children(&parent_group.cpu));
+    let change = Change::Controller { group: group.clone(), children: children.clone() };
+    let noted = journal::note(&parent_group.roots, change)?;
+    let control = group.join(CONTROL);
+    if let Err(error) = write_existing(&control, "+cpu") {
+        noted.undone();
+        return Err(CgroupError::io(&control, error));
+    }
+    all.push(PassedOn { group, children, noted });
+    Ok(())
+}
+
+/// Takes the controller back that this process has passed on, once no group of tailback needs it.
+pub(super) fn take_back(parent_group: &ParentGroup) {
+    let mut all = passed_on();
+    let Some(place) = all.iter().position(|one| one.group == parent_group.cpu) else { return };
+    if !groups_of_tailback(&parent_group.cpu).is_empty() {
+        return;
+    }
+    let one = all.swap_remove(place);
+    // Where it could not be taken back it stays in the journal, and the next start tries again.
+    if let Undone::Now | Undone::Before | Undone::Left(_) = switch_off(&one.group, &one.children) {
+        one.noted.undone();
+    }
+}
+
+/// Takes back what a run that is gone has passed on to these children.
+pub(crate) fn withdraw(group: &Path, before: &[String]) -> Undone {
+    match roots::read_text(&group.join(CONTROL)) {
+        Err(_) => Undone::Before,
+        Ok(text) if !text.split_whitespace().any(|name| name == "cpu") => Undone::Before,
+        Ok(_) if !groups_of_tailback(group).is_empty() => Undone::Later,
+        Ok(_) => switch_off(group, before),
+    }
+}
+
+fn switch_off(group: &Path, before: &[String]) -> Undone {
+    let children = children(group);
+    if let Some(new) = children.iter().find(|name| !before.contains(name)) {
+        return Undone::Left(format!("{new} was made since and may need the controller"));
+    }
+    if let Some((child, file)) = children.iter().find_map(|child| own_setting(group, child)) {
+        return Undone::Left(format!("{child} has a {file} of its own"));
+    }
+    let control = group.join(CONTROL);
+    match write_existing(&control, "-cpu") {
+        Ok(()) => Undone::Now,
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
+            Undone::Left("a group below passes the controller on itself".to_owned())
+        }
+        Err(error) => Undone::Failed(control, error.to_string()),
+    }
+}
+
+/// A setting of a child that would be lost.
+fn own_setting(group: &Path, child: &str) -> Option<(String, &'static str)> {
+    let set = |(file, default): &&(&'static str, &str)| {
+        let text = roots::read_text(&group.join(child).join(file)).unwrap_or_default();
+        text.split_whitespace().next().is_some_and(|value| value != *default)
+    };
+    DEFAULTS.iter().find(set).map(|(file, _)| (child.to_owned(), *file))
+}
+
+/// The children of a group that are not tailback's.
+fn children(group: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(group).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| Owner::of(name).is_none()).collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn group(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    fn withdrawn(files: &[(&str, &str)], before: &[&str]) -> (bool, String) {
+        let dir = group(files);
+        let before: Vec<String> = before.iter().map(|name| (*name).to_owned()).collect();
+        let undone = withdraw(dir.path(), &before);
+        (matches!(undone, Undone::Now), fs::read_to_string(dir.path().join(CONTROL)).unwrap())
+    }
+
+    const ON: (&str, &str) = (CONTROL, "cpu memory\n");
+
+    #[test]
+    fn a_controller_that_nobody_uses_is_taken_back() {
+        assert_eq!(withdrawn(&[ON], &[]), (true, "-cpu".to_owned()));
+        let plain = [ON, ("a/cpu.max", "max 100000\n"), ("a/cpu.weight", "100\n")];
+        assert_eq!(withdrawn(&plain, &["a"]), (true, "-cpu".to_owned()));
+    }
+
+    #[test]
+    fn a_strangers_quota_is_never_taken() {
+        let kept = (false, ON.1.to_owned());
+        let quota = [ON, ("a/cpu.max", "50000 100000\n")];
+        assert_eq!(withdrawn(&quota, &["a"]), kept);
+        assert_eq!(withdrawn(&[ON, ("a/cpu.weight", "200\n")], &["a"]), kept);
+        // One that was made since may be about to get one.
+        assert_eq!(withdrawn(&[ON, ("a/cpu.max", "max 100000\n")], &[]), kept);
+    }
+
+    #[test]
+    fn a_group_of_another_run_keeps_it_for_later() {
+        let dir = group(&[ON, ("tailback-1-2-3/cpu.max", "max 100000\n")]);
+        assert!(matches!(withdraw(dir.path(), &[]), Undone::Later));
+    }
+
+    #[test]
+    fn one_that_is_off_already_is_left() {
+        assert!(!withdrawn(&[(CONTROL, "memory\n")], &[]).0);
+    }
+}

@@ -1,0 +1,181 @@
+//! The group below which this process may make a group with a quota.
+
+use super::error::CgroupError;
+use crate::cgroup_tree::{GroupTree, Interface, unescape};
+use crate::roots::{self, Roots};
+use procfs_core::process::MountInfo;
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// The most that is read of a mount table, in bytes.
+const MOUNTS_LIMIT: u64 = 16 << 20;
+
+/// A group below which groups with a quota can be made and processes moved into them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParentGroup {
+    pub(super) interface: Interface,
+    /// The parent of new groups.
+    pub(super) cpu: PathBuf,
+    /// The parent of their twins that count CPU time, where v1 counts it in another hierarchy.
+    pub(super) usage: Option<PathBuf>,
+    /// Whether the parent has yet to give its children the cpu controller.
+    pub(super) enable: bool,
+    /// The parent and the groups above it, as far as they can be seen: their quotas bind.
+    pub(super) above: Vec<PathBuf>,
+    pub(super) roots: Roots,
+}
+
+impl ParentGroup {
+    /// Finds the nearest one, from this process's own group upwards.
+    ///
+    /// Under v1 that is the own group in the hierarchy of the cpu controller. Under v2 it is the
+    /// first group that has the controller, may be written by this user, and either passes the
+    /// controller on already or can, since it holds no processes or is the root. In a hybrid it is
+    /// whichever hierarchy has the controller. Nothing is changed yet.
+    ///
+    /// # Errors
+    /// If there is none, with what would help.
+    pub fn find(roots: &Roots) -> Result<Self, CgroupError> {
+        let tree = GroupTree::read(roots);
+        let Some(lineage) = tree.lineage(roots, "cpu") else {
+            return Err(match tree.own_path("cpu") {
+                Some(group) => CgroupError::NotVisible { group: group.to_owned() },
+                None => CgroupError::NoController { path: roots.proc.join("self/cgroup") },
+            });
+        };
+        match lineage.interface {
+            Interface::V1 => Self::of_v1(roots, &tree, tidy(lineage.groups)),
+            Interface::V2 => Self::of_v2(roots, tidy(lineage.groups)),
+        }
+    }
+
+    /// The directory below which groups are made.
+    pub fn path(&self) -> &Path {
+        &self.cpu
+    }
+
+    /// `v1` or `v2`: the interface of the hierarchy that has the cpu controller.
+    pub fn version(&self) -> &'static str {
+        match self.interface {
+            Interface::V1 => "v1",
+            Interface::V2 => "v2",
+        }
+    }
+
+    fn of_v1(roots: &Roots, tree: &GroupTree, groups: Vec<PathBuf>) -> Result<Self, CgroupError> {
+        let Some(cpu) = groups.first().cloned() else {
+            return Err(CgroupError::NoController { path: roots.proc.join("self/cgroup") });
+        };
+        check_writable(roots, &cpu)?;
+        let quota = cpu.join("cpu.cfs_quota_us");
+        if !quota.exists() {
+            return Err(CgroupError::NoBandwidth { path: quota });
+        }
+        // Without this hierarchy CPU time is not counted by group; quotas work all the same.
+        let counting = tree.lineage(roots, "cpuacct").filter(|l| l.interface == Interface::V1);
+        let usage = counting.and_then(|lineage| tidy(lineage.groups).into_iter().next());
+        let usage = usage.filter(|dir| *dir != cpu && check_writable(roots, dir).is_ok());
+        let interface = Interface::V1;
+        let roots = roots.clone();
+        Ok(ParentGroup { interface, cpu, usage, enable: false, above: groups, roots })
+    }
+
+    fn of_v2(roots: &Roots, groups: Vec<PathBuf>) -> Result<Self, CgroupError> {
+        let mut hindrance = None;
+        for (index, group) in groups.iter().enumerate() {
+            match can_have_children(roots, group) {
+                Ok(enable) => {
+                    return Ok(ParentGroup {
+                        interface: Interface::V2,
+                        cpu: group.clone(),
+                        usage: None,
+                        enable,
+                        above: groups[index..].to_vec(),
+                        roots: roots.clone(),
+                    });
+                }
+                // That a group lacks the controller is the least helpful reason.
+                Err(error @ CgroupError::NoController { .. }) => {
+                    hindrance = hindrance.or(Some(error));
+                }
+                Err(error) => match hindrance {
+                    None | Some(CgroupError::NoController { .. }) => hindrance = Some(error),
+                    Some(_) => {}
+                },
+            }
+        }
+        let nowhere = || CgroupError::NoController { path: roots.proc.join("self/cgroup") };
+        Err(hindrance.unwrap_or_else(nowhere))
+    }
+}
+
+/// Paths without a slash at their end, for messages.
+fn tidy(groups: Vec<PathBuf>) -> Vec<PathBuf> {
+    groups.iter().map(|group| group.components().collect()).collect()
+}
+
+/// Whether a group of v2 has yet to pass the cpu controller on; an error where it cannot.
+fn can_have_children(roots: &Roots, group: &Path) -> Result<bool, CgroupError> {
+    let path = || group.to_owned();
+    if !lists_cpu(&group.join("cgroup.controllers")) {
+        return Err(CgroupError::NoController { path: path() });
+    }
+    let kind = roots::read_text(&group.join("cgroup.type")).ok();
+    // The root of the hierarchy has no such file.
+    let root = kind.is_none();
+    if kind.is_some_and(|kind| kind.trim() != "domain") {
+        return Err(CgroupError::Threaded { path: path() });
+    }
+    check_writable(roots, group)?;
+    if lists_cpu(&group.join("cgroup.subtree_control")) {
+        return Ok(false);
+    }
+    let processes = roots::read_text(&group.join("cgroup.procs")).unwrap_or_default();
+    let processes = processes.lines().count();
+    if processes > 0 && !root {
+        return Err(CgroupError::Occupied { path: path(), processes });
+    }
+    may_write(&group.join("cgroup.subtree_control"), Access::WRITE_OK)?;
+    Ok(true)
+}
+
+fn lists_cpu(path: &Path) -> bool {
+    roots::read_text(path).is_ok_and(|text| text.split_whitespace().any(|name| name == "cpu"))
+}
+
+/// Whether groups can be made here and processes moved into them.
+///
+/// The kernel asks for the right to write `cgroup.procs` of the group that old and new group have
+/// in common, which is this one.
+fn check_writable(roots: &Roots, group: &Path) -> Result<(), CgroupError> {
+    if mounted_read_only(roots, group) {
+        return Err(CgroupError::ReadOnly { path: group.to_owned() });
+    }
+    may_write(group, Access::WRITE_OK | Access::EXEC_OK)?;
+    may_write(&group.join("cgroup.procs"), Access::WRITE_OK)
+}
+
+fn may_write(path: &Path, how: Access) -> Result<(), CgroupError> {
+    match access(path, how) {
+        // What a fake or an odd tree lacks is found out when it is needed.
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(CgroupError::io(path, error.into())),
+    }
+}
+
+/// Whether the innermost mount that holds a path is read-only.
+fn mounted_read_only(roots: &Roots, path: &Path) -> bool {
+    let mounts = roots::read_text_up_to(&roots.proc.join("self/mountinfo"), MOUNTS_LIMIT);
+    let mounts = mounts.unwrap_or_default();
+    let holding = |line: &str| {
+        let mount = MountInfo::from_line(line).ok()?;
+        let point = roots.resolve(Path::new(&unescape(&mount.mount_point.to_string_lossy())));
+        let read_only =
+            mount.mount_options.contains_key("ro") || mount.super_options.contains_key("ro");
+        path.starts_with(&point).then(|| (point.components().count(), read_only))
+    };
+    // Of mounts on the same point the last one is on top.
+    let innermost = mounts.lines().filter_map(holding).max_by_key(|&(depth, _)| depth);
+    innermost.is_some_and(|(_, read_only)| read_only)
+}

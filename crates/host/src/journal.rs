@@ -1,0 +1,234 @@
+//! A journal of what tailback changes on this machine, so that it is put back however a run ends.
+//!
+//! A change is written here before it is made, and taken out once it is undone. A run that is killed
+//! leaves its journal behind; [`crate::restore`] undoes what stands in the journals of processes that are
+//! gone. The journal of root is in `/run/tailback`, where nobody else can write, and goes with the
+//! next boot as the changes do.
+
+use crate::owner::Owner;
+use crate::private;
+use crate::roots::Roots;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// End of a journal's name.
+const SUFFIX: &str = ".journal";
+
+/// The most that is read of a journal, in bytes: an entry takes some hundred, and a machine has two a
+/// CPU.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Something that was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "change")]
+pub enum Change {
+    /// A file of the kernel holds another value.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What it held.
+        was: String,
+        /// What was written.
+        set: String,
+    },
+    /// A control group passes the cpu controller on to its children.
+    Controller {
+        /// The group.
+        group: PathBuf,
+        /// Its children at that time: one that came later may have come to need the controller.
+        children: Vec<String>,
+    },
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Change::File { path, was, .. } => write!(f, "{}: {was}", path.display()),
+            Change::Controller { group, .. } => {
+                write!(f, "{}: no cpu controller for its children", group.display())
+            }
+        }
+    }
+}
+
+/// Why a change could not be written down; so it is not made.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The folder of the journal cannot be had.
+    #[error("journal of changes: {0}")]
+    Folder(#[from] private::PrivateError),
+    /// The journal cannot be written or read.
+    #[error("journal of changes: {}: {source}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// This process cannot be named.
+    #[error("journal of changes: the start time of this process cannot be read from /proc")]
+    Nameless,
+}
+
+/// A change in the journal. It stays there until [`Noted::undone`], also where this is dropped.
+#[derive(Debug)]
+#[must_use = "a change that is undone has to be taken out of the journal"]
+pub struct Noted {
+    file: PathBuf,
+    number: u64,
+}
+
+/// The journal of this process in one folder.
+#[derive(Debug)]
+struct Journal {
+    file: PathBuf,
+    entries: Vec<Entry>,
+    next: u64,
+}
+
+/// A change with its number in the journal.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    number: u64,
+    /// The change.
+    #[serde(flatten)]
+    pub(crate) change: Change,
+}
+
+/// The journals of this process: one, but for tests on fake trees.
+static OPEN: Mutex<Vec<Journal>> = Mutex::new(Vec::new());
+
+/// What is called before the first change.
+static BEFORE: OnceLock<fn()> = OnceLock::new();
+
+/// Has `call` called before every change that is made from now on; the first caller is heard.
+///
+/// The program starts a helper there that outlives it and restores at once.
+pub fn before_changes(call: fn()) {
+    let _ = BEFORE.set(call);
+}
+
+/// Says that this process is about to change something that its death would leave behind.
+pub(crate) fn about_to_change() {
+    if let Some(call) = BEFORE.get() {
+        call();
+    }
+}
+
+/// Writes down a change that is about to be made.
+///
+/// # Errors
+/// If that is not possible; then the change must not be made.
+pub fn note(roots: &Roots, change: Change) -> Result<Noted, JournalError> {
+    about_to_change();
+    let folder = private::folder(&folder(roots))?;
+    let owner = Owner::this(roots).ok_or(JournalError::Nameless)?;
+    let file = folder.join(format!("{}{SUFFIX}", owner.name(0)));
+    let mut open = open();
+    let place = open.iter().position(|journal| journal.file == file).unwrap_or_else(|| {
+        open.push(Journal { file: file.clone(), entries: Vec::new(), next: 0 });
+        open.len() - 1
+    });
+    let journal = &mut open[place];
+    let number = journal.next;
+    journal.next += 1;
+    journal.entries.push(Entry { number, change });
+    if let Err(error) = journal.write() {
+        journal.entries.pop();
+        return Err(error);
+    }
+    Ok(Noted { file, number })
+}
+
+impl Noted {
+    /// Takes the change out of the journal, since it is undone.
+    pub fn undone(self) {
+        let mut open = open();
+        let Some(journal) = open.iter_mut().find(|journal| journal.file == self.file) else {
+            return;
+        };
+        journal.entries.retain(|entry| entry.number != self.number);
+        // An entry that stays too long is found to be undone by whoever restores.
+        let _ = journal.write();
+    }
+}
+
+fn open() -> MutexGuard<'static, Vec<Journal>> {
+    // Entries are pushed and taken out whole, so a panic elsewhere leaves nothing half done.
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Journal {
+    /// Replaces the file by one with the entries of today; without entries there is no file.
+    fn write(&self) -> Result<(), JournalError> {
+        let failed = |source| JournalError::File { path: self.file.clone(), source };
+        if self.entries.is_empty() {
+            return match std::fs::remove_file(&self.file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
+                _ => Ok(()),
+            };
+        }
+        // Text keys, paths that are UTF-8 and whole numbers serialise; a path that is not is refused.
+        let text = serde_json::to_vec(&self.entries).map_err(|error| failed(error.into()))?;
+        let folder = self.file.parent().unwrap_or(Path::new("/"));
+        let mut whole = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        whole.write_all(&text).map_err(failed)?;
+        whole.persist(&self.file).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+}
+
+/// The folder of the journals.
+pub(crate) fn folder(roots: &Roots) -> PathBuf {
+    roots.run.join("tailback")
+}
+
+/// The journals of processes that are surely gone, in the order of their names.
+pub(crate) fn left_behind(roots: &Roots, folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let gone = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let owner = name.strip_suffix(SUFFIX).and_then(Owner::of);
+        owner.is_some_and(|owner| owner.is_gone(roots))
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(gone).collect();
+    files.sort();
+    files
+}
+
+/// The entries of a journal.
+pub(crate) fn read(file: &Path) -> Result<Vec<Entry>, String> {
+    use std::io::Read;
+    let mut text = Vec::new();
+    let opened = private::open(file).map_err(|error| error.to_string())?;
+    opened.take(MOST_BYTES).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&text).map_err(|error| error.to_string())
+}
+
+/// Leaves these entries in a journal whose process is gone.
+pub(crate) fn leave(file: &Path, entries: Vec<Entry>) -> Result<(), JournalError> {
+    Journal { file: file.to_owned(), entries, next: 0 }.write()
+}
+
+/// What became of a change.
+pub(crate) enum Undone {
+    /// It is undone now.
+    Now,
+    /// It was undone already, or never made.
+    Before,
+    /// It stays, for this reason.
+    Left(String),
+    /// Another run of tailback still needs it.
+    Later,
+    /// This cannot be written, for this reason.
+    Failed(PathBuf, String),
+}
+
+/// Writes to a file of the kernel, which is never made.
+pub(crate) fn write_existing(path: &Path, value: &str) -> std::io::Result<()> {
+    // The kernel takes a value whole or not at all: one write, and no line feed needed.
+    File::options().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
+}

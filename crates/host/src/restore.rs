@@ -1,0 +1,237 @@
+//! Putting back what runs changed that were killed: what stands in their journals.
+
+use crate::cgroup::controller;
+use crate::journal::{self, Change, Undone, write_existing};
+use crate::private;
+use crate::roots::{self, Roots};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// The file that who restores holds locked.
+const LOCK: &str = "lock";
+
+/// What was restored.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// Changes that are undone now.
+    pub undone: Vec<Change>,
+    /// Changes that were left as they are, and why: somebody else has changed or come to need them.
+    pub left: Vec<(Change, String)>,
+    /// What could not be undone or read, and why.
+    pub failed: Vec<(PathBuf, String)>,
+}
+
+impl Restored {
+    /// Whether there was nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.undone.is_empty() && self.left.is_empty() && self.failed.is_empty()
+    }
+}
+
+/// Undoes what stands in the journals of processes that are gone, the latest change first.
+///
+/// A file that no longer holds what was written there was changed by somebody else since, and is left.
+pub fn restore(roots: &Roots) -> Restored {
+    let mut restored = Restored::default();
+    let folder = journal::folder(roots);
+    if !folder.is_dir() {
+        return restored;
+    }
+    // Whoever else restores at this moment is waited for.
+    let _lock = match locked(&folder) {
+        Ok(lock) => lock,
+        Err(why) => {
+            restored.failed.push((folder, why));
+            return restored;
+        }
+    };
+    for file in journal::left_behind(roots, &folder) {
+        restore_one(&file, &mut restored);
+    }
+    restored
+}
+
+fn locked(folder: &Path) -> Result<File, String> {
+    let folder = private::folder(folder).map_err(|error| error.to_string())?;
+    let file = private::lock_file(&folder.join(LOCK)).map_err(|error| error.to_string())?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|error| error.to_string())?;
+    Ok(file)
+}
+
+fn restore_one(file: &Path, restored: &mut Restored) {
+    let entries = match journal::read(file) {
+        Ok(entries) => entries,
+        Err(why) => {
+            restored.failed.push((file.to_owned(), why));
+            return;
+        }
+    };
+    let mut kept = Vec::new();
+    for entry in entries.into_iter().rev() {
+        match undo(&entry.change) {
+            Undone::Now => restored.undone.push(entry.change),
+            Undone::Before => {}
+            Undone::Left(why) => restored.left.push((entry.change, why)),
+            Undone::Later => kept.push(entry),
+            Undone::Failed(path, why) => {
+                restored.failed.push((path, why));
+                kept.push(entry);
+            }
+        }
+    }
+    kept.reverse();
+    if let Err(error) = journal::leave(file, kept) {
+        restored.failed.push((file.to_owned(), error.to_string()));
+    }
+}
+
+fn undo(change: &Change) -> Undone {
+    match change {
+        Change::File { path, was, set } => undo_file(path, was, set),
+        Change::Controller { group, children } => controller::withdraw(group, children),
+    }
+}
+
+fn undo_file(path: &Path, was: &str, set: &str) -> Undone {
+    let Ok(now) = roots::read_text(path) else {
+        // A CPU that went offline meanwhile comes back with the defaults of the kernel.
+        return Undone::Left("it is gone".to_owned());
+    };
+    match now.trim() {
+        now if now == was => Undone::Before,
+        now if now != set => Undone::Left(format!("somebody has set it to {now:?} since")),
+        _ => match write_existing(path, was) {
+            Ok(()) => Undone::Now,
+            Err(error) => Undone::Failed(path.to_owned(), error.to_string()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::note;
+    use std::fs;
+
+    /// A fake tree with `/proc/self/stat` of this process and a file of the kernel.
+    struct Tree {
+        roots: Roots,
+        dir: tempfile::TempDir,
+    }
+
+    impl Tree {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let zeros = "0 ".repeat(18);
+            let stat = format!("{} (tailback) S {zeros}4711 0 0\n", std::process::id());
+            for own in ["self".to_owned(), std::process::id().to_string()] {
+                let folder = dir.path().join("proc").join(own);
+                fs::create_dir_all(&folder).unwrap();
+                fs::write(folder.join("stat"), &stat).unwrap();
+            }
+            fs::write(dir.path().join("governor"), "powersave\n").unwrap();
+            Tree { roots: Roots::at(dir.path()), dir }
+        }
+
+        fn governor(&self) -> PathBuf {
+            self.dir.path().join("governor")
+        }
+
+        fn change(&self) -> Change {
+            let (was, set) = ("powersave".to_owned(), "performance".to_owned());
+            Change::File { path: self.governor(), was, set }
+        }
+
+        /// Makes the change, and lets its process be gone.
+        fn change_and_die(&self) {
+            let _ = note(&self.roots, self.change()).unwrap();
+            fs::write(self.governor(), "performance").unwrap();
+            fs::remove_dir_all(self.roots.proc.join(std::process::id().to_string())).unwrap();
+            let gone = self.journals();
+            // A pid that no process can have.
+            let name = gone[0].file_name().unwrap().to_str().unwrap().to_owned();
+            let own = format!("tailback-{}-", std::process::id());
+            let name = name.replace(&own, "tailback-2000000000-");
+            fs::rename(&gone[0], gone[0].with_file_name(name)).unwrap();
+        }
+
+        fn journals(&self) -> Vec<PathBuf> {
+            let entries = fs::read_dir(self.roots.run.join("tailback")).into_iter().flatten();
+            let paths = entries.flatten().map(|entry| entry.path());
+            paths.filter(|path| path.extension().is_some_and(|end| end == "journal")).collect()
+        }
+    }
+
+    #[test]
+    fn a_change_stands_in_the_journal_until_it_is_undone() {
+        let tree = Tree::new();
+        let noted = note(&tree.roots, tree.change()).unwrap();
+        let text = fs::read_to_string(&tree.journals()[0]).unwrap();
+        assert!(text.contains("powersave") && text.contains("performance"), "{text}");
+        noted.undone();
+        assert!(tree.journals().is_empty());
+    }
+
+    #[test]
+    fn what_a_killed_run_changed_is_put_back_once() {
+        let tree = Tree::new();
+        tree.change_and_die();
+        let restored = restore(&tree.roots);
+        assert_eq!(restored.undone, [tree.change()]);
+        assert_eq!(fs::read_to_string(tree.governor()).unwrap(), "powersave");
+        assert!(tree.journals().is_empty() && restore(&tree.roots).is_empty());
+    }
+
+    #[test]
+    fn what_somebody_else_set_since_is_left() {
+        let tree = Tree::new();
+        tree.change_and_die();
+        fs::write(tree.governor(), "schedutil\n").unwrap();
+        let restored = restore(&tree.roots);
+        assert!(restored.undone.is_empty() && restored.left[0].1.contains("schedutil"));
+        assert_eq!(fs::read_to_string(tree.governor()).unwrap(), "schedutil\n");
+        assert!(tree.journals().is_empty());
+    }
+
+    #[test]
+    fn the_journal_of_a_process_that_lives_is_left_alone() {
+        let tree = Tree::new();
+        let noted = note(&tree.roots, tree.change()).unwrap();
+        fs::write(tree.governor(), "performance").unwrap();
+        assert!(restore(&tree.roots).is_empty());
+        assert_eq!(fs::read_to_string(tree.governor()).unwrap(), "performance");
+        noted.undone();
+    }
+
+    #[test]
+    fn nonsense_and_links_are_named_and_change_nothing() {
+        let tree = Tree::new();
+        let folder = private::folder(&tree.roots.run.join("tailback")).unwrap();
+        let (bad, link) = ("tailback-2000000000-1-0.journal", "tailback-2000000001-1-0.journal");
+        fs::write(folder.join(bad), "[{\"number\":0}]").unwrap();
+        let planted = tree.dir.path().join("planted");
+        fs::write(&planted, "[]").unwrap();
+        std::os::unix::fs::symlink(&planted, folder.join(link)).unwrap();
+        let restored = restore(&tree.roots);
+        assert_eq!(restored.failed.len(), 2, "{restored:?}");
+        assert_eq!(fs::read_to_string(tree.governor()).unwrap(), "powersave\n");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_stays_in_the_journal() {
+        let tree = Tree::new();
+        tree.change_and_die();
+        // Read-only for root too.
+        fs::remove_file(tree.governor()).unwrap();
+        let journal = tree.journals().remove(0);
+        let text = fs::read_to_string(&journal).unwrap();
+        let text = text.replace(&tree.governor().display().to_string(), "/proc/version");
+        let version = fs::read_to_string("/proc/version").unwrap();
+        let set = serde_json::to_string(version.trim()).unwrap();
+        fs::write(&journal, text.replace("\"performance\"", &set)).unwrap();
+        let restored = restore(&tree.roots);
+        assert_eq!(restored.failed.len(), 1, "{restored:?}");
+        assert_eq!(tree.journals(), [journal]);
+    }
+}

@@ -1,0 +1,58 @@
+//! Programs that end when the one that started them does, however that ends.
+
+use rustix::io::Errno;
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Has the kernel send this process a signal when the thread that started it ends.
+///
+/// Two system calls that allocate nothing, so it may run between fork and exec.
+///
+/// # Errors
+/// If the parent has died already, or the kernel knows no such signal.
+pub fn die_with(parent: u32, signal: Signal) -> io::Result<()> {
+    set_parent_process_death_signal(Some(signal))?;
+    // A parent that died before that call sends no signal any more.
+    let now = getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
+    if now == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+}
+
+/// Has the kernel send a program, once it is started, a signal when the thread that starts it ends.
+pub fn bind(command: &mut Command, signal: Signal) {
+    let parent = std::process::id();
+    // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
+    unsafe { command.pre_exec(move || die_with(parent, signal)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Stdio};
+
+    fn sleeper() -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("60").stdin(Stdio::null());
+        bind(&mut command, Signal::TERM);
+        command.spawn().unwrap()
+    }
+
+    #[test]
+    fn a_program_ends_with_the_thread_that_started_it() {
+        let mut child = std::thread::spawn(sleeper).join().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
+    }
+
+    #[test]
+    fn a_parent_that_is_gone_is_an_error_and_the_program_does_not_start() {
+        // Where the parent's number is not that of the test, the parent counts as dead.
+        let other = std::process::id() + 1;
+        let mut command = Command::new("sleep");
+        // SAFETY: two system calls.
+        unsafe { command.pre_exec(move || die_with(other, Signal::KILL)) };
+        let error = command.arg("60").spawn().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::SRCH.raw_os_error()));
+    }
+}

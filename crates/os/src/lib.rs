@@ -1,0 +1,15 @@
+//! What several crates need of the operating system, each once. Uses nothing of ours.
+//!
+//! - [`death`]: programs that end when this one does.
+//! - [`pin`]: the CPUs of a thread; [`cpulist`] reads and writes them as the kernel does.
+//! - [`folders`]: where the user's state and caches belong.
+//! - [`memory`]: how much of it there is.
+//! - [`terminal`]: text of others, made fit to be shown; [`quote`]: and to be pasted into a shell.
+
+pub mod cpulist;
+pub mod death;
+pub mod folders;
+pub mod memory;
+pub mod pin;
+pub mod quote;
+pub mod terminal;

@@ -1,0 +1,59 @@
+//! The memory of the machine, by `/proc/meminfo`; `proc` is where /proc is.
+
+use std::io::Read;
+use std::path::Path;
+
+/// How much of the file is read, in bytes; it has one or two thousand.
+const MOST: u64 = 1 << 20;
+
+/// All of it, in bytes.
+pub fn total(proc: &Path) -> Option<u64> {
+    field(&read(proc)?, "MemTotal")
+}
+
+/// What can be had without swapping, in bytes, as the kernel estimates it.
+pub fn available(proc: &Path) -> Option<u64> {
+    field(&read(proc)?, "MemAvailable")
+}
+
+fn read(proc: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(proc.join("meminfo")).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn field(meminfo: &str, key: &str) -> Option<u64> {
+    let mut fields = meminfo.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = fields.find(|(name, _)| name.trim() == key)?;
+    let kib: u64 = value.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn fields_are_found_by_their_whole_name() {
+        let text = "MemTotal:       24684084 kB\nMemTotalish: 1 kB\nHuge: 3\n";
+        assert_eq!(field(text, "MemTotal"), Some(24684084 * 1024));
+        assert_eq!(field(text, "Mem"), None);
+        assert_eq!(field(text, "Huge"), None);
+        assert_eq!(field("MemTotal: 99999999999999999 kB", "MemTotal"), None);
+    }
+
+    #[test]
+    fn what_is_there_is_less_than_all() {
+        let proc = Path::new("/proc");
+        assert!(available(proc).unwrap() <= total(proc).unwrap());
+        assert_eq!(available(Path::new("/nowhere")), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in ".*", key in ".{0,3}") {
+            let _ = field(&text, &key);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The CPUs that a thread may use.
+
+use crate::cpulist;
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+use std::path::Path;
+
+/// CPU numbers of this size and above cannot be pinned to.
+pub const LIMIT: u32 = CpuSet::MAX_CPU as u32;
+
+/// A set of CPUs as the kernel takes it.
+#[derive(Debug, Clone, Copy)]
+pub struct Mask(CpuSet);
+
+impl Mask {
+    /// These CPUs.
+    ///
+    /// # Errors
+    /// If a number is beyond what a mask can name.
+    pub fn of(cpus: &[u32]) -> io::Result<Self> {
+        let mut set = CpuSet::new();
+        for cpu in cpus {
+            if *cpu >= LIMIT {
+                let why = format!("cpu {cpu} is beyond the {LIMIT} that can be named");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            }
+            set.set(*cpu as usize);
+        }
+        Ok(Mask(set))
+    }
+
+    /// The CPUs that the calling thread may use.
+    ///
+    /// # Errors
+    /// If the kernel's mask has more CPUs than this one.
+    pub fn current() -> io::Result<Self> {
+        Ok(Mask(sched_getaffinity(None)?))
+    }
+
+    /// Has the calling thread use these CPUs alone; threads and children that it starts later
+    /// inherit that.
+    ///
+    /// One system call that allocates nothing, so it may run between fork and exec.
+    ///
+    /// # Errors
+    /// If none of them is there, or a cpuset forbids them.
+    pub fn apply(&self) -> io::Result<()> {
+        Ok(sched_setaffinity(None, &self.0)?)
+    }
+
+    /// Their numbers in ascending order.
+    pub fn cpus(&self) -> Vec<u32> {
+        (0..LIMIT).filter(|&cpu| self.0.is_set(cpu as usize)).collect()
+    }
+}
+
+/// Pins the calling thread to one CPU.
+///
+/// # Errors
+/// If the CPU does not exist, is offline, or is forbidden by a cpuset.
+pub fn pin(cpu: u32) -> io::Result<()> {
+    Mask::of(&[cpu])?.apply()
+}
+
+/// The CPUs that the calling thread may use, in ascending order.
+///
+/// The affinity mask already leaves out what a cpuset forbids and what is offline.
+///
+/// # Errors
+/// If the mask cannot be read.
+pub fn allowed() -> io::Result<Vec<u32>> {
+    match sched_getaffinity(None) {
+        Ok(set) => Ok(Mask(set).cpus()),
+        // The kernel says EINVAL where its mask has more CPUs than the set of the C library.
+        Err(Errno::INVAL) => allowed_in(Path::new("/proc/thread-self/status")),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn allowed_in(status: &Path) -> io::Result<Vec<u32>> {
+    let text = std::fs::read_to_string(status)?;
+    let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    list.and_then(cpulist::parse).ok_or_else(|| {
+        let why = format!("{}: no Cpus_allowed_list in it", status.display());
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })
+}
+
+/// Keeps the calling thread on one CPU; its former CPUs come back when this is dropped.
+#[derive(Debug)]
+pub struct Pinned {
+    before: Mask,
+}
+
+impl Pinned {
+    /// Pins the calling thread.
+    ///
+    /// # Errors
+    /// If the CPU does not exist or is not allowed.
+    pub fn to(cpu: u32) -> io::Result<Self> {
+        let before = Mask::current()?;
+        pin(cpu)?;
+        Ok(Pinned { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // The CPUs were allowed a moment ago; where a cpuset has shrunk since, the kernel has
+        // moved the thread already.
+        let _ = self.before.apply();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_cpu_is_allowed_and_both_sources_agree() {
+        let cpus = allowed().unwrap();
+        assert!(!cpus.is_empty());
+        assert_eq!(allowed_in(Path::new("/proc/thread-self/status")).unwrap(), cpus);
+    }
+
+    #[test]
+    fn a_thread_is_pinned_as_long_as_its_guard_lives() {
+        let before = allowed().unwrap();
+        let guard = Pinned::to(before[0]).unwrap();
+        assert_eq!(allowed().unwrap(), before[..1]);
+        drop(guard);
+        assert_eq!(allowed().unwrap(), before);
+    }
+
+    #[test]
+    fn a_cpu_that_cannot_be_named_is_an_error() {
+        assert_eq!(Mask::of(&[0, 7]).unwrap().cpus(), [0, 7]);
+        for cpu in [LIMIT, u32::MAX] {
+            let error = pin(cpu).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("cpu {cpu} is beyond ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_status_without_the_list_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let status = dir.path().join("status");
+        std::fs::write(&status, "Name:\tx\nCpus_allowed_list:\t0-1,4096\n").unwrap();
+        assert_eq!(allowed_in(&status).unwrap(), [0, 1, 4096]);
+        std::fs::write(&status, "Name:\tx\n").unwrap();
+        let error = allowed_in(&status).unwrap_err().to_string();
+        assert!(error.ends_with("no Cpus_allowed_list in it"), "{error}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Turns joined events into the types of a record.
+
+use crate::history::{Doing, History};
+use crate::join::{BehindWhom, Held, Joined, Split as Ways};
+use crate::parts::Parts;
+use crate::span::Stretch;
+use model::evidence::{Behind, Holder, Span, Split, Wait};
+
+/// Holders of a wait that are listed.
+const HOLDERS: usize = 12;
+
+/// How many names of what ran instead of a thread are listed.
+const BEHIND: usize = 6;
+
+/// Stretches in a timeline.
+const SPANS: usize = 300;
+
+/// Holders in a timeline.
+const TIMELINE_HOLDERS: usize = 4;
+
+/// Who ran meanwhile, longest first.
+pub fn behind(whom: &BehindWhom) -> Vec<Behind> {
+    let mut all: Vec<Behind> = whom
+        .iter()
+        .map(|(name, (threads, ns))| Behind {
+            name: name.clone(),
+            threads: u32::try_from(threads.len()).unwrap_or(u32::MAX),
+            ns: *ns,
+        })
+        .collect();
+    all.sort_by_key(|behind| std::cmp::Reverse(behind.ns));
+    all.truncate(BEHIND);
+    all
+}
+
+/// How waits went by.
+pub fn split(covered: u64, own: u64, ways: &Ways) -> Split {
+    Split {
+        covered_ns: covered,
+        own_ns: own,
+        running_ns: ways.running,
+        preempted_ns: ways.preempted,
+        blocked_ns: ways.blocked,
+        behind: behind(&ways.behind),
+    }
+}
+
+/// Words for a lock of an address space.
+pub fn mode(write: bool) -> String {
+    if write { "write" } else { "read" }.to_owned()
+}
+
+/// A wait as it is in a record; `zero` is when the load was released.
+pub fn wait(joined: &Joined, parts: &Parts, resource: String, zero: u64) -> Wait {
+    let wait = &joined.wait;
+    Wait {
+        at_ms: ms_after(zero, wait.from),
+        took_ns: wait.to - wait.from,
+        waiter: parts.task(wait),
+        resource,
+        mode: (wait.space != 0).then(|| mode(wait.write)),
+        stack: Vec::new(),
+        holders: joined.holders.iter().take(HOLDERS).map(|held| holder(held, parts)).collect(),
+        covered_ns: joined.covered,
+        split: Some(split(joined.covered, joined.own, &joined.split)),
+        timeline: Vec::new(),
+    }
+}
+
+fn holder(held: &Held, parts: &Parts) -> Holder {
+    Holder {
+        task: parts.task(&held.who),
+        mode: mode(held.who.write),
+        overlap_ns: held.overlap(),
+        running_ns: held.spent(Doing::Running),
+        preempted_ns: held.spent(Doing::Runnable),
+        blocked_ns: held.spent(Doing::Blocked),
+        cpu: held.waited_for(),
+        behind: behind(&held.behind),
+    }
+}
+
+/// What happened in a wait, moment by moment.
+pub fn timeline(joined: &Joined, parts: &Parts, history: &History, zero: u64) -> Vec<Span> {
+    let span = |task, state: &str, cpu, when: Stretch| Span {
+        task,
+        state: state.to_owned(),
+        cpu,
+        from_ms: ms_after(zero, when.from),
+        until_ms: ms_after(zero, when.to),
+    };
+    let whole = Stretch::new(joined.wait.from, joined.wait.to);
+    let mut spans = vec![span(parts.task(&joined.wait), "waiting", None, whole)];
+    for held in joined.holders.iter().take(TIMELINE_HOLDERS) {
+        let task = || parts.task(&held.who);
+        spans.extend(held.when.iter().map(|when| span(task(), "holding", None, *when)));
+        spans.extend(held.did.iter().map(|did| {
+            let cpu = (did.doing != Doing::Blocked).then_some(did.cpu);
+            span(task(), state(did.doing), cpu, did.when)
+        }));
+    }
+    if let Some(cpu) = joined.holders.first().and_then(Held::waited_for) {
+        let shown: Vec<u32> =
+            joined.holders.iter().take(TIMELINE_HOLDERS).map(|held| held.who.tid).collect();
+        for ran in history.others_on(cpu, joined.wait.tid, whole) {
+            let when = Stretch::new(ran.from, ran.to).meet(whole);
+            if let Some(when) = when.filter(|_| !shown.contains(&ran.tid)) {
+                spans.push(span(parts.task(ran), "running", Some(cpu), when));
+            }
+        }
+    }
+    spans.truncate(SPANS);
+    spans.sort_by(|a, b| a.from_ms.total_cmp(&b.from_ms));
+    spans
+}
+
+fn state(doing: Doing) -> &'static str {
+    match doing {
+        Doing::Running => "running",
+        Doing::Runnable => "preempted",
+        Doing::Blocked => "blocked",
+    }
+}
+
+/// Milliseconds from one moment to another; negative where it came before.
+pub(crate) fn ms_after(zero: u64, at: u64) -> f64 {
+    (at as f64 - zero as f64) / 1e6
+}

@@ -1,0 +1,138 @@
+//! A fake `mmap-lock`: made-up figures, one for each combination, and no children.
+
+#![allow(dead_code, reason = "each test file uses the part of it that it needs")]
+
+use analysis::Outcome;
+use model::{
+    Arm, ArmResult, Machine, Measure, Meta, Observation, Plan, Record, Role, Surroundings, Unit,
+};
+use scenarios::mmap_lock::{META, MmapLockParams};
+use scenarios::params::Counts;
+use scenarios::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Words};
+use std::path::Path;
+use std::time::Duration;
+use tailback_runner::studies::{Design, Layout, StudyError, lay_out, sit};
+use tailback_runner::{End, Event, Study};
+
+/// The made-up path of the file.
+pub const PATH: &str = "rows.toml";
+
+/// A study of two factors.
+pub const FILE: &str = r#"
+scenario = "mmap-lock"
+about = "Two factors."
+control = { busy = 0, procfile = "smaps" }
+blocks = { least = 2, most = 8 }
+time = "5min"
+seed = 7
+
+[fixed]
+duration = "100ms"
+
+[factors]
+busy = [0, 1, 10]
+procfile = ["smaps", "maps"]
+
+[quick]
+blocks = 3
+control = { busy = 0, procfile = "maps" }
+factors.busy = [0, 10]
+factors.procfile = ["maps"]
+fixed.lead = "0"
+"#;
+
+/// The study of a text.
+pub fn read(text: &str) -> Result<Design, StudyError> {
+    Design::read(text, Path::new(PATH), false)
+}
+
+/// The arms of a study.
+pub fn layout(design: &Design) -> Layout {
+    let machine = Machine::default();
+    let roots = host::Roots::at("/nonexistent");
+    let site = scenarios::Site { roots: &roots, machine: &machine };
+    lay_out(design, &FakeScenario, &site, design.combinations(Path::new(PATH)).unwrap()).unwrap()
+}
+
+/// Runs a study; its events may ask for its end.
+pub fn run(
+    design: &Design,
+    old: Option<Record>,
+    keep: &Path,
+    on_event: impl Fn(&Event) -> bool,
+) -> (Record, End) {
+    let (roots, machine) = (host::Roots::at("/nonexistent"), Machine::default());
+    let stop = std::cell::Cell::new(false);
+    let layout = layout(design);
+    let study = Study {
+        scenario: &FakeScenario,
+        plan: layout.plan(design, &FakeScenario, design.seed.unwrap()),
+        time: Duration::from_secs(3600),
+        site: scenarios::Site { roots: &roots, machine: &machine },
+        launcher: scenarios::LoadSpawner::default(),
+        argv: Vec::new(),
+        keep: Some(keep),
+        interrupted: &|| stop.get(),
+        probe: tailback_runner::ProbeWhen::Never,
+    };
+    let factorial = Some(layout.factorial.clone());
+    let mut record = old.unwrap_or_else(|| Record { factorial, ..study.empty_record() });
+    let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+    sit(&mut record, first);
+    study.go_on(record, &mut |event: Event<'_>| {
+        if on_event(&event) {
+            stop.set(true);
+        }
+    })
+}
+
+/// The scenario.
+pub struct FakeScenario;
+
+impl Scenario for FakeScenario {
+    type Params = MmapLockParams;
+
+    fn meta(&self) -> &'static Meta {
+        &META
+    }
+
+    fn missing(&self, _: &Site) -> Option<Missing> {
+        None
+    }
+
+    /// As the real one: a control without load, and an arm for the load; 13 cannot be had.
+    fn arms(
+        &self,
+        params: &MmapLockParams,
+        _: &Site,
+    ) -> Result<Arms<MmapLockParams>, ScenarioError> {
+        let busy = params.busy.all().first().copied().unwrap_or(0);
+        if busy == 13 {
+            return Err(ScenarioError::Unusable("13 is unlucky".to_owned()));
+        }
+        let arm = |id: &str, role, busy| {
+            let settings = MmapLockParams { busy: Counts::one(busy), ..params.clone() };
+            Arm { id: id.to_owned(), role, settings, against: None, change: None }
+        };
+        Ok(vec![arm("control", Role::Control, 0), arm("busy", Role::Case, busy)].into())
+    }
+
+    fn expected(&self, _: &MmapLockParams) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    /// Loses 10 ms/s for each reader of smaps, and half of that for each of maps.
+    fn trial(&self, params: &MmapLockParams, _: &mut Context) -> Result<Seen, ScenarioError> {
+        let each = if params.procfile.as_str() == "maps" { 5.0 } else { 10.0 };
+        let lost = each * f64::from(params.busy.most());
+        let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
+        let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
+        put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
+        put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
+        Ok(Seen { observation, surroundings: Surroundings::default() })
+    }
+
+    fn words(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Words {
+        Words::default()
+    }
+}

@@ -1,0 +1,192 @@
+//! The threads that share a lock: a generator of this scenario's own.
+
+use super::lock::{Kind, Lock};
+use hdrhistogram::Histogram;
+use load::protocol::{Failure, FailureKind};
+use load::{OwnGenerator, Work, histogram};
+use os::pin::Mask;
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+/// The generator.
+pub const GENERATOR: OwnGenerator = OwnGenerator { name: "lock-sharers", prepare };
+
+/// Rounds of work by which its speed is found out.
+const CALIBRATION: u64 = 200_000;
+
+/// How often: the quickest counts, since anything may interrupt the others.
+const CALIBRATIONS: u32 = 7;
+
+/// Waits longer than this are stalls.
+const STALL: Duration = Duration::from_millis(1);
+
+/// What the threads are to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// Threads that share the lock.
+    pub threads: u32,
+    /// The CPUs that all of them may run on.
+    pub cpus: Vec<u32>,
+    /// How they wait for the lock.
+    pub lock: Kind,
+    /// CPU time with the lock in each round, in nanoseconds.
+    pub inside_ns: u64,
+    /// CPU time without it in each round, in nanoseconds.
+    pub outside_ns: u64,
+    /// How long they go on, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// What they did, all together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Did {
+    /// From the release to the end of the last thread, in nanoseconds.
+    pub window_ns: u64,
+    /// Rounds: each takes the lock once.
+    pub rounds: u64,
+    /// CPU time, in nanoseconds.
+    pub cpu_ns: u64,
+    /// CPU time of the work alone, as calibrated, in nanoseconds.
+    pub work_ns: u64,
+    /// Time in waits longer than a millisecond, of all threads, in nanoseconds.
+    pub stalled_ns: u64,
+    /// The longest wait, in nanoseconds.
+    pub worst_ns: u64,
+    /// Waits for the lock: HdrHistogram V2, base64.
+    pub waits: String,
+}
+
+/// What one thread did.
+struct OfThread {
+    rounds: u64,
+    cpu_ns: u64,
+    stalled_ns: u64,
+    waits: Histogram<u64>,
+}
+
+fn prepare(spec: Value) -> Result<Work, Failure> {
+    let failure = |kind, what: String| Failure { kind, what };
+    let spec: Spec = serde_json::from_value(spec)
+        .map_err(|error| failure(FailureKind::Unusable, format!("lock-sharers: {error}")))?;
+    let mask = Mask::of(&spec.cpus);
+    let mask = mask.map_err(|error| failure(FailureKind::Unusable, format!("CPUs: {error}")))?;
+    // Before anything else runs here, and on the CPUs that the threads will have.
+    mask.apply().map_err(|error| failure(FailureKind::System, format!("CPUs: {error}")))?;
+    let ns_a_round = calibrated();
+    Ok(Box::new(move || Ok(share(&spec, ns_a_round))))
+}
+
+/// CPU time of one round of work, in nanoseconds.
+fn calibrated() -> f64 {
+    let took = (0..CALIBRATIONS).map(|_| {
+        let before = cpu_ns();
+        work(CALIBRATION);
+        cpu_ns().saturating_sub(before)
+    });
+    took.min().unwrap_or(0).max(1) as f64 / CALIBRATION as f64
+}
+
+/// So many rounds of work that touch no memory.
+fn work(rounds: u64) {
+    let mut value = 1u64;
+    for round in 0..rounds {
+        value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round));
+    }
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let ns = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+    u64::try_from(ns).unwrap_or(0)
+}
+
+fn share(spec: &Spec, ns_a_round: f64) -> Value {
+    let lock = Lock::new(spec.lock);
+    let ready = Barrier::new(spec.threads as usize + 1);
+    let rounds = |ns: u64| (ns as f64 / ns_a_round).round() as u64;
+    let (inside, outside) = (rounds(spec.inside_ns), rounds(spec.outside_ns));
+    let duration = Duration::from_millis(spec.duration_ms);
+    let (window, threads) = std::thread::scope(|scope| {
+        let one = || {
+            ready.wait();
+            one_thread(&lock, inside, outside, Instant::now() + duration)
+        };
+        let threads: Vec<_> = (0..spec.threads).map(|_| scope.spawn(one)).collect();
+        ready.wait();
+        let began = Instant::now();
+        let done: Vec<OfThread> = threads.into_iter().filter_map(|t| t.join().ok()).collect();
+        (began.elapsed(), done)
+    });
+    let did = together(&threads, window, (inside + outside) as f64 * ns_a_round);
+    serde_json::to_value(did).unwrap_or(Value::Null)
+}
+
+fn one_thread(lock: &Lock, inside: u64, outside: u64, until: Instant) -> OfThread {
+    let mut done =
+        OfThread { rounds: 0, cpu_ns: 0, stalled_ns: 0, waits: histogram::empty() };
+    let before = cpu_ns();
+    while Instant::now() < until {
+        let asked = Instant::now();
+        lock.take();
+        let waited = asked.elapsed();
+        work(inside);
+        lock.let_go();
+        work(outside);
+        done.rounds += 1;
+        let waited_ns = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        done.stalled_ns += if waited > STALL { waited_ns } else { 0 };
+        histogram::record(&mut done.waits, waited_ns);
+    }
+    done.cpu_ns = cpu_ns().saturating_sub(before);
+    done
+}
+
+fn together(threads: &[OfThread], window: Duration, work_ns_a_round: f64) -> Did {
+    let mut waits = histogram::empty();
+    for thread in threads {
+        // Both have the same bounds, so it always fits.
+        let _ = waits.add(&thread.waits);
+    }
+    let sum = |of: fn(&OfThread) -> u64| threads.iter().map(of).sum::<u64>();
+    let rounds = sum(|thread| thread.rounds);
+    Did {
+        window_ns: u64::try_from(window.as_nanos()).unwrap_or(u64::MAX),
+        rounds,
+        cpu_ns: sum(|thread| thread.cpu_ns),
+        work_ns: (rounds as f64 * work_ns_a_round) as u64,
+        stalled_ns: sum(|thread| thread.stalled_ns),
+        worst_ns: waits.max(),
+        waits: histogram::encode(&waits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_share_a_lock_report_what_they_did() {
+        let spec = Spec {
+            threads: 3,
+            cpus: vec![0],
+            lock: Kind::Sleep,
+            inside_ns: 2_000,
+            outside_ns: 2_000,
+            duration_ms: 20,
+        };
+        let did: Did = serde_json::from_value(share(&spec, calibrated())).unwrap();
+        assert!(did.rounds >= 3 && did.window_ns >= 20_000_000, "{did:?}");
+        assert!(did.cpu_ns > 0 && did.work_ns > 0, "{did:?}");
+        assert_eq!(histogram::decode(&did.waits).unwrap().len(), did.rounds);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert!(prepare(serde_json::json!({"threads": "many"})).is_err());
+    }
+}

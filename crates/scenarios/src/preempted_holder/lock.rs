@@ -1,0 +1,112 @@
+//! The three locks: one that spins, one that sleeps, and one that spins for a while first.
+
+use rustix::thread::futex;
+use serde::{Deserialize, Serialize};
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How a thread waits for the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// It looks again and again, for as long as it takes.
+    Spin,
+    /// It sleeps in the kernel until the lock is let go (a futex).
+    Sleep,
+    /// It looks for 20 microseconds, then it sleeps.
+    SpinThenSleep,
+}
+
+/// How long a thread looks before it sleeps: what a wake-up costs, several times over.
+const SPIN: Duration = Duration::from_micros(20);
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+/// Taken, and somebody sleeps until it is free.
+const WAITED_FOR: u32 = 2;
+
+/// A lock in user space. The one that sleeps is the second mutex of Drepper, "Futexes are tricky"
+/// (2011).
+#[derive(Debug)]
+pub struct Lock {
+    kind: Kind,
+    word: AtomicU32,
+}
+
+impl Lock {
+    /// A free lock.
+    pub fn new(kind: Kind) -> Self {
+        Lock { kind, word: AtomicU32::new(FREE) }
+    }
+
+    /// Takes the lock.
+    pub fn take(&self) {
+        if self.try_take() {
+            return;
+        }
+        match self.kind {
+            Kind::Spin => while !self.looked_free() || !self.try_take() {},
+            Kind::Sleep => self.sleep(),
+            Kind::SpinThenSleep => {
+                let began = Instant::now();
+                while began.elapsed() < SPIN {
+                    if self.looked_free() && self.try_take() {
+                        return;
+                    }
+                }
+                self.sleep();
+            }
+        }
+    }
+
+    /// Lets the lock go.
+    pub fn let_go(&self) {
+        if self.word.swap(FREE, Ordering::Release) == WAITED_FOR {
+            // Who is not woken by this finds out by himself; the kernel refuses no valid word.
+            let _ = futex::wake(&self.word, futex::Flags::PRIVATE, 1);
+        }
+    }
+
+    fn try_take(&self) -> bool {
+        self.word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Looks without writing, so that the holder keeps its cache line.
+    fn looked_free(&self) -> bool {
+        spin_loop();
+        self.word.load(Ordering::Relaxed) == FREE
+    }
+
+    fn sleep(&self) {
+        while self.word.swap(WAITED_FOR, Ordering::Acquire) != FREE {
+            // Woken, interrupted, or free meanwhile: it is tried again each time.
+            let _ = futex::wait(&self.word, futex::Flags::PRIVATE, WAITED_FOR, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn one_thread_at_a_time_has_it_and_each_gets_it() {
+        for kind in [Kind::Spin, Kind::Sleep, Kind::SpinThenSleep] {
+            let lock = Lock::new(kind);
+            let (inside, count) = (AtomicBool::new(false), AtomicU32::new(0));
+            let turns = || {
+                for _ in 0..2_000 {
+                    lock.take();
+                    assert!(!inside.swap(true, Ordering::Relaxed), "{kind:?}");
+                    count.fetch_add(1, Ordering::Relaxed);
+                    inside.store(false, Ordering::Relaxed);
+                    lock.let_go();
+                }
+            };
+            std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(turns))));
+            assert_eq!(count.into_inner(), 8_000, "{kind:?}");
+        }
+    }
+}
