@@ -263,7 +263,8 @@ where
     T: FromStr<Err = String> + Display + PartialEq + Debug + Serialize + DeserializeOwned,
 {
     if let Ok(value) = text.parse::<T>() {
-        prop_assert_eq!(value.to_string().parse::<T>().as_ref(), Ok(&value));
+        let again = value.to_string().parse::<T>();
+        prop_assert_eq!(again.as_ref(), Ok(&value));
         let json = serde_json::to_string(&value).unwrap();
         prop_assert_eq!(&serde_json::from_str::<T>(&json).unwrap(), &value);
     }

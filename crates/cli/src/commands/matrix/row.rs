@@ -4,6 +4,7 @@ use crate::exit;
 use guest::{Ending, Kernel, catalogue};
 use model::estimate::number;
 use model::{Meta, Record, Settings, State};
+use std::collections::BTreeMap;
 
 /// What came of one kernel.
 #[derive(Debug)]
