@@ -1,6 +1,7 @@
 //! What a struct of parameters is, and what follows from its flags.
 
 use super::{kind, settings};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::{Parameter, Parameters, Settings, Value};
 use serde::Serialize;
@@ -143,9 +144,15 @@ fn read<P: Params>(name: &str, text: &str) -> Result<Value, String> {
 
 /// What is wrong with a value, without the flag that clap names before it.
 fn why(error: &clap::Error) -> String {
-    match error.source() {
-        Some(source) => source.to_string(),
-        None => error.to_string().trim().to_owned(),
+    if let Some(source) = error.source() {
+        return source.to_string();
+    }
+    // Of a choice clap names the words by itself, in two lines.
+    match (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue)) {
+        (Some(ContextValue::String(value)), Some(ContextValue::Strings(words))) => {
+            format!("`{value}` is none of {}", words.join(", "))
+        }
+        _ => error.to_string().trim().to_owned(),
     }
 }
 
