@@ -1,4 +1,7 @@
 %% @doc Checks what the functions of {@link msgq_flood} are asked to do.
+%%
+%% The limits here guard the node against what a shell may ask. The tool has narrower ranges for its
+%% flags, and says all that matters: nothing here is a default or a range of its parameters.
 -module(msgq_options).
 
 -export([flood/2, server/1, measure/1, cost/1, rate/1, compare/1, profile/1]).
@@ -8,7 +11,10 @@
 %% A message in a mailbox takes about 150 bytes: what is sent with nothing to hold it up must fit.
 -define(MOST_DIRECT, 10000000).
 -define(MOST_TALLIED, 100000000).
--define(MOST_SENDERS, 200000).
+%% The most that the VM may hold where a shell names no limit.
+-define(MEMORY_LIMIT, (2 * 1024 * 1024 * 1024)).
+%% A message is one binary.
+-define(MOST_LARGE, (1024 * 1024 * 1024)).
 
 %% @doc The numbers of a flood that nothing holds up.
 -spec flood(term(), term()) -> ok | {error, fault()}.
@@ -42,7 +48,7 @@ measure(Given) ->
         pace => flood,
         mailbox => server,
         sample_ms => 20,
-        memory_limit_bytes => 512 * 1024 * 1024,
+        memory_limit_bytes => ?MEMORY_LIMIT,
         timeout_ms => 30000,
         kill_after_ms => [],
         restart_after_ms => 10
@@ -76,7 +82,7 @@ cost(Given) ->
         seed => 1,
         message_queue_data => on_heap,
         fullsweep_after => element(2, erlang:system_info(fullsweep_after)),
-        memory_limit_bytes => 512 * 1024 * 1024,
+        memory_limit_bytes => ?MEMORY_LIMIT,
         mailbox => server,
         sample_for_ms => 100,
         look_at => all
@@ -99,7 +105,7 @@ compare(Given) ->
         reference => 100000,
         original_for_ms => 60000,
         timeout_ms => 300000,
-        memory_limit_bytes => 2 * 1024 * 1024 * 1024,
+        memory_limit_bytes => ?MEMORY_LIMIT,
         print => true
     },
     case checked(Given, Defaults) of
@@ -164,11 +170,11 @@ fault(tool, Value) ->
 fault(print, Value) ->
     one_of(print, Value, [true, false]);
 fault(message, {large, Bytes}) ->
-    range({message, large}, Bytes, 1, 64 * 1024 * 1024);
+    range({message, large}, Bytes, 1, ?MOST_LARGE);
 fault(message, Value) ->
     one_of(message, Value, [byte, small, refc, {large, 1024}]);
 fault(senders, N) ->
-    range(senders, N, 1, ?MOST_SENDERS);
+    range(senders, N, 1, erlang:system_info(process_limit));
 fault(messages, N) ->
     range(messages, N, 1, ?MOST_TALLIED);
 fault(fullsweep_after, N) ->

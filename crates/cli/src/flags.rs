@@ -3,10 +3,11 @@
 mod common;
 mod shown;
 
-use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
 use common::{json, why};
-use model::{Knob, Meta, units};
+use model::units;
+use scenarios::AnyScenario;
+use scenarios::busy_wait::BusyWait;
 use std::path::PathBuf;
 
 const ABOUT: &str = "Finds out why ready work stands still";
@@ -92,7 +93,7 @@ fn scenario_filter(name: &'static str, help: &'static str) -> Arg {
 }
 
 fn run() -> Command {
-    let scenarios = scenarios::ALL.iter().map(|scenario| run_scenario(scenario.meta()));
+    let scenarios = scenarios::ALL.iter().map(|scenario| run_scenario(*scenario));
     Command::new("run")
         .about("Run one scenario until its verdict is settled")
         .subcommand_required(true)
@@ -103,11 +104,13 @@ fn run() -> Command {
         .after_help(EXIT_CODES)
 }
 
-fn run_scenario(meta: &'static Meta) -> Command {
-    Command::new(meta.id)
+fn run_scenario(scenario: &dyn AnyScenario) -> Command {
+    let meta = scenario.meta();
+    scenario
+        .flags(Command::new(meta.id))
+        // Behind the flags, which bring words of their own for the command.
         .about(capitalised(meta.title))
         .long_about(format!("{}.\n\n{}", capitalised(meta.title), meta.about))
-        .args(meta.knobs.iter().map(knob))
         .next_help_heading("Study")
         .arg(json("Print the record alone on standard output"))
         .arg(why())
@@ -149,20 +152,6 @@ fn run_scenario(meta: &'static Meta) -> Command {
         )
         .arg(no_probe())
         .after_help(EXIT_CODES)
-}
-
-fn knob(knob: &'static Knob) -> Arg {
-    let help = match knob.quick {
-        Some(quick) => format!("{} [default: {}; quick: {quick}]", knob.help, knob.default),
-        None => format!("{} [default: {}]", knob.help, knob.default),
-    };
-    Arg::new(knob.name)
-        .long(knob.name)
-        .value_name(knob.kind.placeholder())
-        .help(help)
-        .allow_hyphen_values(true)
-        .help_heading("Knobs")
-        .value_parser(ValueParser::from(move |text: &str| knob.parse(text)))
 }
 
 fn study() -> Command {
@@ -231,9 +220,10 @@ fn restore() -> Command {
         .arg(
             Arg::new(crate::guard::WAIT)
                 .long(crate::guard::WAIT)
-                .action(ArgAction::SetTrue)
+                .value_name("PID")
+                .value_parser(value_parser!(u32))
                 .hide(true)
-                .help("Wait for the end of standard input first"),
+                .help("Wait first until standard input ends and this parent is gone"),
         )
 }
 
@@ -304,16 +294,10 @@ fn compat() -> Command {
 }
 
 fn advise() -> Command {
-    let text = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    Command::new("advise")
+    AnyScenario::flags(&BusyWait, Command::new("advise"))
+        .mut_args(of_advice)
         .about("Measure which emulator flags help an Erlang node under a CPU quota, and print them")
-        .arg(text("quota", "CPUS", "The quota in CPUs, as 0.5").required(true))
-        .arg(text("cpus", "N", "Schedulers that the node would have: the CPUs of its host [default: one a CPU here, and 8 at least]"))
-        .arg(text("erl", "PATH", "The erl of the OTP [default: the one on the PATH]"))
-        .arg(text("load", "WORD", "What a request is: port, file, tcp or timer [default: port]"))
-        .arg(text("rate", "N", "Requests a second [default: a rate at which the node without busy waiting uses 60% of the quota]"))
+        .long_about(None::<&str>)
         .arg(json("Print the record alone on standard output"))
         .arg(
             Arg::new("record")
@@ -329,6 +313,29 @@ fn advise() -> Command {
              that none is supported.\nExit codes: 0 measured, 2 bad usage, 3 a need is missing, 4 \
              no verdict, 130 interrupted",
         )
+}
+
+/// The parameters of `busy-wait` in words of their own; those that nobody needs here are not shown.
+fn of_advice(arg: Arg) -> Arg {
+    let arg = arg.help_heading(None::<&str>);
+    match arg.get_id().as_str() {
+        "quota" => arg
+            .value_name("CPUS")
+            .required(true)
+            .default_value(None::<&str>)
+            .help("The quota in CPUs, as 0.5"),
+        "schedulers" => arg.long("cpus").help(
+            "Schedulers that the node would have: the CPUs of its host [default: one a CPU here, \
+             and 8 at least]",
+        ),
+        "erl" => arg.value_name("PATH").help("The erl of the OTP [default: the one on the PATH]"),
+        "load" => arg.help("What a request is [default: port]"),
+        "rate" => arg.help(
+            "Requests a second [default: a rate at which the node without busy waiting uses 60% of \
+             the quota]",
+        ),
+        _ => arg.hide(true),
+    }
 }
 
 fn erlang_app() -> Command {

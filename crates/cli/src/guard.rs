@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The flag by which the helper waits for the end of its standard input.
+/// The flag by which the helper waits for the end of its standard input, and is told whose it is.
 pub const WAIT: &str = "when-input-ends";
 
 /// Set where runs beside each other are wanted, as by the tests.
@@ -27,6 +27,12 @@ const JUST_ENDED: Duration = Duration::from_secs(2);
 
 /// The most that is read of the lock's file, in bytes.
 const MOST_HOLDER: u64 = 200;
+
+/// What the helper is told on its input where this program ends in order.
+const IN_ORDER: &[u8] = b"e";
+
+/// How long the helper waits for a killed program to be gone, whose files are closed a little before.
+const DYING: Duration = Duration::from_secs(10);
 
 /// The helper of this process, once there is one.
 static HELPER: Mutex<Option<Child>> = Mutex::new(None);
@@ -52,8 +58,10 @@ pub fn begin(command: &str) -> Result<(), Failure> {
 /// Ends the helper, and waits until it has.
 pub fn end() {
     let Some(mut helper) = unpoisoned(&HELPER).take() else { return };
-    // Its input ends here.
-    drop(helper.stdin.take());
+    if let Some(mut input) = helper.stdin.take() {
+        // A helper that is gone already has nothing to be told.
+        let _ = input.write_all(IN_ORDER);
+    }
     let _ = helper.wait();
 }
 
@@ -64,17 +72,17 @@ fn start_helper() {
     }
     let Ok(program) = std::env::current_exe() else { return };
     let mut command = Command::new(program);
-    command.args(["restore", &format!("--{WAIT}")]).process_group(0);
+    let own = std::process::id().to_string();
+    command.args(["restore", &format!("--{WAIT}"), &own]).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // Without it a killed run is put right by the next start.
     *helper = command.spawn().ok();
 }
 
-/// `tailback restore`; with `wait` once standard input ends.
-pub fn restore(wait: bool) -> u8 {
-    if wait {
-        // Whatever comes on it says nothing; that it ends does.
-        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+/// `tailback restore`; as the helper of the process `of` once that has ended.
+pub fn restore(of: Option<u32>) -> u8 {
+    if let Some(tool) = of {
+        wait_for_end(tool);
     }
     let roots = Roots::real();
     // Groups first: a controller is taken back only where no group of tailback is left.
@@ -93,6 +101,21 @@ pub fn restore(wait: bool) -> u8 {
     match swept.failed.is_empty() && restored.failed.is_empty() {
         true => 0,
         false => exit::BROKEN,
+    }
+}
+
+/// Waits until the tool has ended, in order or not.
+fn wait_for_end(tool: u32) {
+    let mut told = Vec::new();
+    // An input that cannot be read ends here too.
+    let _ = std::io::stdin().lock().take(IN_ORDER.len() as u64).read_to_end(&mut told);
+    let deadline = Instant::now() + DYING;
+    let is_child = || {
+        let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+        parent.is_some_and(|parent| u32::try_from(parent) == Ok(tool))
+    };
+    while told.is_empty() && is_child() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -154,8 +177,7 @@ fn holder(file: &mut File) -> Holder {
     let mut text = String::new();
     let _ = file.rewind().and_then(|()| file.take(MOST_HOLDER).read_to_string(&mut text));
     let (pid, command) = text.split_once(' ').unwrap_or_default();
-    let plain = |c: &char| !c.is_control();
-    Holder { pid: pid.parse().ok(), command: command.chars().filter(plain).collect() }
+    Holder { pid: pid.parse().ok(), command: os::terminal::line(command) }
 }
 
 impl Holder {

@@ -5,7 +5,7 @@ use crate::input;
 use clap::ArgMatches;
 use model::{Meta, Record};
 use report::Shown;
-use scenarios::Scenario;
+use scenarios::AnyScenario;
 use std::path::{Path, PathBuf};
 
 /// The largest record that is read, in bytes.
@@ -35,7 +35,7 @@ impl Named {
 
     /// The scenario's declaration, where this version knows it.
     pub fn meta(&self) -> Option<&'static Meta> {
-        scenarios::find(&self.record.scenario).map(Scenario::meta)
+        scenarios::find(&self.record.scenario).map(AnyScenario::meta)
     }
 }
 
@@ -109,5 +109,5 @@ pub fn judgeable(path: &Path) -> Result<(Record, &'static Meta), Failure> {
             record.tool.version
         ))
     })?;
-    Ok((record, Scenario::meta(scenario)))
+    Ok((record, AnyScenario::meta(scenario)))
 }

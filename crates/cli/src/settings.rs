@@ -1,11 +1,12 @@
 //! From the words on the command line to a plan.
 
+use crate::exit::Failure;
 use clap::ArgMatches;
 use model::machine::Guest;
 use model::record::Plan;
-use model::{Machine, Meta, Settings, Value};
+use model::{Machine, Meta, Settings};
 use runner::ProbeWhen;
-use scenarios::{Arms, Scenario};
+use scenarios::{AnyScenario, Arms};
 use std::time::Duration;
 
 /// Blocks before a verdict may end a study: with fewer no median has a 95% interval.
@@ -28,8 +29,8 @@ const ADVICE_TIME: Duration = Duration::from_secs(240);
 
 /// How a study is run.
 #[derive(Debug, Clone)]
-pub struct Wish {
-    /// The knobs.
+pub struct StudyOptions {
+    /// The parameters.
     pub settings: Settings,
     /// Exactly so many blocks.
     pub samples: Option<u32>,
@@ -45,30 +46,26 @@ pub struct Wish {
     pub go_on: bool,
 }
 
-impl Wish {
+impl StudyOptions {
     /// As the flags of `run SCENARIO` say.
-    pub fn of_run(meta: &'static Meta, matches: &ArgMatches) -> Self {
-        let mut settings = Settings::defaults(meta.knobs, matches.get_flag("quick"));
-        for knob in meta.knobs {
-            if let Some(value) = matches.get_one::<Value>(knob.name) {
-                settings.set(knob.name, value.clone());
-            }
-        }
-        Wish {
-            settings,
+    ///
+    /// # Errors
+    /// If the command line is not that of this scenario.
+    pub fn of_run(scenario: &dyn AnyScenario, matches: &ArgMatches) -> Result<Self, Failure> {
+        Ok(StudyOptions {
+            settings: scenario.settings(matches).map_err(|e| Failure::usage(e.to_string()))?,
             samples: matches.get_one("samples").copied(),
             time: matches.get_one("time").copied(),
             seed: seed(matches),
             probe: probe(matches),
             studies: 1,
             go_on: !matches.get_flag("fresh") && !matches.contains_id("seed"),
-        }
+        })
     }
 
-    /// As `advise` runs the scenario that it asks.
-    pub fn of_advice(scenario: &dyn Scenario, matches: &ArgMatches) -> Self {
-        let settings = Settings::defaults(scenario.meta().knobs, matches.get_flag("quick"));
-        Wish {
+    /// As `advise` runs its scenario.
+    pub fn of_advice(settings: Settings, matches: &ArgMatches) -> Self {
+        StudyOptions {
             settings,
             samples: None,
             time: Some(ADVICE_TIME),
@@ -82,18 +79,22 @@ impl Wish {
     /// As `check` runs a scenario: several share the time and the error rate, so each takes its
     /// quick settings and its part of the rate.
     pub fn of_check(meta: &'static Meta, matches: &ArgMatches, studies: u32) -> Self {
-        let settings = Settings::defaults(meta.knobs, studies > 1 || matches.get_flag("quick"));
-        let (seed, probe) = (seed(matches), probe(matches));
-        let studies = studies.max(1);
-        let go_on = !matches.contains_id("seed");
-        Wish { settings, samples: None, time: None, seed, probe, studies, go_on }
+        StudyOptions {
+            settings: meta.defaults(studies > 1 || matches.get_flag("quick")),
+            samples: None,
+            time: None,
+            seed: seed(matches),
+            probe: probe(matches),
+            studies: studies.max(1),
+            go_on: !matches.contains_id("seed"),
+        }
     }
 
     /// After how long a study of this plan begins no further block.
     ///
     /// Trials can be so long that a minute has no room for the blocks that `not-affected` takes, as
     /// with quotas on 64 CPUs; then that verdict could never come, and so the study may go on.
-    pub fn time(&self, scenario: &dyn Scenario, plan: &Plan, machine: &Machine) -> Duration {
+    pub fn time(&self, scenario: &dyn AnyScenario, plan: &Plan, machine: &Machine) -> Duration {
         let emulated = machine.guest.as_ref().is_some_and(Guest::emulated);
         let slack = if emulated { EMULATED_SLACK } else { SLACK };
         let block: Duration = plan.arms.iter().map(|arm| scenario.expected(arm)).sum();
@@ -104,7 +105,7 @@ impl Wish {
     }
 
     /// The plan for these arms.
-    pub fn plan(&self, scenario: &dyn Scenario, arms: Arms) -> Plan {
+    pub fn plan(&self, scenario: &dyn AnyScenario, arms: Arms) -> Plan {
         let mut judging = scenario.judging(&self.settings).into_iter();
         let first = judging.next().unwrap_or_else(|| scenario.meta().judging.clone());
         let mut plan = Plan {
@@ -148,11 +149,12 @@ pub fn draw_seed() -> u64 {
 mod tests {
     use super::*;
     use model::{Arm, Role};
+    use scenarios::cpu_quota::CpuQuotaParams;
+    use scenarios::params::{Params, Time};
 
-    fn wish(time: Option<Duration>) -> Wish {
-        let settings = Settings::default();
-        Wish {
-            settings,
+    fn options(time: Option<Duration>) -> StudyOptions {
+        StudyOptions {
+            settings: Settings::default(),
             samples: None,
             time,
             seed: 1,
@@ -163,10 +165,10 @@ mod tests {
     }
 
     /// The time for three arms of `cpu-quota` with trials of that many seconds.
-    fn time(wish: &Wish, seconds: u32, machine: &Machine) -> u64 {
+    fn time(options: &StudyOptions, seconds: u64, machine: &Machine) -> u64 {
         let scenario = scenarios::find("cpu-quota").unwrap();
-        let mut settings = Settings::default();
-        settings.set("duration", Value::Text(format!("{seconds}s")));
+        let params = CpuQuotaParams { duration: Time::s(seconds), ..CpuQuotaParams::default() };
+        let settings = params.settings();
         let arm = |id: &str| Arm {
             id: id.to_owned(),
             role: Role::Case,
@@ -175,7 +177,7 @@ mod tests {
             change: None,
         };
         let arms = Arms { arms: ["a", "b", "c"].map(arm).to_vec(), ..Arms::default() };
-        wish.time(scenario, &wish.plan(scenario, arms), machine).as_secs()
+        options.time(scenario, &options.plan(scenario, arms), machine).as_secs()
     }
 
     #[test]
@@ -183,10 +185,10 @@ mod tests {
         let here = Machine::default();
         let guest = Guest { accelerator: "tcg".to_owned(), ..Guest::default() };
         let emulated = Machine { guest: Some(guest), ..Machine::default() };
-        assert_eq!(time(&wish(None), 1, &here), 60);
+        assert_eq!(time(&options(None), 1, &here), 60);
         // 10 blocks of three trials that take a little more each.
-        assert_eq!(time(&wish(None), 3, &here), 114);
-        assert_eq!(time(&wish(None), 3, &emulated), 367);
-        assert_eq!(time(&wish(Some(Duration::from_secs(5))), 3, &emulated), 5);
+        assert_eq!(time(&options(None), 3, &here), 114);
+        assert_eq!(time(&options(None), 3, &emulated), 367);
+        assert_eq!(time(&options(Some(Duration::from_secs(5))), 3, &emulated), 5);
     }
 }

@@ -141,14 +141,14 @@ fn judging_a_judged_record_changes_nothing() {
 }
 
 #[test]
-fn every_knob_is_in_the_man_page_and_in_the_completions() {
+fn every_parameter_is_in_the_man_page_and_in_the_completions() {
     let folder = tempfile::tempdir().unwrap();
     printed(&["man", folder.path().to_str().unwrap()], 0);
     let completions = ["bash", "zsh", "fish"].map(|shell| printed(&["completions", shell], 0));
     for scenario in scenarios::ALL {
         let page = format!("tailback-run-{}.1", scenario.meta().id);
         let man = std::fs::read_to_string(folder.path().join(page)).unwrap();
-        assert_knobs(scenario.meta(), &man, &completions);
+        assert_parameters(scenario.meta(), &man, &completions);
     }
 }
 
@@ -191,12 +191,12 @@ fn the_manual_is_of_scenarios_and_pages_that_exist() {
     }
 }
 
-fn assert_knobs(meta: &model::Meta, man: &str, completions: &[String]) {
-    for knob in meta.knobs {
-        let escaped = format!("\\-\\-{}", knob.name.replace('-', "\\-"));
-        assert!(man.contains(&escaped), "{} is not in the man page", knob.name);
+fn assert_parameters(meta: &model::Meta, man: &str, completions: &[String]) {
+    for name in (meta.parameters.all)().iter().map(|parameter| parameter.name) {
+        let escaped = format!("\\-\\-{}", name.replace('-', "\\-"));
+        assert!(man.contains(&escaped), "{name} is not in the man page");
         for text in completions {
-            assert!(text.contains(knob.name), "{} is not in the completions", knob.name);
+            assert!(text.contains(name), "{name} is not in the completions");
         }
     }
 }

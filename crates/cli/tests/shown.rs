@@ -7,6 +7,9 @@ mod common;
 use common::story::{hostile, story};
 use common::{Place, Ran, affected_record};
 use model::Record;
+use scenarios::mmap_lock::MmapLockParams;
+use scenarios::params::Params;
+use std::path::Path;
 
 /// The largest page, in bytes.
 const MOST: usize = 1_500_000;
@@ -197,7 +200,8 @@ fn losing(much: f64, procfile: &str) -> Record {
     record.plan.arms.retain(|arm| arm.id != "nice-0");
     record.trials = (0..8).flat_map(|block| of_block(&trials, block, much)).collect();
     for arm in &mut record.plan.arms {
-        arm.settings.set("procfile", model::Value::Text(procfile.to_owned()));
+        let params = MmapLockParams::of(&arm.settings).unwrap();
+        arm.settings = MmapLockParams { procfile: procfile.parse().unwrap(), ..params }.settings();
     }
     scenarios::judge(&mut record);
     record

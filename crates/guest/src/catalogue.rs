@@ -39,9 +39,9 @@ pub struct Entry {
 pub struct Expectation {
     /// The scenario.
     pub scenario: String,
-    /// The knobs for which it holds, where they matter, as words: `procfile = "maps"`.
+    /// The parameters for which it holds, where they matter, as words: `procfile = "maps"`.
     #[serde(default)]
-    pub knobs: BTreeMap<String, String>,
+    pub parameters: BTreeMap<String, String>,
     /// The verdict: `affected` or `not-affected`.
     pub verdict: String,
     /// Why: a commit, a table, a measurement.
@@ -49,19 +49,17 @@ pub struct Expectation {
 }
 
 impl Catalogue {
-    /// What to expect of a kernel in a scenario under these settings; the most particular first.
+    /// What to expect of a kernel in a scenario where its parameters hold; the most particular first.
     pub fn expected(
         &self,
         kernel: &str,
         scenario: &str,
-        setting: impl Fn(&str) -> Option<String>,
+        hold: impl Fn(&BTreeMap<String, String>) -> bool,
     ) -> Option<&Expectation> {
         let entry = self.kernel.iter().find(|entry| entry.name == kernel)?;
-        let holds = |expected: &&Expectation| {
-            expected.scenario == scenario
-                && expected.knobs.iter().all(|(k, v)| setting(k).as_deref() == Some(v))
-        };
-        entry.expect.iter().filter(holds).max_by_key(|expected| expected.knobs.len())
+        let holds =
+            |expected: &&Expectation| expected.scenario == scenario && hold(&expected.parameters);
+        entry.expect.iter().filter(holds).max_by_key(|expected| expected.parameters.len())
     }
 }
 
@@ -114,11 +112,13 @@ mod tests {
         let catalogue = parse(
             "[debian]\n[[kernel]]\nname = \"k\"\nwhat = \"w\"\n\
              [[kernel.expect]]\nscenario = \"s\"\nverdict = \"affected\"\nsource = \"a\"\n\
-             [[kernel.expect]]\nscenario = \"s\"\nknobs = { p = \"maps\" }\n\
+             [[kernel.expect]]\nscenario = \"s\"\nparameters = { p = \"maps\" }\n\
              verdict = \"not-affected\"\nsource = \"b\"\n",
         )
         .unwrap();
-        let with = |value: &'static str| move |_: &str| Some(value.to_owned());
+        let with = |value: &'static str| {
+            move |wanted: &BTreeMap<String, String>| wanted.values().all(|word| word == value)
+        };
         let verdict = |expected: Option<&Expectation>| expected.map(|e| e.verdict.clone());
         assert_eq!(verdict(catalogue.expected("k", "s", with("maps"))).unwrap(), "not-affected");
         assert_eq!(verdict(catalogue.expected("k", "s", with("smaps"))).unwrap(), "affected");

@@ -1,10 +1,8 @@
-//! Arms: one setting of all knobs each.
+//! Arms: one setting of all parameters each.
 
-use crate::knob::{Knob, Value};
-use crate::units;
+use crate::parameter::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// What an arm is for in its study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,10 +19,11 @@ pub enum Role {
     Baseline,
 }
 
-/// One setting of all knobs of a scenario.
+/// One setting of all parameters of a scenario.
+// In a record these are `Settings`; a scenario has a struct of its own in their place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Arm {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Arm"))]
+pub struct Arm<S = Settings> {
     /// Short name, unique in its study: `control`, `busy-10`.
     pub id: String,
     /// What it is for.
@@ -33,11 +32,19 @@ pub struct Arm {
     /// of its plan, and of controls and baselines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// The value of every knob.
-    pub settings: Settings,
+    /// The value of every parameter.
+    pub settings: S,
     /// What sets an arm apart that should fix the stall, ready to be used: a flag, a setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
+}
+
+impl<S> Arm<S> {
+    /// The same arm with its settings in another form.
+    pub fn map<T>(self, form: impl FnOnce(S) -> T) -> Arm<T> {
+        let Arm { id, role, against, settings, change } = self;
+        Arm { id, role, against, settings: form(settings), change }
+    }
 }
 
 /// An arm that could not be had here.
@@ -50,61 +57,21 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// Values of knobs, by name.
+/// Values of parameters, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Settings(pub BTreeMap<String, Value>);
 
 impl Settings {
-    /// The defaults of some knobs.
-    pub fn defaults(knobs: &[Knob], quick: bool) -> Self {
-        Settings(
-            knobs.iter().map(|knob| (knob.name.to_owned(), knob.default_value(quick))).collect(),
-        )
-    }
-
-    /// Sets one knob.
+    /// Sets one parameter.
     pub fn set(&mut self, name: &str, value: Value) {
         self.0.insert(name.to_owned(), value);
     }
+}
 
-    /// A whole number, where the knob has one.
-    pub fn number(&self, name: &str) -> Option<i64> {
-        match self.0.get(name)? {
-            Value::Number(number) => Some(*number),
-            _ => None,
-        }
-    }
-
-    /// A number with decimals, where the knob has one.
-    pub fn decimal(&self, name: &str) -> Option<f64> {
-        self.text(name)?.parse().ok().filter(|number: &f64| number.is_finite())
-    }
-
-    /// Several whole numbers, where the knob has them.
-    pub fn numbers(&self, name: &str) -> Option<&[i64]> {
-        match self.0.get(name)? {
-            Value::Numbers(numbers) => Some(numbers),
-            _ => None,
-        }
-    }
-
-    /// A word, where the knob has one.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        match self.0.get(name)? {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// A duration, where the knob has one.
-    pub fn duration(&self, name: &str) -> Option<Duration> {
-        units::parse_duration(self.text(name)?).ok()
-    }
-
-    /// A size in bytes, where the knob has one.
-    pub fn size(&self, name: &str) -> Option<u64> {
-        units::parse_size(self.text(name)?).ok()
+impl FromIterator<(String, Value)> for Settings {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(values: I) -> Self {
+        Settings(values.into_iter().collect())
     }
 }

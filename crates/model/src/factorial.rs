@@ -40,7 +40,7 @@ pub struct Factorial {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
-    /// Its name: that of a knob, or one of the file's own.
+    /// Its name: that of a parameter, or one of the file's own.
     pub name: String,
     /// The names of its levels, in the order of the file.
     pub levels: Vec<String>,

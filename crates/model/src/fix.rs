@@ -14,7 +14,7 @@ pub struct Fix {
     pub change: String,
     /// What became of the stall.
     pub outcome: FixOutcome,
-    /// The arm with the stall that it is held against.
+    /// The arm with the stall that the figures are of; it is held against all that are affected.
     pub case: String,
     /// The figure that was judged.
     pub measure: String,
@@ -25,13 +25,16 @@ pub struct Fix {
     /// Evidence that the stall is less than without the change; older records do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_less: Option<f64>,
-    /// Evidence that the stall is gone: left in less than a quarter of the trials.
+    /// Evidence that the stall is gone: left in less than a quarter of the trials; the least of all
+    /// that is affected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_gone: Option<f64>,
-    /// The wealth that both take: the error rate is split over the fixes that were tried.
+    /// The wealth that both take: the error rate is split over the fixes that were tried, and allows
+    /// for what of all that could have been affected is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
-    /// Blocks in which the case stalled, and how many of them the fix stalled in too.
+    /// Blocks in which the case stalled, and how many of them the fix stalled in too; of what is
+    /// affected, where there is least evidence that it is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Proportion>,
     /// The judged figure with the change held against the one without; below zero it is better.

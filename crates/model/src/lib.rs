@@ -1,6 +1,6 @@
 //! The nouns of tailback, with no I/O and no operating system in them.
 //!
-//! A [`scenario::Meta`] declares a known stall and its [`knob::Knob`]s. One setting of all knobs
+//! A [`scenario::Meta`] declares a known stall and its [`Parameter`]s. One setting of all parameters
 //! is an [`arm::Arm`]; one run of one arm is a [`record::Trial`]; all trials of a study with the
 //! machine they ran on are a [`record::Record`], which carries its [`verdict::Verdict`].
 
@@ -13,11 +13,11 @@ pub mod explanation;
 pub mod fact;
 pub mod factorial;
 pub mod fix;
-pub mod knob;
 pub mod latency;
 pub mod machine;
 pub mod measure;
 pub mod median;
+pub mod parameter;
 pub mod reason;
 pub mod record;
 mod said;
@@ -41,10 +41,10 @@ pub use explanation::Explanation;
 pub use fact::{Amount, Fact, FactValue, Note};
 pub use factorial::Factorial;
 pub use fix::{Fix, FixOutcome};
-pub use knob::{Kind, Knob, Value};
 pub use latency::Latency;
 pub use machine::{Machine, Surroundings};
 pub use measure::{Measure, Unit};
+pub use parameter::{Kind, Parameter, Parameters, Value};
 pub use reason::{Caveat, Doubt, Headline, Reason};
 pub use record::{Observation, Plan, Record, Trial};
 pub use scenario::{FixMeta, Judging, Meta, Needs, Sentence};

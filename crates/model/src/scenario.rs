@@ -1,8 +1,10 @@
 //! What a scenario says of itself: data that flags, help, docs and the judge read.
 
-use crate::knob::Knob;
+use crate::arm::Settings;
 use crate::measure::Unit;
+use crate::parameter::{Parameter, Parameters, Value};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The declaration of a scenario.
 #[derive(Debug, Clone)]
@@ -22,7 +24,7 @@ pub struct Meta {
     /// What it needs of the machine.
     pub needs: Needs,
     /// Its parameters.
-    pub knobs: &'static [Knob],
+    pub parameters: Parameters,
     /// The figures that each trial yields, in the order of a table.
     pub measures: &'static [MeasureMeta],
     /// How its trials are judged.
@@ -40,19 +42,20 @@ pub struct Tag {
     pub since: &'static str,
     /// What it changes.
     pub what: &'static str,
-    /// The knobs for which it matters, by name and value; none where it always does.
-    pub knobs: &'static [(&'static str, &'static str)],
+    /// Whether it matters for these settings.
+    pub matters: fn(&Settings) -> bool,
 }
 
-/// What may fix a stall, and the parameters that measure whether it does.
+/// What may fix a stall, and the run that measures whether it does.
 #[derive(Debug, Clone, Copy)]
 pub struct FixMeta {
     /// Its name, unique in its scenario: what a record says instead of the sentence.
     pub id: &'static str,
     /// What to do, and why it may help: a sentence.
     pub what: &'static str,
-    /// The parameters of the run that measures it, by name and value.
-    pub parameters: &'static [(&'static str, &'static str)],
+    /// The settings of the run that measures it, from those of the case; none where those are not of
+    /// its scenario.
+    pub change: fn(&Settings) -> Option<Settings>,
 }
 
 /// A sentence of a scenario, for a [`crate::fact::Fact`] of its outcome.
@@ -131,8 +134,30 @@ impl Meta {
         self.sentences.iter().find(|sentence| sentence.id == id)
     }
 
-    /// The knob of that name.
-    pub fn knob(&self, name: &str) -> Option<&'static Knob> {
-        self.knobs.iter().find(|knob| knob.name == name)
+    /// The parameter of that name.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        (self.parameters.all)().iter().find(|parameter| parameter.name == name)
+    }
+
+    /// Every parameter at its default, for a quick or an ordinary run.
+    pub fn defaults(&self, quick: bool) -> Settings {
+        let value = |one: &Parameter| if quick { one.quick.clone() } else { one.default.clone() };
+        let all = (self.parameters.all)().iter();
+        all.map(|parameter| (parameter.name.to_owned(), value(parameter))).collect()
+    }
+
+    /// Reads a value of the parameter of that name, as it would stand on the command line.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the name or with `text`.
+    pub fn read(&self, name: &str, text: &str) -> Result<Value, String> {
+        (self.parameters.read)(name, text)
+    }
+
+    /// Whether settings hold these values, each as it would stand on the command line.
+    pub fn holds(&self, settings: &Settings, wanted: &BTreeMap<String, String>) -> bool {
+        wanted.iter().all(|(name, text)| {
+            self.read(name, text).is_ok_and(|value| settings.0.get(name) == Some(&value))
+        })
     }
 }

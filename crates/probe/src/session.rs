@@ -1,10 +1,10 @@
 //! Watching one trial, with programs where they can be had and with /proc where not.
 
 use crate::files::Files;
+use crate::options::SessionOptions;
 #[cfg(feature = "bpf")]
 use crate::tracer::Tracer;
 use crate::watched::Watched;
-use crate::options::SessionOptions;
 use host::roots::Roots;
 use model::Evidence;
 

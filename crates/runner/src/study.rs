@@ -5,14 +5,14 @@ use crate::order::{order_of_block, seed_of_trial};
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Headline, Machine, Reason, Record, State, Trial, Verdict, What};
-use scenarios::{Context, LoadSpawner, Scenario, ScenarioError, Seen, Site, Tick};
+use scenarios::{AnyScenario, Context, LoadSpawner, ScenarioError, Seen, Site, Tick};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A study about to be run.
 pub struct Study<'a> {
     /// Its scenario.
-    pub scenario: &'static dyn Scenario,
+    pub scenario: &'static dyn AnyScenario,
     /// What is done.
     pub plan: Plan,
     /// After so long no further block begins, and the study ends with what it knows; one block is run

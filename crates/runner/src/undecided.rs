@@ -6,7 +6,7 @@
 
 use crate::studies::whole_blocks;
 use model::record::{Plan, Progress};
-use model::{Arm, Machine, Record, State, Value};
+use model::{Arm, Machine, Record, State};
 use std::collections::BTreeSet;
 
 /// The plan with which an undecided study is continued, and its record without an unfinished block;
@@ -68,7 +68,6 @@ fn is_same(old: &Record, plan: &Plan, machine: &Machine) -> bool {
 
 /// Whether two arms are the same but for what the new one leaves open.
 fn is_same_arm(old: &Arm, new: &Arm) -> bool {
-    let is_open = |value: &Value| matches!(value, Value::Text(text) if text == "auto");
     let settings = &old.settings.0;
     old.id == new.id
         && old.role == new.role
@@ -76,6 +75,6 @@ fn is_same_arm(old: &Arm, new: &Arm) -> bool {
         && old.change == new.change
         && settings.len() == new.settings.0.len()
         && new.settings.0.iter().all(|(name, value)| {
-            settings.get(name).is_some_and(|old| old == value || is_open(value))
+            settings.get(name).is_some_and(|old| old == value || value.is_open())
         })
 }

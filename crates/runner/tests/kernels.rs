@@ -33,7 +33,7 @@ fn part(kernel: &str) -> Record {
 }
 
 #[test]
-fn a_list_of_kernels_is_a_factor_that_sets_no_knob() {
+fn a_list_of_kernels_is_a_factor_that_sets_no_parameter() {
     let design = design();
     assert_eq!(design.kernels(), Some((vec!["old", "new"], "new")));
     assert_eq!(read(FILE).unwrap().kernels(), None);

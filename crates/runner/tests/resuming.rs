@@ -7,6 +7,8 @@ mod fake_scenario;
 use fake_scenario::{FILE, FakeScenario, layout, read, run};
 use model::record::Progress;
 use model::{Machine, Record};
+use scenarios::mmap_lock::MmapLockParams;
+use scenarios::params::Params;
 use std::path::{Path, PathBuf};
 use tailback_runner::studies::{Design, Standing, StudyError, standing};
 use tailback_runner::{End, Event};
@@ -121,8 +123,12 @@ fn a_record_of_something_else_is_refused() {
     assert!(refused(&|old| old.factorial = None, &machine).contains("no study file made"));
     assert!(refused(&|old| old.plan.seed = 8, &machine).contains("begun with seed 8"));
     assert!(refused(&|old| old.tool.version = "0.0.1".to_owned(), &machine).contains("0.0.1"));
-    let arms =
-        refused(&|old| old.plan.arms[1].settings.set("nice", model::Value::Number(1)), &machine);
+    let other_nice = |old: &mut Record| {
+        let settings = &mut old.plan.arms[1].settings;
+        let params = MmapLockParams::of(settings).unwrap();
+        *settings = MmapLockParams { nice: params.nice - 1, ..params }.settings();
+    };
+    let arms = refused(&other_nice, &machine);
     assert!(arms.contains("are not those"), "{arms}");
     let elsewhere = Machine { kernel: "9.9".to_owned(), ..Machine::default() };
     assert!(refused(&|_| (), &elsewhere).contains("this is 9.9"));

@@ -6,10 +6,11 @@ use analysis::Outcome;
 use host::Roots;
 use model::record::Progress;
 use model::{
-    Arm, ArmResult, Headline, Machine, Measure, Meta, Observation, Plan, Reason, Record, Role,
-    Settings, State, Surroundings, Unit, What, testing,
+    Arm, ArmResult, Headline, Machine, Measure, Meta, Observation, Plan, Reason, Record, Role, State,
+    Surroundings, Unit, What,
 };
-use scenarios::mmap_lock::META;
+use scenarios::mmap_lock::{META, MmapLockParams};
+use scenarios::params::{Counts, Params};
 use scenarios::{
     Arms, Context, LoadSpawner, Missing, Scenario, ScenarioError, Seen, Site, Summary, Tick,
 };
@@ -33,6 +34,8 @@ thread_local! {
 }
 
 impl Scenario for FakeScenario {
+    type Params = MmapLockParams;
+
     fn meta(&self) -> &'static Meta {
         &META
     }
@@ -41,21 +44,22 @@ impl Scenario for FakeScenario {
         None
     }
 
-    fn arms(&self, _: &Settings, _: &Site) -> Result<Arms, ScenarioError> {
+    fn arms(&self, _: &MmapLockParams, _: &Site) -> Result<Arms<MmapLockParams>, ScenarioError> {
         Ok(arms().into())
     }
 
-    fn expected(&self, _: &Arm) -> Duration {
+    fn expected(&self, _: &MmapLockParams) -> Duration {
         Duration::from_secs(1)
     }
 
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
+    fn trial(&self, params: &MmapLockParams, context: &mut Context) -> Result<Seen, ScenarioError> {
         if TRIALS.replace(TRIALS.get() + 1) == BREAKS.get() {
             return Err(ScenarioError::Broken("the mapper was killed".to_owned()));
         }
         (context.tick)(Tick { elapsed: Duration::from_millis(1), worst: Duration::ZERO });
-        let lost = if arm.id == "control" { 0.0 } else { LOST.get() };
-        let hang = arm.id != "control" && HANGS.get();
+        let alone = params.busy == Counts::one(0);
+        let lost = if alone { 0.0 } else { LOST.get() };
+        let hang = !alone && HANGS.get();
         let mut observation = Observation { window_ms: 250.0, hang, ..Observation::default() };
         let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
         put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
@@ -68,13 +72,20 @@ impl Scenario for FakeScenario {
     }
 }
 
-fn arms() -> Vec<Arm> {
-    vec![testing::arm("control", Role::Control), testing::arm("busy", Role::Case)]
+fn arms() -> Vec<Arm<MmapLockParams>> {
+    let arm = |id: &str, role, busy| Arm {
+        id: id.to_owned(),
+        role,
+        against: None,
+        settings: MmapLockParams { busy: Counts::one(busy), ..MmapLockParams::default() },
+        change: None,
+    };
+    vec![arm("control", Role::Control, 0), arm("busy", Role::Case, 10)]
 }
 
 fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
     Plan {
-        arms: arms(),
+        arms: arms().into_iter().map(|arm| arm.map(|params| params.settings())).collect(),
         seed: 42,
         min_blocks: 6,
         max_blocks,

@@ -5,8 +5,10 @@
 mod fake_scenario;
 
 use fake_scenario::{FILE, FakeScenario, PATH, layout, read};
-use model::{Machine, Role};
+use model::{Machine, Role, Settings};
 use proptest::prelude::*;
+use scenarios::mmap_lock::{MmapLockParams, Target};
+use scenarios::params::{Params, Time};
 use std::path::Path;
 use std::time::Duration;
 use tailback_runner::studies::{Design, Layout, MOST_ARMS, StudyError, lay_out};
@@ -19,6 +21,10 @@ fn wrong(change: &[(&str, &str)]) -> String {
         text = text.replacen(from, to, 1);
     }
     read(&text).unwrap_err().to_string()
+}
+
+fn params(settings: &Settings) -> MmapLockParams {
+    MmapLockParams::of(settings).unwrap()
 }
 
 fn ids(layout: &Layout) -> Vec<&str> {
@@ -37,17 +43,17 @@ fn a_file_is_read_in_its_ordinary_and_in_its_quick_form() {
         (design.blocks.least, design.blocks.most, design.blocks.until_settled),
         (2, 8, true)
     );
-    assert_eq!(design.settings.text("duration"), Some("100ms"));
+    assert_eq!(params(&design.settings).duration, Time::ms(100));
     let quick = Design::read(FILE, Path::new(PATH), true).unwrap();
     assert_eq!((quick.blocks.least, quick.blocks.most, quick.blocks.until_settled), (3, 3, false));
-    assert_eq!(quick.settings.text("lead"), Some("0s"));
-    assert_eq!(quick.settings.text("duration"), Some("100ms"));
+    let quickly = params(&quick.settings);
+    assert_eq!((quickly.lead, quickly.duration), (Time::ZERO, Time::ms(100)));
     assert_eq!(quick.combinations(Path::new(PATH)), Ok(2));
     assert_eq!(quick.content, design.content);
 }
 
 #[test]
-fn every_combination_is_an_arm_with_its_knobs() {
+fn every_combination_is_an_arm_with_its_parameters() {
     let design = read(FILE).unwrap();
     let layout = layout(&design);
     assert_eq!(
@@ -64,9 +70,9 @@ fn every_combination_is_an_arm_with_its_knobs() {
     let roles: Vec<Role> = layout.arms.arms.iter().map(|arm| arm.role).collect();
     assert_eq!(roles[0], Role::Control, "its levels hold no cause, so it is the control");
     assert!(roles[1..].iter().all(|role| *role == Role::Case));
-    let last = &layout.arms.arms[5].settings;
-    assert_eq!((last.number("busy"), last.text("procfile")), (Some(10), Some("maps")));
-    assert_eq!(last.text("duration"), Some("100ms"));
+    let last = params(&layout.arms.arms[5].settings);
+    assert_eq!((last.busy.single(), last.procfile.as_str()), (Some(10), "maps"));
+    assert_eq!(last.duration, Time::ms(100));
     assert_eq!(layout.factorial.cells.len(), 6);
     assert_eq!(layout.factorial.control, ["0", "smaps"]);
 }
@@ -77,7 +83,7 @@ fn a_control_with_the_cause_has_the_scenarios_control_beside_it_unless_it_is_to_
     let text = FILE.replacen(cause[0].0, cause[0].1, 1);
     let of = layout(&read(&text).unwrap());
     assert_eq!((ids(&of)[0], of.arms.arms[0].role), ("control", Role::Control));
-    assert_eq!(of.arms.arms[0].settings.number("busy"), Some(0));
+    assert_eq!(params(&of.arms.arms[0].settings).busy.single(), Some(0));
     assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (7, 6));
     let itself = text.replacen("seed", "against = \"cell\"\nseed", 1);
     let of = layout(&read(&itself).unwrap());
@@ -117,7 +123,7 @@ fn a_combination_brings_the_control_that_its_scenario_holds_it_against() {
     assert_eq!(of.arms.arms[0].role, Role::Baseline, "nothing is held against it");
     assert_eq!(against(&of, "busy=10"), Some("control of busy=10"));
     let control = &of.arms.arms[3];
-    assert_eq!((control.role, control.settings.text("target")), (Role::Control, Some("twin")));
+    assert_eq!((control.role, params(&control.settings).target), (Role::Control, Target::Twin));
     assert_eq!((of.factorial.cells.len(), &of.factorial.control), (5, &vec!["0".to_owned()]));
 }
 
@@ -139,7 +145,7 @@ fn a_shared_control_stays_where_a_combination_has_none_of_its_own_and_else_goes(
 }
 
 #[test]
-fn levels_with_names_set_several_knobs_and_one_may_be_held_against_itself() {
+fn levels_with_names_set_several_parameters_and_one_may_be_held_against_itself() {
     let text = r#"
         scenario = "mmap-lock"
         control = { load = "none" }
@@ -150,7 +156,7 @@ fn levels_with_names_set_several_knobs_and_one_may_be_held_against_itself() {
     "#;
     let layout = layout(&read(text).unwrap());
     assert_eq!(ids(&layout), ["load=none", "load=again", "load=much"]);
-    assert_eq!(layout.arms.arms[2].settings.number("nice"), Some(0));
+    assert_eq!(params(&layout.arms.arms[2].settings).nice, 0);
     assert_eq!(layout.arms.arms[1].settings, layout.arms.arms[0].settings);
 }
 
@@ -189,11 +195,11 @@ fn mistakes_are_named_with_line_and_column_and_near_misses_are_suggested() {
         (&[("scenario =", "seed2 =")], "rows.toml:2:1: unknown key `seed2`"),
         (
             &[("busy = [0, 1, 10]", "buzy = [0, 1, 10]")],
-            "rows.toml:13:1: factors: mmap-lock has no knob `buzy`; did you mean `busy`?",
+            "rows.toml:13:1: factors: mmap-lock has no parameter `buzy`; did you mean `busy`?",
         ),
         (
             &[("duration = \"100ms\"", "duratoin = \"1s\"")],
-            "rows.toml:10:1: fixed: mmap-lock has no knob `duratoin`; did you mean `duration`?",
+            "rows.toml:10:1: fixed: mmap-lock has no parameter `duratoin`; did you mean `duration`?",
         ),
         (&[("100ms", "100")], "rows.toml:10:12: `duration`: `100` is not a duration"),
         (&[("[0, 1, 10]", "[]")], "rows.toml:13:8: factor `busy` has no level"),
@@ -207,11 +213,11 @@ fn mistakes_are_named_with_line_and_column_and_near_misses_are_suggested() {
         (&[("[0, 1, 10]", "7")], "rows.toml:13:8: factor `busy` is a list"),
         (
             &[("duration = \"100ms\"", "busy = 1")],
-            "rows.toml:13:1: factor `busy` varies knob `busy`, which is fixed too",
+            "rows.toml:13:1: factor `busy` varies parameter `busy`, which is fixed too",
         ),
         (
             &[("procfile = [\"smaps\", \"maps\"]", "x = { a = { busy = 1 } }")],
-            "rows.toml:14:1: factors `busy` and `x` both set knob `busy`",
+            "rows.toml:14:1: factors `busy` and `x` both set parameter `busy`",
         ),
         (
             &[("{ busy = 0, procfile = \"smaps\" }", "{ busy = 2, procfile = \"smaps\" }")],
@@ -289,10 +295,10 @@ proptest! {
     #[test]
     fn combinations_are_all_there_and_each_is_there_once(sizes in prop::collection::vec(1usize..5, 1..5)) {
         let mut text = "scenario = \"mmap-lock\"\n".to_owned();
-        let knobs = ["busy", "nice", "lead", "pause"];
-        for (knob, size) in knobs.iter().zip(&sizes) {
-            text.push_str(&format!("[factors.f-{knob}]\n"));
-            (0..*size).for_each(|l| text.push_str(&format!("l{l} = {{ {knob} = \"{}\" }}\n", 0)));
+        let names = ["busy", "nice", "lead", "pause"];
+        for (name, size) in names.iter().zip(&sizes) {
+            text.push_str(&format!("[factors.f-{name}]\n"));
+            (0..*size).for_each(|l| text.push_str(&format!("l{l} = {{ {name} = \"{}\" }}\n", 0)));
         }
         let design = read(&text).unwrap();
         let count = design.combinations(Path::new(PATH)).unwrap();

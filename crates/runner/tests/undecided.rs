@@ -5,7 +5,9 @@
 mod fake_scenario;
 
 use fake_scenario::{FILE, read, run};
-use model::{Machine, Record, State, Value};
+use model::{Machine, Record, State};
+use scenarios::mmap_lock::MmapLockParams;
+use scenarios::params::{Auto, Cpu, Params};
 use tailback_runner::undecided;
 
 /// A record of a study without factors that ended undecided after some blocks.
@@ -42,14 +44,16 @@ fn an_undecided_study_goes_on_with_its_seed_and_as_many_blocks_again() {
 #[test]
 fn what_the_study_found_out_of_the_machine_stays() {
     let old = left_open();
-    let mut open = old.plan.clone();
-    for arm in &mut open.arms {
-        arm.settings.set("cpu-load", Value::Text("auto".to_owned()));
-    }
-    let mut placed = old.clone();
-    for arm in &mut placed.plan.arms {
-        arm.settings.set("cpu-load", Value::Number(1));
-    }
+    let with = |cpu_load: Auto<Cpu>| {
+        let mut plan = old.plan.clone();
+        for arm in &mut plan.arms {
+            let params = MmapLockParams::of(&arm.settings).unwrap();
+            arm.settings = MmapLockParams { cpu_load, ..params }.settings();
+        }
+        plan
+    };
+    let open = with(Auto::Auto);
+    let placed = Record { plan: with(Auto::Is(Cpu::new(1))), ..old.clone() };
     let (plan, _) = undecided(placed.clone(), &open, &Machine::default()).unwrap();
     assert_eq!(plan.arms, placed.plan.arms);
     // What the new one asks for has to be what the old one had.

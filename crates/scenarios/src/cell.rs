@@ -5,16 +5,21 @@ use model::{Arm, Role, Settings};
 
 /// The arm of a combination of settings, and the control that its scenario makes for them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
+pub struct Cell<S = Settings> {
     /// The same work without the cause, else with these settings.
-    pub control: Arm,
+    pub control: Arm<S>,
     /// The work with these settings; that of the control where they hold no cause.
-    pub case: Arm,
+    pub case: Arm<S>,
 }
 
-impl Cell {
+impl<S> Cell<S> {
+    /// The same with its settings in another form.
+    pub fn map<T>(self, form: impl Fn(S) -> T) -> Cell<T> {
+        Cell { control: self.control.map(&form), case: self.case.map(&form) }
+    }
+
     /// A control and a case of these settings.
-    pub fn of_settings(control: Settings, case: Settings) -> Self {
+    pub fn of_settings(control: S, case: S) -> Self {
         let arm = |id: &str, role, settings| Arm {
             id: id.to_owned(),
             role,
@@ -29,20 +34,22 @@ impl Cell {
     }
 
     /// The same, with the control as the case's own.
-    pub fn of_pair(control: Settings, case: Settings) -> Self {
+    pub fn of_pair(control: S, case: S) -> Self {
         let Cell { control, case } = Self::of_settings(control, case);
         Cell { case: Arm { against: Some(control.id.clone()), ..case }, control }
     }
+}
 
+impl<S: Clone> Cell<S> {
     /// Takes control and case from the arms that a scenario makes of a combination; its fixes are
     /// left, since a study varies what may fix it by factors of its own.
     ///
     /// # Errors
     /// If there are several cases, so that it is not clear which one is meant, or if the case
     /// cannot be had.
-    pub fn of(arms: Arms) -> Result<Self, ScenarioError> {
+    pub fn of(arms: Arms<S>) -> Result<Self, ScenarioError> {
         let Arms { arms, left_out } = arms;
-        let cases: Vec<&Arm> = arms.iter().filter(|arm| arm.role == Role::Case).collect();
+        let cases: Vec<&Arm<S>> = arms.iter().filter(|arm| arm.role == Role::Case).collect();
         if let [_, _, ..] = cases.as_slice() {
             let ids: Vec<&str> = cases.iter().map(|arm| arm.id.as_str()).collect();
             return Err(ScenarioError::Unusable(format!(

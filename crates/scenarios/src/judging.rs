@@ -1,6 +1,6 @@
 //! From trials to a verdict, from the record alone.
 
-use crate::{Scenario, factors, find};
+use crate::{AnyScenario, factors, find};
 use analysis::{Ground, Outcome};
 use model::record::{Progress, SCHEMA};
 use model::{
@@ -168,7 +168,7 @@ fn ground(record: &Record) -> Ground {
     }
 }
 
-fn verdict(scenario: &dyn Scenario, record: &Record, outcome: Outcome) -> Verdict {
+fn verdict(scenario: &dyn AnyScenario, record: &Record, outcome: Outcome) -> Verdict {
     let summary = scenario.summary(&record.plan, &outcome, &record.arms);
     let headline = match &record.factorial {
         _ if outcome.state == State::Untrustworthy => Headline::Untrustworthy,

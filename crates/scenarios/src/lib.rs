@@ -1,8 +1,10 @@
 //! The known stalls, one folder each, and the one list of them.
 //!
 //! Adding a scenario is a folder that implements [`Scenario`] and a line in [`ALL`]; flags, help,
-//! man page, completions and the docs follow from its [`Meta`].
+//! man page and completions follow from its [`Meta`] and its struct of parameters
+//! ([`params`]).
 
+mod any;
 pub mod blocking_nif;
 pub mod busy_wait;
 mod cell;
@@ -15,6 +17,7 @@ mod hang;
 mod judging;
 pub mod mailbox_flood;
 pub mod mmap_lock;
+pub mod params;
 mod probing;
 mod quota;
 mod suggest;
@@ -31,15 +34,17 @@ pub use probing::{Player, Probing};
 pub use watch::Watch;
 
 use analysis::Outcome;
+use clap::{ArgMatches, Command};
 use host::roots::Roots;
 use model::{
     Arm, ArmResult, Fact, Judging, LeftOut, Machine, Meta, Observation, Plan, Record, Settings,
     Suggestion, Surroundings, Trial,
 };
+use params::Params;
 use std::time::Duration;
 
 /// Every scenario, in the order that `list` and `check` take.
-pub const ALL: &[&dyn Scenario] = &[
+pub const ALL: &[&dyn AnyScenario] = &[
     &mmap_lock::MmapLock,
     &cpu_quota::CpuQuota,
     &blocking_nif::BlockingNif,
@@ -48,7 +53,7 @@ pub const ALL: &[&dyn Scenario] = &[
 ];
 
 /// The scenario of that id.
-pub fn find(id: &str) -> Option<&'static dyn Scenario> {
+pub fn find(id: &str) -> Option<&'static dyn AnyScenario> {
     ALL.iter().find(|scenario| scenario.meta().id == id).copied()
 }
 
@@ -69,6 +74,9 @@ pub fn judge(record: &mut Record) -> bool {
 
 /// One known stall.
 pub trait Scenario: Sync {
+    /// Its parameters.
+    type Params: Params;
+
     /// What it says of itself.
     fn meta(&self) -> &'static Meta;
 
@@ -80,11 +88,12 @@ pub trait Scenario: Sync {
     /// What of its needs this machine lacks; none where it can run.
     fn missing(&self, site: &Site) -> Option<Missing>;
 
-    /// The arms for these settings, control first.
+    /// The arms for these parameters, control first.
     ///
     /// # Errors
-    /// If a setting cannot be used on this machine, or needs a privilege that is missing.
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError>;
+    /// If a value cannot be used on this machine, or needs a privilege that is missing.
+    fn arms(&self, params: &Self::Params, site: &Site)
+    -> Result<Arms<Self::Params>, ScenarioError>;
 
     /// Sets what stands for how fast this machine is, as a rate of requests, in arms that leave it
     /// open: by a short try-out before the first trial, so that the record holds what was run. Where
@@ -94,7 +103,7 @@ pub trait Scenario: Sync {
     /// As [`Scenario::trial`].
     fn calibrate(
         &self,
-        arms: &mut [Arm],
+        arms: &mut [Arm<Self::Params>],
         site: &Site,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), ScenarioError> {
@@ -102,39 +111,47 @@ pub trait Scenario: Sync {
         Ok(())
     }
 
-    /// The one arm with the cause for these settings, and the control that it is held against, for
-    /// a study that combines settings of its own choice.
+    /// The one arm with the cause for these parameters, and the control that it is held against, for
+    /// a study that combines values of its own choice.
     ///
     /// # Errors
-    /// As [`Scenario::arms`], or if the settings make several arms with the cause.
-    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-        Cell::of(self.arms(settings, site)?)
+    /// As [`Scenario::arms`], or if the values make several arms with the cause.
+    fn cell(
+        &self,
+        params: &Self::Params,
+        site: &Site,
+    ) -> Result<Cell<Self::Params>, ScenarioError> {
+        Cell::of(self.arms(params, site)?)
     }
 
-    /// As [`Scenario::cell`], as far as it can be told from the settings alone: for a dry run, which
-    /// runs no program and changes nothing.
+    /// As [`Scenario::cell`], as far as it can be told from the parameters alone: for a dry run,
+    /// which runs no program and changes nothing.
     ///
     /// # Errors
-    /// If a setting cannot be used.
-    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+    /// If a value cannot be used.
+    fn sketch(
+        &self,
+        params: &Self::Params,
+        site: &Site,
+    ) -> Result<Cell<Self::Params>, ScenarioError> {
         let _ = site;
-        Ok(Cell::of_settings(settings.clone(), settings.clone()))
+        Ok(Cell::of_settings(params.clone(), params.clone()))
     }
 
-    /// How trials of these settings are judged, the figure that matters most first.
-    fn judging(&self, settings: &Settings) -> Vec<Judging> {
-        let _ = settings;
+    /// How trials of these parameters are judged, the figure that matters most first.
+    fn judging(&self, params: &Self::Params) -> Vec<Judging> {
+        let _ = params;
         vec![self.meta().judging.clone()]
     }
 
-    /// How long a trial of this arm is expected to take, for a progress bar.
-    fn expected(&self, arm: &Arm) -> Duration;
+    /// How long a trial with these parameters is expected to take, for a progress bar.
+    fn expected(&self, params: &Self::Params) -> Duration;
 
     /// Runs one trial to its end or to its deadline.
     ///
     /// # Errors
     /// If it could not be run or was interrupted; a hang is no error.
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError>;
+    fn trial(&self, params: &Self::Params, context: &mut Context) -> Result<Seen, ScenarioError>;
 
     /// Corrects an outcome by what only this scenario knows, as whether the cause was there at all,
     /// and adds what its figures need to be understood.
@@ -147,17 +164,94 @@ pub trait Scenario: Sync {
     fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary;
 }
 
+/// A scenario whose parameters are settings, as they stand in a record: what the list of all
+/// scenarios has. Every [`Scenario`] is one.
+pub trait AnyScenario: Sync {
+    /// As [`Scenario::meta`].
+    fn meta(&self) -> &'static Meta;
+
+    /// As [`Scenario::generators`].
+    fn generators(&self) -> &'static [OwnGenerator];
+
+    /// As [`Scenario::missing`].
+    fn missing(&self, site: &Site) -> Option<Missing>;
+
+    /// Adds a flag for each parameter to a command that has no other yet.
+    fn flags(&self, command: Command) -> Command;
+
+    /// What the flags of such a command say.
+    ///
+    /// # Errors
+    /// If the command has not all of the flags.
+    fn settings(&self, matches: &ArgMatches) -> Result<Settings, clap::Error>;
+
+    /// As [`Scenario::arms`].
+    ///
+    /// # Errors
+    /// As there, or if the settings are none of this scenario's.
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError>;
+
+    /// As [`Scenario::calibrate`].
+    ///
+    /// # Errors
+    /// As there, or if settings are none of this scenario's.
+    fn calibrate(
+        &self,
+        arms: &mut [Arm],
+        site: &Site,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), ScenarioError>;
+
+    /// As [`Scenario::cell`].
+    ///
+    /// # Errors
+    /// As there, or if the settings are none of this scenario's.
+    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError>;
+
+    /// As [`Scenario::sketch`].
+    ///
+    /// # Errors
+    /// As there, or if the settings are none of this scenario's.
+    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError>;
+
+    /// As [`Scenario::judging`]; as declared where the settings are none of this scenario's.
+    fn judging(&self, settings: &Settings) -> Vec<Judging>;
+
+    /// As [`Scenario::expected`]; no time where the settings are none of this scenario's.
+    fn expected(&self, arm: &Arm) -> Duration;
+
+    /// As [`Scenario::trial`].
+    ///
+    /// # Errors
+    /// As there, or if the settings are none of this scenario's.
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError>;
+
+    /// As [`Scenario::review`].
+    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome);
+
+    /// As [`Scenario::summary`].
+    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary;
+}
+
 /// The arms of a study.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Arms {
+pub struct Arms<S = Settings> {
     /// Those that can be had, control first.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<Arm<S>>,
     /// Those that cannot, and why.
     pub left_out: Vec<LeftOut>,
 }
 
-impl From<Vec<Arm>> for Arms {
-    fn from(arms: Vec<Arm>) -> Self {
+impl<S> Arms<S> {
+    /// The same arms with their settings in another form.
+    pub fn map<T>(self, form: impl Fn(S) -> T) -> Arms<T> {
+        let arms = self.arms.into_iter().map(|arm| arm.map(&form)).collect();
+        Arms { arms, left_out: self.left_out }
+    }
+}
+
+impl<S> From<Vec<Arm<S>>> for Arms<S> {
+    fn from(arms: Vec<Arm<S>>) -> Self {
         Arms { arms, left_out: Vec::new() }
     }
 }
@@ -275,16 +369,9 @@ mod tests {
         for scenario in ALL {
             let meta = scenario.meta();
             assert!(ids.insert(meta.id), "{} stands twice", meta.id);
-            for quick in [false, true] {
-                let settings = Settings::defaults(meta.knobs, quick);
-                assert_eq!(settings.0.len(), meta.knobs.len(), "{}: a knob twice", meta.id);
-            }
             let judged = meta.measures.iter().any(|m| m.name == meta.judging.measure);
             assert!(judged, "{}: judged measure is not declared", meta.id);
             assert!(!meta.fixes.is_empty() && !meta.who.is_empty());
-            for knob in meta.knobs {
-                assert!(!knob.help.ends_with('.'), "{}: {}", meta.id, knob.name);
-            }
             assert!(find(meta.id).is_some());
         }
     }

@@ -6,7 +6,7 @@ use model::{Fact, Fix, FixOutcome, Meta, Plan, Record, Run, Settings, Suggestion
 
 /// A run of a scenario; what is as its defaults say is left out.
 pub(crate) fn run(meta: &Meta, settings: &Settings) -> Run {
-    let defaults = Settings::defaults(meta.knobs, false);
+    let defaults = meta.defaults(false);
     let differs = settings.0.iter().filter(|(name, value)| defaults.0.get(*name) != Some(*value));
     Run {
         command: Command::Run,
@@ -22,7 +22,7 @@ pub(crate) fn fixes(meta: &Meta, asked: &Settings) -> Vec<Suggestion> {
 
 /// A fix with the run that measures it; none where it is in force already.
 pub(crate) fn fix(meta: &Meta, fix: &FixMeta, asked: &Settings) -> Option<Suggestion> {
-    let fixed = with(meta, asked, fix.parameters)?;
+    let fixed = (fix.change)(asked)?;
     let what = What::Fix(fix.id.to_owned());
     (fixed != *asked).then(|| Suggestion { run: Some(run(meta, &fixed)), ..what.into() })
 }
@@ -30,15 +30,6 @@ pub(crate) fn fix(meta: &Meta, fix: &FixMeta, asked: &Settings) -> Option<Sugges
 /// Another run of the same scenario, and what it is for.
 pub(crate) fn other_run(meta: &Meta, why: Fact, settings: &Settings) -> Suggestion {
     Suggestion { run: Some(run(meta, settings)), ..What::Scenario(why).into() }
-}
-
-/// Settings with some of them changed, by name and value; none where one is not declared so.
-pub(crate) fn with(meta: &Meta, settings: &Settings, changes: &[(&str, &str)]) -> Option<Settings> {
-    let mut changed = settings.clone();
-    for (name, value) in changes {
-        changed.set(name, meta.knob(name)?.parse(value).ok()?);
-    }
-    Some(changed)
 }
 
 /// Says of each suggested fix what it did, where an arm of this study has it.
@@ -49,23 +40,20 @@ pub(crate) fn add_measured(record: &mut Record) {
         if let What::Fix(id) = &suggestion.what {
             let fix = scenario.meta().fix(id);
             let outcome =
-                fix.and_then(|fix| measured(scenario.meta(), fix, &record.plan, &verdict.fixes));
+                fix.and_then(|fix| measured(fix, &record.plan, &verdict.fixes));
             suggestion.measured = outcome.or(suggestion.measured);
         }
     }
 }
 
-/// What an arm with all parameters of a fix did.
-fn measured(meta: &Meta, fix: &FixMeta, plan: &Plan, tried: &[Fix]) -> Option<FixOutcome> {
-    let wanted = with(meta, &Settings::default(), fix.parameters)?;
-    let has_it = |id: &str| {
-        let arm = plan.arms.iter().find(|arm| arm.id == id);
-        arm.is_some_and(|arm| {
-            wanted.0.iter().all(|(name, value)| arm.settings.0.get(name) == Some(value))
-        })
+/// What an arm with a fix in force did, where it was held against one without.
+fn measured(fix: &FixMeta, plan: &Plan, tried: &[Fix]) -> Option<FixOutcome> {
+    let in_force = |id: &str| {
+        let arm = plan.arms.iter().find(|arm| arm.id == id)?;
+        Some((fix.change)(&arm.settings)? == arm.settings)
     };
-    let found = tried.iter().find(|tried| !wanted.0.is_empty() && has_it(&tried.arm));
-    found.map(|tried| tried.outcome)
+    let shows_it = |one: &&Fix| in_force(&one.arm) == Some(true) && in_force(&one.case) == Some(false);
+    tried.iter().find(shows_it).map(|one| one.outcome)
 }
 
 #[cfg(test)]
@@ -73,12 +61,12 @@ mod tests {
     use super::*;
     use crate::mailbox_flood::META;
     use model::testing::{arm, plan};
-    use model::{Role, Value};
+    use model::{Arm, Role, Value};
     use std::collections::BTreeMap;
 
     #[test]
     fn what_is_in_force_already_is_no_advice() {
-        let mut asked = Settings::defaults(META.knobs, false);
+        let mut asked = META.defaults(false);
         asked.set("senders", Value::Number(7));
         let fix = |asked: &Settings| super::fix(&META, &META.fixes[0], asked);
         let advice = fix(&asked).unwrap();
@@ -94,9 +82,11 @@ mod tests {
     #[test]
     fn a_fix_that_an_arm_of_the_study_has_is_said_to_be_measured() {
         let dam = META.fix("dam").unwrap();
-        let mut tried = arm("credit-dam", Role::Fix);
+        let settings = META.defaults(false);
+        let case = Arm { settings: settings.clone(), ..arm("direct", Role::Case) };
+        let mut tried = Arm { settings, ..arm("credit-dam", Role::Fix) };
         tried.settings.set("dam", Value::Text("credit".to_owned()));
-        let plan = Plan { arms: vec![arm("direct", Role::Case), tried], ..plan(&[]) };
+        let plan = Plan { arms: vec![case, tried], ..plan(&[]) };
         let fix = |arm: &str| Fix {
             arm: arm.to_owned(),
             change: String::new(),
@@ -111,8 +101,8 @@ mod tests {
             left: None,
             comparison: None,
         };
-        assert_eq!(measured(&META, dam, &plan, &[fix("direct")]), None);
+        assert_eq!(measured(dam, &plan, &[fix("direct")]), None);
         let tried = [fix("direct"), fix("credit-dam")];
-        assert_eq!(measured(&META, dam, &plan, &tried), Some(FixOutcome::Helped));
+        assert_eq!(measured(dam, &plan, &tried), Some(FixOutcome::Helped));
     }
 }

@@ -8,12 +8,13 @@ use host::disturbance::Snapshot;
 use model::machine::Cpu;
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{
-    Arm, Headline, Machine, Measure, Observation, Record, Role, Settings, State, Surroundings,
-    Trial, Unit, Value, Verdict,
+    Arm, Headline, Machine, Measure, Observation, Record, Role, State, Surroundings, Trial, Unit,
+    Verdict,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use scenarios::mmap_lock::META;
+use scenarios::mmap_lock::{META, MmapLockParams};
+use scenarios::params::{Counts, Params};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -227,9 +228,9 @@ fn plan(simulation: &Simulation, seed: u64) -> Plan {
     plan
 }
 
-fn arm(id: &str, role: Role, busy: i64) -> Arm {
-    let mut settings = Settings::defaults(META.knobs, false);
-    settings.set("busy", Value::Number(busy));
+fn arm(id: &str, role: Role, busy: u32) -> Arm {
+    let busy = Counts::one(busy);
+    let settings = MmapLockParams { busy, ..MmapLockParams::default() }.settings();
     let change = (role == Role::Fix).then(|| "an injected fix".to_owned());
     Arm { id: id.to_owned(), role, settings, against: None, change }
 }

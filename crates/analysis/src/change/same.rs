@@ -30,8 +30,8 @@ struct Found {
     thing: String,
 }
 
-/// Machine, VM, tool and knobs, where the first records of the sides differ; nothing of different
-/// scenarios, which have other knobs.
+/// Machine, VM, tool and parameters, where the first records of the sides differ; nothing of different
+/// scenarios, which have other parameters.
 pub(super) fn differences(sides: &Sides) -> Vec<Setting> {
     let Some(((before, _), (after, _))) = sides.first() else { return Vec::new() };
     if before.scenario != after.scenario {
@@ -93,10 +93,10 @@ fn between(before: &Record, after: &Record, meta: Option<&Meta>) -> Vec<Found> {
     let version = |record: &Record| text(&record.tool.version);
     list.add((SettingName::Tailback, TAILBACK), Part::Ground, version(before), version(after));
     vms(&mut list, before, after);
-    for (knob, was, is) in knobs(before, after) {
-        let (thing, part) = part(meta, &knob);
-        let thing = thing.unwrap_or(&knob);
-        list.add((SettingName::Parameter(knob.clone()), thing), part, was, is);
+    for (name, was, is) in parameters(before, after) {
+        let (thing, part) = part(meta, &name);
+        let thing = thing.unwrap_or(&name);
+        list.add((SettingName::Parameter(name.clone()), thing), part, was, is);
     }
     list.0
 }
@@ -186,7 +186,7 @@ fn whole(count: usize) -> Option<SettingValue> {
     u64::try_from(count).ok().map(SettingValue::Whole)
 }
 
-/// OTP releases and flags, arm by arm: each arm may have its own. Flags follow from knobs, which are
+/// OTP releases and flags, arm by arm: each arm may have its own. Flags follow from parameters, which are
 /// looked at by themselves.
 fn vms(list: &mut List, before: &Record, after: &Record) {
     let otp = |vm: &Vm| SettingValue::Words(vec![vm.otp.clone(), vm.erts.clone()]);
@@ -225,8 +225,8 @@ fn vm_of<'a>(record: &'a Record, arm: &str) -> Option<&'a Vm> {
 /// A parameter, and its value on both sides.
 type Changed = (String, Option<SettingValue>, Option<SettingValue>);
 
-/// The knobs whose values differ in an arm of the same name, with the first such pair of values.
-fn knobs(before: &Record, after: &Record) -> Vec<Changed> {
+/// The parameters whose values differ in an arm of the same name, with the first such pair of values.
+fn parameters(before: &Record, after: &Record) -> Vec<Changed> {
     let is = |value: Option<&Value>| value.map(|value| SettingValue::Text(value.to_string()));
     let mut found: Vec<Changed> = Vec::new();
     // What is shown and not judged may be anything.
@@ -243,14 +243,14 @@ fn knobs(before: &Record, after: &Record) -> Vec<Changed> {
     found
 }
 
-/// What a knob is to a comparison, and the thing that it belongs to where that is not itself.
+/// What a parameter is to a comparison, and the thing that it belongs to where that is not itself.
 fn part(meta: Option<&Meta>, name: &str) -> (Option<&'static str>, Part) {
-    match meta.and_then(|meta| meta.knob(name)).map(|knob| knob.kind) {
+    match meta.and_then(|meta| meta.parameter(name)).map(|parameter| parameter.kind) {
         // Where it runs, on the same machine.
         Some(Kind::Cpu) => (None, Part::Told),
         // Which erl it is; its release is a difference of the same thing.
         Some(Kind::Programs) => (Some(OTP), Part::What),
-        Some(Kind::ProcFile | Kind::Choice(_) | Kind::Words) => (None, Part::What),
-        _ => (None, Part::Ground),
+        Some(Kind::Word | Kind::Flags) => (None, Part::What),
+        Some(Kind::Folder | Kind::Amount) | None => (None, Part::Ground),
     }
 }

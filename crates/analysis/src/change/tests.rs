@@ -4,9 +4,10 @@ use super::*;
 use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
 use model::record::{Plan, SCHEMA as RECORD, Tool};
 use model::{
-    Arm, Headline, Judging, Kind, Knob, Machine, Measure, Meta, Observation, Settings,
+    Arm, Headline, Judging, Kind, Machine, Measure, Meta, Observation, Parameter, Parameters, Settings,
     Surroundings, Trial, Unit, Value, Verdict, Vm,
 };
+use std::sync::LazyLock;
 
 const META: Meta = Meta {
     id: "s",
@@ -17,12 +18,10 @@ const META: Meta = Meta {
     sentences: &[],
     tags: &[],
     needs: model::Needs { cpus: 1, root: false },
-    knobs: &[
-        knob("file", Kind::ProcFile, "maps"),
-        knob("flags", Kind::Words, ""),
-        knob("cpu", Kind::Cpu, "auto"),
-        knob("busy", Kind::Number { min: 0, max: 99 }, "1"),
-    ],
+    parameters: Parameters {
+        all: || PARAMETERS.as_slice(),
+        read: |_, text| Ok(Value::Text(text.to_owned())),
+    },
     measures: &[],
     judging: Judging {
         measure: std::borrow::Cow::Borrowed("lost"),
@@ -34,9 +33,18 @@ const META: Meta = Meta {
     },
 };
 
-const fn knob(name: &'static str, kind: Kind, default: &'static str) -> Knob {
-    Knob { name, kind, default, quick: None, help: "" }
-}
+static PARAMETERS: LazyLock<[Parameter; 4]> = LazyLock::new(|| {
+    [
+        ("file", Kind::Word, "maps"),
+        ("flags", Kind::Flags, ""),
+        ("cpu", Kind::Cpu, "auto"),
+        ("busy", Kind::Amount, "1"),
+    ]
+    .map(|(name, kind, default)| {
+        let default = Value::Text(default.to_owned());
+        Parameter { name, kind, quick: default.clone(), default }
+    })
+});
 
 /// A record whose case loses so much in each of its trials, and its control nothing.
 fn record(case: &[f64], settings: &[(&str, &str)]) -> Record {
@@ -333,7 +341,7 @@ fn one_file_may_differ_and_an_amount_may_not() {
         (&[("file", "smaps"), ("busy", "20"), ("cpu", "0"), ("flags", "")], &["busy"], false),
     ];
     for (settings, across, comparable) in cases {
-        let across: Vec<String> = across.iter().map(|knob| (*knob).to_owned()).collect();
+        let across: Vec<String> = across.iter().map(|name| (*name).to_owned()).collect();
         let change = between(&maps, &of(settings), &across);
         let found = change.state != ChangeState::NotComparable;
         assert_eq!(found, comparable, "{settings:?} {across:?} {:?}", change.reasons);

@@ -3,24 +3,22 @@
 use super::run::study;
 use crate::exit::{self, Failure};
 use crate::output;
-use crate::settings::Wish;
+use crate::settings::StudyOptions;
 use crate::signals::Interruption;
-use clap::ArgMatches;
-use model::{Record, Settings, State, Value};
+use clap::{ArgMatches, FromArgMatches as _};
+use model::{Record, State};
 use runner::End;
-use scenarios::Scenario;
+use scenarios::busy_wait::{BusyWait, BusyWaitParams};
+use scenarios::params::{ErlFlags, List, Params};
 use std::path::PathBuf;
 
 /// Runs `busy-wait` under the quota and prints the flags that it supports; 0 where there are any
 /// or none are needed.
 pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
-    let scenario = scenarios::find("busy-wait")
-        .ok_or_else(|| Failure::usage("this build has no scenario busy-wait"))?;
-    let wish =
-        Wish { settings: settings(scenario, matches)?, ..Wish::of_advice(scenario, matches) };
+    let options = StudyOptions::of_advice(params(matches)?.settings(), matches);
     let machine = crate::machine::here();
     let asked = matches.get_one::<PathBuf>("record");
-    let done = study(scenario, &wish, &machine, asked, &Interruption::watch(), None)?;
+    let done = study(&BusyWait, &options, &machine, asked, &Interruption::watch(), None)?;
     if done.record.trials.is_empty() {
         // Nothing was measured, so there is nothing to advise on.
         return done.code();
@@ -39,57 +37,38 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
     }
 }
 
-/// The settings of the study: what was asked for, and the flags that are tried.
-fn settings(scenario: &dyn Scenario, matches: &ArgMatches) -> Result<Settings, Failure> {
-    let meta = scenario.meta();
-    let mut settings = Settings::defaults(meta.knobs, matches.get_flag("quick"));
-    let asked = [
-        ("quota", "quota"),
-        ("cpus", "schedulers"),
-        ("load", "load"),
-        ("rate", "rate"),
-        ("erl", "erl"),
-    ];
-    for (flag, name) in asked {
-        let (Some(text), Some(knob)) = (matches.get_one::<String>(flag), meta.knob(name)) else {
-            continue;
-        };
-        let value = knob.parse(text).map_err(|why| Failure::usage(format!("--{flag}: {why}")))?;
-        settings.set(name, value);
-    }
-    let Some(quota) = settings.decimal("quota") else {
+/// The parameters of the study: what was asked for, and the flags that are tried.
+fn params(matches: &ArgMatches) -> Result<BusyWaitParams, Failure> {
+    let params = BusyWaitParams::from_arg_matches(matches);
+    let params = params.map_err(|error| Failure::usage(error.to_string()))?;
+    let Some(quota) = params.quota.get() else {
         return Err(Failure::usage("--quota: give the quota in CPUs, as 0.5"));
     };
-    settings.set("fixes", Value::Text(fixes(quota)));
-    Ok(settings)
+    let fixes = fixes(quota.get()).map_err(Failure::usage)?;
+    Ok(BusyWaitParams { fixes, ..params })
 }
 
 /// Beside no busy waiting at all: a little of it, and no more schedulers than the quota has CPUs.
-fn fixes(quota: f64) -> String {
+fn fixes(quota: f64) -> Result<List<ErlFlags>, String> {
     let few = quota.ceil().max(1.0);
     format!(
         "+sbwt very_short +sbwtdcpu very_short +sbwtdio very_short; +S {few}:{few}; \
          +S {few}:{few} +sbwt none +sbwtdcpu none +sbwtdio none"
     )
+    .parse()
 }
 
 /// Where it was measured.
 fn place(record: &Record) -> String {
-    let settings = record.plan.arms.iter().rfind(|arm| arm.settings.decimal("quota").is_some());
-    let text = |name: &str| {
-        settings
-            .and_then(|arm| arm.settings.0.get(name))
-            .map(ToString::to_string)
-            .unwrap_or_default()
-    };
+    let all = record.plan.arms.iter().rev().filter_map(|arm| BusyWaitParams::of(&arm.settings));
+    let mut under_quota = all.filter(|params| params.quota.get().is_some());
+    let params = under_quota.next().unwrap_or_default();
+    let BusyWaitParams { quota, schedulers, rate, load, .. } = params;
     let vm = record.trials.iter().find_map(|trial| trial.observation.vm.as_ref());
     let otp = vm.map_or_else(String::new, |vm| format!(", OTP {}", vm.otp));
     format!(
-        "a quota of {} CPUs, {} schedulers, {} requests a second through a {}{otp}, {}",
-        text("quota"),
-        text("schedulers"),
-        text("rate"),
-        text("load"),
+        "a quota of {quota} CPUs, {schedulers} schedulers, {rate} requests a second through a \
+         {load}{otp}, {}",
         report::text::host(&record.host)
     )
 }

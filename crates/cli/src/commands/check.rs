@@ -3,7 +3,7 @@
 use super::run::{Done, study};
 use crate::exit::{self, Failure};
 use crate::progress::Round;
-use crate::settings::Wish;
+use crate::settings::StudyOptions;
 use crate::signals::Interruption;
 use crate::{output, page, paths};
 use clap::ArgMatches;
@@ -11,7 +11,7 @@ use host::Roots;
 use model::{Machine, Record, State};
 use report::Shown;
 use runner::End;
-use scenarios::{Scenario, Site};
+use scenarios::{AnyScenario, Site};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -62,13 +62,13 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     for scenario in chosen {
         let runs = can_run.contains(&scenario.meta().id);
         let left = can_run.len() - ran;
-        let mut wish = Wish::of_check(scenario.meta(), matches, together);
+        let mut options = StudyOptions::of_check(scenario.meta(), matches, together);
         // What a study that settled early leaves over is for those after it.
         let time = TIME.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
-        wish.time = Some(time);
+        options.time = Some(time);
         let later = time * u32::try_from(left.saturating_sub(1)).unwrap_or(0);
         let round = Round { place: ran + 1, of: can_run.len(), later };
-        let one = study(scenario, &wish, &machine, None, &interruption, runs.then_some(round))?;
+        let one = study(scenario, &options, &machine, None, &interruption, runs.then_some(round))?;
         ran += usize::from(runs);
         let interrupted = matches!(one.end, End::Interrupted);
         done.push(one);
@@ -80,14 +80,14 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
 }
 
 /// The scenarios that this machine can run: the time is theirs.
-fn runnable(chosen: &[&'static dyn Scenario], machine: &Machine) -> Vec<&'static str> {
+fn runnable(chosen: &[&'static dyn AnyScenario], machine: &Machine) -> Vec<&'static str> {
     let roots = Roots::real();
     let site = Site { roots: &roots, machine };
     let can = chosen.iter().filter(|scenario| scenario.missing(&site).is_none());
     can.map(|scenario| scenario.meta().id).collect()
 }
 
-fn chosen(matches: &ArgMatches) -> Vec<&'static dyn Scenario> {
+fn chosen(matches: &ArgMatches) -> Vec<&'static dyn AnyScenario> {
     let named = |flag: &str| -> Vec<&String> {
         matches.get_many::<String>(flag).map(Iterator::collect).unwrap_or_default()
     };
@@ -101,7 +101,7 @@ fn chosen(matches: &ArgMatches) -> Vec<&'static dyn Scenario> {
 
 fn shown<'a>(one: &'a Done, file: &'a str) -> Shown<'a> {
     let scenario = scenarios::find(&one.record.scenario);
-    Shown::new(&one.record, scenario.map(Scenario::meta), file)
+    Shown::new(&one.record, scenario.map(AnyScenario::meta), file)
 }
 
 /// Each record in full where the reasons or the records are asked for.

@@ -46,10 +46,10 @@ fn across(matches: &ArgMatches, meta: Option<&Meta>) -> Result<Vec<String>, Fail
     let names: Vec<String> =
         matches.get_many::<String>("across").into_iter().flatten().cloned().collect();
     let Some(meta) = meta else { return Ok(names) };
-    let known = |name: &String| ACROSS.contains(&name.as_str()) || meta.knob(name).is_some();
+    let known = |name: &String| ACROSS.contains(&name.as_str()) || meta.parameter(name).is_some();
     match names.iter().find(|name| !known(name)) {
         Some(unknown) => Err(Failure::usage(format!(
-            "--across {unknown}: neither {} nor a knob of {}; see tailback run {} --help",
+            "--across {unknown}: neither {} nor a parameter of {}; see tailback run {} --help",
             ACROSS.join(", "),
             meta.id,
             meta.id

@@ -42,7 +42,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("export", matches)) => export::export(matches),
         Some(("explain", matches)) => explain::explain(matches),
         Some(("restore", matches)) => {
-            Ok(crate::guard::restore(matches.get_flag(crate::guard::WAIT)))
+            Ok(crate::guard::restore(matches.get_one(crate::guard::WAIT).copied()))
         }
         Some(("probe", matches)) => probe::probe(matches),
         Some(("compat", matches)) => compat::run(matches),

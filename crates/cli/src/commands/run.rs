@@ -5,7 +5,7 @@ use crate::exit::{self, Failure};
 use crate::output;
 use crate::paths;
 use crate::progress::{Progress, Round};
-use crate::settings::Wish;
+use crate::settings::StudyOptions;
 use crate::signals::Interruption;
 use crate::undecided::{self, Undecided};
 use clap::ArgMatches;
@@ -13,7 +13,7 @@ use host::Roots;
 use model::{Machine, Meta, Record};
 use report::{Look, Shown};
 use runner::{End, Study};
-use scenarios::{Arms, LoadSpawner, Missing, Scenario, ScenarioError, Site};
+use scenarios::{AnyScenario, Arms, LoadSpawner, Missing, ScenarioError, Site};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     let scenario = scenarios::find(id)
         .ok_or_else(|| Failure::usage(format!("no scenario {id}; see tailback list")))?;
     let machine = crate::machine::here();
-    let wish = Wish::of_run(scenario.meta(), matches);
+    let options = StudyOptions::of_run(scenario, matches)?;
     let asked = matches.get_one::<PathBuf>("record");
-    let done = study(scenario, &wish, &machine, asked, &Interruption::watch(), None)?;
+    let done = study(scenario, &options, &machine, asked, &Interruption::watch(), None)?;
     if matches.get_flag("json") {
         output::json(&done.record.to_json());
     } else {
@@ -124,8 +124,8 @@ impl Done {
 /// If a setting cannot be used or the record cannot be kept; then nothing was run. A missing need
 /// is no error: it is a record that says `skipped`. `round` is the study's place in a check.
 pub fn study(
-    scenario: &'static dyn Scenario,
-    wish: &Wish,
+    scenario: &'static dyn AnyScenario,
+    options: &StudyOptions,
     machine: &Machine,
     asked: Option<&PathBuf>,
     interruption: &Interruption,
@@ -136,7 +136,7 @@ pub fn study(
     let meta = scenario.meta();
     let interrupted = || interruption.noticed();
     let mut hindered = None;
-    let mut arms = match scenario.arms(&wish.settings, &site) {
+    let mut arms = match scenario.arms(&options.settings, &site) {
         Ok(arms) => arms,
         Err(missing @ ScenarioError::Missing(_)) => {
             hindered = Some(missing);
@@ -148,9 +148,9 @@ pub fn study(
     let new = paths::record(asked, meta.id)?;
     let claim = claimed(&new)?;
     // In a file that cannot be claimed another run could go on as well.
-    let may_go_on = wish.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));
+    let may_go_on = options.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));
     let mut begun = match may_go_on {
-        true => undecided::find(asked, meta.id, &wish.plan(scenario, arms.clone()), machine),
+        true => undecided::find(asked, meta.id, &options.plan(scenario, arms.clone()), machine),
         false => None,
     };
     // Until the record is kept for the last time.
@@ -161,10 +161,10 @@ pub fn study(
     {
         hindered = Some(error);
     }
-    let plan = wish.plan(scenario, arms);
+    let plan = options.plan(scenario, arms);
     let path = begun.as_ref().map_or(new, |begun| begun.path.clone());
     let spent = begun.as_ref().map_or(0.0, |begun| begun.record.elapsed_s);
-    let time = wish.time(scenario, &plan, machine);
+    let time = options.time(scenario, &plan, machine);
     let study = Study {
         scenario,
         time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
@@ -173,7 +173,7 @@ pub fn study(
         launcher: LoadSpawner::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),
-        probe: wish.probe,
+        probe: options.probe,
         interrupted: &interrupted,
     };
     if let Some(error) = hindered {

@@ -3,6 +3,7 @@
 use super::exec_erlang::exec_erlang;
 use super::options::{Next, Options};
 use crate::exit::Failure;
+use scenarios::mailbox_flood::{Dam, SinkKind};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -22,15 +23,15 @@ looks through the mailbox to the traced function that ran last; below it is wher
 no such error, found the server. SINK is port (the default), tag, tcp, udp, gen-server, null or none.
 ";
 
-/// The sinks, and what the application calls them.
-const SINKS: [(&str, &str); 7] = [
-    ("port", "port"),
-    ("tag", "tag"),
-    ("tcp", "tcp"),
-    ("udp", "udp"),
-    ("gen-server", "gen_server"),
-    ("null", "null"),
-    ("none", "none"),
+/// The sinks that it takes.
+const SINKS: [SinkKind; 7] = [
+    SinkKind::Port,
+    SinkKind::Tag,
+    SinkKind::Tcp,
+    SinkKind::Udp,
+    SinkKind::GenServer,
+    SinkKind::Null,
+    SinkKind::None,
 ];
 
 /// Ctrl-C ends the VM without a menu.
@@ -70,8 +71,8 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
 
 /// A flood that is watched.
 struct Flood {
-    sink: Option<&'static str>,
-    dam: Option<&'static str>,
+    sink: Option<SinkKind>,
+    dam: Option<Dam>,
     lines: Option<u64>,
     senders: u64,
     messages: u64,
@@ -79,10 +80,10 @@ struct Flood {
 
 impl Flood {
     fn expression(&self, file: &str) -> String {
-        let sink = self.sink.map(|sink| format!("sink => {sink}, ")).unwrap_or_default();
+        let sink = self.sink.map(|sink| format!("sink => {}, ", sink.atom())).unwrap_or_default();
         let (dam, flood) = match self.dam {
             Some(dam) => (dam, "flood_to_dam"),
-            None => ("none", "flood_direct"),
+            None => (Dam::None, "flood_direct"),
         };
         let watch = self.lines.map_or_else(String::new, |lines| lines.to_string());
         format!(
@@ -101,7 +102,7 @@ impl Flood {
 /// Profiles a flooded server.
 pub fn profile(args: &[String]) -> Result<u8, Failure> {
     let mut options = Options::new(args, PROFILE_USAGE);
-    let (mut flags, mut sink, mut queued, mut ms) = (String::new(), "port", 50_000, 2000);
+    let (mut flags, mut sink, mut queued, mut ms) = (String::new(), SinkKind::Port, 50_000, 2000);
     loop {
         match options.next() {
             Next::End => break,
@@ -113,6 +114,7 @@ pub fn profile(args: &[String]) -> Result<u8, Failure> {
             Next::Word(word) => return Err(options.unknown(word)),
         }
     }
+    let sink = sink.atom();
     let expression = format!(
         "{COMPLAIN}case msgq_flood:profile(#{{sink => {sink}, queued => {queued}, for_ms => {ms}}}) of \
          {{ok, _}} -> ok; {{error, {{no_profiler, Need}}}} -> Complain(Need, 3); \
@@ -128,22 +130,22 @@ pub fn profile(args: &[String]) -> Result<u8, Failure> {
     exec_erlang(&format!("{ENDS_ON_CTRL_C} {flags}"), &expression)
 }
 
-fn known_sink(options: &mut Options) -> Result<&'static str, Failure> {
+fn known_sink(options: &mut Options) -> Result<SinkKind, Failure> {
     let word = options.text("--sink")?;
-    match SINKS.iter().find(|(name, _)| *name == word) {
-        Some((_, sink)) => Ok(sink),
+    match SINKS.into_iter().find(|sink| sink.to_string() == word) {
+        Some(sink) => Ok(sink),
         None => {
-            let names: Vec<&str> = SINKS.iter().map(|(name, _)| *name).collect();
-            Err(options.mistake(&format!("Error: --sink {word} is none of {}.", names.join(", "))))
+            let names = SINKS.map(|sink| sink.to_string()).join(", ");
+            Err(options.mistake(&format!("Error: --sink {word} is none of {names}.")))
         }
     }
 }
 
-fn known_dam(options: &mut Options) -> Result<&'static str, Failure> {
-    match options.text("--dam")? {
-        "threshold" => Ok("threshold"),
-        "credit" => Ok("credit"),
-        word => {
+fn known_dam(options: &mut Options) -> Result<Dam, Failure> {
+    let word = options.text("--dam")?;
+    match word.parse() {
+        Ok(dam @ (Dam::Threshold | Dam::Credit)) => Ok(dam),
+        Ok(Dam::None) | Err(_) => {
             Err(options.mistake(&format!("Error: --dam {word} is neither threshold nor credit.")))
         }
     }
@@ -163,8 +165,13 @@ mod tests {
     fn nothing_in_a_path_is_erlang() {
         assert_eq!(binary("a\"."), "<<97,34,46>>");
         assert_eq!(binary(""), "<<>>");
-        let flood =
-            Flood { sink: Some("port"), dam: None, lines: Some(3), senders: 2, messages: 9 };
+        let flood = Flood {
+            sink: Some(SinkKind::Port),
+            dam: None,
+            lines: Some(3),
+            senders: 2,
+            messages: 9,
+        };
         let expression = flood.expression("x\"), halt(9");
         assert!(!expression.contains("halt(9"), "{expression}");
         assert!(expression.contains("flood_direct(2, 9)") && expression.contains("watch(3)"));

@@ -98,8 +98,8 @@ impl Setting {
     /// The script of this run on this machine.
     pub fn script(&self, machine: &Machine, seed: u64) -> Result<Script, Failure> {
         let cpu = |option: &str, number: u64| {
-            let number = i64::try_from(number).unwrap_or(i64::MAX);
-            scenarios::cpus::check(number, machine).map_err(|why| {
+            let cpu = u32::try_from(number).unwrap_or(u32::MAX);
+            scenarios::cpus::check(cpu, machine).map_err(|why| {
                 Failure::usage(format!("{option} {number}: {why}; name one with {option} CPU#"))
             })
         };

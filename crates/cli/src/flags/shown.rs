@@ -51,7 +51,7 @@ pub fn compare() -> Command {
                 .action(ArgAction::Append)
                 .help(
                     "What may differ, since it is what is compared: host, kernel, otp, tailback, or \
-                     a knob. One kernel, OTP, file or word may differ without it",
+                     a parameter. One kernel, OTP, file or word may differ without it",
                 ),
         )
         .after_help(COMPARE_CODES)

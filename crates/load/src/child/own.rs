@@ -77,7 +77,10 @@ mod tests {
             parent: None,
         };
         let failure = serve(&args("other", "null"), &generators).unwrap_err();
-        assert_eq!((failure.kind, failure.what.as_str()), (FailureKind::Unusable, "no generator other"));
+        assert_eq!(
+            (failure.kind, failure.what.as_str()),
+            (FailureKind::Unusable, "no generator other")
+        );
         let failure = serve(&args("echo", "{"), &generators).unwrap_err();
         assert!(failure.what.starts_with("echo: "), "{}", failure.what);
     }

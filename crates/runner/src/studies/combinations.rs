@@ -2,7 +2,7 @@
 
 use super::design::Design;
 use super::error::StudyError;
-use model::{Settings, Value};
+use model::Settings;
 use std::path::Path;
 
 /// The most arms of one study: a record is written whole after each block, and judging it takes
@@ -58,14 +58,12 @@ impl Design {
         parts.join(",")
     }
 
-    /// The knobs of a combination.
+    /// The parameters of a combination.
     pub fn settings_of(&self, levels: &[usize]) -> Settings {
         let mut settings = self.settings.clone();
         for (factor, level) in self.factors.iter().zip(levels) {
-            let knobs = &factor.levels[*level].knobs;
-            knobs
-                .iter()
-                .for_each(|(name, value): (&String, &Value)| settings.set(name, value.clone()));
+            let of_level = factor.levels[*level].settings.0.iter();
+            of_level.for_each(|(name, value)| settings.set(name, value.clone()));
         }
         settings
     }

@@ -6,7 +6,7 @@ use super::prior_findings::prior_findings;
 use super::read::{Reader, suggestion};
 use model::factorial::Found;
 use model::{Meta, Settings, units};
-use scenarios::Scenario;
+use scenarios::AnyScenario;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub struct Design {
     pub quick: bool,
     /// SHA-256 of the file, in hexadecimal.
     pub content: String,
-    /// Every knob as it is where no factor sets it.
+    /// Every parameter as it is where no factor sets it.
     pub settings: Settings,
     /// What is varied.
     pub factors: Vec<Factor>,
@@ -118,7 +118,7 @@ impl Design {
     /// Both the ordinary and the quick form are checked, whichever is asked for.
     ///
     /// # Errors
-    /// If it is no TOML, or has a key, a knob or a value that is not known: with line and column.
+    /// If it is no TOML, or has a key, a parameter or a value that is not known: with line and column.
     pub fn read(text: &str, path: &Path, quick: bool) -> Result<Self> {
         let reader = Reader { path, text };
         let root = reader.root()?;
@@ -133,7 +133,7 @@ impl Design {
     }
 
     /// The scenario.
-    pub fn scenario(&self) -> Option<&'static dyn Scenario> {
+    pub fn scenario(&self) -> Option<&'static dyn AnyScenario> {
         scenarios::find(self.scenario)
     }
 }
@@ -152,7 +152,7 @@ impl<'a> Form<'a> {
         let meta = self.scenario()?;
         let (fixed, factors) = (self.fixed(meta)?, self.factors(meta)?);
         factors::check_contradictions(reader, &factors, &fixed)?;
-        let mut settings = Settings::defaults(meta.knobs, quick);
+        let mut settings = meta.defaults(quick);
         fixed.into_iter().for_each(|(name, (value, _))| settings.set(name, value));
         let factors: Vec<Factor> = factors.into_iter().map(|(factor, _)| factor).collect();
         Ok(Design {
@@ -162,7 +162,7 @@ impl<'a> Form<'a> {
             quick,
             content: hexadecimal(&Sha256::digest(reader.text)),
             settings,
-            control: self.control(&factors)?,
+            control: self.control(meta, &factors)?,
             against: self.against()?,
             blocks: self.blocks()?,
             time: self.time()?,
@@ -197,7 +197,7 @@ impl<'a> Form<'a> {
             self.reader.bad(0..0, format!("no key `scenario`; it is one of {known}"))
         })?;
         let id = self.reader.string(value, "scenario")?;
-        scenarios::find(id).map(Scenario::meta).ok_or_else(|| {
+        scenarios::find(id).map(AnyScenario::meta).ok_or_else(|| {
             let why = format!("unknown scenario `{id}`{}", suggestion(id, ids));
             self.reader.bad(value.span(), why)
         })
@@ -266,7 +266,7 @@ impl<'a> Form<'a> {
     }
 
     /// The control's levels: those named, else the first of each factor.
-    fn control(&self, factors: &[Factor]) -> Result<Vec<usize>> {
+    fn control(&self, meta: &Meta, factors: &[Factor]) -> Result<Vec<usize>> {
         let Some(value) = self.own("control")? else { return Ok(vec![0; factors.len()]) };
         let reader = self.reader;
         let table = reader.table(value, "control")?;
@@ -279,18 +279,13 @@ impl<'a> Form<'a> {
             })?;
             let word = reader.word(place, "a level")?;
             let found = factor.levels.iter().position(|level| level.name == word);
-            found.or_else(|| factor.level_of_value(self.knob_of(factor), &word)).ok_or_else(|| {
+            found.or_else(|| factor.level_of_value(meta, &word)).ok_or_else(|| {
                 let known = suggestion(&word, factor.levels.iter().map(|l| l.name.as_str()));
                 let why = format!("factor `{}` has no level `{word}`{known}", factor.name);
                 reader.bad(place.span(), why)
             })
         };
         factors.iter().map(level).collect()
-    }
-
-    /// The knob that a factor is named after, if any.
-    fn knob_of(&self, factor: &Factor) -> Option<&'static model::Knob> {
-        self.scenario().ok()?.knob(&factor.name)
     }
 
     fn against(&self) -> Result<Against> {
@@ -379,8 +374,8 @@ impl<'a> Form<'a> {
 
 impl Factor {
     /// The level that a value written another way means: `0.3s` for `300ms`.
-    fn level_of_value(&self, knob: Option<&model::Knob>, word: &str) -> Option<usize> {
-        let value = knob?.parse(word).ok()?.to_string();
+    fn level_of_value(&self, meta: &Meta, word: &str) -> Option<usize> {
+        let value = meta.read(&self.name, word).ok()?.to_string();
         self.levels.iter().position(|level| level.name == value)
     }
 }

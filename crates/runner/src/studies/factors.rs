@@ -1,8 +1,8 @@
-//! Factors, their levels, and knobs that are fixed.
+//! Factors, their levels, and parameters that are fixed.
 
 use super::error::StudyError;
 use super::read::{Entry, Reader, suggestion};
-use model::{Knob, Meta, Value};
+use model::{Meta, Parameter, Settings, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
@@ -17,7 +17,7 @@ const LONGEST_NAME: usize = 200;
 /// Something that is varied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
-    /// Its name: that of a knob, or one of the file's own.
+    /// Its name: that of a parameter, or one of the file's own.
     pub name: String,
     /// Its levels, in the order of the file.
     pub levels: Vec<Level>,
@@ -26,13 +26,13 @@ pub struct Factor {
 /// One setting of a factor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
-    /// Its name: the knob's value, or one of the file's own.
+    /// Its name: the parameter's value, or one of the file's own.
     pub name: String,
-    /// The knobs that it sets.
-    pub knobs: BTreeMap<String, Value>,
+    /// The parameters that it sets.
+    pub settings: Settings,
 }
 
-/// Knobs that keep one value, with the position of each in the file.
+/// Parameters that keep one value, with the position of each in the file.
 pub(super) type Fixed = BTreeMap<&'static str, (Value, Range<usize>)>;
 
 /// A factor, with the position of its name in the file.
@@ -40,12 +40,12 @@ pub(super) type Placed = (Factor, Range<usize>);
 
 type Result<T> = std::result::Result<T, StudyError>;
 
-/// Reads knobs that keep one value.
+/// Reads parameters that keep one value.
 pub(super) fn fixed(reader: Reader, table: &DeTable, meta: &Meta, place: &str) -> Result<Fixed> {
     let mut fixed = Fixed::new();
     for entry in reader.entries(table) {
-        let knob = knob(reader, &entry, meta, place)?;
-        fixed.insert(knob.name, (value(reader, entry.value, knob)?, entry.at));
+        let name = parameter(reader, &entry, meta, place)?.name;
+        fixed.insert(name, (value(reader, entry.value, meta, name)?, entry.at));
     }
     Ok(fixed)
 }
@@ -61,20 +61,20 @@ pub(super) fn factors(
     for entry in reader.entries(table) {
         check_name(reader, &entry, "a factor")?;
         let levels = match entry.value.get_ref() {
-            DeValue::Array(array) if entry.key == KERNEL && meta.knob(KERNEL).is_none() => {
+            DeValue::Array(array) if entry.key == KERNEL && meta.parameter(KERNEL).is_none() => {
                 let values: Vec<&Spanned<DeValue>> = array.iter().collect();
                 kernels_of(reader, &values)?
             }
             DeValue::Array(array) => {
-                let knob = knob(reader, &entry, meta, place)?;
+                let name = parameter(reader, &entry, meta, place)?.name;
                 let values: Vec<&Spanned<DeValue>> = array.iter().collect();
-                values_of(reader, knob, &values)?
+                values_of(reader, meta, name, &values)?
             }
             DeValue::Table(table) => named_levels(reader, entry.key, table, meta)?,
             other => {
                 let why = format!(
-                    "factor `{}` is a list of values of the knob of that name, or a table of named \
-                     levels, but this is of type {}",
+                    "factor `{}` is a list of values of the parameter of that name, or a table of \
+                     named levels, but this is of type {}",
                     entry.key,
                     other.type_str()
                 );
@@ -90,27 +90,32 @@ pub(super) fn factors(
     Ok(factors)
 }
 
-/// The levels of a factor that is a knob.
-fn values_of(reader: Reader, knob: &Knob, values: &[&Spanned<DeValue>]) -> Result<Vec<Level>> {
+/// The levels of a factor that is a parameter.
+fn values_of(
+    reader: Reader,
+    meta: &Meta,
+    parameter: &str,
+    values: &[&Spanned<DeValue>],
+) -> Result<Vec<Level>> {
     let mut levels: Vec<Level> = Vec::new();
     let mut names = BTreeSet::new();
     for place in values {
-        let value = value(reader, place, knob)?;
+        let value = value(reader, place, meta, parameter)?;
         let name = value.to_string();
         if !names.insert(name.clone()) {
             let why = format!(
-                "factor `{}` has level `{name}` twice; a level that is to be held against itself \
-                 takes names of its own",
-                knob.name
+                "factor `{parameter}` has level `{name}` twice; a level that is to be held against \
+                 itself takes names of its own"
             );
             return Err(reader.bad(place.span(), why));
         }
-        levels.push(Level { name, knobs: [(knob.name.to_owned(), value)].into() });
+        let settings = [(parameter.to_owned(), value)].into_iter().collect();
+        levels.push(Level { name, settings });
     }
     Ok(levels)
 }
 
-/// The levels of the factor whose levels are kernels: none of them sets a knob.
+/// The levels of the factor whose levels are kernels: none of them sets a parameter.
 fn kernels_of(reader: Reader, values: &[&Spanned<DeValue>]) -> Result<Vec<Level>> {
     let mut levels: Vec<Level> = Vec::new();
     for place in values {
@@ -118,7 +123,7 @@ fn kernels_of(reader: Reader, values: &[&Spanned<DeValue>]) -> Result<Vec<Level>
         if levels.iter().any(|level| level.name == name) {
             return Err(reader.bad(place.span(), format!("kernel `{name}` is there twice")));
         }
-        levels.push(Level { name: name.to_owned(), knobs: BTreeMap::new() });
+        levels.push(Level { name: name.to_owned(), settings: Settings::default() });
     }
     Ok(levels)
 }
@@ -129,24 +134,30 @@ fn named_levels(reader: Reader, factor: &str, table: &DeTable, meta: &Meta) -> R
     for entry in reader.entries(table) {
         check_name(reader, &entry, "a level")?;
         let place = format!("level `{}` of factor `{factor}`", entry.key);
-        let knobs = fixed(reader, reader.table(entry.value, &place)?, meta, &place)?;
-        let knobs = knobs.into_iter().map(|(name, (value, _))| (name.to_owned(), value)).collect();
-        levels.push(Level { name: entry.key.to_owned(), knobs });
+        let fixed = fixed(reader, reader.table(entry.value, &place)?, meta, &place)?;
+        let settings = fixed.into_iter().map(|(name, (value, _))| (name.to_owned(), value));
+        levels.push(Level { name: entry.key.to_owned(), settings: settings.collect() });
     }
     Ok(levels)
 }
 
-fn knob(reader: Reader, entry: &Entry, meta: &Meta, place: &str) -> Result<&'static Knob> {
-    meta.knob(entry.key).ok_or_else(|| {
-        let known = suggestion(entry.key, meta.knobs.iter().map(|knob| knob.name));
-        let why = format!("{place}: {} has no knob `{}`{known}", meta.id, entry.key);
+fn parameter(
+    reader: Reader,
+    entry: &Entry,
+    meta: &Meta,
+    place: &str,
+) -> Result<&'static Parameter> {
+    meta.parameter(entry.key).ok_or_else(|| {
+        let names = (meta.parameters.all)().iter().map(|parameter| parameter.name);
+        let known = suggestion(entry.key, names);
+        let why = format!("{place}: {} has no parameter `{}`{known}", meta.id, entry.key);
         reader.bad(entry.at.clone(), why)
     })
 }
 
-fn value(reader: Reader, place: &Spanned<DeValue>, knob: &Knob) -> Result<Value> {
-    let word = reader.word(place, &format!("a value of `{}`", knob.name))?;
-    knob.parse(&word).map_err(|why| reader.bad(place.span(), format!("`{}`: {why}", knob.name)))
+fn value(reader: Reader, place: &Spanned<DeValue>, meta: &Meta, name: &str) -> Result<Value> {
+    let word = reader.word(place, &format!("a value of `{name}`"))?;
+    meta.read(name, &word).map_err(|why| reader.bad(place.span(), format!("`{name}`: {why}")))
 }
 
 fn check_name(reader: Reader, entry: &Entry, what: &str) -> Result<()> {
@@ -159,7 +170,7 @@ fn check_name(reader: Reader, entry: &Entry, what: &str) -> Result<()> {
     Err(reader.bad(entry.at.clone(), why))
 }
 
-/// Refuses a knob that is both fixed and varied, or that two factors set.
+/// Refuses a parameter that is both fixed and varied, or that two factors set.
 pub(super) fn check_contradictions(
     reader: Reader,
     factors: &[Placed],
@@ -167,21 +178,18 @@ pub(super) fn check_contradictions(
 ) -> Result<()> {
     let mut setters: BTreeMap<&str, &str> = BTreeMap::new();
     for (factor, at) in factors {
-        let mut knobs: Vec<&str> =
-            factor.levels.iter().flat_map(|level| level.knobs.keys().map(String::as_str)).collect();
-        knobs.sort_unstable();
-        knobs.dedup();
-        for knob in knobs {
-            if fixed.contains_key(knob) {
+        let of_levels = factor.levels.iter().flat_map(|level| level.settings.0.keys());
+        for name in of_levels.map(String::as_str).collect::<BTreeSet<&str>>() {
+            if fixed.contains_key(name) {
                 let why = format!(
-                    "factor `{}` varies knob `{knob}`, which is fixed too; take it out of one",
+                    "factor `{}` varies parameter `{name}`, which is fixed too; take it out of one",
                     factor.name
                 );
                 return Err(reader.bad(at.clone(), why));
             }
-            if let Some(other) = setters.insert(knob, &factor.name) {
+            if let Some(other) = setters.insert(name, &factor.name) {
                 let why = format!(
-                    "factors `{other}` and `{}` both set knob `{knob}`; let one of them",
+                    "factors `{other}` and `{}` both set parameter `{name}`; let one of them",
                     factor.name
                 );
                 return Err(reader.bad(at.clone(), why));

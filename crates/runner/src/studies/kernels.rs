@@ -27,7 +27,7 @@ impl Design {
 
     fn kernel_factor(&self) -> Option<usize> {
         let is_kernel = |factor: &Factor| {
-            factor.name == KERNEL && factor.levels.iter().all(|level| level.knobs.is_empty())
+            factor.name == KERNEL && factor.levels.iter().all(|level| level.settings.0.is_empty())
         };
         self.factors.iter().position(is_kernel)
     }

@@ -4,7 +4,7 @@ use super::design::{Against, Design};
 use model::factorial::{Cell as CellOfRecord, Factor, Factorial};
 use model::record::Plan;
 use model::{Arm, LeftOut, Role, Settings};
-use scenarios::{Arms, Cell, Scenario, ScenarioError, Site};
+use scenarios::{AnyScenario, Arms, Cell, ScenarioError, Site};
 use std::collections::BTreeSet;
 
 /// Name of the control where it is no combination of the study's own.
@@ -21,7 +21,7 @@ pub struct Layout {
 
 /// Makes the arms of a study.
 ///
-/// One rule for every scenario: the settings of a combination are given to [`Scenario::cell`]; the
+/// One rule for every scenario: the settings of a combination are given to [`AnyScenario::cell`]; the
 /// case that comes back is its arm. The control is the one that comes back with the control's
 /// levels, and is an arm of its own unless it is that case, the levels holding no cause; or, where
 /// the file says `against = "cell"`, that case itself. A case that the scenario holds against a
@@ -33,7 +33,7 @@ pub struct Layout {
 /// refused.
 pub fn lay_out(
     design: &Design,
-    scenario: &dyn Scenario,
+    scenario: &dyn AnyScenario,
     site: &Site,
     combinations: usize,
 ) -> Result<Layout, ScenarioError> {
@@ -50,7 +50,7 @@ pub fn lay_out(
 /// As [`lay_out`], but for the needs of the scenario.
 pub fn sketch(
     design: &Design,
-    scenario: &dyn Scenario,
+    scenario: &dyn AnyScenario,
     site: &Site,
     combinations: usize,
 ) -> Result<Layout, ScenarioError> {
@@ -147,7 +147,7 @@ impl Layout {
     }
 
     /// The plan of a study of these arms.
-    pub fn plan(&self, design: &Design, scenario: &dyn Scenario, seed: u64) -> Plan {
+    pub fn plan(&self, design: &Design, scenario: &dyn AnyScenario, seed: u64) -> Plan {
         let settings = design.settings_of(&design.control);
         let mut judging = scenario.judging(&settings).into_iter();
         let first = judging.next().unwrap_or_else(|| scenario.meta().judging.clone());

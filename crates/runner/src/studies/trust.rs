@@ -3,9 +3,9 @@
 
 use super::design::Design;
 use super::factors::KERNEL;
-use model::knob::Kind;
-use model::{Meta, Value};
-use scenarios::Scenario;
+use model::parameter::AUTO;
+use model::{Kind, Meta, Value};
+use scenarios::AnyScenario;
 use std::path::{Component, Path, PathBuf};
 
 /// A key of a study file that is refused unless the file is trusted.
@@ -33,22 +33,22 @@ impl Design {
         let mut add = |key: String, what: Option<String>| {
             found.extend(what.map(|what| Untrusted { key, what }));
         };
-        let meta = self.scenario().map(Scenario::meta);
+        let meta = self.scenario().map(AnyScenario::meta);
         for (name, value) in &self.settings.0 {
-            add(format!("fixed.{name}"), meta.and_then(|meta| knob(meta, name, value, working)));
+            add(format!("fixed.{name}"), meta.and_then(|meta| danger(meta, name, value, working)));
         }
         for factor in &self.factors {
             for level in &factor.levels {
                 let key = format!("factors.{}", factor.name);
-                if factor.name == KERNEL && level.knobs.is_empty() {
+                if factor.name == KERNEL && level.settings.0.is_empty() {
                     add(key.clone(), kernel(&level.name));
                 }
-                for (name, value) in &level.knobs {
+                for (name, value) in &level.settings.0 {
                     let key = match factor.name == *name {
                         true => key.clone(),
                         false => format!("{key}.{}.{name}", level.name),
                     };
-                    add(key, meta.and_then(|meta| knob(meta, name, value, working)));
+                    add(key, meta.and_then(|meta| danger(meta, name, value, working)));
                 }
             }
         }
@@ -63,15 +63,15 @@ impl Design {
     }
 }
 
-/// What a knob does that needs trust.
-fn knob(meta: &Meta, name: &str, value: &Value, working: &Path) -> Option<String> {
+/// What a parameter does that needs trust.
+fn danger(meta: &Meta, name: &str, value: &Value, working: &Path) -> Option<String> {
     let Value::Text(text) = value else { return None };
-    match meta.knob(name)?.kind {
-        Kind::Programs if text.split(',').any(|path| path != "auto") => {
+    match meta.parameter(name)?.kind {
+        Kind::Programs if text.split(',').any(|path| path != AUTO) => {
             Some(format!("runs the program {text:?}"))
         }
-        Kind::Folder if text != "auto" => outside(Path::new(text), working),
-        Kind::Words if has_dash_flag(text) => {
+        Kind::Folder if text != AUTO => outside(Path::new(text), working),
+        Kind::Flags if has_dash_flag(text) => {
             Some(format!("gives flags to a program that can write files: {text:?}"))
         }
         _ => None,

@@ -4,10 +4,10 @@
 
 use analysis::Outcome;
 use model::{
-    Arm, ArmResult, Machine, Measure, Meta, Observation, Plan, Record, Role, Settings,
-    Surroundings, Unit, Value,
+    Arm, ArmResult, Machine, Measure, Meta, Observation, Plan, Record, Role, Surroundings, Unit,
 };
-use scenarios::mmap_lock::META;
+use scenarios::mmap_lock::{META, MmapLockParams};
+use scenarios::params::Counts;
 use scenarios::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary};
 use std::path::Path;
 use std::time::Duration;
@@ -90,6 +90,8 @@ pub fn run(
 pub struct FakeScenario;
 
 impl Scenario for FakeScenario {
+    type Params = MmapLockParams;
+
     fn meta(&self) -> &'static Meta {
         &META
     }
@@ -99,27 +101,30 @@ impl Scenario for FakeScenario {
     }
 
     /// As the real one: a control without load, and an arm for the load; 13 cannot be had.
-    fn arms(&self, settings: &Settings, _: &Site) -> Result<Arms, ScenarioError> {
-        let busy = settings.numbers("busy").and_then(|busy| busy.first().copied()).unwrap_or(0);
+    fn arms(
+        &self,
+        params: &MmapLockParams,
+        _: &Site,
+    ) -> Result<Arms<MmapLockParams>, ScenarioError> {
+        let busy = params.busy.all().first().copied().unwrap_or(0);
         if busy == 13 {
             return Err(ScenarioError::Unusable("13 is unlucky".to_owned()));
         }
         let arm = |id: &str, role, busy| {
-            let mut settings = settings.clone();
-            settings.set("busy", Value::Number(busy));
-            Arm { settings, ..model::testing::arm(id, role) }
+            let settings = MmapLockParams { busy: Counts::one(busy), ..params.clone() };
+            Arm { id: id.to_owned(), role, settings, against: None, change: None }
         };
         Ok(vec![arm("control", Role::Control, 0), arm("busy", Role::Case, busy)].into())
     }
 
-    fn expected(&self, _: &Arm) -> Duration {
+    fn expected(&self, _: &MmapLockParams) -> Duration {
         Duration::from_secs(1)
     }
 
     /// Loses 10 ms/s for each reader of smaps, and half of that for each of maps.
-    fn trial(&self, arm: &Arm, _: &mut Context) -> Result<Seen, ScenarioError> {
-        let each = if arm.settings.text("procfile") == Some("maps") { 5.0 } else { 10.0 };
-        let lost = each * arm.settings.number("busy").unwrap_or(0) as f64;
+    fn trial(&self, params: &MmapLockParams, _: &mut Context) -> Result<Seen, ScenarioError> {
+        let each = if params.procfile.as_str() == "maps" { 5.0 } else { 10.0 };
+        let lost = each * f64::from(params.busy.most());
         let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
         let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
         put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));

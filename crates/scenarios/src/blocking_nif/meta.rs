@@ -1,8 +1,10 @@
 //! The declaration of `blocking-nif`.
 
 use super::sentences::SENTENCES;
+use super::params::{BlockingNifParams, Mode};
+use crate::params::{self, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta};
-use model::{Judging, Kind, Knob, Meta, Needs, Unit};
+use model::{Judging, Meta, Needs, Unit};
 use std::borrow::Cow;
 
 /// Names of the figures.
@@ -21,22 +23,6 @@ pub(super) mod measure {
     pub const CPU: &str = "cpu";
     pub const UNBALANCED: &str = "unbalanced";
 }
-
-/// The forms of work that can be asked for.
-pub(super) const MODES: &[&str] = &[
-    "nif_sleep",
-    "nif_busy",
-    "md5",
-    "bignum",
-    "nif_charge",
-    "nif_busy_charge",
-    "nif_dirty",
-    "nif_busy_dirty",
-    "nif_yield",
-    "nif_busy_yield",
-    "md5_yield",
-    "bignum_yield",
-];
 
 /// Judged first: schedulers that sleep while work is queued.
 pub(super) const ASLEEP: Judging = Judging {
@@ -87,99 +73,33 @@ pub const META: Meta = Meta {
             id: "dirty",
             what: "Run native code that takes longer than a millisecond on a dirty scheduler \
                    (ERL_NIF_DIRTY_JOB_CPU_BOUND or ERL_NIF_DIRTY_JOB_IO_BOUND).",
-            parameters: &[("mode", "nif_dirty")],
+            change: |settings| {
+                changed(settings, |params: &mut BlockingNifParams| params.mode = Mode::NifDirty)
+            },
         },
         FixMeta {
             id: "yield",
             what: "Do the work in slices and yield between them (enif_consume_timeslice, \
                    enif_schedule_nif).",
-            parameters: &[("mode", "nif_yield")],
+            change: |settings| {
+                changed(settings, |params: &mut BlockingNifParams| params.mode = Mode::NifYield)
+            },
         },
         FixMeta {
             id: "forced-wake-up",
             what: "Where the code cannot be changed, let the VM look for sleeping schedulers every \
                    10 ms and wake them up.",
-            parameters: &[("flags", "+sfwi 10")],
+            change: |settings| {
+                changed(settings, |params: &mut BlockingNifParams| {
+                    params.flags = literal("+sfwi 10")
+                })
+            },
         },
     ],
     sentences: SENTENCES,
     tags: &[],
     needs: Needs { cpus: 1, root: false },
-    knobs: &[
-        Knob {
-            name: "mode",
-            kind: Kind::Choice(MODES),
-            default: "nif_sleep",
-            quick: None,
-            help: "Form of the work: native functions that sleep or burn CPU, plain, charging \
-                   reductions, on a dirty scheduler or yielding; MD5; squaring a large integer, \
-                   which needs no compiler",
-        },
-        Knob {
-            name: "schedulers",
-            kind: Kind::NumberOrAuto { min: 1, max: 1024 },
-            default: "auto",
-            quick: None,
-            help: "Schedulers of the node; auto for one a CPU, and 2 at least",
-        },
-        Knob {
-            name: "processes",
-            kind: Kind::NumberOrAuto { min: 1, max: 100_000_000 },
-            default: "auto",
-            quick: None,
-            help: "Processes that do the work",
-        },
-        Knob {
-            name: "work",
-            kind: Kind::NumberOrAuto { min: 0, max: 600_000_000 },
-            default: "auto",
-            quick: None,
-            help: "Work of a call: microseconds, for md5 bytes",
-        },
-        Knob {
-            name: "calls",
-            kind: Kind::NumberOrAuto { min: 0, max: 1_000_000 },
-            default: "auto",
-            quick: None,
-            help: "Calls that each process makes",
-        },
-        Knob {
-            name: "iterations",
-            kind: Kind::Number { min: 0, max: 1_000_000_000 },
-            default: "5",
-            quick: None,
-            help: "Turns of a loop in Erlang after the calls",
-        },
-        Knob {
-            name: "flags",
-            kind: Kind::Words,
-            default: "",
-            quick: None,
-            help: "Emulator flags of every arm, as \"+sbwt none +sub true\"",
-        },
-        Knob {
-            name: "fixes",
-            kind: Kind::Words,
-            default: "dirty; +sfwi 10",
-            quick: Some("dirty"),
-            help: "What may fix it, each between semicolons in an arm of its own: dirty for a dirty \
-                   scheduler, charge for a call that charges its reductions, or emulator flags",
-        },
-        Knob {
-            name: "erl",
-            kind: Kind::Programs,
-            default: "auto",
-            quick: None,
-            help: "The erl of the OTP to run, or its folder; several, with commas between, become arms",
-        },
-        Knob {
-            name: "time-limit",
-            kind: Kind::Duration { min_ns: 1_000_000_000, max_ns: 3_600_000_000_000 },
-            default: "60s",
-            quick: Some("5s"),
-            help: "A trial that takes longer is a hang; its node is ended",
-        },
-    ],
+    parameters: params::of::<BlockingNifParams>(),
     measures: &[
         MeasureMeta {
             name: measure::ASLEEP,

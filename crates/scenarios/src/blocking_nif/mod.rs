@@ -3,6 +3,7 @@
 
 mod meta;
 mod observe;
+mod params;
 mod plan;
 mod review;
 mod sentences;
@@ -11,16 +12,19 @@ mod ticks;
 mod trial;
 
 pub use meta::META;
+pub use params::{BlockingNifParams, Mode, NifFix};
 
 use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary, erlang};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
+use model::{ArmResult, Judging, Meta, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
 pub struct BlockingNif;
 
 impl Scenario for BlockingNif {
+    type Params = BlockingNifParams;
+
     fn meta(&self) -> &'static Meta {
         &META
     }
@@ -29,24 +33,36 @@ impl Scenario for BlockingNif {
         erlang::missing()
     }
 
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
-        plan::arms(settings, site)
+    fn arms(
+        &self,
+        params: &BlockingNifParams,
+        site: &Site,
+    ) -> Result<Arms<BlockingNifParams>, ScenarioError> {
+        plan::arms(params, site)
     }
 
-    fn judging(&self, _: &Settings) -> Vec<Judging> {
+    fn judging(&self, _: &BlockingNifParams) -> Vec<Judging> {
         vec![meta::ASLEEP, meta::UNFAIRNESS, meta::LATE]
     }
 
-    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-        plan::sketch(settings, site)
+    fn sketch(
+        &self,
+        params: &BlockingNifParams,
+        site: &Site,
+    ) -> Result<Cell<BlockingNifParams>, ScenarioError> {
+        plan::sketch(params, site)
     }
 
-    fn expected(&self, arm: &Arm) -> Duration {
-        plan::expected(&arm.settings)
+    fn expected(&self, params: &BlockingNifParams) -> Duration {
+        plan::expected(params)
     }
 
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
-        let script = plan::script(&arm.settings)?;
+    fn trial(
+        &self,
+        params: &BlockingNifParams,
+        context: &mut Context,
+    ) -> Result<Seen, ScenarioError> {
+        let script = plan::script(params)?;
         trial::run(&script, context)
     }
 

@@ -1,10 +1,11 @@
-//! From knobs to arms and scripts.
+//! From parameters to arms and scripts.
 
-use super::meta::MODES;
+use super::params::{BlockingNifParams, Mode, NifFix};
 use crate::erlang::{self, Vm};
+use crate::params::{Auto, ErlFlags, Programs};
 use crate::{Arms, Cell, ScenarioError, Site};
 use beam::Flags;
-use model::{Arm, LeftOut, Role, Settings, Value};
+use model::{Arm, LeftOut, Role};
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the work, roughly, for the progress bar.
@@ -18,76 +19,45 @@ pub(super) struct Script {
     /// Emulator flags.
     pub flags: Flags,
     /// Form of the work.
-    pub mode: String,
+    pub mode: Mode,
     /// Processes.
-    pub processes: u64,
+    pub processes: u32,
     /// Processes of the second run, which is watched from inside.
-    pub watched: u64,
+    pub watched: u32,
     /// Work of a call: microseconds or bytes.
-    pub work: u64,
+    pub work: u32,
     /// Calls of a process.
-    pub calls: u64,
+    pub calls: u32,
     /// Turns of the loop after them.
-    pub iterations: u64,
+    pub iterations: u32,
     /// After so long a trial is a hang.
     pub limit: Duration,
 }
 
-/// The same work in a form that does not block; none where the mode is such a form itself.
-fn gentle(mode: &str) -> Option<&'static str> {
-    Some(match mode {
-        "nif_sleep" | "nif_charge" | "nif_dirty" => "nif_yield",
-        "nif_busy" | "nif_busy_charge" | "nif_busy_dirty" => "nif_busy_yield",
-        "md5" => "md5_yield",
-        "bignum" => "bignum_yield",
-        _ => return None,
-    })
-}
-
-/// The same work on dirty schedulers, where a mode that blocks has such a form.
-fn dirty(mode: &str) -> Option<&'static str> {
-    Some(match mode {
-        "nif_sleep" | "nif_charge" => "nif_dirty",
-        "nif_busy" | "nif_busy_charge" => "nif_busy_dirty",
-        _ => return None,
-    })
-}
-
-/// The same call, charged when it is over; none where it cannot be, or is charged anyway.
-fn charged(mode: &str) -> Option<&'static str> {
-    Some(match mode {
-        "nif_sleep" => "nif_charge",
-        "nif_busy" => "nif_busy_charge",
-        _ => return None,
-    })
-}
-
-/// Whether the mode blocks a scheduler, so that there is something to fix.
-pub(super) fn blocks(mode: &str) -> bool {
-    ["nif_sleep", "nif_busy", "nif_charge", "nif_busy_charge", "md5", "bignum"].contains(&mode)
-}
-
 /// The arms: the work in slices that yield, the work as asked for, and what may fix it. Each OTP has
 /// a control of its own.
-pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
-    let settings = resolved(settings, site);
-    let mode = mode(&settings);
-    let paths = erlang::paths(settings.text("erl").unwrap_or("auto"));
+pub(super) fn arms(
+    params: &BlockingNifParams,
+    site: &Site,
+) -> Result<Arms<BlockingNifParams>, ScenarioError> {
+    let params = resolved(params, site);
+    let mode = params.mode;
+    let paths = params.erl.paths();
     let mut found = Arms::default();
-    let control = gentle(&mode).unwrap_or(&mode).to_owned();
     for path in &paths {
         let vm = erlang::vm(path.as_deref())?;
-        let flags = settings.text("flags").unwrap_or_default();
-        let all = emulator_flags(&settings, flags)?;
+        let all = emulator_flags(&params, &params.flags)?;
         erlang::accepted(&vm, &all)?;
-        need_nif(&mode, &vm)?;
+        need_nif(mode, &vm)?;
         let name = |id: &str| if paths.len() > 1 { vm.named(id) } else { id.to_owned() };
+        let params = BlockingNifParams { erl: Programs::one(&vm.otp.erl), ..params.clone() };
         let against = name("control");
-        found.arms.push(arm(&settings, &vm, &against, Role::Control, &control, flags));
-        let case = arm(&settings, &vm, &name(&mode), Role::Case, &mode, flags);
+        let control = BlockingNifParams { mode: mode.gentle(), ..params.clone() };
+        found.arms.push(arm(&against, Role::Control, control));
+        let case = arm(&name(&mode.to_string()), Role::Case, params.clone());
         found.arms.push(Arm { against: Some(against), ..case });
-        if blocks(&mode) {
-            fixes(&settings, &vm, &name, &mut found)?;
+        if mode.blocks() {
+            fixes(&params, &vm, &name, &mut found)?;
         }
     }
     erlang::distinct(&found)?;
@@ -96,161 +66,142 @@ pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Arms, ScenarioErr
 
 /// The arms that may fix it: the work in another form, and emulator flags.
 fn fixes(
-    settings: &Settings,
+    params: &BlockingNifParams,
     vm: &Vm,
     name: &dyn Fn(&str) -> String,
-    found: &mut Arms,
+    found: &mut Arms<BlockingNifParams>,
 ) -> Result<(), ScenarioError> {
-    let base = settings.text("flags").unwrap_or_default();
-    let mode = mode(settings);
-    let mut add = |id: &str, mode: &str, flags: &str, change: &str| {
-        let fix = arm(settings, vm, &name(id), Role::Fix, mode, flags);
-        let (against, change) = (Some(name("control")), Some(change.to_owned()));
-        found.arms.push(Arm { against, change, ..fix });
+    let mut add = |id: &str, params: BlockingNifParams, change: String| {
+        let fix = arm(&name(id), Role::Fix, params);
+        let against = Some(name("control"));
+        found.arms.push(Arm { against, change: Some(change), ..fix });
     };
-    for fix in erlang::between_semicolons(settings.text("fixes").unwrap_or_default()) {
-        let form = match fix {
-            "dirty" => Some((dirty(&mode), "the native function on a dirty scheduler")),
-            "charge" => Some((charged(&mode), "the native function charges its reductions")),
-            _ => None,
+    for fix in params.fixes.parts() {
+        let (form, change) = match fix {
+            NifFix::Dirty => (params.mode.dirty(), "the native function on a dirty scheduler"),
+            NifFix::Charge => (params.mode.charged(), "the native function charges its reductions"),
+            NifFix::Flags(flags) => {
+                let id = erlang::slug(flags.as_str());
+                let all = params.flags.and(flags);
+                match vm.otp.accepts(&emulator_flags(params, &all)?) {
+                    Ok(()) => {
+                        let params = BlockingNifParams { flags: all, ..params.clone() };
+                        add(&id, params, flags.to_string());
+                    }
+                    Err(why) => found.left_out.push(LeftOut {
+                        id: name(&id),
+                        why: format!("OTP {} refuses {flags}: {why}", vm.otp.release),
+                    }),
+                }
+                continue;
+            }
         };
-        if let Some((form, change)) = form {
-            // Work that has no such form goes without.
-            form.into_iter().for_each(|form| add(form, form, base, change));
-            continue;
-        }
-        if !fix.starts_with(['+', '-']) {
-            return Err(ScenarioError::Unusable(format!(
-                "--fixes: `{fix}` is none of dirty, charge, and no emulator flags"
-            )));
-        }
-        let all = format!("{base} {fix}").trim().to_owned();
-        match vm.otp.accepts(&emulator_flags(settings, &all)?) {
-            Ok(()) => add(&erlang::slug(fix), &mode, &all, fix),
-            Err(words) => found.left_out.push(LeftOut {
-                id: name(&erlang::slug(fix)),
-                why: format!("OTP {} refuses {fix}: {words}", vm.otp.release),
-            }),
+        // Work that has no such form goes without.
+        if let Some(mode) = form {
+            let params = BlockingNifParams { mode, ..params.clone() };
+            add(&mode.to_string(), params, change.to_owned());
         }
     }
     Ok(())
 }
 
 /// The native modes need a NIF that could be compiled.
-fn need_nif(mode: &str, vm: &Vm) -> Result<(), ScenarioError> {
-    if !mode.starts_with("nif_") {
-        return Ok(());
-    }
+fn need_nif(mode: Mode, vm: &Vm) -> Result<(), ScenarioError> {
     match &vm.app.nif {
-        Ok(_) => Ok(()),
-        Err(why) => Err(ScenarioError::Missing(crate::Missing {
+        Err(why) if mode.needs_nif() => Err(ScenarioError::Missing(crate::Missing {
             what: format!("blocking-nif: no native functions for OTP {}: {why}", vm.otp.release),
             grant: "or use --mode bignum, which needs no compiler".to_owned(),
         })),
+        _ => Ok(()),
     }
 }
 
-fn arm(settings: &Settings, vm: &Vm, id: &str, role: Role, mode: &str, flags: &str) -> Arm {
-    let mut settings = settings.clone();
-    settings.set("mode", Value::Text(mode.to_owned()));
-    settings.set("flags", Value::Text(flags.to_owned()));
-    settings.set("erl", Value::Text(vm.otp.erl.display().to_string()));
+fn arm(id: &str, role: Role, settings: BlockingNifParams) -> Arm<BlockingNifParams> {
     Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
 /// What is run where nobody says otherwise: enough processes that each scheduler has several, and
 /// calls far longer than the millisecond that they may take. A look for sleeping schedulers each
 /// 10 ms, as `+sfwi 10` has it, should leave little of the run in which they slept.
-fn resolved(settings: &Settings, site: &Site) -> Settings {
-    let cpus = i64::try_from(site.machine.allowed_cpus.len()).unwrap_or(2).max(2);
-    let mode = mode(settings);
-    let (processes, work, calls) = match mode.as_str() {
-        "md5" | "md5_yield" => (100, 1 << 20, 4),
-        _ => ((3 * cpus).max(14), 10_000, 1),
+fn resolved(params: &BlockingNifParams, site: &Site) -> BlockingNifParams {
+    let cpus = u32::try_from(site.machine.allowed_cpus.len()).unwrap_or(2).max(2);
+    let (processes, work, calls) = match params.mode.is_md5() {
+        true => (100, 1 << 20, 4),
+        false => (cpus.saturating_mul(3).max(14), 10_000, 1),
     };
-    let mut resolved = settings.clone();
-    let mut choose = |knob: &str, value: i64| {
-        if settings.number(knob).is_none() {
-            resolved.set(knob, Value::Number(value));
-        }
-    };
-    choose("schedulers", cpus);
-    choose("processes", processes);
-    choose("work", work);
-    choose("calls", calls);
-    resolved
-}
-
-fn mode(settings: &Settings) -> String {
-    settings.text("mode").unwrap_or(MODES[0]).to_owned()
+    BlockingNifParams {
+        schedulers: params.schedulers.or(cpus),
+        processes: params.processes.or(processes),
+        work: params.work.or(work),
+        calls: params.calls.or(calls),
+        ..params.clone()
+    }
 }
 
 /// The number of schedulers and the flags asked for.
-fn emulator_flags(settings: &Settings, flags: &str) -> Result<Flags, ScenarioError> {
-    let schedulers = settings.number("schedulers").unwrap_or(2);
+fn emulator_flags(params: &BlockingNifParams, flags: &ErlFlags) -> Result<Flags, ScenarioError> {
+    let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
     erlang::flags(&format!("+S {schedulers}:{schedulers} {flags}"))
 }
 
-/// Control and case of these settings, as [`arms`] makes them, without asking an OTP.
-pub(super) fn sketch(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-    let settings = resolved(settings, site);
-    emulator_flags(&settings, settings.text("flags").unwrap_or_default())?;
-    let mode = mode(&settings);
-    let mut control = settings.clone();
-    control.set("mode", Value::Text(gentle(&mode).unwrap_or(&mode).to_owned()));
-    Ok(Cell::of_pair(control, settings))
+/// Control and case of these parameters, as [`arms`] makes them, without asking an OTP.
+pub(super) fn sketch(
+    params: &BlockingNifParams,
+    site: &Site,
+) -> Result<Cell<BlockingNifParams>, ScenarioError> {
+    let params = resolved(params, site);
+    emulator_flags(&params, &params.flags)?;
+    let control = BlockingNifParams { mode: params.mode.gentle(), ..params.clone() };
+    Ok(Cell::of_pair(control, params))
 }
 
-/// What a trial of these settings plays.
-pub(super) fn script(settings: &Settings) -> Result<Script, ScenarioError> {
-    let number =
-        |knob: &str| settings.number(knob).and_then(|n| u64::try_from(n).ok()).unwrap_or(1);
-    let path = erlang::paths(settings.text("erl").unwrap_or("auto"));
-    let vm = erlang::vm(path.first().and_then(Option::as_deref))?;
-    let (processes, schedulers) = (number("processes"), number("schedulers"));
+/// What a trial of these parameters plays.
+pub(super) fn script(params: &BlockingNifParams) -> Result<Script, ScenarioError> {
+    let path = params.erl.paths().into_iter().next().flatten();
+    let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
+    let processes = params.processes.chosen("--processes").map_err(ScenarioError::Broken)?;
     Ok(Script {
-        vm,
-        flags: emulator_flags(settings, settings.text("flags").unwrap_or_default())?,
-        mode: mode(settings),
+        vm: erlang::vm(path.as_deref())?,
+        flags: emulator_flags(params, &params.flags)?,
+        mode: params.mode,
         processes,
         watched: watched(processes, schedulers),
-        work: number("work"),
-        calls: number("calls"),
-        iterations: number("iterations"),
-        limit: settings.duration("time-limit").unwrap_or(Duration::from_secs(60)),
+        work: params.work.chosen("--work").map_err(ScenarioError::Broken)?,
+        calls: params.calls.chosen("--calls").map_err(ScenarioError::Broken)?,
+        iterations: params.iterations,
+        limit: params.time_limit.get(),
     })
 }
 
 /// Lateness shows in less work than it takes to see who slept: half of it, or as many processes as
 /// leave some waiting for each scheduler.
-fn watched(processes: u64, schedulers: u64) -> u64 {
+fn watched(processes: u32, schedulers: u32) -> u32 {
     (processes / 2).max(processes.min(schedulers.saturating_mul(3))).max(1)
 }
 
 /// How long a trial takes if the work is done one call after the other, for the progress bar.
-pub(super) fn expected(settings: &Settings) -> Duration {
-    let number = |knob: &str| settings.number(knob).unwrap_or(1).max(0) as f64;
-    let md5 = mode(settings).starts_with("md5");
+pub(super) fn expected(params: &BlockingNifParams) -> Duration {
+    let number = |open: Auto<u32>| open.get().map_or(1.0, f64::from);
     // A megabyte takes about two milliseconds.
-    let call_us = if md5 { number("work") / 500.0 } else { number("work") };
-    let all = number("processes") * number("calls") * call_us / 1e6;
-    let parallel = if blocks(&mode(settings)) { 1.0 } else { number("schedulers") };
-    let limit = settings.duration("time-limit").unwrap_or(Duration::from_secs(60));
+    let md5 = if params.mode.is_md5() { 500.0 } else { 1.0 };
+    let all = number(params.processes) * number(params.calls) * number(params.work) / md5 / 1e6;
+    let parallel = if params.mode.blocks() { 1.0 } else { number(params.schedulers).max(1.0) };
+    let limit = params.time_limit.get();
     // Half of the work is done twice.
     SET_UP + 3 * Duration::from_secs_f64((all / parallel).min(1e6)).min(limit) / 2
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::META;
     use super::*;
+    use clap::ValueEnum as _;
 
     #[test]
     fn each_mode_that_blocks_has_a_gentle_form() {
-        for mode in MODES {
-            assert!(!blocks(mode) || gentle(mode).is_some(), "{mode}");
-            let others = [gentle(mode), dirty(mode), charged(mode)];
-            assert!(others.into_iter().flatten().all(|other| MODES.contains(&other)), "{mode}");
+        for mode in Mode::value_variants() {
+            assert!(!mode.gentle().blocks(), "{mode}");
+            assert!(mode.dirty().is_none_or(|dirty| !dirty.blocks()), "{mode}");
+            assert!(mode.charged().is_none_or(Mode::blocks), "{mode}");
         }
     }
 
@@ -267,12 +218,11 @@ mod tests {
         let machine = model::Machine { allowed_cpus: vec![0], ..model::Machine::default() };
         let roots = host::roots::Roots::real();
         let site = Site { roots: &roots, machine: &machine };
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("calls", Value::Number(7));
-        let chosen = resolved(&settings, &site);
-        assert_eq!(chosen.number("calls"), Some(7));
-        assert_eq!(chosen.number("schedulers"), Some(2), "a collapse takes two schedulers");
-        settings.set("mode", Value::Text("md5".to_owned()));
-        assert_eq!(resolved(&settings, &site).number("work"), Some(1 << 20));
+        let params = BlockingNifParams { calls: Auto::Is(7), ..Default::default() };
+        let chosen = resolved(&params, &site);
+        assert_eq!(chosen.calls, Auto::Is(7));
+        assert_eq!(chosen.schedulers, Auto::Is(2), "a collapse takes two schedulers");
+        let md5 = BlockingNifParams { mode: Mode::Md5, ..params };
+        assert_eq!(resolved(&md5, &site).work, Auto::Is(1 << 20));
     }
 }

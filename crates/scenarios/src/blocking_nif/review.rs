@@ -2,18 +2,16 @@
 //! work was too small to show one.
 
 use super::meta::{META, measure};
-use super::plan::blocks;
+use super::params::BlockingNifParams;
 use super::sentences::say;
 use super::summary::asked;
+use crate::params::{Auto, Params};
 use crate::{hang, suggest};
 use analysis::Outcome;
-use model::{Amount, Arm, ArmResult, Fact, Plan, Reason, Role, State, Unit};
+use model::{Amount, ArmResult, Fact, Plan, Reason, Role, State, Unit};
 
 /// A trial shorter than this many milliseconds says little: timers and samples are that coarse.
 const SHORTEST_WALL_MS: f64 = 20.0;
-
-/// Work that shows a stall on any machine.
-const MORE_WORK: [(&str, &str); 3] = [("processes", "20"), ("work", "10000"), ("calls", "1")];
 
 pub(super) fn review(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
     if outcome.state == State::Affected {
@@ -24,20 +22,22 @@ pub(super) fn review(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome)
     if outcome.state == State::NotAffected {
         take_back(plan, arms, outcome);
     }
-    let limit = plan.arms.first().and_then(|arm| arm.settings.duration("time-limit"));
+    let params = plan.arms.first().and_then(|arm| BlockingNifParams::of(&arm.settings));
+    let limit = params.map(|params| params.time_limit.get());
     outcome.caveats.extend(limit.and_then(|limit| hang::cut_off(arms, limit, Some("time-limit"))));
 }
 
 /// How a stall comes about.
 fn mechanism(name: &str, plan: &Plan) -> Option<Reason> {
-    let mode = plan.arms.iter().find(|arm| arm.role == Role::Case)?.settings.text("mode")?;
+    let case = plan.arms.iter().find(|arm| arm.role == Role::Case)?;
+    let mode = BlockingNifParams::of(&case.settings)?.mode;
     let id = match name {
         measure::ASLEEP => say::WHY_COLLAPSE,
         measure::UNFAIRNESS => say::WHY_UNFAIR,
         measure::LATE => say::WHY_LATE,
         _ => return None,
     };
-    Some(Reason::Scenario(Fact::new(id).with("blocks", blocks(mode))))
+    Some(Reason::Scenario(Fact::new(id).with("blocks", mode.blocks())))
 }
 
 /// Takes `not-affected` back where there was too little work in an arm to show a stall.
@@ -46,10 +46,11 @@ fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
     let mut idle = None;
     for result in arms.iter_mut().filter(|arm| arm.role == Role::Case) {
         let case = plan.arms.iter().find(|arm| arm.id == result.id);
-        let Some(why) = too_little(case, result) else { continue };
+        let Some(case) = case.and_then(|case| BlockingNifParams::of(&case.settings)) else { continue };
+        let Some(why) = too_little(&case, result) else { continue };
         result.state = Some(State::Inconclusive);
         whys.push(Reason::Scenario(why));
-        idle = idle.or(case);
+        idle = idle.or(Some(case));
     }
     if whys.is_empty() {
         return;
@@ -59,19 +60,25 @@ fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
     outcome.reasons.splice(0..0, whys);
     // More blocks like these would not settle it.
     outcome.caveats.clear();
-    let more = idle.and_then(|case| suggest::with(&META, &asked(case), &MORE_WORK));
+    let more = idle.map(|case| more_work(&asked(&case)).settings());
     let suggestion = more.map(|all| suggest::other_run(&META, Fact::new(say::MORE_WORK), &all));
     outcome.suggestions.extend(suggestion);
 }
 
+/// Work that shows a stall on any machine.
+fn more_work(asked: &BlockingNifParams) -> BlockingNifParams {
+    BlockingNifParams {
+        processes: Auto::Is(20),
+        work: Auto::Is(10_000),
+        calls: Auto::Is(1),
+        ..asked.clone()
+    }
+}
+
 /// Why nothing could have stalled in an arm, if so.
-fn too_little(case: Option<&Arm>, result: &ArmResult) -> Option<Fact> {
-    let number = |knob: &str| {
-        let number = case.and_then(|case| case.settings.number(knob));
-        number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
-    };
-    let (processes, schedulers) = (number("processes"), number("schedulers"));
-    if processes <= schedulers {
+fn too_little(case: &BlockingNifParams, result: &ArmResult) -> Option<Fact> {
+    let both = case.processes.get().zip(case.schedulers.get());
+    if let Some((processes, schedulers)) = both.filter(|(all, at_once)| all <= at_once) {
         let fact = Fact::new(say::NONE_WAITS);
         return Some(fact.with("processes", processes).with("schedulers", schedulers));
     }
@@ -85,18 +92,18 @@ mod tests {
     use super::*;
     use crate::testing::told;
     use model::testing::{self, estimate};
-    use model::{Settings, Test, Value};
+    use model::{Arm, Test};
 
-    fn plan_of(processes: i64) -> Plan {
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("schedulers", Value::Number(2));
-        settings.set("processes", Value::Number(processes));
+    fn plan_of(processes: u32) -> Plan {
+        let (schedulers, processes) = (Auto::Is(2), Auto::Is(processes));
+        let params = BlockingNifParams { schedulers, processes, ..BlockingNifParams::default() };
+        let settings = params.settings();
         let arm = |id, role| Arm { settings: settings.clone(), ..testing::arm(id, role) };
         let arms = vec![arm("control", Role::Control), arm("nif_sleep", Role::Case)];
         Plan { arms, ..testing::plan(&[]) }
     }
 
-    fn reviewed(processes: i64, wall_ms: f64, state: State) -> Outcome {
+    fn reviewed(processes: u32, wall_ms: f64, state: State) -> Outcome {
         let mut case = testing::result("nif_sleep", Role::Case, Some(state));
         let wall = estimate(wall_ms, Unit::Milliseconds);
         case.measures.insert(measure::WALL.to_owned(), wall);
@@ -119,7 +126,7 @@ mod tests {
             assert_eq!(outcome.state, State::Inconclusive);
             assert_eq!(said(&outcome.reasons[0]), why);
             let run = outcome.suggestions[0].run.as_ref().unwrap();
-            assert_eq!(run.parameters.number("processes"), Some(20));
+            assert_eq!(run.parameters.0["processes"], model::Value::Number(20));
         }
         assert_eq!(reviewed(9, 900.0, State::NotAffected).state, State::NotAffected);
     }

@@ -1,14 +1,12 @@
 //! What `blocking-nif` says of an outcome.
 
 use super::meta::{META, measure};
-use super::plan::blocks;
+use super::params::BlockingNifParams;
 use super::sentences::say;
+use crate::params::Params;
 use crate::{Summary, erlang, suggest};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Fact, Plan, Role, Settings, State, Suggestion};
-
-/// The settings that a run which measures a fix keeps.
-const KEPT: [&str; 7] = ["schedulers", "processes", "work", "calls", "iterations", "flags", "mode"];
+use model::{ArmResult, Fact, Plan, Role, State, Suggestion};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let headline = match outcome.state {
@@ -61,11 +59,11 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     let Some(case) = plan.arms.iter().find(|arm| arm.role == Role::Case) else {
         return Vec::new();
     };
-    let mode = case.settings.text("mode").unwrap_or_default();
+    let Some(params) = BlockingNifParams::of(&case.settings) else { return Vec::new() };
     match state {
-        State::Affected => suggest::fixes(&META, &asked(case)),
-        State::NotAffected if !blocks(mode) => {
-            let defaults = Settings::defaults(META.knobs, false);
+        State::Affected => suggest::fixes(&META, &asked(&params).settings()),
+        State::NotAffected if !params.mode.blocks() => {
+            let defaults = META.defaults(false);
             vec![suggest::other_run(&META, Fact::new(say::BLOCKING_FORM), &defaults)]
         }
         _ => Vec::new(),
@@ -73,14 +71,14 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
 }
 
 /// What was asked for, as far as a run that measures a fix keeps it.
-pub(super) fn asked(case: &Arm) -> Settings {
-    let mut settings = Settings::defaults(META.knobs, false);
-    for knob in KEPT {
-        if let Some(value) = case.settings.0.get(knob) {
-            settings.set(knob, value.clone());
-        }
+pub(super) fn asked(case: &BlockingNifParams) -> BlockingNifParams {
+    let usual = BlockingNifParams::default();
+    BlockingNifParams {
+        fixes: usual.fixes,
+        erl: usual.erl,
+        time_limit: usual.time_limit,
+        ..case.clone()
     }
-    settings
 }
 
 #[cfg(test)]

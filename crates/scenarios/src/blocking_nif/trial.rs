@@ -118,13 +118,13 @@ fn both_runs(
     Ok(observe(&alone, outside))
 }
 
-fn options(script: &Script, processes: u64, sample_ms: u64, settle_ms: u64) -> Term {
+fn options(script: &Script, processes: u32, sample_ms: u64, settle_ms: u64) -> Term {
     term::map([
-        ("mode", term::atom(&script.mode)),
-        ("processes", term::uint(processes)),
-        ("work", term::uint(script.work)),
-        ("calls", term::uint(script.calls)),
-        ("iterations", term::uint(script.iterations)),
+        ("mode", term::atom(&script.mode.to_string())),
+        ("processes", term::uint(processes.into())),
+        ("work", term::uint(script.work.into())),
+        ("calls", term::uint(script.calls.into())),
+        ("iterations", term::uint(script.iterations.into())),
         ("sample_ms", term::uint(sample_ms)),
         ("settle_ms", term::uint(settle_ms)),
     ])

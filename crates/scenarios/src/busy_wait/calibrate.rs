@@ -4,14 +4,16 @@
 //! without busy waiting serves two rates without a quota before the first trial, and what its group
 //! was charged for each says at which rate the control uses [`SHARE`] of the quota.
 
+use super::params::{BusyWaitParams, Load};
 use super::plan::{self, Script};
 use super::trial;
+use crate::params::{Auto, Decimal};
 use crate::{ScenarioError, Site, erlang};
 use beam::Node;
+use clap::ValueEnum as _;
 use host::cgroup::{BandwidthGroup, ParentGroup};
-use model::{Arm, Value};
+use model::Arm;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What part of its quota the control is to use: enough that what is spun beside has no room, and so
@@ -42,24 +44,21 @@ struct Point {
 /// Sets the rate of the arms that leave it open, one rate for each kind of request: arms are held
 /// against each other, so it is that of the smallest quota for all of them.
 pub(super) fn calibrate(
-    arms: &mut [Arm],
+    arms: &mut [Arm<BusyWaitParams>],
     site: &Site,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), ScenarioError> {
-    let open = |arm: &Arm| arm.settings.number("rate").is_none();
-    let load = |arm: &Arm| arm.settings.text("load").map(str::to_owned);
-    let loads: BTreeSet<_> = arms.iter().filter(|arm| open(arm)).map(load).collect();
-    for kind in loads {
-        let mut of_kind: Vec<&mut Arm> =
-            arms.iter_mut().filter(|arm| open(arm) && load(arm) == kind).collect();
-        let quotas = of_kind.iter().filter_map(|arm| arm.settings.decimal("quota"));
+    for load in Load::value_variants() {
+        let is_open =
+            |params: &&mut BusyWaitParams| params.load == *load && params.rate == Auto::Auto;
+        let mut open: Vec<&mut BusyWaitParams> =
+            arms.iter_mut().map(|arm| &mut arm.settings).filter(is_open).collect();
+        let quotas = open.iter().filter_map(|params| params.quota.get()).map(Decimal::get);
         let quota = quotas.fold(f64::INFINITY, f64::min);
-        let Some(first) = of_kind.first().filter(|_| quota.is_finite()) else { continue };
-        let script = plan::script(&plan::without_spinning(&first.settings))?;
-        let rate = measured(&script, quota, site, interrupted)?;
-        for arm in &mut of_kind {
-            arm.settings.set("rate", Value::Number(rate));
-        }
+        let Some(first) = open.first().filter(|_| quota.is_finite()) else { continue };
+        let script = plan::script(&first.without_spinning())?;
+        let rate = Auto::Is(measured(&script, quota, site, interrupted)?);
+        open.iter_mut().for_each(|params| params.rate = rate);
     }
     Ok(())
 }
@@ -70,7 +69,7 @@ fn measured(
     quota: f64,
     site: &Site,
     interrupted: &dyn Fn() -> bool,
-) -> Result<i64, ScenarioError> {
+) -> Result<u32, ScenarioError> {
     // The group is there to count all that the node starts, and limits nothing.
     let home = ParentGroup::find(site.roots).map_err(trial::broken)?;
     let group = BandwidthGroup::create(&home).map_err(trial::broken)?;
@@ -95,7 +94,7 @@ fn served(
 ) -> Result<Point, ScenarioError> {
     let rate = rate.clamp(RATES.0, RATES.1).round();
     let script =
-        Script { rate: rate as u64, duration: TIME, settle: Duration::ZERO, ..script.clone() };
+        Script { rate: rate as u32, duration: TIME, settle: Duration::ZERO, ..script.clone() };
     let began: RefCell<Option<Instant>> = RefCell::new(None);
     let readings: RefCell<Vec<(Duration, u64)>> = RefCell::default();
     let mut ready = |at: Instant, _| *began.borrow_mut() = Some(at);
@@ -151,9 +150,9 @@ fn solved(target: f64, first: Point, second: Point) -> f64 {
 }
 
 /// Two digits: more would say more than so short a try-out knows.
-fn rounded(rate: f64) -> i64 {
+fn rounded(rate: f64) -> u32 {
     let step = 10f64.powf(rate.max(1.0).log10().floor() - 1.0).max(1.0);
-    ((rate / step).round() * step) as i64
+    ((rate / step).round() * step) as u32
 }
 
 #[cfg(test)]
@@ -168,7 +167,7 @@ mod tests {
             let first = machine(2500.0);
             let second = machine(next(0.3, first).round());
             let rate = solved(0.3, first, second);
-            let used = machine(rounded(rate) as f64).cpus;
+            let used = machine(rounded(rate).into()).cpus;
             assert!((0.24..=0.36).contains(&used), "{cost}: {used} at {rate}");
         }
     }

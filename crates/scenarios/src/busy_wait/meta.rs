@@ -1,8 +1,10 @@
 //! The declaration of `busy-wait`.
 
 use super::sentences::SENTENCES;
+use super::params::BusyWaitParams;
+use crate::params::{self, Auto, changed};
 use model::scenario::{FixMeta, MeasureMeta};
-use model::{Judging, Kind, Knob, Meta, Needs, Unit};
+use model::{Judging, Meta, Needs, Unit};
 use std::borrow::Cow;
 
 /// Names of the figures.
@@ -29,26 +31,6 @@ pub(super) mod measure {
     pub const THROTTLED: &str = "throttled";
     pub const LONGEST: &str = "longest_throttled";
     pub const THROTTLED_TIME: &str = "throttled_time";
-}
-
-/// The value of a flag's knob that leaves the flag out.
-pub(super) const DEFAULT: &str = "default";
-
-/// The knobs that are emulator flags, and the flags.
-pub(super) const FLAGS: [(&str, &str); 7] = [
-    ("sbwt", "+sbwt"),
-    ("sbwtdcpu", "+sbwtdcpu"),
-    ("sbwtdio", "+sbwtdio"),
-    ("swt", "+swt"),
-    ("sws", "+sws"),
-    ("secio", "+secio"),
-    ("async-threads", "+A"),
-];
-
-const SECOND_NS: u64 = 1_000_000_000;
-
-const fn flag(name: &'static str, default: &'static str, help: &'static str) -> Knob {
-    Knob { name, kind: Kind::Words, default, quick: None, help }
 }
 
 const fn figure(
@@ -81,110 +63,22 @@ pub const META: Meta = Meta {
         FixMeta {
             id: "no-busy-wait",
             what: "Turn busy waiting off under a CPU quota: +sbwt none +sbwtdcpu none +sbwtdio none.",
-            parameters: &[("sbwt", "none"), ("sbwtdcpu", "none"), ("sbwtdio", "none")],
+            change: |settings| {
+                changed(settings, |params: &mut BusyWaitParams| *params = params.without_spinning())
+            },
         },
         FixMeta {
             id: "schedulers",
             what: "Start no more schedulers than the quota has CPUs: +S 1:1 for half a CPU.",
-            parameters: &[("schedulers", "1")],
+            change: |settings| {
+                changed(settings, |params: &mut BusyWaitParams| params.schedulers = Auto::Is(1))
+            },
         },
     ],
     sentences: SENTENCES,
     tags: &[],
     needs: Needs { cpus: 1, root: false },
-    knobs: &[
-        Knob {
-            name: "load",
-            kind: Kind::Choice(&["port", "file", "tcp", "timer"]),
-            default: "port",
-            quick: None,
-            help: "What a request is: a round trip through a port, a file or a socket, or a timer",
-        },
-        Knob {
-            name: "rate",
-            kind: Kind::NumberOrAuto { min: 1, max: 10_000_000 },
-            default: "auto",
-            quick: None,
-            help: "Requests a second of all workers together; they arrive whether or not the ones before are done; auto for a rate at which the control uses 60% of its quota",
-        },
-        Knob {
-            name: "workers",
-            kind: Kind::NumberOrAuto { min: 1, max: 10_000 },
-            default: "auto",
-            quick: None,
-            help: "Processes that serve requests; auto for 64 a CPU of the quota, and 32 at least",
-        },
-        Knob {
-            name: "background",
-            kind: Kind::Number { min: 0, max: 10_000 },
-            default: "1",
-            quick: None,
-            help: "Processes of low priority that do background work",
-        },
-        Knob {
-            name: "schedulers",
-            kind: Kind::NumberOrAuto { min: 1, max: 1024 },
-            default: "auto",
-            quick: None,
-            help: "Schedulers of the node; auto for one a CPU, and 8 at least",
-        },
-        Knob {
-            name: "quota",
-            kind: Kind::Decimal { min_milli: 10, max_milli: 1_000_000 },
-            default: "0.5",
-            quick: None,
-            help: "CPU quota of control and case, in CPUs; none to look at busy waiting without one",
-        },
-        Knob {
-            name: "period",
-            kind: Kind::Duration { min_ns: 1_000_000, max_ns: SECOND_NS },
-            default: "100ms",
-            quick: None,
-            help: "Period of the quota",
-        },
-        Knob {
-            name: "free",
-            kind: Kind::Choice(&["yes", "no"]),
-            default: "no",
-            quick: None,
-            help: "Whether both are run without the quota as well, as baselines that are not judged",
-        },
-        Knob {
-            name: "strace",
-            kind: Kind::Choice(&["yes", "no"]),
-            default: "no",
-            quick: None,
-            help: "Whether strace counts calls of futex in every arm; it makes them slow, and probes \
-                   count them without that",
-        },
-        flag("sbwt", "none", "Busy waiting of schedulers in the control; default for the VM's own"),
-        flag("sbwtdcpu", "none", "The same of dirty CPU schedulers"),
-        flag("sbwtdio", "none", "The same of dirty I/O schedulers"),
-        flag("swt", DEFAULT, "Wake-up threshold in the control"),
-        flag("sws", DEFAULT, "Wake-up strategy in the control"),
-        flag("secio", DEFAULT, "Eager check of I/O in the control"),
-        flag("async-threads", DEFAULT, "Async threads (+A) in the control"),
-        flag("flags", "", "Emulator flags of every arm"),
-        flag(
-            "fixes",
-            "",
-            "Other emulator flags to try under the quota, as \"+S 1:1; +sbwt very_short\": each between semicolons in an arm of its own",
-        ),
-        Knob {
-            name: "erl",
-            kind: Kind::Programs,
-            default: "auto",
-            quick: None,
-            help: "The erl of the OTP to run, or its folder",
-        },
-        Knob {
-            name: "duration",
-            kind: Kind::Duration { min_ns: 100_000_000, max_ns: 3600 * SECOND_NS },
-            default: "1s",
-            quick: Some("600ms"),
-            help: "How long a trial takes requests",
-        },
-    ],
+    parameters: params::of::<BusyWaitParams>(),
     measures: &[
         figure(
             measure::P99,

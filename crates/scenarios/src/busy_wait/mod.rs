@@ -4,6 +4,7 @@ mod calibrate;
 mod meta;
 mod meter;
 mod observe;
+mod params;
 mod plan;
 mod review;
 mod sentences;
@@ -11,18 +12,21 @@ mod summary;
 mod trial;
 
 pub use meta::META;
+pub use params::{BusyWaitParams, Load};
 
 use crate::{
     Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary, erlang, quota,
 };
 use analysis::Outcome;
-use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
+use model::{Arm, ArmResult, Meta, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
 pub struct BusyWait;
 
 impl Scenario for BusyWait {
+    type Params = BusyWaitParams;
+
     fn meta(&self) -> &'static Meta {
         &META
     }
@@ -31,33 +35,45 @@ impl Scenario for BusyWait {
         erlang::missing().or_else(|| quota::missing(site))
     }
 
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
-        plan::arms(settings, site)
+    fn arms(
+        &self,
+        params: &BusyWaitParams,
+        site: &Site,
+    ) -> Result<Arms<BusyWaitParams>, ScenarioError> {
+        plan::arms(params, site)
     }
 
     fn calibrate(
         &self,
-        arms: &mut [Arm],
+        arms: &mut [Arm<BusyWaitParams>],
         site: &Site,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), ScenarioError> {
         calibrate::calibrate(arms, site, interrupted)
     }
 
-    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-        plan::cell(settings, site)
+    fn cell(
+        &self,
+        params: &BusyWaitParams,
+        site: &Site,
+    ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
+        plan::cell(params, site)
     }
 
-    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-        plan::sketch(settings, site)
+    fn sketch(
+        &self,
+        params: &BusyWaitParams,
+        site: &Site,
+    ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
+        plan::sketch(params, site)
     }
 
-    fn expected(&self, arm: &Arm) -> Duration {
-        plan::expected(&arm.settings)
+    fn expected(&self, params: &BusyWaitParams) -> Duration {
+        plan::expected(params)
     }
 
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
-        let script = plan::script(&arm.settings)?;
+    fn trial(&self, params: &BusyWaitParams, context: &mut Context) -> Result<Seen, ScenarioError> {
+        let script = plan::script(params)?;
         trial::run(&script, context)
     }
 

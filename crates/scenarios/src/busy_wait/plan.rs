@@ -1,11 +1,13 @@
-//! From knobs to arms and scripts.
+//! From parameters to arms and scripts.
 
-use super::meta::{DEFAULT, FLAGS};
+use super::params::{BusyWaitParams, Load};
 use crate::erlang::{self, Vm};
+use crate::params::{Decimal, OrNone, Programs};
 use crate::{Arms, Cell, Missing, ScenarioError, Site, quota};
 use beam::Flags;
 use host::cgroup::Bandwidth;
-use model::{Arm, LeftOut, Role, Settings, Value};
+use model::{Arm, LeftOut, Role};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the load, roughly, for the progress bar.
@@ -13,7 +15,7 @@ const SET_UP: Duration = Duration::from_millis(450);
 
 /// Requests a second where nothing says how many: without a quota there is nothing to set them
 /// against.
-const USUAL_RATE: u64 = 5000;
+const USUAL_RATE: u32 = 5000;
 
 /// Workers for each CPU of the quota, at least, and at most, where nobody says how many: each has a
 /// program of its own where requests go through ports.
@@ -27,13 +29,13 @@ pub(super) struct Script {
     /// Emulator flags.
     pub flags: Flags,
     /// What a request is.
-    pub load: String,
+    pub load: Load,
     /// Requests a second.
-    pub rate: u64,
+    pub rate: u32,
     /// Processes that serve them.
-    pub workers: u64,
+    pub workers: u32,
     /// Processes that do background work.
-    pub background: u64,
+    pub background: u32,
     /// The quota of the node's group; none where it runs free.
     pub bandwidth: Option<Bandwidth>,
     /// Whether strace counts calls of futex.
@@ -50,57 +52,66 @@ pub(super) struct Script {
 ///
 /// Without `--quota` control and case are those without one; the review knows that this decides
 /// nothing about a quota.
-pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
-    let settings = resolved(settings, site);
-    let paths = erlang::paths(settings.text("erl").unwrap_or("auto"));
-    let [path] = paths.as_slice() else {
-        return Err(ScenarioError::Unusable(
+pub(super) fn arms(
+    params: &BusyWaitParams,
+    site: &Site,
+) -> Result<Arms<BusyWaitParams>, ScenarioError> {
+    let params = resolved(params, site);
+    let path = only_path(&params).ok_or_else(|| {
+        ScenarioError::Unusable(
             "--erl: one OTP at a time; several make a study (tailback study --help)".to_owned(),
-        ));
-    };
+        )
+    })?;
     // Before anything is compiled or started: what needs a privilege, and takes no time.
-    let bandwidth = bandwidth(&settings);
+    let bandwidth = bandwidth(&params);
     if let Some(bandwidth) = &bandwidth {
         quota::try_out(site, bandwidth)?;
     }
     let vm = erlang::vm(path.as_deref())?;
-    let plain = defaults(&settings);
+    let params = BusyWaitParams { erl: Programs::one(&vm.otp.erl), ..params };
+    let plain = params.with_the_vms_flags();
     erlang::accepted(&vm, &emulator_flags(&plain)?)?;
     // Without the flags there is no control, and so nothing that could be said.
-    takes(&vm, &settings).map_err(ScenarioError::Missing)?;
+    takes(&vm, &params).map_err(ScenarioError::Missing)?;
     let mut found = Arms::default();
     if bandwidth.is_none() {
-        found.arms.push(control(&vm, "flags", &settings));
-        found.arms.push(arm(&vm, "defaults", Role::Case, &plain));
-        if erlang::between_semicolons(plain.text("fixes").unwrap_or_default()).next().is_some() {
+        found.arms.push(control("flags", &params));
+        found.arms.push(arm("defaults", Role::Case, &plain));
+        if !plain.fixes.parts().is_empty() {
             found.left_out.push(left_out("fixes", "other flags are tried under a quota alone"));
         }
         return Ok(found);
     }
-    found.arms.push(control(&vm, "flags-quota", &settings));
-    found.arms.push(arm(&vm, "defaults-quota", Role::Case, &plain));
+    found.arms.push(control("flags-quota", &params));
+    found.arms.push(arm("defaults-quota", Role::Case, &plain));
     other_fixes(&plain, &vm, &mut found)?;
-    if settings.text("free") == Some("yes") {
-        for (id, settings) in [("flags", &settings), ("defaults", &plain)] {
-            let free = with_quota(settings, "none");
-            found.arms.push(arm(&vm, id, Role::Baseline, &free));
+    if params.free.is_yes() {
+        for (id, params) in [("flags", &params), ("defaults", &plain)] {
+            let free = BusyWaitParams { quota: OrNone::None, ..params.clone() };
+            found.arms.push(arm(id, Role::Baseline, &free));
         }
     }
     Ok(found)
 }
 
-/// The node with the flags that are tried. What it changes of the VM's defaults is named, since that
-/// is what a stall of the case is without.
-fn control(vm: &Vm, id: &str, settings: &Settings) -> Arm {
-    let change = Some(changed_flags(settings)).filter(|flags| flags.starts_with('+'));
-    Arm { change, ..arm(vm, id, Role::Control, settings) }
+/// The one OTP that is named; none stands in it for that on the PATH.
+fn only_path(params: &BusyWaitParams) -> Option<Option<PathBuf>> {
+    let [path] = <[Option<PathBuf>; 1]>::try_from(params.erl.paths()).ok()?;
+    Some(path)
 }
 
-/// Whether an OTP takes the flags of the knobs; else what would.
-fn takes(vm: &Vm, settings: &Settings) -> Result<(), Missing> {
-    let flags = emulator_flags(settings).map_err(|error| error.to_string());
+/// The node with the flags that are tried. What it changes of the VM's defaults is named, since that
+/// is what a stall of the case is without.
+fn control(id: &str, params: &BusyWaitParams) -> Arm<BusyWaitParams> {
+    let change = Some(params.changed_flags()).filter(|flags| !flags.is_empty());
+    Arm { change, ..arm(id, Role::Control, params) }
+}
+
+/// Whether an OTP takes the flags of the parameters; else what would.
+fn takes(vm: &Vm, params: &BusyWaitParams) -> Result<(), Missing> {
+    let flags = emulator_flags(params).map_err(|error| error.to_string());
     flags.and_then(|flags| vm.otp.accepts(&flags)).map_err(|why| Missing {
-        what: format!("OTP {} refuses {}: {why}", vm.otp.release, changed_flags(settings)),
+        what: format!("OTP {} refuses {}: {why}", vm.otp.release, flags_in_words(params)),
         grant: "name flags that it takes (--sbwt, --swt ..), or another OTP with --erl PATH"
             .to_owned(),
     })
@@ -108,40 +119,41 @@ fn takes(vm: &Vm, settings: &Settings) -> Result<(), Missing> {
 
 /// For a study: a node with these very flags under this very quota. Its control is the same node
 /// without busy waiting, under the same quota; where the flags say so already it is that case itself.
-pub(super) fn cell(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-    let settings = resolved(settings, site);
-    let paths = erlang::paths(settings.text("erl").unwrap_or("auto"));
-    let [path] = paths.as_slice() else {
-        return Err(ScenarioError::Unusable(
+pub(super) fn cell(
+    params: &BusyWaitParams,
+    site: &Site,
+) -> Result<Cell<BusyWaitParams>, ScenarioError> {
+    let params = resolved(params, site);
+    let path = only_path(&params).ok_or_else(|| {
+        ScenarioError::Unusable(
             "erl: one OTP in a level; several are levels of a factor".to_owned(),
-        ));
-    };
+        )
+    })?;
     let vm = erlang::vm(path.as_deref())?;
-    let quiet = without_spinning(&settings);
-    for settings in [&settings, &quiet] {
-        takes(&vm, settings).map_err(|missing| ScenarioError::Unusable(missing.what))?;
+    let params = BusyWaitParams { erl: Programs::one(&vm.otp.erl), ..params };
+    let quiet = params.without_spinning();
+    for params in [&params, &quiet] {
+        takes(&vm, params).map_err(|missing| ScenarioError::Unusable(missing.what))?;
     }
-    if let Some(bandwidth) = bandwidth(&settings) {
+    if let Some(bandwidth) = bandwidth(&params) {
         quota::try_out(site, &bandwidth)?;
     }
-    Ok(Cell {
-        control: arm(&vm, "control", Role::Control, &quiet),
-        case: arm(&vm, "case", Role::Case, &settings),
-    })
+    Ok(Cell::of_settings(quiet, params))
 }
 
-/// The arms of the knob `fixes`: the VM's defaults and some flags each, under the quota.
-fn other_fixes(plain: &Settings, vm: &Vm, found: &mut Arms) -> Result<(), ScenarioError> {
-    let base = plain.text("flags").unwrap_or_default();
-    for flags in erlang::between_semicolons(plain.text("fixes").unwrap_or_default()) {
-        let mut settings = plain.clone();
-        settings.set("flags", Value::Text(format!("{base} {flags}").trim().to_owned()));
-        let id = format!("{}-quota", erlang::slug(flags));
-        match vm.otp.accepts(&emulator_flags(&settings)?) {
+/// The arms of `--fixes`: the VM's defaults and some flags each, under the quota.
+fn other_fixes(
+    plain: &BusyWaitParams,
+    vm: &Vm,
+    found: &mut Arms<BusyWaitParams>,
+) -> Result<(), ScenarioError> {
+    for flags in plain.fixes.parts() {
+        let params = BusyWaitParams { flags: plain.flags.and(flags), ..plain.clone() };
+        let id = format!("{}-quota", erlang::slug(flags.as_str()));
+        match vm.otp.accepts(&emulator_flags(&params)?) {
             Ok(()) => {
-                let mut fix = arm(vm, &id, Role::Fix, &settings);
-                fix.change = Some(flags.to_owned());
-                found.arms.push(fix);
+                let change = Some(flags.to_string());
+                found.arms.push(Arm { change, ..arm(&id, Role::Fix, &params) });
             }
             Err(why) => {
                 let why = format!("OTP {} refuses {flags}: {why}", vm.otp.release);
@@ -156,114 +168,78 @@ fn left_out(id: &str, why: &str) -> LeftOut {
     LeftOut { id: id.to_owned(), why: why.to_owned() }
 }
 
-fn arm(vm: &Vm, id: &str, role: Role, settings: &Settings) -> Arm {
-    let mut settings = settings.clone();
-    settings.set("erl", Value::Text(vm.otp.erl.display().to_string()));
-    Arm { id: id.to_owned(), role, settings, against: None, change: None }
+fn arm(id: &str, role: Role, params: &BusyWaitParams) -> Arm<BusyWaitParams> {
+    Arm { id: id.to_owned(), role, settings: params.clone(), against: None, change: None }
 }
 
 /// Quota and period in the kernel's microseconds.
-pub(super) fn bandwidth(settings: &Settings) -> Option<Bandwidth> {
-    let cpus = settings.decimal("quota")?;
-    let period_us = settings.duration("period")?.as_micros();
-    let period_us = u64::try_from(period_us).unwrap_or(u64::MAX);
+pub(super) fn bandwidth(params: &BusyWaitParams) -> Option<Bandwidth> {
+    let cpus = params.quota.get()?.get();
+    let period_us = u64::try_from(params.period.get().as_micros()).unwrap_or(u64::MAX);
     // The kernel takes no quota below a millisecond.
     let quota_us = ((cpus * period_us as f64).round() as u64).max(1000);
     Some(Bandwidth { quota_us, period_us, burst_us: 0 })
 }
 
-/// The same settings without busy waiting of any scheduler.
-pub(super) fn without_spinning(settings: &Settings) -> Settings {
-    let mut settings = settings.clone();
-    for knob in ["sbwt", "sbwtdcpu", "sbwtdio"] {
-        settings.set(knob, Value::Text("none".to_owned()));
+fn resolved(params: &BusyWaitParams, site: &Site) -> BusyWaitParams {
+    let cpus = u32::try_from(site.machine.allowed_cpus.len()).unwrap_or(8).max(8);
+    let (of_cpu, least, most) = WORKERS;
+    let workers = params.quota.get().map_or(0.0, Decimal::get) * of_cpu;
+    BusyWaitParams {
+        schedulers: params.schedulers.or(cpus),
+        workers: params.workers.or(workers.clamp(least, most).ceil() as u32),
+        ..params.clone()
     }
-    settings
 }
 
-fn with_quota(settings: &Settings, quota: &str) -> Settings {
-    let mut settings = settings.clone();
-    settings.set("quota", Value::Text(quota.to_owned()));
-    settings
+/// What sets a node apart from a plain `erl`, in words.
+pub(super) fn flags_in_words(params: &BusyWaitParams) -> String {
+    let flags = params.changed_flags();
+    if flags.is_empty() { "the VM's defaults".to_owned() } else { flags }
 }
 
-/// The same settings with the VM's own flags.
-fn defaults(settings: &Settings) -> Settings {
-    let mut settings = settings.clone();
-    for (knob, _) in FLAGS {
-        settings.set(knob, Value::Text(DEFAULT.to_owned()));
-    }
-    settings
-}
-
-fn resolved(settings: &Settings, site: &Site) -> Settings {
-    let mut resolved = settings.clone();
-    if settings.number("schedulers").is_none() {
-        let cpus = i64::try_from(site.machine.allowed_cpus.len()).unwrap_or(8).max(8);
-        resolved.set("schedulers", Value::Number(cpus));
-    }
-    if settings.number("workers").is_none() {
-        let (of_cpu, least, most) = WORKERS;
-        let wanted = settings.decimal("quota").unwrap_or_default() * of_cpu;
-        resolved.set("workers", Value::Number(wanted.clamp(least, most).ceil() as i64));
-    }
-    resolved
-}
-
-/// The flags that the knobs change, ready to be pasted.
-pub(super) fn changed_flags(settings: &Settings) -> String {
-    let changed = FLAGS.iter().filter_map(|(knob, flag)| {
-        let value = settings.text(knob).filter(|value| *value != DEFAULT && !value.is_empty())?;
-        Some(format!("{flag} {value}"))
-    });
-    let words: Vec<String> = changed.collect();
-    if words.is_empty() { "the VM's defaults".to_owned() } else { words.join(" ") }
-}
-
-/// The flags of an arm: schedulers, those of every arm, and those that the knobs change.
-fn emulator_flags(settings: &Settings) -> Result<Flags, ScenarioError> {
-    let schedulers = settings.number("schedulers").unwrap_or(8);
-    let base = settings.text("flags").unwrap_or_default();
-    let changed = match changed_flags(settings) {
-        words if words.starts_with('+') => words,
-        _ => String::new(),
-    };
+/// The flags of an arm: schedulers, those of every arm, and those that parameters change.
+fn emulator_flags(params: &BusyWaitParams) -> Result<Flags, ScenarioError> {
+    let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
+    let (base, changed) = (&params.flags, params.changed_flags());
     erlang::flags(&format!("+S {schedulers}:{schedulers} {base} {changed}"))
 }
 
-/// Control and case of these settings, as [`cell`] makes them, without asking an OTP.
-pub(super) fn sketch(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-    let settings = resolved(settings, site);
-    emulator_flags(&settings)?;
-    Ok(Cell::of_settings(without_spinning(&settings), settings))
+/// Control and case of these parameters, as [`cell`] makes them, without asking an OTP.
+pub(super) fn sketch(
+    params: &BusyWaitParams,
+    site: &Site,
+) -> Result<Cell<BusyWaitParams>, ScenarioError> {
+    let params = resolved(params, site);
+    emulator_flags(&params)?;
+    Ok(Cell::of_settings(params.without_spinning(), params))
 }
 
-/// What a trial of these settings runs.
-pub(super) fn script(settings: &Settings) -> Result<Script, ScenarioError> {
-    let number =
-        |knob: &str| settings.number(knob).and_then(|n| u64::try_from(n).ok()).unwrap_or(1);
-    let path = erlang::paths(settings.text("erl").unwrap_or("auto"));
+/// What a trial of these parameters runs.
+pub(super) fn script(params: &BusyWaitParams) -> Result<Script, ScenarioError> {
+    let path = params.erl.paths().into_iter().next().flatten();
     Ok(Script {
-        vm: erlang::vm(path.first().and_then(Option::as_deref))?,
-        flags: emulator_flags(settings)?,
-        load: settings.text("load").unwrap_or("port").to_owned(),
-        rate: settings.number("rate").and_then(|n| u64::try_from(n).ok()).unwrap_or(USUAL_RATE),
-        workers: number("workers"),
-        background: number("background"),
-        bandwidth: bandwidth(settings),
-        strace: settings.text("strace") == Some("yes"),
-        settle: settle(settings),
-        duration: settings.duration("duration").unwrap_or(Duration::from_secs(1)),
+        vm: erlang::vm(path.as_deref())?,
+        flags: emulator_flags(params)?,
+        load: params.load,
+        // Without a quota nothing was calibrated.
+        rate: params.rate.get().unwrap_or(USUAL_RATE),
+        workers: params.workers.chosen("--workers").map_err(ScenarioError::Broken)?,
+        background: params.background,
+        bandwidth: bandwidth(params),
+        strace: params.strace.is_yes(),
+        settle: settle(params),
+        duration: params.duration.get(),
     })
 }
 
 /// Two periods of the quota, in every arm alike: starting the node and what its requests need uses up
 /// quota, and the throttling that follows is none of the load's.
-fn settle(settings: &Settings) -> Duration {
-    settings.duration("period").unwrap_or_default() * 2
+fn settle(params: &BusyWaitParams) -> Duration {
+    params.period.get() * 2
 }
 
 /// How long a trial takes, for the progress bar.
-pub(super) fn expected(settings: &Settings) -> Duration {
-    SET_UP + settle(settings) + settings.duration("duration").unwrap_or_default()
+pub(super) fn expected(params: &BusyWaitParams) -> Duration {
+    SET_UP + settle(params) + params.duration.get()
 }

@@ -2,11 +2,13 @@
 //! quota at all, and what busy waiting costs beside latency.
 
 use super::meta::{META, measure};
+use super::params::BusyWaitParams;
 use super::sentences::say;
-use super::summary::cpus;
+use super::summary::{cpus, quota_of};
+use crate::params::Params;
 use crate::suggest;
 use analysis::Outcome;
-use model::{ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, Settings, State, Trial};
+use model::{ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, State, Trial};
 
 /// More requests than this part, in percent, left undone say that the rate is beyond the machine.
 const MOST_BACKLOG: f64 = 5.0;
@@ -27,14 +29,19 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
     without_quota(plan, outcome);
     // With flags of its own in every arm the case has not the VM's defaults.
     let of_control = plan.arms.iter().find(|arm| arm.role == Role::Control);
-    let flags = of_control.and_then(|arm| arm.settings.text("flags"));
+    let params = of_control.and_then(|arm| BusyWaitParams::of(&arm.settings));
     let mut facts = Vec::new();
-    if flags.is_none_or(str::is_empty) {
+    if params.is_none_or(|params| params.flags.is_empty()) {
         facts.extend(spun(arms));
         facts.extend(throughput(arms));
     }
     facts.extend(detected(plan, trials));
     outcome.reasons.extend(facts.into_iter().map(Reason::Scenario));
+}
+
+/// The CPU quota of an arm, in CPUs.
+fn quota(arm: &Arm) -> Option<f64> {
+    Some(BusyWaitParams::of(&arm.settings)?.quota.get()?.get())
 }
 
 fn control(arms: &[ArmResult]) -> Option<&ArmResult> {
@@ -89,14 +96,14 @@ fn with_served(id: &str, arms: &[ArmResult]) -> Fact {
 
 /// The scenario is about nodes with a quota: without one nothing says that they are not affected.
 fn without_quota(plan: &Plan, outcome: &mut Outcome) {
-    let quota = plan.arms.iter().any(|arm| arm.settings.decimal("quota").is_some());
-    if quota || outcome.state != State::NotAffected {
+    let has_quota = plan.arms.iter().any(|arm| quota(arm).is_some());
+    if has_quota || outcome.state != State::NotAffected {
         return;
     }
     outcome.state = State::Inconclusive;
     outcome.reasons.insert(0, Reason::Scenario(Fact::new(say::NO_QUOTA)));
     // The quota is that of the defaults.
-    let defaults = Settings::defaults(META.knobs, false);
+    let defaults = META.defaults(false);
     let with_quota = suggest::other_run(&META, Fact::new(say::WITH_QUOTA), &defaults);
     outcome.suggestions.push(with_quota);
 }
@@ -111,8 +118,7 @@ fn throughput(arms: &[ArmResult]) -> Option<Fact> {
 
 /// The quota that the VM found by itself, beside the real one: schedulers are started by it.
 fn detected(plan: &Plan, trials: &[Trial]) -> Option<Fact> {
-    let arm = plan.arms.iter().find(|arm| arm.settings.decimal("quota").is_some())?;
-    let real = arm.settings.decimal("quota")?;
+    let (arm, real) = plan.arms.iter().find_map(|arm| Some((arm, quota_of(arm)?)))?;
     let mut of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
     let vm = of_arm.find_map(|trial| trial.observation.vm.as_ref())?;
     let fact = Fact::new(say::DETECTED)
@@ -137,12 +143,11 @@ fn spun(arms: &[ArmResult]) -> Vec<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::literal;
     use crate::testing::told;
     use model::record::{Progress, SCHEMA, Tool};
     use model::testing::{self, estimate};
-    use model::{
-        Arm, Headline, Machine, Measure, Observation, Record, Unit, Value, Verdict, Vm, What,
-    };
+    use model::{Arm, Headline, Machine, Measure, Observation, Record, Unit, Verdict, Vm, What};
 
     /// What the two arms show in every trial: 99th percentile of the case, and percent of the quota
     /// and backlog of the control.
@@ -155,11 +160,10 @@ mod tests {
 
     const FIT: Shown = Shown { quota: "0.5", p99: 0.7, used: 60.0, backlog: 0.0 };
 
-    fn plan(quota: &str) -> Plan {
+    fn plan(quota: &'static str) -> Plan {
         let arm = |id: &str, role| {
-            let mut settings = Settings::defaults(META.knobs, false);
-            settings.set("quota", Value::Text(quota.to_owned()));
-            Arm { settings, ..testing::arm(id, role) }
+            let params = BusyWaitParams { quota: literal(quota), ..BusyWaitParams::default() };
+            Arm { settings: params.settings(), ..testing::arm(id, role) }
         };
         let arms = vec![arm("flags-quota", Role::Control), arm("defaults-quota", Role::Case)];
         Plan { arms, judging: META.judging, ..testing::plan(&[]) }

@@ -1,12 +1,13 @@
 //! What `busy-wait` says of an outcome.
 
 use super::meta::{META, measure};
-use super::plan::changed_flags;
+use super::params::BusyWaitParams;
 use super::sentences::say;
+use crate::params::Params;
 use crate::{Summary, suggest};
 use analysis::Outcome;
 use model::{
-    Amount, ArmResult, Fact, FixOutcome, Plan, Role, Settings, State, Suggestion, Unit, What,
+    Amount, Arm, ArmResult, Fact, FixOutcome, Plan, Role, State, Suggestion, Unit, What,
 };
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
@@ -34,8 +35,12 @@ fn kind(plan: &Plan) -> &'static str {
 
 /// The quota of what is judged, in CPUs.
 fn quota(plan: &Plan) -> Option<f64> {
-    let case = plan.arms.iter().find(|arm| arm.role == Role::Case)?;
-    case.settings.decimal("quota")
+    quota_of(plan.arms.iter().find(|arm| arm.role == Role::Case)?)
+}
+
+/// The quota of an arm, in CPUs.
+pub(super) fn quota_of(arm: &Arm) -> Option<f64> {
+    Some(BusyWaitParams::of(&arm.settings)?.quota.get()?.get())
 }
 
 /// CPUs, whole or not.
@@ -45,10 +50,11 @@ pub(super) fn cpus(count: f64) -> Amount {
 
 /// The flags of the first arm of a role that sets it apart from a plain `erl`.
 fn flags(plan: &Plan, role: Role) -> Option<String> {
-    let settings = plan.arms.iter().find(|arm| arm.role == role).map(|arm| &arm.settings)?;
-    let base = settings.text("flags").filter(|flags| !flags.is_empty());
-    let changed = changed_flags(settings);
-    let changed = Some(changed.as_str()).filter(|flags| flags.starts_with('+'));
+    let arm = plan.arms.iter().find(|arm| arm.role == role)?;
+    let params = BusyWaitParams::of(&arm.settings)?;
+    let base = Some(params.flags.as_str()).filter(|flags| !flags.is_empty());
+    let changed = params.changed_flags();
+    let changed = Some(changed.as_str()).filter(|flags| !flags.is_empty());
     match (base, changed) {
         (Some(base), Some(changed)) if base != changed => Some(format!("{base} {changed}")),
         (base, changed) => base.or(changed).map(str::to_owned),
@@ -79,7 +85,7 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
         measured: Some(FixOutcome::Helped),
         ..What::Scenario(Fact::new(say::ENVIRONMENT).with("flags", flags)).into()
     });
-    let defaults = Settings::defaults(META.knobs, false);
+    let defaults = META.defaults(false);
     let fewer = META.fix("schedulers").and_then(|fix| suggest::fix(&META, fix, &defaults));
     environment.into_iter().chain(fewer).collect()
 }

@@ -126,12 +126,12 @@ fn serve<'a>(
 pub(super) fn options(script: &Script, seed: u64) -> Term {
     let ms = |time: Duration| term::uint(u64::try_from(time.as_millis()).unwrap_or(1));
     term::map([
-        ("kind", term::atom(&script.load)),
-        ("workers", term::uint(script.workers)),
-        ("rate", term::uint(script.rate)),
+        ("kind", term::atom(&script.load.to_string())),
+        ("workers", term::uint(script.workers.into())),
+        ("rate", term::uint(script.rate.into())),
         ("settle_ms", ms(script.settle)),
         ("duration_ms", ms(script.duration)),
-        ("background", term::uint(script.background)),
+        ("background", term::uint(script.background.into())),
         ("seed", term::uint(seed >> 11)),
         ("dir", term::text(&std::env::temp_dir().to_string_lossy())),
         ("tell", term::atom("$tell")),

@@ -1,11 +1,11 @@
 //! The declaration of `cpu-quota`.
 
 use super::sentences::SENTENCES;
+use super::params::CpuQuotaParams;
+use crate::params::{self, changed};
 use model::scenario::{FixMeta, MeasureMeta, Tag};
-use model::{Judging, Kind, Knob, Meta, Needs, Unit};
+use model::{Judging, Meta, Needs, Unit};
 use std::borrow::Cow;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// Names of the figures.
 pub(super) mod measure {
@@ -47,74 +47,17 @@ pub const META: Meta = Meta {
             id: OTHER_KERNEL,
             what: "For slices that expire, use a kernel from 5.4 on, or 4.19.84 or 4.14.154; for the \
                    race, one from 5.7 on.",
-            parameters: &[],
+            change: |settings| changed(settings, |_: &mut CpuQuotaParams| ()),
         },
         FixMeta {
             id: "cpuset",
             what: "Give the group a cpuset of fewer CPUs.",
-            parameters: &[("on-cpus", "1")],
+            change: |settings| changed(settings, |params: &mut CpuQuotaParams| params.on_cpus = 1),
         },
     ],
     sentences: SENTENCES,
     needs: Needs { cpus: 2, root: true },
-    knobs: &[
-        Knob {
-            name: "quota",
-            kind: Kind::Duration { min_ns: 1_000_000, max_ns: 3600 * SECOND_NS },
-            default: "8ms",
-            quick: None,
-            help: "CPU time in a period",
-        },
-        Knob {
-            name: "period",
-            kind: Kind::Duration { min_ns: 1_000_000, max_ns: SECOND_NS },
-            default: "10ms",
-            quick: None,
-            help: "Length of a period",
-        },
-        Knob {
-            name: "burst",
-            kind: Kind::Duration { min_ns: 0, max_ns: 3600 * SECOND_NS },
-            default: "0s",
-            quick: None,
-            help: "CPU time that may be carried over, in an arm that tries whether that helps; 0 leaves it out",
-        },
-        Knob {
-            name: "threads",
-            kind: Kind::Number { min: 0, max: 65_536 },
-            default: "0",
-            quick: None,
-            help: "Threads, pinned to the CPUs in turns; 0 for the busy ones and one more on each CPU",
-        },
-        Knob {
-            name: "fast",
-            kind: Kind::Number { min: 1, max: 65_536 },
-            default: "1",
-            quick: None,
-            help: "Threads that never sleep",
-        },
-        Knob {
-            name: "wake",
-            kind: Kind::Duration { min_ns: 100_000, max_ns: SECOND_NS },
-            default: "3ms",
-            quick: None,
-            help: "How long the other threads sleep at a time",
-        },
-        Knob {
-            name: "on-cpus",
-            kind: Kind::Number { min: 0, max: 65_536 },
-            default: "0",
-            quick: None,
-            help: "CPUs that the threads are pinned to; 0 for all, 32 at most",
-        },
-        Knob {
-            name: "duration",
-            kind: Kind::Duration { min_ns: 100_000_000, max_ns: 3600 * SECOND_NS },
-            default: "500ms",
-            quick: None,
-            help: "How long a trial is measured; longer where a tick, or what many CPUs keep of the quota, would count",
-        },
-    ],
+    parameters: params::of::<CpuQuotaParams>(),
     measures: &[
         MeasureMeta {
             name: measure::LOST,
@@ -212,12 +155,17 @@ pub const META: Meta = Meta {
         confidence: 0.95,
     },
     tags: &[
-        Tag { commit: "de53fd7aedb1", since: "5.4", what: "slices no longer expire", knobs: &[] },
+        Tag {
+            commit: "de53fd7aedb1",
+            since: "5.4",
+            what: "slices no longer expire",
+            matters: |_| true,
+        },
         Tag {
             commit: "26a8b12747c9",
             since: "5.7",
             what: "handing out quota no longer races with taking it",
-            knobs: &[],
+            matters: |_| true,
         },
     ],
 };

@@ -1,6 +1,7 @@
 //! `cpu-quota`: a group that gets less, or more, CPU than its quota.
 
 mod meta;
+mod params;
 mod plan;
 mod review;
 mod sentences;
@@ -8,11 +9,12 @@ mod summary;
 mod trial;
 
 pub use meta::META;
+pub use params::CpuQuotaParams;
 pub use trial::{Played, Script, Window, play};
 
 use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
+use model::{ArmResult, Judging, Meta, Plan, Trial};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -20,6 +22,8 @@ use std::time::Duration;
 pub struct CpuQuota;
 
 impl Scenario for CpuQuota {
+    type Params = CpuQuotaParams;
+
     fn meta(&self) -> &'static Meta {
         &META
     }
@@ -28,25 +32,33 @@ impl Scenario for CpuQuota {
         plan::lacking(site)
     }
 
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
-        plan::arms(settings, site).map(Into::into)
+    fn arms(
+        &self,
+        params: &CpuQuotaParams,
+        site: &Site,
+    ) -> Result<Arms<CpuQuotaParams>, ScenarioError> {
+        plan::arms(params, site).map(Into::into)
     }
 
-    fn judging(&self, _: &Settings) -> Vec<Judging> {
+    fn judging(&self, _: &CpuQuotaParams) -> Vec<Judging> {
         let excess = Judging { measure: Cow::Borrowed(meta::measure::BEYOND), ..META.judging };
         vec![META.judging, excess]
     }
 
-    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-        plan::sketch(settings, site)
+    fn sketch(
+        &self,
+        params: &CpuQuotaParams,
+        site: &Site,
+    ) -> Result<Cell<CpuQuotaParams>, ScenarioError> {
+        plan::sketch(params, site)
     }
 
-    fn expected(&self, arm: &Arm) -> Duration {
-        arm.settings.duration("duration").unwrap_or_default() + plan::SET_UP
+    fn expected(&self, params: &CpuQuotaParams) -> Duration {
+        params.duration.get() + plan::SET_UP
     }
 
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
-        let script = plan::script(&arm.settings, context.site)?;
+    fn trial(&self, params: &CpuQuotaParams, context: &mut Context) -> Result<Seen, ScenarioError> {
+        let script = plan::script(params, context.site)?;
         trial::run(&script, context)
     }
 

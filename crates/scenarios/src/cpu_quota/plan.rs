@@ -1,9 +1,11 @@
-//! From knobs to arms and scripts, checked against the machine.
+//! From parameters to arms and scripts, checked against the machine.
 
+use super::params::CpuQuotaParams;
 use super::trial::{Script, Window};
+use crate::params::Time;
 use crate::{Cell, Missing, ScenarioError, Site};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
-use model::{Arm, Role, Settings, Value, units};
+use model::{Arm, Role};
 use std::time::Duration;
 
 /// What setting a trial up and warming it up costs beside its duration, roughly, for the progress
@@ -28,7 +30,7 @@ const USABLE: f64 = 0.9;
 
 /// CPUs that are used unless more are asked for: what is lost hardly grows beyond, and the more
 /// CPUs keep something, the longer a trial takes.
-const CPUS: usize = 32;
+const CPUS: u32 = 32;
 
 /// A trial is made no longer than this for the sake of what ticks and CPUs hide.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -71,20 +73,23 @@ pub(super) fn refused(error: CgroupError) -> ScenarioError {
 
 /// The arms: all threads on as few CPUs as can use the quota, the same threads on all CPUs, and
 /// those with a burst, where one is asked for.
-pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError> {
+pub(super) fn arms(
+    params: &CpuQuotaParams,
+    site: &Site,
+) -> Result<Vec<Arm<CpuQuotaParams>>, ScenarioError> {
     let home = home(site).map_err(ScenarioError::Missing)?;
-    let bandwidth = bandwidth(settings)?;
-    let layout = Layout::of(settings, &bandwidth, site)?;
+    let bandwidth = bandwidth(params);
+    let layout = Layout::of(params, &bandwidth, site)?;
     // What a run that was killed left behind goes first.
     sweep(&home);
     let burst = try_out(&home, &bandwidth)?;
-    let settings = resolved(settings, &bandwidth, &layout, site);
+    let params = resolved(params, &bandwidth, &layout, site);
     let mut arms = vec![
-        arm(&settings, "control", Role::Control, layout.narrow, false),
-        arm(&settings, "spread", Role::Case, layout.spread, false),
+        arm(&params, "control", Role::Control, layout.narrow, false),
+        arm(&params, "spread", Role::Case, layout.spread, false),
     ];
     if burst {
-        arms.push(arm(&settings, "spread-burst", Role::Fix, layout.spread, true));
+        arms.push(arm(&params, "spread-burst", Role::Fix, layout.spread, true));
     }
     Ok(arms)
 }
@@ -109,20 +114,21 @@ fn try_out(home: &ParentGroup, bandwidth: &Bandwidth) -> Result<bool, ScenarioEr
 /// How many threads there are, and on how many CPUs.
 #[derive(Debug, PartialEq, Eq)]
 struct Layout {
-    threads: usize,
+    threads: u32,
     /// CPUs of the control: as few as can use the quota.
-    narrow: usize,
+    narrow: u32,
     /// CPUs of the case.
-    spread: usize,
+    spread: u32,
 }
 
 impl Layout {
-    fn of(settings: &Settings, bandwidth: &Bandwidth, site: &Site) -> Result<Self, ScenarioError> {
-        let number = |knob: &str| {
-            settings.number(knob).and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
-        };
-        let there = site.machine.allowed_cpus.len().max(1);
-        let (fast, asked) = (number("fast").max(1), number("on-cpus"));
+    fn of(
+        params: &CpuQuotaParams,
+        bandwidth: &Bandwidth,
+        site: &Site,
+    ) -> Result<Self, ScenarioError> {
+        let there = u32::try_from(site.machine.allowed_cpus.len()).unwrap_or(u32::MAX).max(1);
+        let (fast, asked) = (params.fast, params.on_cpus);
         if asked > there {
             return Err(ScenarioError::Unusable(format!(
                 "--on-cpus {asked}: this process may use {there} CPUs"
@@ -131,7 +137,7 @@ impl Layout {
         let spread = if asked > 0 { asked } else { there.min(CPUS) };
         // A slow thread on every CPU, that of a busy one too: a thread that wakes there makes the
         // kernel look what the busy one has used, which else waits for a tick.
-        let threads = if number("threads") > 0 { number("threads") } else { spread + fast };
+        let threads = if params.threads > 0 { params.threads } else { spread + fast };
         let spread = spread.min(threads);
         if fast > threads {
             return Err(ScenarioError::Unusable(format!(
@@ -140,13 +146,13 @@ impl Layout {
         }
         let share = bandwidth.quota_us as f64 / bandwidth.period_us as f64;
         // A whole number that a quota can ask for stays far below what a float holds exactly.
-        let narrow = (share / USABLE).ceil().max(1.0) as usize;
+        let narrow = (share / USABLE).ceil().max(1.0) as u32;
         let (usable, raise) = if fast < spread { (fast, "--fast") } else { (spread, "--on-cpus") };
         if narrow > usable {
             return Err(ScenarioError::Unusable(format!(
                 "--quota {}: {usable} busy threads on CPUs of their own cannot use {share:.1} CPUs; \
                  lower it or raise {raise}",
-                settings.text("quota").unwrap_or_default()
+                params.quota
             )));
         }
         Ok(Layout { threads, narrow, spread })
@@ -155,95 +161,86 @@ impl Layout {
 
 /// How long a trial lasts: whole periods, and so many that neither a tick nor what CPUs keep is
 /// much of what the group is entitled to.
-fn long_enough(
-    settings: &Settings,
-    bandwidth: &Bandwidth,
-    cpus: usize,
-    hz: Option<u32>,
-) -> Duration {
+fn long_enough(duration: Duration, bandwidth: &Bandwidth, cpus: u32, hz: Option<u32>) -> Duration {
     let tick_ms = 1e3 / f64::from(hz.unwrap_or(HZ).max(1));
-    let least_ms = (tick_ms / TICK_PART).max(KEPT_MS * cpus as f64 / KEPT_PART);
+    let least_ms = (tick_ms / TICK_PART).max(KEPT_MS * f64::from(cpus) / KEPT_PART);
     let period = Duration::from_micros(bandwidth.period_us);
     let quota_ms = bandwidth.quota_us as f64 / 1e3;
     let least = period.mul_f64((least_ms / quota_ms).clamp(1.0, 1e6)).min(LONGEST);
-    let duration = settings.duration("duration").unwrap_or_default().max(least);
+    let duration = duration.max(least);
     period.mul_f64((duration.as_secs_f64() / period.as_secs_f64() - 1e-9).ceil().max(1.0))
 }
 
-fn arm(settings: &Settings, id: &str, role: Role, cpus: usize, burst: bool) -> Arm {
-    let mut settings = settings.clone();
-    settings.set("on-cpus", whole(cpus));
-    let change =
-        burst.then(|| format!("a burst of {}", settings.text("burst").unwrap_or_default()));
-    if !burst {
-        settings.set("burst", Value::Text("0s".to_owned()));
-    }
+fn arm(
+    params: &CpuQuotaParams,
+    id: &str,
+    role: Role,
+    cpus: u32,
+    burst: bool,
+) -> Arm<CpuQuotaParams> {
+    let change = burst.then(|| format!("a burst of {}", params.burst));
+    let burst = if burst { params.burst } else { Time::ZERO };
+    let settings = CpuQuotaParams { on_cpus: cpus, burst, ..params.clone() };
     Arm { id: id.to_owned(), role, against: None, settings, change }
 }
 
-fn whole(number: usize) -> Value {
-    Value::Number(i64::try_from(number).unwrap_or(i64::MAX))
+/// Quota, period and burst in the kernel's microseconds, which are whole.
+fn bandwidth(params: &CpuQuotaParams) -> Bandwidth {
+    let us = |time: Time| u64::try_from(time.get().as_micros()).unwrap_or(u64::MAX);
+    Bandwidth {
+        quota_us: us(params.quota),
+        period_us: us(params.period),
+        burst_us: us(params.burst),
+    }
 }
 
-/// Quota, period and burst in the kernel's microseconds.
-fn bandwidth(settings: &Settings) -> Result<Bandwidth, ScenarioError> {
-    let us = |knob: &str| {
-        let duration = settings.duration(knob).unwrap_or_default();
-        match duration.as_nanos() % 1000 {
-            0 => Ok(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)),
-            _ => Err(ScenarioError::Unusable(format!(
-                "--{knob} {}: whole microseconds only",
-                settings.text(knob).unwrap_or_default()
-            ))),
-        }
-    };
-    Ok(Bandwidth { quota_us: us("quota")?, period_us: us("period")?, burst_us: us("burst")? })
-}
-
-/// Control and case of these settings, as [`arms`] makes them, without trying the quota out.
-pub(super) fn sketch(settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-    let bandwidth = bandwidth(settings)?;
-    let layout = Layout::of(settings, &bandwidth, site)?;
-    let settings = resolved(settings, &bandwidth, &layout, site);
+/// Control and case of these parameters, as [`arms`] makes them, without trying the quota out.
+pub(super) fn sketch(
+    params: &CpuQuotaParams,
+    site: &Site,
+) -> Result<Cell<CpuQuotaParams>, ScenarioError> {
+    let bandwidth = bandwidth(params);
+    let layout = Layout::of(params, &bandwidth, site)?;
+    let params = resolved(params, &bandwidth, &layout, site);
     Ok(Cell {
-        control: arm(&settings, "control", Role::Control, layout.narrow, false),
-        case: arm(&settings, "spread", Role::Case, layout.spread, false),
+        control: arm(&params, "control", Role::Control, layout.narrow, false),
+        case: arm(&params, "spread", Role::Case, layout.spread, false),
     })
 }
 
-/// The settings with the length of a trial and the number of threads that they come to here.
-fn resolved(settings: &Settings, bandwidth: &Bandwidth, layout: &Layout, site: &Site) -> Settings {
-    let duration = long_enough(settings, bandwidth, layout.spread, site.machine.hz);
-    let mut settings = settings.clone();
-    settings.set("duration", Value::Text(units::format_duration(duration)));
-    settings.set("threads", whole(layout.threads));
-    settings
+/// The parameters with the length of a trial and the number of threads that they come to here.
+fn resolved(
+    params: &CpuQuotaParams,
+    bandwidth: &Bandwidth,
+    layout: &Layout,
+    site: &Site,
+) -> CpuQuotaParams {
+    let duration = params.duration.get();
+    let duration = long_enough(duration, bandwidth, layout.spread, site.machine.hz).into();
+    CpuQuotaParams { duration, threads: layout.threads, ..params.clone() }
 }
 
-/// What a trial of these settings runs.
-pub(super) fn script(settings: &Settings, site: &Site) -> Result<Script, ScenarioError> {
-    let number = |knob: &str| {
-        settings.number(knob).and_then(|number| u32::try_from(number).ok()).unwrap_or(1)
-    };
+/// What a trial of these parameters runs.
+pub(super) fn script(params: &CpuQuotaParams, site: &Site) -> Result<Script, ScenarioError> {
     let mut cpus = site.machine.allowed_cpus.clone();
-    cpus.truncate(number("on-cpus").max(1) as usize);
+    cpus.truncate(params.on_cpus.max(1) as usize);
     if cpus.is_empty() {
         return Err(ScenarioError::Broken("the CPUs of this process could not be read".to_owned()));
     }
-    let bandwidth = bandwidth(settings)?;
+    let bandwidth = bandwidth(params);
     let period = Duration::from_micros(bandwidth.period_us);
     let kept_us = KEPT_MS * 1e3 * cpus.len() as f64;
     // Until each CPU keeps what it may, part of the quota goes there.
     let warm_up = WARM_UP + (kept_us / bandwidth.quota_us as f64).ceil() as u64;
-    let measured = settings.duration("duration").unwrap_or_default();
-    let periods = ((measured.as_secs_f64() / period.as_secs_f64()).round() as u64).max(1);
+    let periods =
+        ((params.duration.get().as_secs_f64() / period.as_secs_f64()).round() as u64).max(1);
     let all = u32::try_from(warm_up + periods + SPARE).unwrap_or(u32::MAX);
     Ok(Script {
         bandwidth,
-        threads: number("threads"),
-        fast: number("fast"),
+        threads: params.threads,
+        fast: params.fast,
         fast_first: true,
-        wake: settings.duration("wake").unwrap_or_default(),
+        wake: params.wake.get(),
         duration: period.saturating_mul(all),
         cpus,
         window: Some(Window { warm_up, periods }),
@@ -253,38 +250,33 @@ pub(super) fn script(settings: &Settings, site: &Site) -> Result<Script, Scenari
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu_quota::META;
     use host::roots::Roots;
     use model::Machine;
 
-    fn layout(cpus: u32, change: &[(&str, &str)]) -> Result<Layout, String> {
+    fn layout(cpus: u32, params: &CpuQuotaParams) -> Result<Layout, String> {
         let machine = Machine { allowed_cpus: (0..cpus).collect(), ..Machine::default() };
         let roots = Roots::real();
-        let mut settings = Settings::defaults(META.knobs, false);
-        for (knob, value) in change {
-            let value = value.parse().map_or(Value::Text((*value).to_owned()), Value::Number);
-            settings.set(knob, value);
-        }
-        let bandwidth = bandwidth(&settings).unwrap();
-        Layout::of(&settings, &bandwidth, &Site { roots: &roots, machine: &machine })
-            .map_err(|error| error.to_string())
+        let site = Site { roots: &roots, machine: &machine };
+        Layout::of(params, &bandwidth(params), &site).map_err(|error| error.to_string())
     }
 
     #[test]
     fn the_control_has_the_same_threads_on_as_few_cpus_as_can_use_the_quota() {
-        assert_eq!(layout(4, &[]), Ok(Layout { threads: 5, narrow: 1, spread: 4 }));
-        assert_eq!(layout(64, &[]), Ok(Layout { threads: 33, narrow: 1, spread: 32 }));
-        let two = [("quota", "15ms"), ("fast", "2")];
+        let usual = CpuQuotaParams::default();
+        assert_eq!(layout(4, &usual), Ok(Layout { threads: 5, narrow: 1, spread: 4 }));
+        assert_eq!(layout(64, &usual), Ok(Layout { threads: 33, narrow: 1, spread: 32 }));
+        let large = CpuQuotaParams { quota: Time::ms(15), ..usual.clone() };
+        let two = CpuQuotaParams { fast: 2, ..large.clone() };
         assert_eq!(layout(4, &two), Ok(Layout { threads: 6, narrow: 2, spread: 4 }));
-        let alone = [("threads", "1")];
+        let alone = CpuQuotaParams { threads: 1, ..usual.clone() };
         assert_eq!(layout(4, &alone), Ok(Layout { threads: 1, narrow: 1, spread: 1 }));
-        for (change, part) in [
-            (&[("quota", "15ms")][..], "raise --fast"),
-            (&[("quota", "15ms"), ("fast", "2"), ("on-cpus", "1")], "raise --on-cpus"),
-            (&[("on-cpus", "5")], "may use 4 CPUs"),
-            (&[("threads", "2"), ("fast", "3")], "2 threads in all"),
+        for (params, part) in [
+            (large, "raise --fast"),
+            (CpuQuotaParams { on_cpus: 1, ..two }, "raise --on-cpus"),
+            (CpuQuotaParams { on_cpus: 5, ..usual.clone() }, "may use 4 CPUs"),
+            (CpuQuotaParams { threads: 2, fast: 3, ..usual }, "2 threads in all"),
         ] {
-            let refused = layout(4, change).unwrap_err();
+            let refused = layout(4, &params).unwrap_err();
             assert!(refused.contains(part), "{refused}");
         }
     }
@@ -292,8 +284,7 @@ mod tests {
     #[test]
     fn a_trial_is_so_long_that_neither_ticks_nor_what_cpus_keep_count() {
         let bandwidth = Bandwidth { quota_us: 8_000, period_us: 10_000, burst_us: 0 };
-        let mut settings = Settings::default();
-        settings.set("duration", Value::Text("500ms".to_owned()));
+        let asked = Duration::from_millis(500);
         for (cpus, hz, ms) in [
             (2, Some(250), 500),
             (2, Some(1000), 500),
@@ -302,7 +293,7 @@ mod tests {
             (32, Some(250), 1340),
             (512, Some(250), 10_000),
         ] {
-            let long = long_enough(&settings, &bandwidth, cpus, hz);
+            let long = long_enough(asked, &bandwidth, cpus, hz);
             assert_eq!(long.as_millis(), ms, "{cpus} CPUs, HZ {hz:?}");
         }
     }
@@ -312,12 +303,10 @@ mod tests {
         let machine = Machine { allowed_cpus: (0..32).collect(), ..Machine::default() };
         let roots = Roots::real();
         let site = Site { roots: &roots, machine: &machine };
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("on-cpus", Value::Number(32));
-        let of_case = script(&settings, &site).unwrap();
+        let on = |on_cpus| CpuQuotaParams { on_cpus, ..CpuQuotaParams::default() };
+        let of_case = script(&on(32), &site).unwrap();
         assert_eq!(of_case.window, Some(Window { warm_up: 7, periods: 50 }));
-        settings.set("on-cpus", Value::Number(1));
-        let of_control = script(&settings, &site).unwrap();
+        let of_control = script(&on(1), &site).unwrap();
         assert_eq!(of_control.cpus, [0]);
         assert_eq!(of_control.duration, Duration::from_millis(10) * (4 + 50 + 30));
     }

@@ -1,7 +1,9 @@
 //! What `cpu-quota` says of an outcome.
 
 use super::meta::{META, OTHER_KERNEL, measure};
+use super::params::CpuQuotaParams;
 use super::sentences::say;
+use crate::params::Params;
 use crate::{Summary, suggest};
 use analysis::Outcome;
 use model::suggestion::Command;
@@ -11,9 +13,6 @@ use model::{
 
 /// CPUs of the machine that is simulated: where slices expire, a group loses more the more there are.
 const SIMULATED_CPUS: i64 = 64;
-
-/// The settings that a run which measures a fix keeps; the others follow from the machine.
-const KEPT: [&str; 4] = ["quota", "period", "fast", "wake"];
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let over = outcome.measure == measure::BEYOND;
@@ -48,18 +47,19 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     let Some(case) = plan.arms.iter().find(|arm| arm.role == Role::Case) else {
         return Vec::new();
     };
+    let Some(params) = CpuQuotaParams::of(&case.settings) else { return Vec::new() };
     match state {
         State::Affected => {
             let kernel = What::Fix(OTHER_KERNEL.to_owned());
-            let simulated = Some(simulated(&case.settings, Some("5.7")));
+            let simulated = Some(simulated(&params, Some("5.7")));
             let kernel = Suggestion { run: simulated, ..kernel.into() };
             let others = META.fixes.iter().filter(|fix| fix.id != OTHER_KERNEL);
-            let asked = asked(&case.settings);
+            let asked = asked(&params).settings();
             let others = others.filter_map(|fix| suggest::fix(&META, fix, &asked));
             std::iter::once(kernel).chain(others).collect()
         }
         State::NotAffected => {
-            let run = Some(simulated(&case.settings, None));
+            let run = Some(simulated(&params, None));
             vec![Suggestion { run, ..What::Scenario(Fact::new(say::LARGER)).into() }]
         }
         _ => Vec::new(),
@@ -67,25 +67,22 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
 }
 
 /// What was asked for, as far as a run that measures a fix keeps it, on as many CPUs.
-fn asked(case: &Settings) -> Settings {
-    let mut settings = Settings::defaults(META.knobs, false);
-    for knob in KEPT.into_iter().chain(["on-cpus"]) {
-        if let Some(value) = case.0.get(knob) {
-            settings.set(knob, value.clone());
-        }
+fn asked(case: &CpuQuotaParams) -> CpuQuotaParams {
+    let usual = CpuQuotaParams::default();
+    CpuQuotaParams {
+        burst: usual.burst,
+        threads: usual.threads,
+        duration: usual.duration,
+        ..case.clone()
     }
-    settings
 }
 
 /// The simulation of the same quota on a machine with many CPUs, by the rules of a kernel.
-fn simulated(settings: &Settings, kernel: Option<&str>) -> Run {
+fn simulated(params: &CpuQuotaParams, kernel: Option<&str>) -> Run {
     let mut parameters = Settings::default();
     parameters.set("cpus", Value::Number(SIMULATED_CPUS));
-    for knob in ["quota", "period"] {
-        if let Some(value) = settings.0.get(knob) {
-            parameters.set(knob, value.clone());
-        }
-    }
+    parameters.set("quota", Value::Text(params.quota.to_string()));
+    parameters.set("period", Value::Text(params.period.to_string()));
     if let Some(kernel) = kernel {
         parameters.set("kernel", Value::Text(kernel.to_owned()));
     }

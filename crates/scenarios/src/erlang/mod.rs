@@ -46,11 +46,6 @@ pub(crate) fn missing() -> Option<Missing> {
     })
 }
 
-/// The programs that the knob `erl` names; none stands for the one on the PATH.
-pub(crate) fn paths(text: &str) -> Vec<Option<PathBuf>> {
-    text.split(',').map(|path| (path != "auto").then(|| PathBuf::from(path))).collect()
-}
-
 /// The OTP of that path, with the application compiled for it.
 pub(crate) fn vm(path: Option<&Path>) -> Result<Vm, ScenarioError> {
     let key = path.map(Path::to_owned);
@@ -121,11 +116,6 @@ pub(crate) fn accepted(vm: &Vm, flags: &Flags) -> Result<(), ScenarioError> {
     })
 }
 
-/// The parts of a text between semicolons that have something in them.
-pub(crate) fn between_semicolons(text: &str) -> impl Iterator<Item = &str> {
-    text.split(';').map(str::trim).filter(|part| !part.is_empty())
-}
-
 /// Flags as the name of an arm: `+sfwi 10` is `sfwi-10`.
 pub(crate) fn slug(flags: &str) -> String {
     let word = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == ':' { c } else { '-' };
@@ -134,7 +124,7 @@ pub(crate) fn slug(flags: &str) -> String {
 }
 
 /// Makes sure that no two arms have one name, as two OTPs of one release would give.
-pub(crate) fn distinct(found: &Arms) -> Result<(), ScenarioError> {
+pub(crate) fn distinct<S>(found: &Arms<S>) -> Result<(), ScenarioError> {
     let mut names = BTreeSet::new();
     match found.arms.iter().find(|arm| !names.insert(&arm.id)) {
         None => Ok(()),
@@ -243,13 +233,5 @@ mod tests {
     fn flags_make_the_names_of_arms() {
         assert_eq!(slug("+sfwi 10"), "sfwi-10");
         assert_eq!(slug("+S 1:1 +sbwt none"), "S-1:1-sbwt-none");
-        let parts: Vec<&str> = between_semicolons("+sfwi 10; ; +swt very_low").collect();
-        assert_eq!(parts, ["+sfwi 10", "+swt very_low"]);
-    }
-
-    #[test]
-    fn auto_is_the_erl_on_the_path() {
-        assert_eq!(paths("auto"), [None]);
-        assert_eq!(paths("/a/erl,/b"), [Some("/a/erl".into()), Some("/b".into())]);
     }
 }

@@ -1,8 +1,10 @@
 //! The declaration of `mailbox-flood`.
 
 use super::sentences::SENTENCES;
+use super::params::{Dam, MailboxFloodParams, SinkKind};
+use crate::params::{self, changed};
 use model::scenario::{FixMeta, MeasureMeta};
-use model::{Judging, Kind, Knob, Meta, Needs, Unit};
+use model::{Judging, Meta, Needs, Unit};
 use std::borrow::Cow;
 
 /// Names of the figures.
@@ -21,43 +23,6 @@ pub(super) mod measure {
     pub const LOST: &str = "lost";
     pub const OUT_OF_ORDER: &str = "out_of_order";
     pub const DUPLICATED: &str = "duplicated";
-}
-
-/// Where the server can write to.
-pub(super) const SINKS: &[&str] = &[
-    "port",
-    "port-line",
-    "tag",
-    "tcp",
-    "tcp-socket",
-    "udp",
-    "gen-server",
-    "file",
-    "file-raw",
-    "file-append",
-    "file-delayed",
-    "null",
-    "none",
-];
-
-/// What may stand between senders and server.
-pub(super) const DAMS: &[&str] = &["none", "threshold", "credit"];
-
-/// Whose mailbox the messages wait in.
-pub(super) const MAILBOXES: &[&str] = &["server", "decoy"];
-
-/// How the senders go about it.
-pub(super) const PACES: &[&str] = &["flood", "one-at-a-time"];
-
-const SECOND_NS: u64 = 1_000_000_000;
-
-const fn choice(
-    name: &'static str,
-    words: &'static [&'static str],
-    default: &'static str,
-    help: &'static str,
-) -> Knob {
-    Knob { name, kind: Kind::Choice(words), default, quick: None, help }
 }
 
 const fn figure(
@@ -110,124 +75,25 @@ pub const META: Meta = Meta {
             id: "dam",
             what: "Bound the mailbox: with tailback_dam in front of the server senders wait instead of \
                    messages (docs/dam.md).",
-            parameters: &[("dam", "credit")],
+            change: |settings| {
+                changed(settings, |params: &mut MailboxFloodParams| params.dam = Dam::Credit)
+            },
         },
         FixMeta {
             id: "gen-server",
             what: "Write by gen_server:call to a process of its own, whose receive does not look at \
                    messages older than the call.",
-            parameters: &[("sink", "gen-server")],
+            change: |settings| {
+                changed(settings, |params: &mut MailboxFloodParams| {
+                    params.sink = SinkKind::GenServer;
+                })
+            },
         },
     ],
     sentences: SENTENCES,
     tags: &[],
     needs: Needs { cpus: 1, root: false },
-    knobs: &[
-        choice(
-            "sink",
-            SINKS,
-            "port",
-            "What the server writes to: a port program, a receive by a plain tag, sockets, a call \
-             to a gen_server, files as the original opened them, /dev/null, nothing",
-        ),
-        Knob {
-            name: "folder",
-            kind: Kind::Folder,
-            default: "auto",
-            quick: None,
-            help: "Folder for the file of a file sink, which has no name there and leaves nothing",
-        },
-        Knob {
-            name: "senders",
-            kind: Kind::Number { min: 1, max: 200_000 },
-            default: "100",
-            quick: None,
-            help: "Processes that send",
-        },
-        Knob {
-            name: "messages",
-            kind: Kind::Number { min: 1, max: 10_000_000 },
-            default: "1000",
-            quick: None,
-            help: "Messages that each of them sends",
-        },
-        choice(
-            "message",
-            &["byte", "small", "refc", "large"],
-            "small",
-            "What a message holds: 1 byte, 20 bytes, a reference-counted binary of 70, or --size",
-        ),
-        Knob {
-            name: "size",
-            kind: Kind::Size { min: 1, max: 64 << 20 },
-            default: "1KiB",
-            quick: None,
-            help: "Bytes of a large message",
-        },
-        choice(
-            "message-queue-data",
-            &["on_heap", "off_heap"],
-            "on_heap",
-            "Where the server keeps the messages that wait",
-        ),
-        choice(
-            "mailbox",
-            MAILBOXES,
-            "server",
-            "Whose mailbox the messages wait in, in the arm with the cause: the server's, or that of \
-             a decoy as in the control",
-        ),
-        choice("dam", DAMS, "none", "What stands in front of the server in the arm with the cause"),
-        choice(
-            "pace",
-            PACES,
-            "flood",
-            "How it is sent there: all at once, or one message when the one before was handled",
-        ),
-        Knob {
-            name: "fixes",
-            kind: Kind::Words,
-            default: "credit",
-            quick: None,
-            help: "What may fix it, each between semicolons in an arm of its own: off_heap, or a \
-                   dam",
-        },
-        Knob {
-            name: "kill-after",
-            kind: Kind::Duration { min_ns: 0, max_ns: 3600 * SECOND_NS },
-            default: "0s",
-            quick: None,
-            help: "Kill the server so long after the flood began, and start it again; 0s for never",
-        },
-        Knob {
-            name: "duration",
-            kind: Kind::Duration { min_ns: SECOND_NS / 20, max_ns: 3600 * SECOND_NS },
-            default: "150ms",
-            quick: None,
-            help: "The flood of a trial is cut off after so long",
-        },
-        Knob {
-            name: "memory-limit",
-            kind: Kind::Size { min: 64 << 20, max: 1 << 40 },
-            default: "512MiB",
-            quick: None,
-            help: "A node that holds more than this ends the study before the machine runs out",
-        },
-        Knob {
-            name: "flags",
-            kind: Kind::Words,
-            default: "",
-            quick: None,
-            help: "Emulator flags of every arm, as \"+S 4:4\"",
-        },
-        Knob {
-            name: "erl",
-            kind: Kind::Programs,
-            default: "auto",
-            quick: None,
-            help: "The erl of the OTP to run, or its folder; several, with commas between, become arms",
-        },
-    ],
+    parameters: params::of::<MailboxFloodParams>(),
     measures: &[
         figure(
             measure::SLOPE,

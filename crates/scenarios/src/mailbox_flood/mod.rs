@@ -2,6 +2,7 @@
 
 mod meta;
 mod observe;
+mod params;
 mod plan;
 mod read;
 mod review;
@@ -11,16 +12,19 @@ mod summary;
 mod trial;
 
 pub use meta::META;
+pub use params::{Dam, FloodFix, Mailbox, MailboxFloodParams, Message, Pace, QueueData, SinkKind};
 
 use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary, erlang};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Meta, Plan, Settings, Trial};
+use model::{ArmResult, Meta, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
 pub struct MailboxFlood;
 
 impl Scenario for MailboxFlood {
+    type Params = MailboxFloodParams;
+
     fn meta(&self) -> &'static Meta {
         &META
     }
@@ -29,20 +33,32 @@ impl Scenario for MailboxFlood {
         erlang::missing()
     }
 
-    fn arms(&self, settings: &Settings, _: &Site) -> Result<Arms, ScenarioError> {
-        plan::arms(settings)
+    fn arms(
+        &self,
+        params: &MailboxFloodParams,
+        _: &Site,
+    ) -> Result<Arms<MailboxFloodParams>, ScenarioError> {
+        plan::arms(params)
     }
 
-    fn sketch(&self, settings: &Settings, _: &Site) -> Result<Cell, ScenarioError> {
-        plan::sketch(settings)
+    fn sketch(
+        &self,
+        params: &MailboxFloodParams,
+        _: &Site,
+    ) -> Result<Cell<MailboxFloodParams>, ScenarioError> {
+        plan::sketch(params)
     }
 
-    fn expected(&self, arm: &Arm) -> Duration {
-        plan::expected(&arm.settings)
+    fn expected(&self, params: &MailboxFloodParams) -> Duration {
+        plan::expected(params)
     }
 
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
-        let script = plan::script(&arm.settings)?;
+    fn trial(
+        &self,
+        params: &MailboxFloodParams,
+        context: &mut Context,
+    ) -> Result<Seen, ScenarioError> {
+        let script = plan::script(params)?;
         trial::run(&script, context)
     }
 

@@ -3,9 +3,10 @@
 
 use super::meta::{META, measure};
 use super::observe::LENGTHS;
-use super::plan::{is_direct, offered};
+use super::params::{MailboxFloodParams, QueueData};
 use super::sentences::say;
 use super::summary::asked;
+use crate::params::Params;
 use crate::{hang, suggest};
 use analysis::Outcome;
 use model::{
@@ -33,22 +34,23 @@ fn judge(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Ou
         return;
     }
     let cases: Vec<&Arm> = plan.arms.iter().filter(|arm| arm.role == Role::Case).collect();
-    if let Some(case) = cases.iter().find(|case| offered(case) < FEWEST) {
-        take_back(arms, outcome, Fact::new(say::TOO_FEW).with("messages", offered(case)));
-        outcome.suggestions.extend(other_run(
-            case,
-            Fact::new(say::MORE).with("least", FEWEST),
-            &[("senders", "100"), ("messages", "500")],
-        ));
+    let few = cases.iter().find_map(|case| params(case).filter(|p| p.offered() < FEWEST));
+    if let Some(few) = few {
+        take_back(arms, outcome, Fact::new(say::TOO_FEW).with("messages", few.offered()));
+        let more = MailboxFloodParams { senders: 100, messages: 500, ..asked(&few) };
+        let why = Fact::new(say::MORE).with("least", FEWEST);
+        outcome.suggestions.extend(other_run(&few, why, &more));
         return;
     }
     if outcome.state == State::Affected && !is_a_scan(plan, arms) {
         take_back(arms, outcome, Fact::new(say::NOT_THE_LENGTH));
         outcome.caveats.push(Caveat::Scenario(Fact::new(say::CLOSER)));
-        let off_heap = [("message-queue-data", "off_heap")];
-        let case = cases.first().copied();
-        let run = |case| other_run(case, Fact::new(say::COLLECTIONS), &off_heap);
-        outcome.suggestions.extend(case.and_then(run));
+        let run = |case: MailboxFloodParams| {
+            let message_queue_data = QueueData::OffHeap;
+            let off_heap = MailboxFloodParams { message_queue_data, ..asked(&case) };
+            other_run(&case, Fact::new(say::COLLECTIONS), &off_heap)
+        };
+        outcome.suggestions.extend(cases.first().and_then(|case| params(case)).and_then(run));
         return;
     }
     if outcome.state == State::Affected {
@@ -56,11 +58,18 @@ fn judge(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Ou
     }
 }
 
-/// The same with some parameters changed; none where they are so already.
-fn other_run(case: &Arm, why: Fact, changes: &[(&str, &str)]) -> Option<Suggestion> {
-    let asked = asked(case);
-    let changed = suggest::with(&META, &asked, changes)?;
-    (changed != asked).then(|| suggest::other_run(&META, why, &changed))
+/// The parameters of an arm.
+fn params(arm: &Arm) -> Option<MailboxFloodParams> {
+    MailboxFloodParams::of(&arm.settings)
+}
+
+/// Another run than the case; none where it is the same.
+fn other_run(
+    case: &MailboxFloodParams,
+    why: Fact,
+    other: &MailboxFloodParams,
+) -> Option<Suggestion> {
+    (asked(case) != *other).then(|| suggest::other_run(&META, why, &other.settings()))
 }
 
 /// Takes a verdict back: more blocks like these would not settle it.
@@ -82,7 +91,11 @@ fn is_a_scan(plan: &Plan, arms: &[ArmResult]) -> bool {
     affected.peek().is_none()
         || affected.any(|arm| match arm.measures.get(measure::FIT) {
             Some(fit) => fit.low.unwrap_or(fit.median) > margin,
-            None => plan.arms.iter().any(|one| one.id == arm.id && !is_direct(one)),
+            None => {
+                let planned = plan.arms.iter().find(|one| one.id == arm.id);
+                let params = planned.and_then(|arm| MailboxFloodParams::of(&arm.settings));
+                params.is_some_and(|params| !params.is_direct())
+            }
         })
 }
 
@@ -110,18 +123,20 @@ fn scan_reason(cases: &[&Arm], trials: &[Trial]) -> Option<Reason> {
 
 /// What became of messages where servers were killed, in the median trial.
 fn kill_reasons(plan: &Plan, arms: &[ArmResult]) -> Vec<Reason> {
-    let killed = |arm: &&Arm| arm.settings.duration("kill-after").is_some_and(|at| !at.is_zero());
     let reason = |arm: &Arm| {
+        let params = params(arm).filter(|params| !params.kill_after.is_zero())?;
         let result = arms.iter().find(|result| result.id == arm.id)?;
         let figure = |name: &str| Some(FactValue::from(result.measures.get(name)?));
         let twice = figure(measure::DUPLICATED)?;
         let fact = match figure(measure::LOST) {
-            Some(lost) => Fact::new(say::KILLED).with("lost", lost).with("messages", offered(arm)),
+            Some(lost) => {
+                Fact::new(say::KILLED).with("lost", lost).with("messages", params.offered())
+            }
             None => Fact::new(say::KILLED_CUT_OFF),
         };
         Some(Reason::Scenario(fact.with("arm", arm.id.as_str()).with("twice", twice)))
     };
-    plan.arms.iter().filter(killed).filter_map(reason).collect()
+    plan.arms.iter().filter_map(reason).collect()
 }
 
 #[cfg(test)]
@@ -129,11 +144,10 @@ mod tests {
     use super::*;
     use crate::testing::told;
     use model::testing::{self, plan};
-    use model::{AtWork, Estimate, Settings, Test, Unit, Value, What};
+    use model::{AtWork, Estimate, Test, Unit, What};
 
-    fn plan_of(messages: i64) -> Plan {
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("messages", Value::Number(messages));
+    fn plan_of(messages: u32) -> Plan {
+        let settings = MailboxFloodParams { messages, ..Default::default() }.settings();
         let arm = |id, role| Arm { settings: settings.clone(), ..testing::arm(id, role) };
         let arms = vec![arm("control", Role::Control), arm("direct", Role::Case)];
         Plan { arms, judging: META.judging, ..plan(&[]) }
@@ -151,7 +165,7 @@ mod tests {
     }
 
     /// Study and arm after the review.
-    fn outcome_of(messages: i64, fit: Estimate, state: State) -> (Outcome, Option<State>) {
+    fn outcome_of(messages: u32, fit: Estimate, state: State) -> (Outcome, Option<State>) {
         let mut arms = [result(fit)];
         let mut outcome = Outcome::new(state, measure::SLOPE, Test::default());
         let mut trial = testing::trial(0, "direct", 0.0);

@@ -1,5 +1,6 @@
 //! The sinks in the words of the Erlang application.
 
+use super::params::SinkKind;
 use crate::ScenarioError;
 use beam::Term;
 use beam::term::{atom, list, text, tuple, uint};
@@ -9,22 +10,6 @@ use std::path::Path;
 
 /// The longest line that the port program of `port-line` answers with.
 const LINE_BYTES: u64 = 4096;
-
-/// How the file of a sink is opened; none where the sink is no file.
-fn file_options(sink: &str) -> Option<&'static [&'static str]> {
-    Some(match sink {
-        "file" => &["append", "raw", "delayed_write"],
-        "file-raw" => &["append", "raw"],
-        "file-append" => &["append"],
-        "file-delayed" => &["append", "delayed_write"],
-        _ => return None,
-    })
-}
-
-/// Whether a sink fills a file.
-pub(super) fn is_file(sink: &str) -> bool {
-    file_options(sink).is_some()
-}
 
 /// A sink that is ready to be named to a node.
 #[derive(Debug)]
@@ -39,8 +24,8 @@ pub(super) struct Sink {
 
 impl Sink {
     /// Makes a sink ready; a file sink gets its file in that folder.
-    pub fn prepare(sink: &str, folder: &Path) -> Result<Self, ScenarioError> {
-        let Some(options) = file_options(sink) else {
+    pub fn prepare(sink: SinkKind, folder: &Path) -> Result<Self, ScenarioError> {
+        let Some(options) = sink.file_options() else {
             return Ok(Sink { term: plain(sink), _file: None, names: None });
         };
         let file = tempfile::tempfile_in(folder).map_err(|error| {
@@ -71,39 +56,39 @@ impl Sink {
     }
 }
 
-fn plain(sink: &str) -> Term {
+/// A sink that is no file.
+fn plain(sink: SinkKind) -> Term {
     let tcp = |backend: &str| tuple(vec![atom("tcp"), atom(backend)]);
     match sink {
-        "port-line" => {
+        SinkKind::PortLine => {
             let framing = tuple(vec![atom("line"), uint(LINE_BYTES)]);
             tuple(vec![atom("port"), framing])
         }
-        "tcp" => tcp("inet"),
-        "tcp-socket" => tcp("socket"),
-        "gen-server" => atom("gen_server"),
-        other => atom(other),
+        SinkKind::Tcp => tcp("inet"),
+        SinkKind::TcpSocket => tcp("socket"),
+        other => atom(&other.atom()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::meta::SINKS;
     use super::*;
+    use clap::ValueEnum as _;
     use std::io::Write as _;
 
     #[test]
     fn every_sink_can_be_made_ready_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let ready: Vec<Sink> =
-            SINKS.iter().map(|sink| Sink::prepare(sink, folder.path()).unwrap()).collect();
-        assert_eq!(ready.len(), SINKS.len());
+        let prepare = |sink: &SinkKind| Sink::prepare(*sink, folder.path()).unwrap();
+        let ready: Vec<Sink> = SinkKind::value_variants().iter().map(prepare).collect();
+        assert_eq!(ready.len(), SinkKind::value_variants().len());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn a_file_can_be_reached_through_the_tool() {
         let folder = tempfile::tempdir().unwrap();
-        let sink = Sink::prepare("file", folder.path()).unwrap();
+        let sink = Sink::prepare(SinkKind::File, folder.path()).unwrap();
         let file = sink._file.as_ref().unwrap();
         let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
         let mut again = File::options().append(true).open(path).unwrap();
@@ -114,7 +99,7 @@ mod tests {
     #[test]
     fn an_error_names_the_folder_and_not_a_descriptor() {
         let folder = tempfile::tempdir().unwrap();
-        let sink = Sink::prepare("file", folder.path()).unwrap();
+        let sink = Sink::prepare(SinkKind::File, folder.path()).unwrap();
         let file = sink._file.as_ref().unwrap();
         let line =
             format!("file write: /proc/{}/fd/{}: full", std::process::id(), file.as_raw_fd());
@@ -125,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_named() {
-        let refused = Sink::prepare("file", Path::new("/no/such/folder"));
+        let refused = Sink::prepare(SinkKind::File, Path::new("/no/such/folder"));
         let line = refused.unwrap_err().to_string();
         assert!(line.contains("/no/such/folder") && line.contains("--folder"), "{line}");
     }

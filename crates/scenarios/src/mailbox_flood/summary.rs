@@ -1,11 +1,13 @@
 //! What `mailbox-flood` says of an outcome.
 
 use super::meta::{META, measure};
+use super::params::{MailboxFloodParams, SinkKind};
 use super::sentences::say;
+use crate::params::Params;
 use crate::{Summary, erlang, suggest};
 use analysis::Outcome;
 use model::{
-    Amount, Arm, ArmResult, Estimate, Fact, Plan, Role, Settings, State, Suggestion, Unit,
+    Amount, ArmResult, Estimate, Fact, Plan, Role, State, Suggestion, Unit,
 };
 
 /// The queue for which the headline says what a write takes.
@@ -27,9 +29,9 @@ fn case(arms: &[ArmResult]) -> Option<&ArmResult> {
 }
 
 /// What the server of an arm writes to.
-fn sink<'a>(plan: &'a Plan, arm: Option<&ArmResult>) -> &'a str {
-    let settings = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id));
-    settings.and_then(|arm| arm.settings.text("sink")).unwrap_or("server")
+fn sink(plan: &Plan, arm: Option<&ArmResult>) -> Option<String> {
+    let planned = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id))?;
+    Some(MailboxFloodParams::of(&planned.settings)?.sink.to_string())
 }
 
 fn figure<'a>(arm: Option<&'a ArmResult>, name: &str) -> Option<&'a Estimate> {
@@ -42,7 +44,7 @@ fn slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
     // Timed at set lengths where that was done: nothing but the queue differs there.
     let slope = figure(case, measure::FIT).or_else(|| figure(case, measure::SLOPE));
     let fact = Fact::new(say::SLOWER)
-        .with("sink", sink(plan, case))
+        .with_some("sink", sink(plan, case))
         .with_some("slope", slope)
         .with_some("writes", figure(case, measure::DRAIN_RATE))
         .with_some("control", figure(control, measure::DRAIN_RATE));
@@ -69,7 +71,7 @@ fn with_many_queued(slope: &Estimate, empty_ms: f64) -> Amount {
 fn not_slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
     let case = case(arms);
     Fact::new(say::NOT_SLOWER)
-        .with("sink", sink(plan, case))
+        .with_some("sink", sink(plan, case))
         .with_some("slope", figure(case, measure::SLOPE))
         .with_some("writes", figure(case, measure::DRAIN_RATE))
 }
@@ -78,10 +80,11 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     let Some(case) = plan.arms.iter().find(|arm| arm.role == Role::Case) else {
         return Vec::new();
     };
+    let Some(params) = MailboxFloodParams::of(&case.settings) else { return Vec::new() };
     match state {
-        State::Affected => suggest::fixes(&META, &asked(case)),
-        State::NotAffected if case.settings.text("sink") != Some("port") => {
-            let defaults = Settings::defaults(META.knobs, false);
+        State::Affected => suggest::fixes(&META, &asked(&params).settings()),
+        State::NotAffected if params.sink != SinkKind::Port => {
+            let defaults = META.defaults(false);
             vec![suggest::other_run(&META, Fact::new(say::OTHER_SINK), &defaults)]
         }
         _ => Vec::new(),
@@ -90,14 +93,9 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
 
 /// What was asked for: the settings of a case, without the OTP that was found for it and without other
 /// fixes.
-pub(super) fn asked(case: &Arm) -> Settings {
-    let mut settings = case.settings.clone();
-    for own in ["erl", "fixes"] {
-        if let Some(knob) = META.knob(own) {
-            settings.set(own, knob.default_value(false));
-        }
-    }
-    settings
+pub(super) fn asked(case: &MailboxFloodParams) -> MailboxFloodParams {
+    let usual = MailboxFloodParams::default();
+    MailboxFloodParams { erl: usual.erl, fixes: usual.fixes, ..case.clone() }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! out late segments: the next trial listens on a port of its own.
 
 use super::observe::{Cost, Flood, Measured, hang, observe};
+use super::params::Message;
 use super::plan::Script;
 use super::read;
 use super::sentences::say;
@@ -45,7 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a trial and makes its observation.
 pub(super) fn run(script: &Script, context: &mut Context) -> Result<crate::Seen, ScenarioError> {
-    let sink = Sink::prepare(&script.sink, &script.folder)?;
+    let sink = Sink::prepare(script.sink, &script.folder)?;
     let options = NodeOptions { flags: script.flags.clone(), ..NodeOptions::default() };
     let roots = context.site.roots;
     let mut watched = Watched::prepare(context.probe, roots, false);
@@ -166,7 +167,7 @@ fn ask<T>(
     Ok(erlang::read(read(answer))?)
 }
 
-/// The application names its own options, where a user of the tool has knobs.
+/// The application names its own options, where a user of the tool has flags.
 fn in_words_of_the_tool(error: ScenarioError) -> ScenarioError {
     match error {
         ScenarioError::Unusable(line) => ScenarioError::Unusable(
@@ -177,9 +178,9 @@ fn in_words_of_the_tool(error: ScenarioError) -> ScenarioError {
 }
 
 fn message(script: &Script) -> Term {
-    match script.message.as_str() {
-        "large" => term::tuple(vec![atom("large"), uint(script.bytes)]),
-        form => atom(form),
+    match script.message {
+        form @ Message::Large => term::tuple(vec![atom(&form.to_string()), uint(script.bytes)]),
+        form => atom(&form.to_string()),
     }
 }
 
@@ -201,13 +202,13 @@ fn flood_options(script: &Script, sink: &Sink) -> Term {
     let pace = if script.one_at_a_time { "one_at_a_time" } else { "flood" };
     term::map([
         ("sink", sink.term.clone()),
-        ("dam", atom(&script.dam)),
+        ("dam", atom(&script.dam.to_string())),
         ("senders", uint(script.senders)),
         ("messages", uint(script.messages)),
         ("message", message(script)),
         ("pace", atom(pace)),
         ("mailbox", mailbox(script)),
-        ("message_queue_data", atom(&script.queue_data)),
+        ("message_queue_data", atom(&script.queue_data.to_string())),
         ("sample_ms", uint(SAMPLE_MS)),
         ("timeout_ms", milliseconds(script.duration)),
         ("memory_limit_bytes", uint(script.memory_limit)),
@@ -221,7 +222,7 @@ fn cost_options(script: &Script, sink: &Sink, seed: u64) -> Term {
     term::map([
         ("sink", sink.term.clone()),
         ("message", message(script)),
-        ("message_queue_data", atom(&script.queue_data)),
+        ("message_queue_data", atom(&script.queue_data.to_string())),
         ("lengths", list(lengths.to_vec())),
         ("mailbox", mailbox(script)),
         ("ops", uint(WRITES_A_LENGTH)),

@@ -1,11 +1,11 @@
 //! The declaration of `mmap-lock`.
 
 use super::sentences::SENTENCES;
+use super::params::MmapLockParams;
+use crate::params::{self, Counts, Params, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta, Tag};
-use model::{Judging, Kind, Knob, Meta, Needs, Unit};
+use model::{Judging, Meta, Needs, Settings, Unit};
 use std::borrow::Cow;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// Names of the figures.
 pub(super) mod measure {
@@ -39,115 +39,27 @@ pub const META: Meta = Meta {
             id: "priority",
             what: "Give readers no lower priority than the process that they read, and no CPU limit: \
                    a reader that is preempted keeps the lock.",
-            parameters: &[("nice", "0")],
+            change: |settings| changed(settings, |params: &mut MmapLockParams| params.nice = 0),
         },
         FixMeta {
             id: "file",
             what: "Read another file: from Linux 6.17 on, maps takes the locks of single mappings \
                    where smaps takes that of the whole map.",
-            parameters: &[("procfile", "maps")],
+            change: |settings| {
+                changed(settings, |params: &mut MmapLockParams| params.procfile = literal("maps"))
+            },
         },
         FixMeta {
             id: "fewer-readers",
             what: "Have fewer readers, and let them read less often.",
-            parameters: &[("busy", "1")],
+            change: |settings| {
+                changed(settings, |params: &mut MmapLockParams| params.busy = Counts::one(1))
+            },
         },
     ],
     sentences: SENTENCES,
     needs: Needs { cpus: 2, root: false },
-    knobs: &[
-        Knob {
-            name: "procfile",
-            kind: Kind::ProcFile,
-            default: "smaps",
-            quick: None,
-            help: "File of /proc/PID that the scanners read: smaps, maps, smaps_rollup, numa_maps and others",
-        },
-        Knob {
-            name: "busy",
-            kind: Kind::Numbers { min: 0, max: 10_000, most: 20 },
-            default: "0,10",
-            quick: Some("10"),
-            help: "Scanners, and as many spinners; each value is a case with its own control, 0 is the process alone",
-        },
-        Knob {
-            name: "target",
-            kind: Kind::Choice(&["mapper", "twin"]),
-            default: "mapper",
-            quick: None,
-            help: "Whom the scanners of the cases read: the process that maps, or its idle twin as in the controls, where no stall may show",
-        },
-        Knob {
-            name: "lead",
-            kind: Kind::Duration { min_ns: 0, max_ns: 60 * SECOND_NS },
-            default: "50ms",
-            quick: None,
-            help: "Scanners read so long before spinners and mapper begin",
-        },
-        Knob {
-            name: "duration",
-            kind: Kind::Duration { min_ns: 10_000_000, max_ns: 3600 * SECOND_NS },
-            default: "250ms",
-            quick: None,
-            help: "How long a trial maps and unmaps",
-        },
-        Knob {
-            name: "hang-after",
-            kind: Kind::Duration { min_ns: 10_000_000, max_ns: 600 * SECOND_NS },
-            default: "250ms",
-            quick: Some("100ms"),
-            help: "A call that outlasts the trial by so much is a hang; it is freed by ending the load",
-        },
-        Knob {
-            name: "size",
-            kind: Kind::Size { min: 64 << 10, max: 1 << 44 },
-            default: "128MiB",
-            quick: None,
-            help: "Region that is mapped",
-        },
-        Knob {
-            name: "pause",
-            kind: Kind::Duration { min_ns: 0, max_ns: SECOND_NS },
-            default: "10us",
-            quick: None,
-            help: "Pause after each call",
-        },
-        Knob {
-            name: "busyduration",
-            kind: Kind::Duration { min_ns: 0, max_ns: 3600 * SECOND_NS },
-            default: "0s",
-            quick: None,
-            help: "Spin so long (whole milliseconds), then sleep 1 ms; 0 spins always",
-        },
-        Knob {
-            name: "nice",
-            kind: Kind::Number { min: -20, max: 19 },
-            default: "15",
-            quick: None,
-            help: "Nice value of the scanners",
-        },
-        Knob {
-            name: "cpu-mapper",
-            kind: Kind::Cpu,
-            default: "auto",
-            quick: None,
-            help: "CPU of the process that maps",
-        },
-        Knob {
-            name: "cpu-load",
-            kind: Kind::Cpu,
-            default: "auto",
-            quick: None,
-            help: "CPU of scanners and spinners",
-        },
-        Knob {
-            name: "cpu-tool",
-            kind: Kind::Cpu,
-            default: "auto",
-            quick: None,
-            help: "CPU of tailback itself",
-        },
-    ],
+    parameters: params::of::<MmapLockParams>(),
     measures: &[
         MeasureMeta {
             name: measure::STALL,
@@ -241,13 +153,18 @@ pub const META: Meta = Meta {
             commit: "5631da56c9a8",
             since: "6.17",
             what: "maps takes the locks of single mappings",
-            knobs: &[("procfile", "maps")],
+            matters: |settings| reads(settings, "maps"),
         },
         Tag {
             commit: "ff9f47f6f00c",
             since: "5.10",
             what: "smaps_rollup lets waiting writers in",
-            knobs: &[("procfile", "smaps_rollup")],
+            matters: |settings| reads(settings, "smaps_rollup"),
         },
     ],
 };
+
+/// Whether the scanners read this file.
+fn reads(settings: &Settings, file: &str) -> bool {
+    MmapLockParams::of(settings).is_some_and(|params| params.procfile.as_str() == file)
+}

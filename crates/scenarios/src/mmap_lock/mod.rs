@@ -2,6 +2,7 @@
 
 mod meta;
 mod observe;
+mod params;
 mod plan;
 mod review;
 mod sentences;
@@ -9,17 +10,20 @@ mod summary;
 mod trial;
 
 pub use meta::META;
+pub use params::{MmapLockParams, Target};
 pub use trial::{Cast, Cut, Event, Played, Script, Twin, play};
 
 use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
+use model::{ArmResult, Judging, Meta, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
 pub struct MmapLock;
 
 impl Scenario for MmapLock {
+    type Params = MmapLockParams;
+
     fn meta(&self) -> &'static Meta {
         &META
     }
@@ -28,25 +32,33 @@ impl Scenario for MmapLock {
         plan::missing(site.machine)
     }
 
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
-        plan::arms(settings, site).map(Into::into)
+    fn arms(
+        &self,
+        params: &MmapLockParams,
+        site: &Site,
+    ) -> Result<Arms<MmapLockParams>, ScenarioError> {
+        plan::arms(params, site).map(Into::into)
     }
 
-    fn judging(&self, settings: &Settings) -> Vec<Judging> {
-        vec![plan::judging(settings)]
+    fn judging(&self, params: &MmapLockParams) -> Vec<Judging> {
+        vec![plan::judging(params)]
     }
 
-    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+    fn sketch(
+        &self,
+        params: &MmapLockParams,
+        site: &Site,
+    ) -> Result<Cell<MmapLockParams>, ScenarioError> {
         // It looks at /proc and no more.
-        self.cell(settings, site)
+        self.cell(params, site)
     }
 
-    fn expected(&self, arm: &Arm) -> Duration {
-        plan::expected(&arm.settings)
+    fn expected(&self, params: &MmapLockParams) -> Duration {
+        plan::expected(params)
     }
 
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
-        let script = plan::script(&arm.settings, context.site, context.seed)?;
+    fn trial(&self, params: &MmapLockParams, context: &mut Context) -> Result<Seen, ScenarioError> {
+        let script = plan::script(params, context.site, context.seed)?;
         trial::run(&script, context)
     }
 

@@ -1,11 +1,13 @@
-//! From knobs to arms and scripts, checked against the machine.
+//! From parameters to arms and scripts, checked against the machine.
 
 use super::meta::META;
+use super::params::{MmapLockParams, Target};
 use super::trial::{Cast, Script, Twin};
 use crate::cpus;
+use crate::params::{Auto, Counts, Cpu};
 use crate::{Missing, ScenarioError, Site};
 use host::{limits, placement};
-use model::{Arm, Judging, Machine, Role, Settings, Value};
+use model::{Arm, Judging, Machine, Role};
 use std::time::Duration;
 
 /// Control of the study that holds the process alone against itself.
@@ -13,9 +15,6 @@ const CONTROL: &str = "control";
 
 /// The process alone, which is shown beside the others.
 const ALONE: &str = "alone";
-
-/// The word of `--target` for the idle twin.
-const TWIN: &str = "twin";
 
 /// What part of the available memory the region may take.
 const MEMORY_SHARE: f64 = 0.8;
@@ -43,9 +42,10 @@ const USUALLY_HANGS: u32 = 10;
 /// CPUs busy that strikes one trial of five, of case and control alike.
 const SLICE_MS: f64 = 5.0;
 
-/// How trials of these settings are judged: what a slice may add is a larger share of a shorter trial.
-pub(super) fn judging(settings: &Settings) -> Judging {
-    let seconds = settings.duration("duration").unwrap_or_default().as_secs_f64();
+/// How trials of these parameters are judged: what a slice may add is a larger share of a shorter
+/// trial.
+pub(super) fn judging(params: &MmapLockParams) -> Judging {
+    let seconds = params.duration.get().as_secs_f64();
     let slice = SLICE_MS / seconds.max(1e-3);
     Judging { margin: META.judging.margin.max(slice), ..META.judging }
 }
@@ -66,51 +66,52 @@ pub(super) fn missing(machine: &Machine) -> Option<Missing> {
 
 /// The arms: for each number of readers its control and its case, and the process alone where the
 /// numbers hold 0.
-pub(super) fn arms(settings: &Settings, site: &Site) -> Result<Vec<Arm>, ScenarioError> {
+pub(super) fn arms(
+    params: &MmapLockParams,
+    site: &Site,
+) -> Result<Vec<Arm<MmapLockParams>>, ScenarioError> {
     if let Some(missing) = missing(site.machine) {
         return Err(ScenarioError::Missing(missing));
     }
-    check_procfile(settings, site)?;
-    check_size(settings, site)?;
-    check_mappings(settings, site)?;
-    check_granularity(settings)?;
-    check_processes(settings, site)?;
-    check_nice(settings)?;
-    place(settings, site)?;
-    Ok(arms_for(settings))
+    check_procfile(params, site)?;
+    check_size(params, site)?;
+    check_mappings(params, site)?;
+    check_processes(params, site)?;
+    check_nice(params)?;
+    place(params, site)?;
+    Ok(arms_for(params))
 }
 
-fn arms_for(settings: &Settings) -> Vec<Arm> {
-    let mut busy: Vec<i64> = settings.numbers("busy").unwrap_or(&[]).to_vec();
+fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
+    let mut busy: Vec<u32> = params.busy.all().to_vec();
     busy.sort_unstable();
     busy.dedup();
     // A list of nothing but 0 asks for the process alone against itself.
     if busy == [0] {
-        let case = arm(settings, 0, "busy-0", Role::Case);
-        return vec![arm(settings, 0, CONTROL, Role::Control), case];
+        let case = arm(params, 0, "busy-0", Role::Case);
+        return vec![arm(params, 0, CONTROL, Role::Control), case];
     }
     let mut arms = Vec::new();
     for count in busy.iter().copied().filter(|count| *count > 0) {
-        let mut control = arm(settings, count, &format!("twin-{count}"), Role::Control);
-        control.settings.set("target", Value::Text(TWIN.to_owned()));
-        let mut case = arm(settings, count, &format!("busy-{count}"), Role::Case);
+        let mut control = arm(params, count, &format!("twin-{count}"), Role::Control);
+        control.settings.target = Target::Twin;
+        let mut case = arm(params, count, &format!("busy-{count}"), Role::Case);
         case.against = Some(control.id.clone());
         arms.extend([control, case]);
     }
     if busy.contains(&0) {
-        arms.push(arm(settings, 0, ALONE, Role::Baseline));
+        arms.push(arm(params, 0, ALONE, Role::Baseline));
     }
     arms
 }
 
-fn arm(settings: &Settings, busy: i64, id: &str, role: Role) -> Arm {
-    let mut settings = settings.clone();
-    settings.set("busy", Value::Number(busy));
+fn arm(params: &MmapLockParams, busy: u32, id: &str, role: Role) -> Arm<MmapLockParams> {
+    let settings = MmapLockParams { busy: Counts::one(busy), ..params.clone() };
     Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
-fn check_procfile(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
-    let file = settings.text("procfile").unwrap_or_default();
+fn check_procfile(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError> {
+    let file = params.procfile.as_str();
     let path = site.roots.proc.join("self").join(file);
     let why = match std::fs::metadata(&path) {
         Err(error) => error.to_string(),
@@ -133,21 +134,22 @@ fn read_a_byte(path: &std::path::Path) -> std::io::Result<()> {
     std::fs::File::open(path)?.read(&mut byte).map(|_| ())
 }
 
-fn check_size(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
-    let size = settings.size("size").unwrap_or(0);
+fn check_size(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError> {
+    let size = params.size;
     let Some(available) = limits::memory_available(site.roots) else {
         return Ok(());
     };
-    let twin = settings.numbers("busy").unwrap_or(&[]).iter().any(|busy| *busy > 0);
-    let (regions, twice) =
-        if twin { (2.0, "twice that, for the mapper and its twin, is ") } else { (1.0, "") };
-    if size as f64 * regions <= available as f64 * MEMORY_SHARE {
+    let (regions, twice) = if params.busy.most() > 0 {
+        (2.0, "twice that, for the mapper and its twin, is ")
+    } else {
+        (1.0, "")
+    };
+    if size.get() as f64 * regions <= available as f64 * MEMORY_SHARE {
         return Ok(());
     }
     Err(ScenarioError::Unusable(format!(
-        "--size {}: {twice}more than {:.0}% of the {} MiB of memory available here; take a smaller \
-         region",
-        model::units::format_size(size),
+        "--size {size}: {twice}more than {:.0}% of the {} MiB of memory available here; take a \
+         smaller region",
         MEMORY_SHARE * 100.0,
         available >> 20
     )))
@@ -155,43 +157,29 @@ fn check_size(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
 
 /// A region splits into a mapping for every four pages in the long run, since each page is mapped or
 /// not by the toss of a coin; a mapper that makes as many calls runs into the kernel's limit.
-fn check_mappings(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
+fn check_mappings(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError> {
     let Some(most) = limits::max_map_count(site.roots) else { return Ok(()) };
-    let pages = settings.size("size").unwrap_or(0) / rustix::param::page_size() as u64;
-    let duration = settings.duration("duration").unwrap_or_default();
-    let call = settings.duration("pause").unwrap_or_default() + SHORTEST_CALL;
-    let calls = duration.as_nanos() / call.as_nanos();
+    let pages = pages(params);
+    let call = params.pause.get() + SHORTEST_CALL;
+    let calls = params.duration.get().as_nanos() / call.as_nanos();
     if pages / 4 < most || calls < u128::from(most) {
         return Ok(());
     }
     Err(ScenarioError::Unusable(format!(
         "--size {}: the region would split into more mappings than vm.max_map_count ({most}) allows; \
          take a smaller region, or sysctl vm.max_map_count={}",
-        settings.text("size").unwrap_or_default(),
+        params.size,
         pages / 4 + most
     )))
 }
 
-/// The children count in whole units; a value that would be cut is refused rather than changed.
-fn check_granularity(settings: &Settings) -> Result<(), ScenarioError> {
-    let whole = [
-        ("duration", "milliseconds", 1_000_000),
-        ("busyduration", "milliseconds", 1_000_000),
-        ("pause", "microseconds", 1_000),
-    ];
-    for (knob, unit, ns) in whole {
-        let value = settings.duration(knob).unwrap_or_default();
-        if !value.as_nanos().is_multiple_of(ns) {
-            let text = settings.text(knob).unwrap_or_default();
-            return Err(ScenarioError::Unusable(format!("--{knob} {text}: whole {unit} only")));
-        }
-    }
-    Ok(())
+fn pages(params: &MmapLockParams) -> u64 {
+    params.size.get() / rustix::param::page_size() as u64
 }
 
-fn check_processes(settings: &Settings, site: &Site) -> Result<(), ScenarioError> {
-    let most = settings.numbers("busy").unwrap_or(&[]).iter().max().copied().unwrap_or(0);
-    let wanted = u64::try_from(most).unwrap_or(0).saturating_mul(2);
+fn check_processes(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError> {
+    let most = params.busy.most();
+    let wanted = 2 * u64::from(most);
     match limits::pid_max(site.roots) {
         Some(limit) if wanted > limit / 2 => Err(ScenarioError::Unusable(format!(
             "--busy {most}: {wanted} processes are more than half of what kernel.pid_max ({limit}) \
@@ -201,8 +189,8 @@ fn check_processes(settings: &Settings, site: &Site) -> Result<(), ScenarioError
     }
 }
 
-fn check_nice(settings: &Settings) -> Result<(), ScenarioError> {
-    let nice = nice(settings);
+fn check_nice(params: &MmapLockParams) -> Result<(), ScenarioError> {
+    let nice = params.nice;
     if limits::can_renice_to(nice) {
         return Ok(());
     }
@@ -212,19 +200,17 @@ fn check_nice(settings: &Settings) -> Result<(), ScenarioError> {
     }))
 }
 
-fn nice(settings: &Settings) -> i32 {
-    settings.number("nice").and_then(|nice| i32::try_from(nice).ok()).unwrap_or(15)
-}
-
 /// CPUs of mapper, load and tool: as asked, else from the topology.
-fn place(settings: &Settings, site: &Site) -> Result<(u32, u32, u32), ScenarioError> {
+fn place(params: &MmapLockParams, site: &Site) -> Result<(u32, u32, u32), ScenarioError> {
     let machine = site.machine;
     let chosen = placement::choose(&machine.cpus, &machine.allowed_cpus)
         .ok_or_else(|| missing(machine).map_or_else(too_few, ScenarioError::Missing))?;
-    let named = |knob: &str| -> Result<Option<u32>, ScenarioError> {
-        settings.number(knob).map(|number| check_cpu(knob, number, machine)).transpose()
+    let named = |flag: &str, cpu: &Auto<Cpu>| -> Result<Option<u32>, ScenarioError> {
+        cpu.get().map(|cpu| check_cpu(flag, cpu, machine)).transpose()
     };
-    let (mapper, load) = match (named("cpu-mapper")?, named("cpu-load")?) {
+    let (mapper, load) =
+        (named("--cpu-mapper", &params.cpu_mapper)?, named("--cpu-load", &params.cpu_load)?);
+    let (mapper, load) = match (mapper, load) {
         (None, None) => (chosen.measured, chosen.load),
         (Some(mapper), Some(load)) => (mapper, load),
         // Where one is named and the other was chosen for the same, they change places.
@@ -239,7 +225,7 @@ fn place(settings: &Settings, site: &Site) -> Result<(u32, u32, u32), ScenarioEr
              the CPU and not for the lock; name two CPUs, or neither"
         )));
     }
-    let tool = named("cpu-tool")?;
+    let tool = named("--cpu-tool", &params.cpu_tool)?;
     if tool == Some(load) {
         return Err(ScenarioError::Unusable(format!(
             "--cpu-tool {load} is the CPU of the load: tailback would starve behind it; name another"
@@ -261,29 +247,33 @@ fn too_few() -> ScenarioError {
     ScenarioError::Broken("the CPUs of this machine could not be read from /sys".to_owned())
 }
 
-fn check_cpu(knob: &str, number: i64, machine: &Machine) -> Result<u32, ScenarioError> {
-    cpus::check(number, machine)
-        .map_err(|why| ScenarioError::Unusable(format!("--{knob} {number}: {why}")))
+fn check_cpu(flag: &str, cpu: Cpu, machine: &Machine) -> Result<u32, ScenarioError> {
+    cpus::check(cpu.get(), machine)
+        .map_err(|why| ScenarioError::Unusable(format!("{flag} {cpu}: {why}")))
 }
 
-/// What a trial of these settings plays.
-pub(super) fn script(settings: &Settings, site: &Site, seed: u64) -> Result<Script, ScenarioError> {
-    let (mapper, load, tool) = place(settings, site)?;
-    let duration = |knob: &str| settings.duration(knob).unwrap_or_default();
-    let busy = settings.number("busy").and_then(|busy| u32::try_from(busy).ok()).unwrap_or(0);
+/// What a trial of these parameters plays.
+pub(super) fn script(
+    params: &MmapLockParams,
+    site: &Site,
+    seed: u64,
+) -> Result<Script, ScenarioError> {
+    let (mapper, load, tool) = place(params, site)?;
+    let several = || ScenarioError::Broken("an arm has several numbers of readers".to_owned());
+    let busy = params.busy.single().ok_or_else(several)?;
     let twin = (busy > 0).then(|| Twin {
-        calls: calls_of_twin(settings),
-        read: settings.text("target") == Some(TWIN),
+        calls: calls_of_twin(params),
+        read: params.target == Target::Twin,
         // Nothing runs there before the load does, so that the two are set up at once.
         cpu: load,
     });
     Ok(Script {
-        procfile: settings.text("procfile").unwrap_or("smaps").to_owned(),
-        lead: duration("lead"),
-        duration: duration("duration"),
-        hang_after: duration("hang-after"),
-        region_bytes: settings.size("size").unwrap_or(128 << 20),
-        pause: duration("pause"),
+        procfile: params.procfile.as_str().to_owned(),
+        lead: params.lead.get(),
+        duration: params.duration.get(),
+        hang_after: params.hang_after.get(),
+        region_bytes: params.size.get(),
+        pause: params.pause.get(),
         seed,
         cpu_mapper: mapper,
         cpu_tool: tool,
@@ -291,8 +281,8 @@ pub(super) fn script(settings: &Settings, site: &Site, seed: u64) -> Result<Scri
             cpu: load,
             scanners: busy,
             spinners: busy,
-            nice: nice(settings),
-            busyduration: duration("busyduration"),
+            nice: params.nice,
+            busyduration: params.busyduration.get(),
         }],
         twin,
     })
@@ -300,42 +290,39 @@ pub(super) fn script(settings: &Settings, site: &Site, seed: u64) -> Result<Scri
 
 /// As many calls as an undisturbed mapper has made half-way through its trial, which is what its
 /// readers find on average: with each call its map is split a little further.
-fn calls_of_twin(settings: &Settings) -> u64 {
-    let half = settings.duration("duration").unwrap_or_default() / 2;
-    let call = settings.duration("pause").unwrap_or_default() + USUAL_CALL;
+fn calls_of_twin(params: &MmapLockParams) -> u64 {
+    let half = params.duration.get() / 2;
+    let call = params.pause.get() + USUAL_CALL;
     let calls = u64::try_from(half.as_nanos() / call.as_nanos()).unwrap_or(u64::MAX);
-    let pages = settings.size("size").unwrap_or(0) / rustix::param::page_size() as u64;
-    calls.min(pages.saturating_mul(CALLS_A_PAGE))
+    calls.min(pages(params).saturating_mul(CALLS_A_PAGE))
 }
 
-pub(super) fn expected(settings: &Settings) -> Duration {
-    let duration = |knob: &str| settings.duration(knob).unwrap_or_default();
-    let busy = settings.number("busy").and_then(|busy| u32::try_from(busy).ok()).unwrap_or(0);
-    let hangs = busy >= USUALLY_HANGS && settings.text("target") != Some(TWIN);
-    let hang = if hangs { duration("hang-after") } else { Duration::ZERO };
-    let load = if busy > 0 { SET_UP_LOAD + duration("lead") } else { Duration::ZERO };
-    SET_UP + load + duration("duration") + hang + Duration::from_millis(1) * busy
+pub(super) fn expected(params: &MmapLockParams) -> Duration {
+    let busy = params.busy.most();
+    let hangs = busy >= USUALLY_HANGS && params.target != Target::Twin;
+    let hang = if hangs { params.hang_after.get() } else { Duration::ZERO };
+    let load = if busy > 0 { SET_UP_LOAD + params.lead.get() } else { Duration::ZERO };
+    SET_UP + load + params.duration.get() + hang + Duration::from_millis(1) * busy
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::{Size, Time};
 
-    fn settings(busy: &[i64]) -> Settings {
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("busy", Value::Numbers(busy.to_vec()));
-        settings
+    fn params(busy: &[u32]) -> MmapLockParams {
+        MmapLockParams { busy: Counts::new(busy.to_vec()), ..MmapLockParams::default() }
     }
 
-    fn ids(busy: &[i64]) -> Vec<String> {
-        arms_for(&settings(busy)).into_iter().map(|arm| arm.id).collect()
+    fn ids(busy: &[u32]) -> Vec<String> {
+        arms_for(&params(busy)).into_iter().map(|arm| arm.id).collect()
     }
 
     #[test]
     fn each_number_of_readers_has_its_twin_and_zero_is_the_process_alone() {
         assert_eq!(ids(&[10, 0, 1, 10]), ["twin-1", "busy-1", "twin-10", "busy-10", "alone"]);
         assert_eq!(ids(&[5]), ["twin-5", "busy-5"]);
-        let arms = arms_for(&settings(&[0, 5]));
+        let arms = arms_for(&params(&[0, 5]));
         let roles: Vec<Role> = arms.iter().map(|arm| arm.role).collect();
         assert_eq!(roles, [Role::Control, Role::Case, Role::Baseline]);
         assert_eq!(arms[1].against.as_deref(), Some("twin-5"));
@@ -344,41 +331,40 @@ mod tests {
 
     #[test]
     fn a_slice_of_cpu_time_counts_as_none_however_long_a_trial_is() {
-        let mut settings = settings(&[5]);
-        assert!((judging(&settings).margin - 20.0).abs() < 1e-9);
-        settings.set("duration", Value::Text("10s".to_owned()));
-        assert!((judging(&settings).margin - 1.0).abs() < 1e-9);
+        let mut params = params(&[5]);
+        assert!((judging(&params).margin - 20.0).abs() < 1e-9);
+        params.duration = Time::s(10);
+        assert!((judging(&params).margin - 1.0).abs() < 1e-9);
     }
 
     #[test]
     fn zero_alone_is_held_against_itself() {
         assert_eq!(ids(&[0]), ["control", "busy-0"]);
-        let arms = arms_for(&settings(&[0]));
+        let arms = arms_for(&params(&[0]));
         assert_eq!((arms[1].role, &arms[1].settings), (Role::Case, &arms[0].settings));
     }
 
     #[test]
     fn case_and_control_differ_in_whom_they_read_alone_unless_both_are_to_read_the_twin() {
-        let mut settings = settings(&[5]);
-        let arms = arms_for(&settings);
+        let mut params = params(&[5]);
+        let arms = arms_for(&params);
         let mut control = arms[0].settings.clone();
-        assert_eq!(control.text("target"), Some("twin"));
-        control.set("target", Value::Text("mapper".to_owned()));
+        assert_eq!(control.target, Target::Twin);
+        control.target = Target::Mapper;
         assert_eq!(control, arms[1].settings);
-        settings.set("target", Value::Text("twin".to_owned()));
-        let arms = arms_for(&settings);
+        params.target = Target::Twin;
+        let arms = arms_for(&params);
         assert_eq!(arms[0].settings, arms[1].settings);
     }
 
     #[test]
     fn a_twin_is_split_as_the_mapper_is_half_way_and_no_further_than_it_ever_is() {
-        let mut settings = settings(&[5]);
+        let mut params = params(&[5]);
         // 125 ms at 30 us a call.
-        assert_eq!(calls_of_twin(&settings), 4166);
-        settings.set("duration", Value::Text("60s".to_owned()));
-        settings.set("size", Value::Text("64KiB".to_owned()));
-        let pages = (64 << 10) / rustix::param::page_size() as u64;
-        assert_eq!(calls_of_twin(&settings), 3 * pages);
+        assert_eq!(calls_of_twin(&params), 4166);
+        params.duration = Time::s(60);
+        params.size = Size::kib(64);
+        assert_eq!(calls_of_twin(&params), 3 * pages(&params));
     }
 
     #[test]
@@ -388,22 +374,25 @@ mod tests {
         let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
         let roots = host::Roots::at("/nonexistent");
         let site = Site { roots: &roots, machine: &machine };
-        let placed = |named: &[(&str, i64)]| {
-            let mut settings = settings(&[1]);
-            named.iter().for_each(|(knob, cpu)| settings.set(knob, Value::Number(*cpu)));
-            place(&settings, &site)
+        let placed = |[mapper, load, tool]: [Option<u32>; 3]| {
+            let cpu = |named: Option<u32>| named.map_or(Auto::Auto, |cpu| Auto::Is(Cpu::new(cpu)));
+            let (cpu_mapper, cpu_load, cpu_tool) = (cpu(mapper), cpu(load), cpu(tool));
+            place(&MmapLockParams { cpu_mapper, cpu_load, cpu_tool, ..params(&[1]) }, &site)
         };
-        for named in [&[("cpu-mapper", 1)][..], &[("cpu-load", 0)], &[("cpu-load", 1)], &[]] {
+        let (auto, first, second) = (None, Some(0), Some(1));
+        for named in
+            [[second, auto, auto], [auto, first, auto], [auto, second, auto], [auto, auto, auto]]
+        {
             let (mapper, load, tool) = placed(named).unwrap();
             assert!(mapper != load && tool != load, "{named:?}: {mapper} {load} {tool}");
         }
-        assert!(placed(&[("cpu-mapper", 1), ("cpu-load", 1)]).is_err());
-        assert!(placed(&[("cpu-load", 1), ("cpu-tool", 1)]).is_err());
-        assert!(placed(&[("cpu-load", 2)]).is_err());
+        assert!(placed([second, second, auto]).is_err());
+        assert!(placed([auto, second, second]).is_err());
+        assert!(placed([auto, Some(2), auto]).is_err());
     }
 
     #[test]
-    fn values_that_would_be_cut_or_cannot_work_are_refused() {
+    fn values_that_cannot_work_here_are_refused() {
         let machine = Machine::default();
         let folder = tempfile::tempdir().unwrap();
         let roots = host::Roots::at(folder.path());
@@ -415,19 +404,11 @@ mod tests {
         put("sys/vm/max_map_count", "65530");
         put("sys/kernel/pid_max", "32768");
         let site = Site { roots: &roots, machine: &machine };
-        let with = |knob: &str, value: &str| {
-            let mut settings = settings(&[1]);
-            settings.set(knob, META.knob(knob).unwrap().parse(value).unwrap());
-            settings
-        };
-        assert!(check_granularity(&with("busyduration", "500us")).is_err());
-        assert!(check_granularity(&with("pause", "500ns")).is_err());
-        assert!(check_granularity(&with("duration", "10ms")).is_ok());
-        assert!(check_processes(&with("busy", "10000"), &site).is_err());
-        assert!(check_processes(&with("busy", "1000"), &site).is_ok());
-        let mut large = with("size", "4GiB");
+        assert!(check_processes(&params(&[10_000]), &site).is_err());
+        assert!(check_processes(&params(&[1000]), &site).is_ok());
+        let mut large = MmapLockParams { size: Size::mib(4096), ..params(&[1]) };
         assert!(check_mappings(&large, &site).is_ok(), "too few calls to split it that far");
-        large.set("duration", Value::Text("10s".to_owned()));
+        large.duration = Time::s(10);
         assert!(check_mappings(&large, &site).is_err());
     }
 

@@ -2,16 +2,18 @@
 //! never ran cannot have shown that it does no harm, and what a hang's figures mean.
 
 use super::meta::{META, measure};
+use super::params::MmapLockParams;
 use super::sentences::say;
+use crate::params::{Params, Time};
 use crate::{hang, suggest};
 use analysis::Outcome;
 use model::{ArmResult, Fact, Plan, Reason, Role, State, Trial};
 
 pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let settings = plan.arms.first().map(|arm| &arm.settings);
-    let duration = |knob: &str| settings.and_then(|settings| settings.duration(knob));
-    if let (Some(duration), Some(after)) = (duration("duration"), duration("hang-after")) {
-        outcome.caveats.extend(hang::cut_off(arms, duration + after, Some("hang-after")));
+    let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
+    if let Some(params) = params {
+        let cut = params.duration.get() + params.hang_after.get();
+        outcome.caveats.extend(hang::cut_off(arms, cut, Some("hang-after")));
     }
     take_back(plan, trials, arms, outcome);
 }
@@ -20,7 +22,8 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
 /// half of the trials: a control without its load would let the case's load show as the cause.
 fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
     let reads = |arm: &&model::Arm| {
-        arm.role == Role::Case && arm.settings.number("busy").is_some_and(|busy| busy > 0)
+        let params = MmapLockParams::of(&arm.settings);
+        arm.role == Role::Case && params.is_some_and(|params| params.busy.most() > 0)
     };
     let mut idlers = Vec::new();
     for arm in plan.arms.iter().filter(reads) {
@@ -54,7 +57,7 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
         // More blocks like these would not settle it.
         outcome.caveats.clear();
         let settings = super::summary::asked(plan);
-        let longer = settings.and_then(|all| suggest::with(&META, &all, &[("duration", "5s")]));
+        let longer = settings.map(|all| MmapLockParams { duration: Time::s(5), ..all }.settings());
         let suggestion =
             longer.map(|all| suggest::other_run(&META, Fact::new(say::MORE_TIME), &all));
         outcome.suggestions.extend(suggestion);
@@ -80,13 +83,13 @@ fn idle(trials: &[Trial], arm: &str) -> Option<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Counts;
     use crate::testing::told;
     use model::testing::{arm, plan, result};
-    use model::{Amount, Arm, Caveat, Measure, Observation, Settings, Test, Unit, Value, What};
+    use model::{Amount, Arm, Caveat, Measure, Observation, Test, Unit, What};
 
-    fn plan_of(busy: i64) -> Plan {
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("busy", Value::Number(busy));
+    fn plan_of(busy: u32) -> Plan {
+        let settings = MmapLockParams { busy: Counts::one(busy), ..Default::default() }.settings();
         let arm = |id: &str, role, against: Option<&str>| Arm {
             settings: settings.clone(),
             against: against.map(str::to_owned),
@@ -106,7 +109,7 @@ mod tests {
 
     /// Study and arm after the review.
     fn outcome_of(
-        busy: i64,
+        busy: u32,
         bytes: &[f64],
         twin: &[f64],
         state: State,

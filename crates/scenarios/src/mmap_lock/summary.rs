@@ -1,15 +1,18 @@
 //! What `mmap-lock` says of an outcome.
 
 use super::meta::{META, measure};
+use super::params::{MmapLockParams, Target};
 use super::sentences::say;
+use crate::params::{Counts, Params, literal};
 use crate::{Summary, suggest};
 use analysis::Outcome;
 use model::{
-    Arm, ArmResult, Estimate, Fact, Plan, Role, Settings, State, Suggestion, Value, worst_case,
+    Arm, ArmResult, Estimate, Fact, Plan, Role, State, Suggestion, worst_case,
 };
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
-    let file = plan.arms.first().and_then(|arm| arm.settings.text("procfile")).unwrap_or("smaps");
+    let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
+    let file = params.unwrap_or_default().procfile;
     let headline = match outcome.state {
         State::Affected => {
             let worst =
@@ -20,7 +23,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
         _ => Fact::new(say::TOO_FEW),
     };
     Summary {
-        headline: headline.with("file", file),
+        headline: headline.with("file", file.as_str()),
         suggestions: suggestions(outcome.state, plan),
         kind: None,
     }
@@ -33,10 +36,10 @@ fn with_losses(fact: Fact, plan: &Plan, arms: &[ArmResult]) -> Fact {
     let (Some(lost), Some(case)) = (stall(worst), case) else { return fact };
     let control = arms.iter().find(|arm| Some(&arm.id) == case.against.as_ref());
     let alone = arms.iter().find(|arm| arm.role == Role::Baseline);
-    let readers = case.settings.number("busy").and_then(|busy| u64::try_from(busy).ok());
+    let params = MmapLockParams::of(&case.settings).unwrap_or_default();
     fact.with("lost", lost)
-        .with("readers", readers.unwrap_or(0))
-        .with("twin", case.settings.text("target") == Some("twin"))
+        .with("readers", u64::from(params.busy.single().unwrap_or(0)))
+        .with("twin", params.target == Target::Twin)
         .with_some("control", control.and_then(stall))
         .with_some("alone", alone.and_then(stall))
 }
@@ -48,24 +51,22 @@ fn stall(arm: &ArmResult) -> Option<&Estimate> {
 fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     let Some(asked) = asked(plan) else { return Vec::new() };
     match state {
-        State::Affected => suggest::fixes(&META, &asked),
-        State::NotAffected if asked.text("procfile") != Some("smaps") => {
-            let smaps = suggest::with(&META, &asked, &[("procfile", "smaps")]);
-            let why = Fact::new(say::LOCKS_LONGEST);
-            smaps.map(|smaps| suggest::other_run(&META, why, &smaps)).into_iter().collect()
+        State::Affected => suggest::fixes(&META, &asked.settings()),
+        State::NotAffected if asked.procfile.as_str() != "smaps" => {
+            let smaps = MmapLockParams { procfile: literal("smaps"), ..asked };
+            vec![suggest::other_run(&META, Fact::new(say::LOCKS_LONGEST), &smaps.settings())]
         }
         _ => Vec::new(),
     }
 }
 
 /// What was asked for: the settings of a case, with `busy` as the list that made the arms.
-pub(super) fn asked(plan: &Plan) -> Option<Settings> {
+pub(super) fn asked(plan: &Plan) -> Option<MmapLockParams> {
     let of_role = |role| plan.arms.iter().filter(move |arm: &&Arm| arm.role == role);
     let made = of_role(Role::Baseline).chain(of_role(Role::Case));
-    let busy = made.filter_map(|arm| arm.settings.number("busy")).collect();
-    let mut settings = of_role(Role::Case).next()?.settings.clone();
-    settings.set("busy", Value::Numbers(busy));
-    Some(settings)
+    let busy = made.filter_map(|arm| MmapLockParams::of(&arm.settings)?.busy.single()).collect();
+    let case = MmapLockParams::of(&of_role(Role::Case).next()?.settings)?;
+    Some(MmapLockParams { busy: Counts::new(busy), ..case })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use clap::ArgMatches;
 use guest::Outcome;
 use row::Result as Came;
 pub use row::Row;
-use scenarios::Scenario;
+use scenarios::AnyScenario;
 use std::path::{Path, PathBuf};
 
 /// Runs one scenario in several kernels; the exit code of the worst verdict, or of `--expect`.
@@ -41,7 +41,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
 }
 
 /// The command that every guest runs.
-fn words(scenario: &dyn Scenario, matches: &ArgMatches, seed: u64) -> Vec<String> {
+fn words(scenario: &dyn AnyScenario, matches: &ArgMatches, seed: u64) -> Vec<String> {
     let mut words = ["run", scenario.meta().id, "--seed"].map(str::to_owned).to_vec();
     words.push(seed.to_string());
     if matches.get_flag("quick") {
@@ -78,7 +78,7 @@ pub struct Member<'a> {
 /// Finds every kernel before the first is booted.
 fn prepare<'a>(
     host: &'a Host,
-    scenario: &dyn Scenario,
+    scenario: &dyn AnyScenario,
     names: &[String],
     inner: &Inner,
     interrupted: &dyn Fn() -> bool,
@@ -220,7 +220,7 @@ fn came(session: &Session, outcome: Outcome, path: &Path) -> Result<Came, Failur
     })
 }
 
-fn show(scenario: &dyn Scenario, rows: &[Row], json: bool) {
+fn show(scenario: &dyn AnyScenario, rows: &[Row], json: bool) {
     if json {
         let rows: Vec<serde_json::Value> =
             rows.iter().map(|row| row.json(scenario.meta())).collect();

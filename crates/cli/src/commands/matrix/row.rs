@@ -2,8 +2,9 @@
 
 use crate::exit;
 use guest::{Ending, Kernel, catalogue};
-use model::{Meta, Record, State};
+use model::{Meta, Record, Settings, State};
 use report::prose::Prose;
+use std::collections::BTreeMap;
 
 /// What came of one kernel.
 #[derive(Debug)]
@@ -33,8 +34,9 @@ impl Row {
 
     /// The row with what vm/kernels.toml expects of that kernel under these settings.
     pub fn expecting(mut self, meta: &Meta) -> Self {
-        let setting = |knob: &str| self.setting(knob);
-        let expected = catalogue().expected(&self.kernel, meta.id, setting);
+        let settings = self.settings();
+        let hold = |wanted: &BTreeMap<String, String>| meta.holds(&settings, wanted);
+        let expected = catalogue().expected(&self.kernel, meta.id, hold);
         self.expected = expected.map(|e| (e.verdict.clone(), e.source.clone()));
         self
     }
@@ -115,9 +117,10 @@ impl Row {
         }
     }
 
-    fn setting(&self, knob: &str) -> Option<String> {
-        let Result::Record(record) = &self.came else { return None };
-        record.plan.arms.first()?.settings.0.get(knob).map(ToString::to_string)
+    /// The settings of its first arm; none where there is no record.
+    fn settings(&self) -> Settings {
+        let Result::Record(record) = &self.came else { return Settings::default() };
+        record.plan.arms.first().map(|arm| arm.settings.clone()).unwrap_or_default()
     }
 
     /// The arm with the cause that is furthest from the control, and how far.
@@ -129,13 +132,11 @@ impl Row {
 
     /// The commits that fix what these settings show.
     fn fix(&self, meta: &Meta) -> String {
-        let holds = |tag: &&model::scenario::Tag| {
-            tag.knobs.iter().all(|(knob, value)| self.setting(knob).as_deref() == Some(value))
-        };
+        let settings = self.settings();
         let tags: Vec<String> = meta
             .tags
             .iter()
-            .filter(holds)
+            .filter(|tag| (tag.matters)(&settings))
             .map(|tag| format!("{} ({})", tag.commit, tag.since))
             .collect();
         if tags.is_empty() { "none known".to_owned() } else { tags.join(", ") }

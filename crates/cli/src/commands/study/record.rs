@@ -39,10 +39,9 @@ pub fn find(wanted: &Wanted, matches: &ArgMatches) -> Result<(PathBuf, Standing,
 
 /// What was calibrated when the study was begun stays as it was.
 fn take_calibrated(plan: &mut Plan, begun: &Plan) {
-    let left_open = |value: &Value| *value == Value::Text("auto".to_owned());
     for arm in &mut plan.arms {
         let Some(was) = begun.arms.iter().find(|was| was.id == arm.id) else { continue };
-        for (name, value) in arm.settings.0.iter_mut().filter(|(_, value)| left_open(value)) {
+        for (name, value) in arm.settings.0.iter_mut().filter(|(_, value)| value.is_open()) {
             if let Some(number @ Value::Number(_)) = was.settings.0.get(name) {
                 *value = number.clone();
             }

@@ -4,19 +4,19 @@ use crate::exit::Failure;
 use host::Roots;
 use model::Machine;
 use runner::studies::{Design, Layout, lay_out};
-use scenarios::{Scenario, ScenarioError, Site};
+use scenarios::{AnyScenario, ScenarioError, Site};
 use std::path::Path;
 
 /// A study with its arms on this machine.
 pub(super) struct Wanted<'a> {
     pub(super) design: Design,
-    pub(super) scenario: &'static dyn Scenario,
+    pub(super) scenario: &'static dyn AnyScenario,
     pub(super) layout: Layout,
     pub(super) machine: &'a Machine,
 }
 
 /// What makes the arms of a study.
-type LayOut = dyn Fn(&Design, &dyn Scenario, &Site, usize) -> Result<Layout, ScenarioError>;
+type LayOut = dyn Fn(&Design, &dyn AnyScenario, &Site, usize) -> Result<Layout, ScenarioError>;
 
 impl<'a> Wanted<'a> {
     pub(super) fn of(design: Design, file: &Path, machine: &'a Machine) -> Result<Self, Failure> {

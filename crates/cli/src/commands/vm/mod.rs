@@ -12,7 +12,7 @@ use guest::{Ending, Outcome};
 use inner::Inner;
 use model::Record;
 use report::{Look, Shown};
-use scenarios::Scenario;
+use scenarios::AnyScenario;
 use session::{Host, Machine, Pause, Session};
 use std::path::{Path, PathBuf};
 
@@ -84,7 +84,7 @@ fn finish(
     if inner.json {
         output::json(&record.to_json());
     } else {
-        let meta = scenarios::find(&record.scenario).map(Scenario::meta);
+        let meta = scenarios::find(&record.scenario).map(AnyScenario::meta);
         let name = path.display().to_string();
         let look = Look { why: inner.why, ..output::look() };
         output::print(&report::record(&Shown::new(&record, meta, &name), look));

@@ -1,0 +1,91 @@
+//! Every scenario as one whose parameters are the settings of a record: the one place where the two
+//! are made into each other.
+
+use crate::params::{self, Params};
+use crate::{
+    AnyScenario, Arms, Cell, Context, Missing, OwnGenerator, Scenario, ScenarioError, Seen, Site, Summary,
+};
+use analysis::Outcome;
+use clap::{ArgMatches, Command, FromArgMatches as _};
+use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
+use std::time::Duration;
+
+impl<S: Scenario> AnyScenario for S {
+    fn meta(&self) -> &'static Meta {
+        Scenario::meta(self)
+    }
+
+    fn generators(&self) -> &'static [OwnGenerator] {
+        Scenario::generators(self)
+    }
+
+    fn missing(&self, site: &Site) -> Option<Missing> {
+        Scenario::missing(self, site)
+    }
+
+    fn flags(&self, command: Command) -> Command {
+        params::flags::<S::Params>(command)
+    }
+
+    fn settings(&self, matches: &ArgMatches) -> Result<Settings, clap::Error> {
+        Ok(S::Params::from_arg_matches(matches)?.settings())
+    }
+
+    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
+        Ok(Scenario::arms(self, &read(settings)?, site)?.map(|params| params.settings()))
+    }
+
+    fn calibrate(
+        &self,
+        arms: &mut [Arm],
+        site: &Site,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), ScenarioError> {
+        let typed = arms.iter().map(|arm| {
+            let params: S::Params = read(&arm.settings)?;
+            Ok(arm.clone().map(|_| params))
+        });
+        let mut typed = typed.collect::<Result<Vec<_>, ScenarioError>>()?;
+        Scenario::calibrate(self, &mut typed, site, interrupted)?;
+        for (arm, calibrated) in arms.iter_mut().zip(typed) {
+            arm.settings = calibrated.settings.settings();
+        }
+        Ok(())
+    }
+
+    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        Ok(Scenario::cell(self, &read(settings)?, site)?.map(|params| params.settings()))
+    }
+
+    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
+        Ok(Scenario::sketch(self, &read(settings)?, site)?.map(|params| params.settings()))
+    }
+
+    fn judging(&self, settings: &Settings) -> Vec<Judging> {
+        match S::Params::of(settings) {
+            Some(params) => Scenario::judging(self, &params),
+            None => vec![Scenario::meta(self).judging.clone()],
+        }
+    }
+
+    fn expected(&self, arm: &Arm) -> Duration {
+        let params = S::Params::of(&arm.settings);
+        params.map(|params| Scenario::expected(self, &params)).unwrap_or_default()
+    }
+
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
+        Scenario::trial(self, &read(&arm.settings)?, context)
+    }
+
+    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+        Scenario::review(self, plan, trials, arms, outcome);
+    }
+
+    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+        Scenario::summary(self, plan, outcome, arms)
+    }
+}
+
+fn read<P: Params>(settings: &Settings) -> Result<P, ScenarioError> {
+    P::read(settings).map_err(ScenarioError::Unusable)
+}

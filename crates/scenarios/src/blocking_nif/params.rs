@@ -1,0 +1,176 @@
+//! The parameters of `blocking-nif`.
+
+use crate::params::{self, Auto, ErlFlags, List, Programs, Time, auto, between, choice, whole};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The parameters of `blocking-nif`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct BlockingNifParams {
+    /// Form of the work: native functions that sleep or burn CPU, plain, charging reductions, on a
+    /// dirty scheduler or yielding; MD5; squaring a large integer, which needs no compiler
+    #[arg(long, default_value = "nif_sleep")]
+    pub mode: Mode,
+    /// Schedulers of the node; auto for one a CPU, and 2 at least
+    #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=1024)))]
+    pub schedulers: Auto<u32>,
+    /// Processes that do the work
+    #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=100_000_000)))]
+    pub processes: Auto<u32>,
+    /// Work of a call: microseconds, for md5 bytes
+    #[arg(long, default_value = "auto", value_parser = auto(whole(0_u32..=600_000_000)))]
+    pub work: Auto<u32>,
+    /// Calls that each process makes
+    #[arg(long, default_value = "auto", value_parser = auto(whole(0_u32..=1_000_000)))]
+    pub calls: Auto<u32>,
+    /// Turns of a loop in Erlang after the calls
+    #[arg(long, default_value = "5", value_parser = whole(0_u32..=1_000_000_000))]
+    pub iterations: u32,
+    /// Emulator flags of every arm, as "+sbwt none +sub true"
+    #[arg(long, default_value = "")]
+    pub flags: ErlFlags,
+    /// What may fix it, each between semicolons in an arm of its own: dirty for a dirty scheduler,
+    /// charge for a call that charges its reductions, or emulator flags
+    #[arg(long, default_value = "dirty; +sfwi 10", default_value_if("quick", "true", "dirty"))]
+    pub fixes: List<NifFix>,
+    /// The erl of the OTP to run, or its folder; several, with commas between, become arms
+    #[arg(long, default_value = "auto")]
+    pub erl: Programs,
+    /// A trial that takes longer is a hang; its node is ended
+    #[arg(
+        long,
+        default_value = "60s",
+        default_value_if("quick", "true", "5s"),
+        value_parser = between(Time::s(1)..=Time::s(3600))
+    )]
+    pub time_limit: Time,
+}
+
+impl Default for BlockingNifParams {
+    fn default() -> Self {
+        params::defaults(false)
+    }
+}
+
+/// Forms of the work, as the Erlang application calls them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Mode {
+    /// A native function that sleeps
+    NifSleep,
+    /// A native function that burns CPU
+    NifBusy,
+    /// MD5 of a binary, which is native code too
+    Md5,
+    /// The square of a large integer
+    Bignum,
+    /// As nif_sleep, charging its reductions when it is over
+    NifCharge,
+    /// As nif_busy, charging its reductions when it is over
+    NifBusyCharge,
+    /// As nif_sleep, on a dirty scheduler
+    NifDirty,
+    /// As nif_busy, on a dirty scheduler
+    NifBusyDirty,
+    /// As nif_sleep, in slices that yield
+    NifYield,
+    /// As nif_busy, in slices that yield
+    NifBusyYield,
+    /// As md5, in slices that yield
+    Md5Yield,
+    /// As bignum, in slices that yield
+    BignumYield,
+}
+
+choice!(Mode);
+
+impl Mode {
+    /// The same work in a form that does not block; itself where it is such a form.
+    pub(super) fn gentle(self) -> Mode {
+        match self {
+            Mode::NifSleep | Mode::NifCharge | Mode::NifDirty => Mode::NifYield,
+            Mode::NifBusy | Mode::NifBusyCharge | Mode::NifBusyDirty => Mode::NifBusyYield,
+            Mode::Md5 => Mode::Md5Yield,
+            Mode::Bignum => Mode::BignumYield,
+            Mode::NifYield | Mode::NifBusyYield | Mode::Md5Yield | Mode::BignumYield => self,
+        }
+    }
+
+    /// The same work on dirty schedulers, where a mode that blocks has such a form.
+    pub(super) fn dirty(self) -> Option<Mode> {
+        match self {
+            Mode::NifSleep | Mode::NifCharge => Some(Mode::NifDirty),
+            Mode::NifBusy | Mode::NifBusyCharge => Some(Mode::NifBusyDirty),
+            _ => None,
+        }
+    }
+
+    /// The same call, charged when it is over; none where it cannot be, or is charged anyway.
+    pub(super) fn charged(self) -> Option<Mode> {
+        match self {
+            Mode::NifSleep => Some(Mode::NifCharge),
+            Mode::NifBusy => Some(Mode::NifBusyCharge),
+            _ => None,
+        }
+    }
+
+    /// Whether it blocks a scheduler, so that there is something to fix.
+    pub(super) fn blocks(self) -> bool {
+        matches!(
+            self,
+            Mode::NifSleep
+                | Mode::NifBusy
+                | Mode::NifCharge
+                | Mode::NifBusyCharge
+                | Mode::Md5
+                | Mode::Bignum
+        )
+    }
+
+    /// Whether it is MD5, whose work is counted in bytes.
+    pub(super) fn is_md5(self) -> bool {
+        matches!(self, Mode::Md5 | Mode::Md5Yield)
+    }
+
+    /// Whether it takes a native function that has to be compiled.
+    pub(super) fn needs_nif(self) -> bool {
+        !self.is_md5() && !matches!(self, Mode::Bignum | Mode::BignumYield)
+    }
+}
+
+/// What may fix it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NifFix {
+    /// The native function on a dirty scheduler.
+    Dirty,
+    /// The native function charges its reductions.
+    Charge,
+    /// Emulator flags.
+    Flags(ErlFlags),
+}
+
+impl fmt::Display for NifFix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NifFix::Dirty => f.write_str("dirty"),
+            NifFix::Charge => f.write_str("charge"),
+            NifFix::Flags(flags) => flags.fmt(f),
+        }
+    }
+}
+
+impl FromStr for NifFix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "dirty" => Ok(NifFix::Dirty),
+            "charge" => Ok(NifFix::Charge),
+            flags if flags.starts_with(['+', '-']) => flags.parse().map(NifFix::Flags),
+            _ => Err(format!("`{text}` is none of dirty, charge, and no emulator flags")),
+        }
+    }
+}

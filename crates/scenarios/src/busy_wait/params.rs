@@ -1,0 +1,155 @@
+//! The parameters of `busy-wait`.
+
+use crate::params::{
+    self, Auto, Decimal, ErlFlags, FlagValue, List, OrNone, Programs, Time, YesNo, auto, between,
+    choice, or_none, whole,
+};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+/// The parameters of `busy-wait`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct BusyWaitParams {
+    /// What a request is: a round trip through a port, a file or a socket, or a timer
+    #[arg(long, default_value = "port")]
+    pub load: Load,
+    /// Requests a second of all workers together; they arrive whether or not the ones before are done;
+    /// auto for a rate at which the control uses 60% of its quota
+    #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=10_000_000)))]
+    pub rate: Auto<u32>,
+    /// Processes that serve requests; auto for 64 a CPU of the quota, and 32 at least
+    #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=10_000)))]
+    pub workers: Auto<u32>,
+    /// Processes of low priority that do background work
+    #[arg(long, default_value = "1", value_parser = whole(0_u32..=10_000))]
+    pub background: u32,
+    /// Schedulers of the node; auto for one a CPU, and 8 at least
+    #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=1024)))]
+    pub schedulers: Auto<u32>,
+    /// CPU quota of control and case, in CPUs; none to look at busy waiting without one
+    #[arg(
+        long,
+        default_value = "0.5",
+        value_parser = or_none(between(Decimal::thousandths(10)..=Decimal::thousandths(1_000_000)))
+    )]
+    pub quota: OrNone<Decimal>,
+    /// Period of the quota
+    #[arg(long, default_value = "100ms", value_parser = between(Time::ms(1)..=Time::s(1)))]
+    pub period: Time,
+    /// Whether both are run without the quota as well, as baselines that are not judged
+    #[arg(long, default_value = "no")]
+    pub free: YesNo,
+    /// Whether strace counts calls of futex in every arm; it makes them slow, and probes count them
+    /// without that
+    #[arg(long, default_value = "no")]
+    pub strace: YesNo,
+    /// Busy waiting of schedulers in the control; default for the VM's own
+    #[arg(long, default_value = "none")]
+    pub sbwt: FlagValue,
+    /// The same of dirty CPU schedulers
+    #[arg(long, default_value = "none")]
+    pub sbwtdcpu: FlagValue,
+    /// The same of dirty I/O schedulers
+    #[arg(long, default_value = "none")]
+    pub sbwtdio: FlagValue,
+    /// Wake-up threshold in the control
+    #[arg(long, default_value = "default")]
+    pub swt: FlagValue,
+    /// Wake-up strategy in the control
+    #[arg(long, default_value = "default")]
+    pub sws: FlagValue,
+    /// Eager check of I/O in the control
+    #[arg(long, default_value = "default")]
+    pub secio: FlagValue,
+    /// Async threads (+A) in the control
+    #[arg(long, default_value = "default")]
+    pub async_threads: FlagValue,
+    /// Emulator flags of every arm
+    #[arg(long, default_value = "")]
+    pub flags: ErlFlags,
+    /// Other emulator flags to try under the quota, as "+S 1:1; +sbwt very_short": each between
+    /// semicolons in an arm of its own
+    #[arg(long, default_value = "")]
+    pub fixes: List<ErlFlags>,
+    /// The erl of the OTP to run, or its folder
+    #[arg(long, default_value = "auto")]
+    pub erl: Programs,
+    /// How long a trial takes requests
+    #[arg(
+        long,
+        default_value = "1s",
+        default_value_if("quick", "true", "600ms"),
+        value_parser = between(Time::ms(100)..=Time::s(3600))
+    )]
+    pub duration: Time,
+}
+
+impl Default for BusyWaitParams {
+    fn default() -> Self {
+        params::defaults(false)
+    }
+}
+
+/// What a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Load {
+    /// A round trip through a port
+    Port,
+    /// A file that is written and read
+    File,
+    /// A round trip through a socket
+    Tcp,
+    /// A timer
+    Timer,
+}
+
+choice!(Load);
+
+impl BusyWaitParams {
+    /// The emulator flags that are parameters of their own, with their values.
+    fn own_flags(&self) -> [(&'static str, &FlagValue); 7] {
+        [
+            ("+sbwt", &self.sbwt),
+            ("+sbwtdcpu", &self.sbwtdcpu),
+            ("+sbwtdio", &self.sbwtdio),
+            ("+swt", &self.swt),
+            ("+sws", &self.sws),
+            ("+secio", &self.secio),
+            ("+A", &self.async_threads),
+        ]
+    }
+
+    /// The flags among these that are not left to the VM, as one writes them; may be none.
+    pub(super) fn changed_flags(&self) -> String {
+        let changed = self.own_flags().into_iter().filter_map(|(flag, value)| match value {
+            FlagValue::Default => None,
+            FlagValue::Is(value) => Some(format!("{flag} {value}")),
+        });
+        changed.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same with the VM's own flags.
+    pub(super) fn with_the_vms_flags(&self) -> Self {
+        BusyWaitParams {
+            sbwt: FlagValue::Default,
+            sbwtdcpu: FlagValue::Default,
+            sbwtdio: FlagValue::Default,
+            swt: FlagValue::Default,
+            sws: FlagValue::Default,
+            secio: FlagValue::Default,
+            async_threads: FlagValue::Default,
+            ..self.clone()
+        }
+    }
+
+    /// The same without busy waiting of any scheduler.
+    pub(super) fn without_spinning(&self) -> Self {
+        BusyWaitParams {
+            sbwt: FlagValue::none(),
+            sbwtdcpu: FlagValue::none(),
+            sbwtdio: FlagValue::none(),
+            ..self.clone()
+        }
+    }
+}

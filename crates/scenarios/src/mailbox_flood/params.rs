@@ -1,0 +1,189 @@
+//! The parameters of `mailbox-flood`.
+
+use crate::params::{
+    self, Auto, ErlFlags, Folder, List, Programs, Size, Time, between, choice, whole,
+};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+/// The parameters of `mailbox-flood`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct MailboxFloodParams {
+    /// What the server writes to: a port program, a receive by a plain tag, sockets, a call to a
+    /// gen_server, files as the original opened them, /dev/null, nothing
+    #[arg(long, default_value = "port")]
+    pub sink: SinkKind,
+    /// Folder for the file of a file sink, which has no name there and leaves nothing
+    #[arg(long, default_value = "auto")]
+    pub folder: Auto<Folder>,
+    /// Processes that send
+    #[arg(long, default_value = "100", value_parser = whole(1_u32..=200_000))]
+    pub senders: u32,
+    /// Messages that each of them sends
+    #[arg(long, default_value = "1000", value_parser = whole(1_u32..=10_000_000))]
+    pub messages: u32,
+    /// What a message holds: 1 byte, 20 bytes, a reference-counted binary of 70, or --size
+    #[arg(long, default_value = "small")]
+    pub message: Message,
+    /// Bytes of a large message
+    #[arg(long, default_value = "1KiB", value_parser = between(Size::bytes(1)..=Size::mib(64)))]
+    pub size: Size,
+    /// Where the server keeps the messages that wait
+    #[arg(long, default_value = "on_heap")]
+    pub message_queue_data: QueueData,
+    /// Whose mailbox the messages wait in, in the arm with the cause: the server's, or that of a decoy
+    /// as in the control
+    #[arg(long, default_value = "server")]
+    pub mailbox: Mailbox,
+    /// What stands in front of the server in the arm with the cause
+    #[arg(long, default_value = "none")]
+    pub dam: Dam,
+    /// How it is sent there: all at once, or one message when the one before was handled
+    #[arg(long, default_value = "flood")]
+    pub pace: Pace,
+    /// What may fix it, each between semicolons in an arm of its own: off_heap, or a dam
+    #[arg(long, default_value = "credit")]
+    pub fixes: List<FloodFix>,
+    /// Kill the server so long after the flood began, and start it again; 0s for never
+    #[arg(long, default_value = "0s", value_parser = between(Time::ZERO..=Time::s(3600)))]
+    pub kill_after: Time,
+    /// The flood of a trial is cut off after so long
+    #[arg(long, default_value = "150ms", value_parser = between(Time::ms(50)..=Time::s(3600)))]
+    pub duration: Time,
+    /// A node that holds more than this ends the study before the machine runs out
+    #[arg(long, default_value = "512MiB", value_parser = between(Size::mib(64)..=Size::tib(1)))]
+    pub memory_limit: Size,
+    /// Emulator flags of every arm, as "+S 4:4"
+    #[arg(long, default_value = "")]
+    pub flags: ErlFlags,
+    /// The erl of the OTP to run, or its folder; several, with commas between, become arms
+    #[arg(long, default_value = "auto")]
+    pub erl: Programs,
+}
+
+impl Default for MailboxFloodParams {
+    fn default() -> Self {
+        params::defaults(false)
+    }
+}
+
+/// Where the server can write to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SinkKind {
+    /// A port program that answers in packets
+    Port,
+    /// A port program that answers in lines
+    PortLine,
+    /// An echo process, waited for by a plain tag
+    Tag,
+    /// A TCP socket by the inet driver
+    Tcp,
+    /// A TCP socket by the socket module
+    TcpSocket,
+    /// A UDP socket
+    Udp,
+    /// A call to a gen_server
+    GenServer,
+    /// A file, opened to append, raw, with delayed writes
+    File,
+    /// A file, opened to append, raw
+    FileRaw,
+    /// A file, opened to append
+    FileAppend,
+    /// A file, opened to append, with delayed writes
+    FileDelayed,
+    /// /dev/null
+    Null,
+    /// Nothing at all
+    None,
+}
+
+/// What a message holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Message {
+    /// 1 byte
+    Byte,
+    /// 20 bytes
+    Small,
+    /// A reference-counted binary of 70 bytes
+    Refc,
+    /// As many bytes as --size says
+    Large,
+}
+
+/// Where a process keeps the messages that wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum QueueData {
+    /// On its heap
+    OnHeap,
+    /// Off its heap
+    OffHeap,
+}
+
+/// Whose mailbox the messages wait in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mailbox {
+    /// That of the server
+    Server,
+    /// That of a process that never looks at them
+    Decoy,
+}
+
+/// What may stand between senders and server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dam {
+    /// Nothing
+    None,
+    /// The original's dam, which pauses at 10,000 messages
+    Threshold,
+    /// tailback_dam, which gives credit
+    Credit,
+}
+
+/// How the senders go about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Pace {
+    /// All at once
+    Flood,
+    /// One message when the one before was handled
+    OneAtATime,
+}
+
+/// What may fix it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum FloodFix {
+    /// Messages off the heap of the server
+    OffHeap,
+    /// The original's dam
+    Threshold,
+    /// tailback_dam
+    Credit,
+}
+
+choice!(SinkKind, Message, QueueData, Mailbox, Dam, Pace, FloodFix);
+
+impl SinkKind {
+    /// How its file is opened; none where it is no file.
+    pub(super) fn file_options(self) -> Option<&'static [&'static str]> {
+        Some(match self {
+            SinkKind::File => &["append", "raw", "delayed_write"],
+            SinkKind::FileRaw => &["append", "raw"],
+            SinkKind::FileAppend => &["append"],
+            SinkKind::FileDelayed => &["append", "delayed_write"],
+            _ => return None,
+        })
+    }
+
+    /// Whether it fills a file.
+    pub(super) fn is_file(self) -> bool {
+        self.file_options().is_some()
+    }
+
+    /// What the Erlang application calls it, where it takes no more than a name.
+    pub fn atom(self) -> String {
+        self.to_string().replace('-', "_")
+    }
+}

@@ -1,0 +1,82 @@
+//! The parameters of `mmap-lock`.
+
+use crate::params::{
+    self, Auto, Counts, Cpu, ProcFile, Size, Time, between, choice, counts, whole, whole_ms,
+    whole_us,
+};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+/// The parameters of `mmap-lock`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct MmapLockParams {
+    /// File of /proc/PID that the scanners read: smaps, maps, smaps_rollup, numa_maps and others
+    #[arg(long, default_value = "smaps")]
+    pub procfile: ProcFile,
+    /// Scanners, and as many spinners; each value is a case with its own control, 0 is the process
+    /// alone
+    #[arg(
+        long,
+        default_value = "0,10",
+        default_value_if("quick", "true", "10"),
+        value_parser = counts(0..=10_000, 20)
+    )]
+    pub busy: Counts,
+    /// Whom the scanners of the cases read: the process that maps, or its idle twin as in the
+    /// controls, where no stall may show
+    #[arg(long, default_value = "mapper")]
+    pub target: Target,
+    /// Scanners read so long before spinners and mapper begin
+    #[arg(long, default_value = "50ms", value_parser = between(Time::ZERO..=Time::s(60)))]
+    pub lead: Time,
+    /// How long a trial maps and unmaps
+    #[arg(long, default_value = "250ms", value_parser = whole_ms(Time::ms(10)..=Time::s(3600)))]
+    pub duration: Time,
+    /// A call that outlasts the trial by so much is a hang; it is freed by ending the load
+    #[arg(
+        long,
+        default_value = "250ms",
+        default_value_if("quick", "true", "100ms"),
+        value_parser = between(Time::ms(10)..=Time::s(600))
+    )]
+    pub hang_after: Time,
+    /// Region that is mapped
+    #[arg(long, default_value = "128MiB", value_parser = between(Size::kib(64)..=Size::tib(16)))]
+    pub size: Size,
+    /// Pause after each call
+    #[arg(long, default_value = "10us", value_parser = whole_us(Time::ZERO..=Time::s(1)))]
+    pub pause: Time,
+    /// Spin so long (whole milliseconds), then sleep 1 ms; 0 spins always
+    #[arg(long, default_value = "0s", value_parser = whole_ms(Time::ZERO..=Time::s(3600)))]
+    pub busyduration: Time,
+    /// Nice value of the scanners
+    #[arg(long, default_value = "15", value_parser = whole(-20_i32..=19))]
+    pub nice: i32,
+    /// CPU of the process that maps
+    #[arg(long, default_value = "auto")]
+    pub cpu_mapper: Auto<Cpu>,
+    /// CPU of scanners and spinners
+    #[arg(long, default_value = "auto")]
+    pub cpu_load: Auto<Cpu>,
+    /// CPU of tailback itself
+    #[arg(long, default_value = "auto")]
+    pub cpu_tool: Auto<Cpu>,
+}
+
+impl Default for MmapLockParams {
+    fn default() -> Self {
+        params::defaults(false)
+    }
+}
+
+/// Whom the scanners read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// The process that maps
+    Mapper,
+    /// Its idle twin
+    Twin,
+}
+
+choice!(Target);

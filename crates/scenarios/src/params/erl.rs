@@ -1,0 +1,141 @@
+//! Values of scenarios that run an Erlang VM: emulator flags, and which OTP.
+
+use super::open::Auto;
+use super::text::{self, as_text, is_strange};
+use beam::Flags;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Emulator flags, as `+S 4:4 +sbwt none`; may be none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErlFlags(String);
+
+impl ErlFlags {
+    /// As they are written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// These flags, and others behind them.
+    pub fn and(&self, others: &ErlFlags) -> ErlFlags {
+        match (self.is_empty(), others.is_empty()) {
+            (true, _) => others.clone(),
+            (_, true) => self.clone(),
+            _ => ErlFlags(format!("{self} {others}")),
+        }
+    }
+}
+
+impl fmt::Display for ErlFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ErlFlags {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words = text::words(text)?;
+        Flags::parse(&words).map_err(|error| error.to_string())?;
+        Ok(ErlFlags(words))
+    }
+}
+
+/// The value of one emulator flag, or `default` to leave the flag out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum FlagValue {
+    /// The flag is left out, so that the VM's own default holds.
+    #[default]
+    Default,
+    /// The flag gets this value.
+    Is(String),
+}
+
+impl FlagValue {
+    /// The word for the VM's own default.
+    const DEFAULT: &str = "default";
+
+    /// What turns busy waiting off.
+    pub fn none() -> Self {
+        FlagValue::Is("none".to_owned())
+    }
+}
+
+impl fmt::Display for FlagValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FlagValue::Default => Self::DEFAULT,
+            FlagValue::Is(value) => value,
+        })
+    }
+}
+
+impl FromStr for FlagValue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_:.,-".contains(c);
+        let is_value =
+            (1..=64).contains(&text.len()) && !text.starts_with('-') && text.chars().all(is_plain);
+        match text {
+            Self::DEFAULT => Ok(FlagValue::Default),
+            _ if is_value => Ok(FlagValue::Is(text.to_owned())),
+            _ => Err(format!("`{text}` is not the value of an emulator flag, nor default")),
+        }
+    }
+}
+
+/// Paths of `erl`, or of the folders of OTPs, separated by commas; `auto` for the one on the PATH.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs(Vec<Auto<String>>);
+
+impl Programs {
+    /// The program of that path alone.
+    pub fn one(path: &Path) -> Self {
+        Programs(vec![Auto::Is(path.display().to_string())])
+    }
+
+    /// The paths; none stands for the program on the PATH.
+    pub fn paths(&self) -> Vec<Option<PathBuf>> {
+        self.0.iter().map(|path| path.value().map(PathBuf::from)).collect()
+    }
+}
+
+impl Default for Programs {
+    fn default() -> Self {
+        Programs(vec![Auto::Auto])
+    }
+}
+
+impl fmt::Display for Programs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let paths: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&paths.join(","))
+    }
+}
+
+impl FromStr for Programs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a list of paths, separated by commas");
+        let path = |path: &str| match path.trim() {
+            "" => Err(wrong()),
+            path => Auto::read(path, |path| Ok(path.to_owned())),
+        };
+        match is_strange(text) {
+            true => Err(wrong()),
+            false => text.split(',').map(path).collect::<Result<_, _>>().map(Programs),
+        }
+    }
+}
+
+as_text!(ErlFlags, FlagValue, Programs);

@@ -1,0 +1,121 @@
+//! What reads a value from a word of the command line, within its range.
+
+use super::open::{Auto, OrNone};
+use super::values::{Counts, Time};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// Reads a value of a range.
+pub(crate) fn between<T>(
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: FromStr<Err = String> + PartialOrd + Display + Clone + Send + Sync + 'static,
+{
+    move |text: &str| {
+        let value: T = text.parse()?;
+        match range.contains(&value) {
+            true => Ok(value),
+            false => Err(outside(&value, range.start(), range.end())),
+        }
+    }
+}
+
+/// Reads a whole number of a range.
+pub(crate) fn whole<T>(
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: Copy + Into<i64> + TryFrom<i64> + Send + Sync + 'static,
+{
+    let (least, most): (i64, i64) = ((*range.start()).into(), (*range.end()).into());
+    move |text: &str| {
+        let number = number(text, least, most)?;
+        // A number between two of a type is one of that type.
+        T::try_from(number).map_err(|_| outside(&number, &least, &most))
+    }
+}
+
+/// Reads whole numbers of a range, so many at most.
+pub(crate) fn counts(
+    range: RangeInclusive<u32>,
+    most: usize,
+) -> impl Fn(&str) -> Result<Counts, String> + Clone + Send + Sync + 'static {
+    let read = whole(range);
+    move |text: &str| {
+        let numbers = text.split(',').map(&read).collect::<Result<Vec<u32>, String>>()?;
+        match numbers.len() <= most {
+            true => Ok(Counts::new(numbers)),
+            false => Err(format!("{} values are too many; at most {most}", numbers.len())),
+        }
+    }
+}
+
+/// Reads a time of a range, in whole milliseconds.
+pub(crate) fn whole_ms(
+    range: RangeInclusive<Time>,
+) -> impl Fn(&str) -> Result<Time, String> + Clone + Send + Sync + 'static {
+    multiples(range, 1_000_000, "milliseconds")
+}
+
+/// Reads a time of a range, in whole microseconds.
+pub(crate) fn whole_us(
+    range: RangeInclusive<Time>,
+) -> impl Fn(&str) -> Result<Time, String> + Clone + Send + Sync + 'static {
+    multiples(range, 1_000, "microseconds")
+}
+
+/// What would be cut where it is used is refused rather than changed.
+fn multiples(
+    range: RangeInclusive<Time>,
+    ns: u128,
+    unit: &'static str,
+) -> impl Fn(&str) -> Result<Time, String> + Clone + Send + Sync + 'static {
+    let read = between(range);
+    move |text: &str| {
+        let time = read(text)?;
+        match time.get().as_nanos().is_multiple_of(ns) {
+            true => Ok(time),
+            false => Err(format!("whole {unit} only")),
+        }
+    }
+}
+
+/// Reads `auto`, or a value.
+pub(crate) fn auto<T: 'static>(
+    read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<Auto<T>, String> + Clone + Send + Sync + 'static {
+    move |text: &str| Auto::read(text, &read)
+}
+
+/// Reads `none`, or a value.
+pub(crate) fn or_none<T: 'static>(
+    read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<OrNone<T>, String> + Clone + Send + Sync + 'static {
+    move |text: &str| OrNone::read(text, &read)
+}
+
+/// A value that stands in the source.
+///
+/// # Panics
+/// If it is none; a test makes every one of the declarations.
+pub(crate) fn literal<T: FromStr<Err = String>>(text: &'static str) -> T {
+    match text.parse() {
+        Ok(value) => value,
+        Err(error) => panic!("`{text}`: {error}"),
+    }
+}
+
+fn number(text: &str, least: i64, most: i64) -> Result<i64, String> {
+    let text = text.trim();
+    let number = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
+    match (least..=most).contains(&number) {
+        true => Ok(number),
+        false => Err(outside(&number, &least, &most)),
+    }
+}
+
+fn outside<T: Display>(value: &T, least: &T, most: &T) -> String {
+    format!("{value} is not between {least} and {most}")
+}

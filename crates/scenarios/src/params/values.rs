@@ -1,0 +1,328 @@
+//! Values that any scenario may have: durations, sizes, numbers, CPUs, files.
+
+use super::text::{as_text, is_strange};
+use model::units;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A duration, written with its unit: `250ms`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(Duration);
+
+impl Time {
+    /// None at all.
+    pub const ZERO: Time = Time(Duration::ZERO);
+
+    /// So many microseconds.
+    pub const fn us(count: u64) -> Self {
+        Time(Duration::from_micros(count))
+    }
+
+    /// So many milliseconds.
+    pub const fn ms(count: u64) -> Self {
+        Time(Duration::from_millis(count))
+    }
+
+    /// So many seconds.
+    pub const fn s(count: u64) -> Self {
+        Time(Duration::from_secs(count))
+    }
+
+    /// As a duration.
+    pub const fn get(self) -> Duration {
+        self.0
+    }
+
+    /// Whether it is none at all.
+    pub const fn is_zero(self) -> bool {
+        self.0.is_zero()
+    }
+}
+
+impl From<Duration> for Time {
+    fn from(duration: Duration) -> Self {
+        Time(duration)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&units::format_duration(self.0))
+    }
+}
+
+impl FromStr for Time {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        units::parse_duration(text.trim()).map(Time)
+    }
+}
+
+/// A size in bytes, written with its unit: `128MiB`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(u64);
+
+impl Size {
+    /// So many bytes.
+    pub const fn bytes(count: u64) -> Self {
+        Size(count)
+    }
+
+    /// So many KiB.
+    pub const fn kib(count: u64) -> Self {
+        Size(count << 10)
+    }
+
+    /// So many MiB.
+    pub const fn mib(count: u64) -> Self {
+        Size(count << 20)
+    }
+
+    /// So many TiB.
+    pub const fn tib(count: u64) -> Self {
+        Size(count << 40)
+    }
+
+    /// In bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&units::format_size(self.0))
+    }
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        units::parse_size(text.trim()).map(Size)
+    }
+}
+
+/// A number with up to three decimals: `0.5`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Decimal {
+    thousandths: u32,
+}
+
+impl Decimal {
+    /// So many thousandths.
+    pub const fn thousandths(thousandths: u32) -> Self {
+        Decimal { thousandths }
+    }
+
+    /// As a number.
+    pub fn get(self) -> f64 {
+        f64::from(self.thousandths) / 1e3
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.get())
+    }
+}
+
+impl FromStr for Decimal {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let wrong = || format!("`{text}` is not a number");
+        let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let number: f64 = text.parse().ok().filter(|_| plain).ok_or_else(wrong)?;
+        let thousandths = (number * 1e3).round();
+        if thousandths > f64::from(u32::MAX) {
+            return Err(format!("{number} is too large"));
+        }
+        // Between zero and the largest there is.
+        Ok(Decimal { thousandths: thousandths as u32 })
+    }
+}
+
+/// The number of a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Cpu(u32);
+
+impl Cpu {
+    /// No machine has more CPUs.
+    const MOST: u32 = 1 << 20;
+
+    /// The CPU of that number.
+    pub const fn new(number: u32) -> Self {
+        Cpu(number)
+    }
+
+    /// Its number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl FromStr for Cpu {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.trim().parse().ok().filter(|number| *number <= Cpu::MOST);
+        number.map(Cpu).ok_or_else(|| format!("`{text}` is not the number of a CPU"))
+    }
+}
+
+/// Whole numbers, separated by commas; each makes an arm, and an arm has one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct Counts(Vec<u32>);
+
+/// One number, or several: what a record has.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    One(u32),
+    Several(Vec<u32>),
+}
+
+impl From<Written> for Counts {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::One(one) => Counts(vec![one]),
+            Written::Several(several) => Counts(several),
+        }
+    }
+}
+
+impl From<Counts> for Written {
+    fn from(counts: Counts) -> Self {
+        match counts.0.as_slice() {
+            [one] => Written::One(*one),
+            _ => Written::Several(counts.0),
+        }
+    }
+}
+
+impl Counts {
+    /// These.
+    pub fn new(counts: Vec<u32>) -> Self {
+        Counts(counts)
+    }
+
+    /// A single one.
+    pub fn one(count: u32) -> Self {
+        Counts(vec![count])
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// The one, where there is one.
+    pub fn single(&self) -> Option<u32> {
+        match self.0.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
+
+    /// The largest.
+    pub fn most(&self) -> u32 {
+        self.0.iter().copied().max().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.0.iter().map(u32::to_string).collect();
+        f.write_str(&words.join(","))
+    }
+}
+
+/// The name of a file in `/proc/PID`: one part of a path, or parts below it such as `net/dev`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcFile(String);
+
+impl ProcFile {
+    /// Folders of /proc/PID that lead to other files than the process's own.
+    const LEADS_AWAY: [&str; 7] = ["fd", "root", "cwd", "exe", "task", "map_files", "ns"];
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ProcFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ProcFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let first = text.split('/').next().unwrap_or_default();
+        if ProcFile::LEADS_AWAY.contains(&first) {
+            return Err(format!("`{text}` leads away from the process's own files"));
+        }
+        let is_plain = |part: &str| {
+            !part.is_empty()
+                && part != "."
+                && part != ".."
+                && part.len() <= 64
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+        };
+        match text.split('/').all(is_plain) && text.split('/').count() <= 4 {
+            true => Ok(ProcFile(text.to_owned())),
+            false => Err(format!(
+                "`{text}` is not the name of a file in /proc/PID, such as smaps or maps"
+            )),
+        }
+    }
+}
+
+/// The path of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl fmt::Display for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.display())
+    }
+}
+
+impl FromStr for Folder {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        match text.is_empty() || is_strange(text) {
+            false => Ok(Folder(PathBuf::from(text))),
+            true => Err(format!("`{text}` is not the path of a folder")),
+        }
+    }
+}
+
+as_text!(Time, Size, Decimal, ProcFile, Folder);
