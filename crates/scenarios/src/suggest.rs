@@ -42,14 +42,12 @@ pub(crate) fn with(meta: &Meta, settings: &Settings, changes: &[(&str, &str)]) -
 }
 
 /// Says of each suggested fix what it did, where an arm of this study has it.
-pub(crate) fn add_measured(record: &mut Record) {
-    let Some(scenario) = crate::find(&record.scenario) else { return };
+pub(crate) fn add_measured(record: &mut Record, meta: &Meta) {
     let verdict = &mut record.verdict;
     for suggestion in &mut verdict.suggestions {
         if let What::Fix(id) = &suggestion.what {
-            let fix = scenario.meta().fix(id);
-            let outcome =
-                fix.and_then(|fix| measured(scenario.meta(), fix, &record.plan, &verdict.fixes));
+            let fix = meta.fix(id);
+            let outcome = fix.and_then(|fix| measured(meta, fix, &record.plan, &verdict.fixes));
             suggestion.measured = outcome.or(suggestion.measured);
         }
     }

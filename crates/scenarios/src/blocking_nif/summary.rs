@@ -3,7 +3,8 @@
 use super::meta::{META, measure};
 use super::plan::blocks;
 use super::sentences::say;
-use crate::{Summary, erlang, suggest};
+use crate::suggest;
+use crate::summary::{Summary, control_of};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Fact, Plan, Role, Settings, State, Suggestion};
 
@@ -31,7 +32,7 @@ fn kind(name: &str) -> &'static str {
 
 fn stalls(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Fact {
     let case = arms.iter().find(|arm| arm.state == Some(State::Affected) && arm.role == Role::Case);
-    let control = case.and_then(|case| erlang::control_of(plan, case, arms));
+    let control = case.and_then(|case| control_of(plan, case, arms));
     let (Some(control), Some(case)) = (control, case) else { return Fact::new(say::STALLS) };
     let (id, name) = match kind(&outcome.measure) {
         "unfair" => (say::UNFAIR, measure::UNFAIRNESS),

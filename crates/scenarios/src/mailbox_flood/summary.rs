@@ -2,7 +2,8 @@
 
 use super::meta::{META, measure};
 use super::sentences::say;
-use crate::{Summary, erlang, suggest};
+use crate::suggest;
+use crate::summary::{Summary, control_of};
 use analysis::Outcome;
 use model::{
     Amount, Arm, ArmResult, Estimate, Fact, Plan, Role, Settings, State, Suggestion, Unit,
@@ -38,7 +39,7 @@ fn figure<'a>(arm: Option<&'a ArmResult>, name: &str) -> Option<&'a Estimate> {
 
 fn slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
     let case = case(arms);
-    let control = case.and_then(|case| erlang::control_of(plan, case, arms));
+    let control = case.and_then(|case| control_of(plan, case, arms));
     // Timed at set lengths where that was done: nothing but the queue differs there.
     let slope = figure(case, measure::FIT).or_else(|| figure(case, measure::SLOPE));
     let fact = Fact::new(say::SLOWER)
