@@ -198,7 +198,7 @@ fn a_stall_that_strikes_now_and_then_is_rarely_called_absent() {
 
 /// A busy machine: every trial loses from nothing to 300 ms/s to it, case and control alike.
 #[test]
-fn a_disturbance_of_all_trials_alike_convicts_nobody() {
+fn a_disturbance_of_all_trials_alike_makes_nobody_affected() {
     for pairs in [1, 3] {
         let mut rng = ChaCha8Rng::seed_from_u64(51);
         let mut affected = 0;

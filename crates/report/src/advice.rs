@@ -56,26 +56,39 @@ pub struct Advice {
 pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
     let advice =
         |sure, what, command| Advice { sure, scenario: record.scenario.clone(), what, command };
-    let fixes = record.verdict.fixes.iter();
-    let tried = fixes.map(|fix| advice(fix.outcome.into(), effect(fix, meta), None));
     let meta = Prose::new(record, meta).meta();
-    let suggested = record.verdict.suggestions.iter().map(|one| {
+    let fixes = record.verdict.fixes.iter();
+    let mut all: Vec<Advice> =
+        fixes.map(|fix| advice(fix.outcome.into(), effect(fix, meta), None)).collect();
+    for one in &record.verdict.suggestions {
         let Step { what, command } = suggestion::step(one, meta);
-        advice(one.measured.map_or(Sure::Try, Sure::from), what, command)
-    });
-    let mut all: Vec<Advice> = tried.chain(suggested).collect();
+        let sure = one.measured.map_or(Sure::Try, Sure::from);
+        match tried(&mut all, sure) {
+            Some(tried) if tried.command.is_none() => tried.command = command,
+            _ => all.push(advice(sure, what, command)),
+        }
+    }
     all.sort_by_key(|advice| advice.sure);
     all
 }
 
-/// The first few changes of several records, the surest first; what was not shown to help is none, and
-/// what a record that is not affected names as next steps has no place here.
+/// The fix that a suggestion is of which was tried with this outcome: certain where one fix alone
+/// has it.
+fn tried(fixes: &mut [Advice], sure: Sure) -> Option<&mut Advice> {
+    let mut same = fixes.iter_mut().filter(|fix| fix.sure == sure && sure != Sure::Try);
+    let first = same.next()?;
+    same.next().is_none().then_some(first)
+}
+
+/// The surest change of each of several records, the surest first; what was not shown to help is none,
+/// and what a record that is not affected names as next steps has no place here.
 pub fn first<'a>(
     records: impl Iterator<Item = (&'a Record, Option<&'a Meta>)>,
     most: usize,
 ) -> Vec<Advice> {
     let affected = records.filter(|(record, _)| record.verdict.state == State::Affected);
-    let mut all: Vec<Advice> = affected.flat_map(|(record, meta)| of(record, meta)).collect();
+    let mut all: Vec<Advice> =
+        affected.filter_map(|(record, meta)| of(record, meta).into_iter().next()).collect();
     all.retain(|advice| advice.sure != Sure::NotShown);
     all.sort_by_key(|advice| advice.sure);
     all.truncate(most);
@@ -97,9 +110,21 @@ mod tests {
         ];
         let sure: Vec<Sure> = of(&record, None).iter().map(|advice| advice.sure).collect();
         assert_eq!(sure, [Sure::Fixed, Sure::Helped, Sure::Try, Sure::NotShown]);
-        let all = first([(&record, None)].into_iter(), 9);
-        assert_eq!(all.len(), 3);
+        let all = first([(&record, None), (&record, None)].into_iter(), 9);
+        assert_eq!(all.iter().map(|advice| advice.sure).collect::<Vec<_>>(), [Sure::Fixed; 2]);
         record.verdict.state = State::NotAffected;
         assert_eq!(first([(&record, None)].into_iter(), 9), []);
+    }
+
+    #[test]
+    fn a_suggestion_that_was_tried_gives_its_command_to_what_it_did() {
+        let mut record = testing::record();
+        record.verdict.suggestions[0].measured = Some(FixOutcome::Helped);
+        record.verdict.fixes = vec![testing::fix("+half", FixOutcome::Helped)];
+        let all = of(&record, Some(&testing::META));
+        assert_eq!(all.len(), 1);
+        assert!(all[0].what.starts_with("+half: lost") && all[0].command.is_some(), "{all:?}");
+        record.verdict.fixes.push(testing::fix("+other", FixOutcome::Helped));
+        assert_eq!(of(&record, Some(&testing::META)).len(), 3);
     }
 }

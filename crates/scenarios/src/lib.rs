@@ -21,6 +21,7 @@ pub mod params;
 mod probing;
 mod quota;
 mod suggest;
+mod summary;
 #[cfg(test)]
 mod testing;
 mod wait;
@@ -31,14 +32,15 @@ pub use factors::weigh_factors;
 pub use judging::settled;
 pub use load::{LoadSpawner, OwnGenerator};
 pub use probing::{Player, Probing};
+pub use summary::Summary;
 pub use watch::Watch;
 
 use analysis::Outcome;
 use clap::{ArgMatches, Command};
 use host::roots::Roots;
 use model::{
-    Arm, ArmResult, Fact, Judging, LeftOut, Machine, Meta, Observation, Plan, Record, Settings,
-    Suggestion, Surroundings, Trial,
+    Arm, ArmResult, Judging, LeftOut, Machine, Meta, Observation, Plan, Record, Settings,
+    Surroundings, Trial,
 };
 use params::Params;
 use std::time::Duration;
@@ -68,7 +70,9 @@ pub fn generators() -> Vec<OwnGenerator> {
 pub fn judge(record: &mut Record) -> bool {
     let known = judging::judge(record);
     control_fix::add(record);
-    suggest::add_measured(record);
+    if let Some(scenario) = find(&record.scenario) {
+        suggest::add_measured(record, scenario.meta());
+    }
     known
 }
 
@@ -298,17 +302,6 @@ pub struct Seen {
     pub observation: Observation,
     /// What the machine did meanwhile.
     pub surroundings: Surroundings,
-}
-
-/// What a scenario says of an outcome.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Summary {
-    /// The verdict in one sentence.
-    pub headline: Fact,
-    /// What to do next.
-    pub suggestions: Vec<Suggestion>,
-    /// Which of several stalls, where the scenario has several.
-    pub kind: Option<String>,
 }
 
 /// A need that is not met.

@@ -33,14 +33,12 @@ pub(crate) fn other_run(meta: &Meta, why: Fact, settings: &Settings) -> Suggesti
 }
 
 /// Says of each suggested fix what it did, where an arm of this study has it.
-pub(crate) fn add_measured(record: &mut Record) {
-    let Some(scenario) = crate::find(&record.scenario) else { return };
+pub(crate) fn add_measured(record: &mut Record, meta: &Meta) {
     let verdict = &mut record.verdict;
     for suggestion in &mut verdict.suggestions {
         if let What::Fix(id) = &suggestion.what {
-            let fix = scenario.meta().fix(id);
-            let outcome =
-                fix.and_then(|fix| measured(fix, &record.plan, &verdict.fixes));
+            let fix = meta.fix(id);
+            let outcome = fix.and_then(|fix| measured(fix, &record.plan, &verdict.fixes));
             suggestion.measured = outcome.or(suggestion.measured);
         }
     }

@@ -4,7 +4,8 @@ use super::meta::{META, measure};
 use super::params::BlockingNifParams;
 use super::sentences::say;
 use crate::params::Params;
-use crate::{Summary, erlang, suggest};
+use crate::suggest;
+use crate::summary::{Summary, control_of};
 use analysis::Outcome;
 use model::{ArmResult, Fact, Plan, Role, State, Suggestion};
 
@@ -29,7 +30,7 @@ fn kind(name: &str) -> &'static str {
 
 fn stalls(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Fact {
     let case = arms.iter().find(|arm| arm.state == Some(State::Affected) && arm.role == Role::Case);
-    let control = case.and_then(|case| erlang::control_of(plan, case, arms));
+    let control = case.and_then(|case| control_of(plan, case, arms));
     let (Some(control), Some(case)) = (control, case) else { return Fact::new(say::STALLS) };
     let (id, name) = match kind(&outcome.measure) {
         "unfair" => (say::UNFAIR, measure::UNFAIRNESS),

@@ -4,11 +4,13 @@
 use super::meta::{META, measure};
 use super::params::BusyWaitParams;
 use super::sentences::say;
-use super::summary::{cpus, quota_of};
+use super::summary::quota_of;
 use crate::params::Params;
 use crate::suggest;
 use analysis::Outcome;
-use model::{ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, State, Trial};
+use model::{
+    Amount, ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, State, Trial, Unit,
+};
 
 /// More requests than this part, in percent, left undone say that the rate is beyond the machine.
 const MOST_BACKLOG: f64 = 5.0;
@@ -128,6 +130,11 @@ fn detected(plan: &Plan, trials: &[Trial]) -> Option<Fact> {
     Some(fact)
 }
 
+/// CPUs, whole or not.
+fn cpus(count: f64) -> Amount {
+    Amount::exact(count, Unit::Ratio)
+}
+
 /// What the VM's defaults spin, whether or not anybody is the worse for it.
 fn spun(arms: &[ArmResult]) -> Vec<Fact> {
     let fact = |(id, quota): (&str, bool)| {
@@ -147,7 +154,7 @@ mod tests {
     use crate::testing::told;
     use model::record::{Progress, SCHEMA, Tool};
     use model::testing::{self, estimate};
-    use model::{Arm, Headline, Machine, Measure, Observation, Record, Unit, Verdict, Vm, What};
+    use model::{Arm, Headline, Machine, Measure, Observation, Record, Verdict, Vm, What};
 
     /// What the two arms show in every trial: 99th percentile of the case, and percent of the quota
     /// and backlog of the control.
@@ -285,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_with_much_room_clears_nobody() {
+    fn a_control_with_much_room_says_not_affected_of_nobody() {
         let idle = Shown { used: 10.0, ..FIT };
         let outcome = reviewed(&idle);
         assert_eq!(outcome.state, State::Inconclusive);
@@ -294,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_quota_nobody_is_cleared() {
+    fn without_a_quota_nobody_is_said_to_be_not_affected() {
         let free = Shown { quota: "none", ..FIT };
         let outcome = reviewed(&free);
         assert_eq!((outcome.state, reason(&outcome)), (State::Inconclusive, say::NO_QUOTA));

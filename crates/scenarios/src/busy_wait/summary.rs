@@ -43,11 +43,6 @@ pub(super) fn quota_of(arm: &Arm) -> Option<f64> {
     Some(BusyWaitParams::of(&arm.settings)?.quota.get()?.get())
 }
 
-/// CPUs, whole or not.
-pub(super) fn cpus(count: f64) -> Amount {
-    Amount::exact(count, Unit::Ratio)
-}
-
 /// The flags of the first arm of a role that sets it apart from a plain `erl`.
 fn flags(plan: &Plan, role: Role) -> Option<String> {
     let arm = plan.arms.iter().find(|arm| arm.role == role)?;
@@ -69,7 +64,7 @@ fn compared(id: &str, plan: &Plan, case: Option<&ArmResult>, arms: &[ArmResult])
     let (Some(of_case), Some(of_control)) = (p99(case), p99(control)) else { return fact };
     fact.with("case", &of_case)
         .with("control", &of_control)
-        .with_some("quota", quota(plan).map(cpus))
+        .with_some("quota", quota(plan).map(|cpus| Amount::exact(cpus, Unit::Ratio)))
         .with_some("flags", flags(plan, Role::Case))
         .with_some("control_flags", flags(plan, Role::Control))
 }

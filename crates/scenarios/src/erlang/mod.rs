@@ -8,7 +8,6 @@ pub(crate) mod threads;
 use crate::{Arms, Missing, ScenarioError};
 use beam::term::{TermError, as_atom, as_text, as_tuple};
 use beam::{App, BeamError, CallError, Flags, Node, NodeOptions, Otp, Term};
-use model::{ArmResult, Plan, Role};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -133,19 +132,6 @@ pub(crate) fn distinct<S>(found: &Arms<S>) -> Result<(), ScenarioError> {
             twice.id
         ))),
     }
-}
-
-/// The control that an arm is held against.
-pub(crate) fn control_of<'a>(
-    plan: &Plan,
-    arm: &ArmResult,
-    arms: &'a [ArmResult],
-) -> Option<&'a ArmResult> {
-    let planned = plan.arms.iter().find(|one| one.id == arm.id)?;
-    arms.iter().find(|one| match &planned.against {
-        Some(against) => one.id == *against,
-        None => one.role == Role::Control,
-    })
 }
 
 /// An error of the node's as a scenario's.

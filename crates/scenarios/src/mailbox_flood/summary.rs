@@ -4,7 +4,8 @@ use super::meta::{META, measure};
 use super::params::{MailboxFloodParams, SinkKind};
 use super::sentences::say;
 use crate::params::Params;
-use crate::{Summary, erlang, suggest};
+use crate::suggest;
+use crate::summary::{Summary, control_of};
 use analysis::Outcome;
 use model::{
     Amount, ArmResult, Estimate, Fact, Plan, Role, State, Suggestion, Unit,
@@ -40,7 +41,7 @@ fn figure<'a>(arm: Option<&'a ArmResult>, name: &str) -> Option<&'a Estimate> {
 
 fn slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
     let case = case(arms);
-    let control = case.and_then(|case| erlang::control_of(plan, case, arms));
+    let control = case.and_then(|case| control_of(plan, case, arms));
     // Timed at set lengths where that was done: nothing but the queue differs there.
     let slope = figure(case, measure::FIT).or_else(|| figure(case, measure::SLOPE));
     let fact = Fact::new(say::SLOWER)

@@ -28,7 +28,7 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
     let mut idlers = Vec::new();
     for arm in plan.arms.iter().filter(reads) {
         let result = arms.iter_mut().find(|result| result.id == arm.id);
-        // Readers of the case that read nothing cannot clear it; readers of its control that read
+        // Readers of the case that read nothing cannot say not-affected; readers of its control that read
         // nothing leave it without the case's load, and so cannot say that it is affected either.
         let idle: Vec<Reason> = match result.as_ref().and_then(|result| result.state) {
             Some(State::NotAffected) => {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn scanners_that_never_ran_cannot_clear_a_machine() {
+    fn readers_that_never_ran_show_no_absence() {
         use State::{Affected, Inconclusive, NotAffected};
         let read = [9.0; 3];
         let of = |bytes: &[f64], state| reviewed(10, bytes, &read, state);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_without_its_load_convicts_nobody() {
+    fn a_control_without_its_load_makes_nothing_affected() {
         use State::{Affected, Inconclusive};
         let read = [9.0; 2];
         let idle = reviewed(10, &read, &[0.0, 9.0], Affected);
