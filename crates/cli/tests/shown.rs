@@ -9,7 +9,6 @@ use common::{Place, Ran, affected_record};
 use model::Record;
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::Params;
-use std::path::Path;
 
 /// The largest page, in bytes.
 const MOST: usize = 1_500_000;

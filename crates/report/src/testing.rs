@@ -3,10 +3,11 @@
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::scenario::{FixMeta, MeasureMeta, Sentence};
 use model::{
-    Arm, ArmResult, Comparison, Estimate, Fix, FixOutcome, Headline, Judging, Kind, Knob, Machine,
-    Measure, Meta, Needs, Observation, Proportion, Reason, Record, Role, Settings, State,
-    Suggestion, Surroundings, Trial, Unit, Verdict, What,
+    Arm, ArmResult, Comparison, Estimate, Fix, FixOutcome, Headline, Judging, Kind, Machine,
+    Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason, Record, Role,
+    Settings, State, Suggestion, Surroundings, Trial, Unit, Value, Verdict, What,
 };
+use std::sync::LazyLock;
 
 /// The scenario of [`record`].
 pub const META: Meta = Meta {
@@ -17,20 +18,15 @@ pub const META: Meta = Meta {
     fixes: &[FixMeta {
         id: "fewer-readers",
         what: "fewer readers stall less",
-        parameters: &[("busy", "1")],
+        change: |settings| {
+            let mut fewer = settings.clone();
+            fewer.set("busy", Value::Number(1));
+            Some(fewer)
+        },
     }],
     sentences: &[Sentence { id: "stalls", text: "Work stalls here: {{ lost }}." }],
     needs: Needs { cpus: 1, root: false },
-    knobs: &[
-        Knob {
-            name: "busy",
-            kind: Kind::Numbers { min: 0, max: 100, most: 4 },
-            default: "0,10",
-            quick: None,
-            help: "Readers",
-        },
-        Knob { name: "flags", kind: Kind::Words, default: "", quick: None, help: "Flags" },
-    ],
+    parameters: Parameters { all: parameters, read },
     measures: &[MeasureMeta {
         name: "lost",
         heading: "lost",
@@ -48,6 +44,28 @@ pub const META: Meta = Meta {
     },
     tags: &[],
 };
+
+fn parameters() -> &'static [Parameter] {
+    static ALL: LazyLock<[Parameter; 2]> = LazyLock::new(|| {
+        let of =
+            |name, kind, default: Value| Parameter { name, kind, quick: default.clone(), default };
+        [
+            of("busy", Kind::Amount, Value::Numbers(vec![0, 10])),
+            of("flags", Kind::Flags, Value::Text(String::new())),
+        ]
+    });
+    &*ALL
+}
+
+fn read(name: &str, text: &str) -> Result<Value, String> {
+    let number = |text: &str| text.parse::<i64>().map_err(|error| error.to_string());
+    match (name, text.contains(',')) {
+        ("busy", true) => text.split(',').map(number).collect::<Result<_, _>>().map(Value::Numbers),
+        ("busy", false) => number(text).map(Value::Number),
+        ("flags", _) => Ok(Value::Text(text.to_owned())),
+        _ => Err(format!("there is no parameter `{name}`")),
+    }
+}
 
 /// Two arms, one of them affected, with two trials each.
 pub fn record() -> Record {

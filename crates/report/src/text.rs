@@ -392,7 +392,8 @@ mod tests {
         affected.arms[1].against_control.insert("lost".to_owned(), testing::shift(898.5));
         let mut open = testing::record();
         open.verdict.state = State::Inconclusive;
-        let all = [shown(&affected, &testing::META), shown(&open, &testing::META)];
+        let meta = testing::META;
+        let all = [shown(&affected, &meta), shown(&open, &meta)];
         let text = check(&all, 3, Look::default());
         assert!(text.contains("affected            3  lost +898 ms/s"), "{text}");
         assert!(text.contains("\n  some-stall: The control was best.\n"), "{text}");

@@ -6,8 +6,8 @@ use analysis::Outcome;
 use host::Roots;
 use model::record::Progress;
 use model::{
-    Arm, ArmResult, Headline, Machine, Measure, Meta, Observation, Plan, Reason, Record, Role, State,
-    Surroundings, Unit, What,
+    Arm, ArmResult, Headline, Machine, Measure, Meta, Observation, Plan, Reason, Record, Role,
+    State, Surroundings, Unit, What,
 };
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::{Counts, Params};
@@ -91,7 +91,7 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
         max_blocks,
         stop_when_settled,
         judging: META.judging,
-        ..testing::plan(&[])
+        ..model::testing::plan(&[])
     }
 }
 

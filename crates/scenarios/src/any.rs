@@ -3,7 +3,8 @@
 
 use crate::params::{self, Params};
 use crate::{
-    AnyScenario, Arms, Cell, Context, Missing, OwnGenerator, Scenario, ScenarioError, Seen, Site, Summary,
+    AnyScenario, Arms, Cell, Context, Missing, OwnGenerator, Scenario, ScenarioError, Seen, Site,
+    Summary,
 };
 use analysis::Outcome;
 use clap::{ArgMatches, Command, FromArgMatches as _};

@@ -50,7 +50,8 @@ fn measured(fix: &FixMeta, plan: &Plan, tried: &[Fix]) -> Option<FixOutcome> {
         let arm = plan.arms.iter().find(|arm| arm.id == id)?;
         Some((fix.change)(&arm.settings)? == arm.settings)
     };
-    let shows_it = |one: &&Fix| in_force(&one.arm) == Some(true) && in_force(&one.case) == Some(false);
+    let shows_it =
+        |one: &&Fix| in_force(&one.arm) == Some(true) && in_force(&one.case) == Some(false);
     tried.iter().find(shows_it).map(|one| one.outcome)
 }
 

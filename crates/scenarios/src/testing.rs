@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use minijinja::{Environment, UndefinedBehavior, Value};
-use model::{Fact, FactValue, Meta};
+use model::{Fact, FactValue, Meta, Settings};
 
 /// The templates' language, with filters that show what they are given.
 pub(crate) fn templates() -> Environment<'static> {
@@ -31,4 +31,18 @@ pub(crate) fn told(meta: &Meta, fact: &Fact) -> String {
     }
     let values: Value = fact.values.iter().map(|(name, one)| (name.clone(), value(one))).collect();
     templates().render_str(sentence.text, values).unwrap()
+}
+
+/// The defaults of a scenario with some parameters changed, as on the command line.
+pub(crate) fn settings(meta: &Meta, changed: &[(&str, &str)]) -> Settings {
+    let mut settings = meta.defaults(false);
+    for (name, text) in changed {
+        settings.set(name, meta.read(name, text).unwrap());
+    }
+    settings
+}
+
+/// The value of a parameter, as text.
+pub(crate) fn value_of(settings: &Settings, name: &str) -> Option<String> {
+    settings.0.get(name).map(ToString::to_string)
 }

@@ -4,8 +4,8 @@ use super::*;
 use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
 use model::record::{Plan, SCHEMA as RECORD, Tool};
 use model::{
-    Arm, Headline, Judging, Kind, Machine, Measure, Meta, Observation, Parameter, Parameters, Settings,
-    Surroundings, Trial, Unit, Value, Verdict, Vm,
+    Arm, Headline, Judging, Kind, Machine, Measure, Meta, Observation, Parameter, Parameters,
+    Settings, Surroundings, Trial, Unit, Value, Verdict, Vm,
 };
 use std::sync::LazyLock;
 

@@ -8,6 +8,7 @@ use crate::signals::Interruption;
 use clap::{ArgMatches, FromArgMatches as _};
 use model::{Record, State};
 use runner::End;
+use scenarios::AnyScenario;
 use scenarios::busy_wait::{BusyWait, BusyWaitParams};
 use scenarios::params::{ErlFlags, List, Params};
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
     if matches.get_flag("json") {
         output::json(&done.record.to_json());
     } else {
-        let (meta, place) = (Some(scenario.meta()), place(&done.record));
+        let (meta, place) = (Some(AnyScenario::meta(&BusyWait)), place(&done.record));
         output::print(&report::flags(&done.record, meta, &place, output::look()));
     }
     done.tell_where();

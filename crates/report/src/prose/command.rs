@@ -1,7 +1,7 @@
 //! Commands of tailback, made from what a record says was or may be run.
 
 use model::suggestion::Command;
-use model::{Knob, Meta, Run, Settings, Value};
+use model::{Meta, Parameter, Run, Settings, Value};
 use os::quote;
 
 /// The parameters of `tailback sim` that a record may name.
@@ -32,17 +32,13 @@ pub fn line(run: &Run, meta: Option<&Meta>) -> Option<String> {
 }
 
 fn of_run(parameters: &Settings, meta: &Meta) -> Vec<String> {
-    let defaults = Settings::defaults(meta.knobs, false);
-    let differs = |knob: &&Knob| {
-        let value = parameters.0.get(knob.name);
-        value.is_some_and(|value| defaults.0.get(knob.name) != Some(value))
+    let words = |parameter: &Parameter| {
+        let name = parameter.name;
+        let text = parameters.0.get(name)?.to_string();
+        let value = meta.read(name, &text).ok().filter(|value| *value != parameter.default)?;
+        Some([format!("--{name}"), value.to_string()])
     };
-    let words = |knob: &Knob| {
-        let text = parameters.0.get(knob.name)?.to_string();
-        let value = knob.parse(&text).ok()?;
-        Some([format!("--{}", knob.name), value.to_string()])
-    };
-    meta.knobs.iter().filter(differs).filter_map(words).flatten().collect()
+    (meta.parameters.all)().iter().filter_map(words).flatten().collect()
 }
 
 fn of_sim(parameters: &Settings) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The declaration of `blocking-nif`.
 
-use super::sentences::SENTENCES;
 use super::params::{BlockingNifParams, Mode};
+use super::sentences::SENTENCES;
 use crate::params::{self, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Meta, Needs, Unit};

@@ -46,7 +46,9 @@ fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
     let mut idle = None;
     for result in arms.iter_mut().filter(|arm| arm.role == Role::Case) {
         let case = plan.arms.iter().find(|arm| arm.id == result.id);
-        let Some(case) = case.and_then(|case| BlockingNifParams::of(&case.settings)) else { continue };
+        let Some(case) = case.and_then(|case| BlockingNifParams::of(&case.settings)) else {
+            continue;
+        };
         let Some(why) = too_little(&case, result) else { continue };
         result.state = Some(State::Inconclusive);
         whys.push(Reason::Scenario(why));
@@ -90,7 +92,7 @@ fn too_little(case: &BlockingNifParams, result: &ArmResult) -> Option<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::told;
+    use crate::testing::{told, value_of};
     use model::testing::{self, estimate};
     use model::{Arm, Test};
 
@@ -126,7 +128,7 @@ mod tests {
             assert_eq!(outcome.state, State::Inconclusive);
             assert_eq!(said(&outcome.reasons[0]), why);
             let run = outcome.suggestions[0].run.as_ref().unwrap();
-            assert_eq!(run.parameters.0["processes"], model::Value::Number(20));
+            assert_eq!(value_of(&run.parameters, "processes").as_deref(), Some("20"));
         }
         assert_eq!(reviewed(9, 900.0, State::NotAffected).state, State::NotAffected);
     }

@@ -85,9 +85,9 @@ pub(super) fn asked(case: &BlockingNifParams) -> BlockingNifParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::told;
+    use crate::testing::{settings, told, value_of};
     use model::testing::{arm, estimate, plan, result};
-    use model::{Test, Unit, Value};
+    use model::{Test, Unit};
 
     fn headline(state: State, name: &str, also: &[&str]) -> (Fact, Option<String>) {
         let plan = plan(&[("control", Role::Control), ("nif_sleep", Role::Case)]);
@@ -128,14 +128,12 @@ mod tests {
     #[test]
     fn a_fix_keeps_the_work_and_leaves_the_otp() {
         let mut case = arm("nif_sleep", Role::Case);
-        case.settings = Settings::defaults(META.knobs, false);
-        case.settings.set("work", Value::Number(7));
-        case.settings.set("erl", Value::Text("/opt/otp/bin/erl".to_owned()));
+        case.settings = settings(&META, &[("work", "7"), ("erl", "/opt/otp/bin/erl")]);
         let plan = Plan { arms: vec![case], ..plan(&[]) };
         let fixes = suggestions(State::Affected, &plan);
         let run = fixes[0].run.as_ref().unwrap();
         assert_eq!((fixes.len(), run.parameters.0.len()), (3, 2));
-        assert_eq!(run.parameters.text("mode"), Some("nif_dirty"));
-        assert_eq!(run.parameters.number("work"), Some(7));
+        assert_eq!(value_of(&run.parameters, "mode").as_deref(), Some("nif_dirty"));
+        assert_eq!(value_of(&run.parameters, "work").as_deref(), Some("7"));
     }
 }

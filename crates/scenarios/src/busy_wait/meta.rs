@@ -1,7 +1,7 @@
 //! The declaration of `busy-wait`.
 
-use super::sentences::SENTENCES;
 use super::params::BusyWaitParams;
+use super::sentences::SENTENCES;
 use crate::params::{self, Auto, changed};
 use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Meta, Needs, Unit};

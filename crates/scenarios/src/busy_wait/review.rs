@@ -8,9 +8,7 @@ use super::summary::quota_of;
 use crate::params::Params;
 use crate::suggest;
 use analysis::Outcome;
-use model::{
-    Amount, ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, State, Trial, Unit,
-};
+use model::{Amount, ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, State, Trial, Unit};
 
 /// More requests than this part, in percent, left undone say that the rate is beyond the machine.
 const MOST_BACKLOG: f64 = 5.0;
@@ -39,11 +37,6 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
     }
     facts.extend(detected(plan, trials));
     outcome.reasons.extend(facts.into_iter().map(Reason::Scenario));
-}
-
-/// The CPU quota of an arm, in CPUs.
-fn quota(arm: &Arm) -> Option<f64> {
-    Some(BusyWaitParams::of(&arm.settings)?.quota.get()?.get())
 }
 
 fn control(arms: &[ArmResult]) -> Option<&ArmResult> {
@@ -98,7 +91,7 @@ fn with_served(id: &str, arms: &[ArmResult]) -> Fact {
 
 /// The scenario is about nodes with a quota: without one nothing says that they are not affected.
 fn without_quota(plan: &Plan, outcome: &mut Outcome) {
-    let has_quota = plan.arms.iter().any(|arm| quota(arm).is_some());
+    let has_quota = plan.arms.iter().any(|arm| quota_of(arm).is_some());
     if has_quota || outcome.state != State::NotAffected {
         return;
     }

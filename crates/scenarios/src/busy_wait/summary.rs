@@ -6,9 +6,7 @@ use super::sentences::say;
 use crate::params::Params;
 use crate::{Summary, suggest};
 use analysis::Outcome;
-use model::{
-    Amount, Arm, ArmResult, Fact, FixOutcome, Plan, Role, State, Suggestion, Unit, What,
-};
+use model::{Amount, Arm, ArmResult, Fact, FixOutcome, Plan, Role, State, Suggestion, Unit, What};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let is_case = |arm: &&ArmResult| arm.role == Role::Case;
@@ -88,17 +86,14 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::told;
+    use crate::testing::{settings, told, value_of};
     use model::testing::{arm, estimate, plan, result};
-    use model::{Arm, Test, Value};
+    use model::{Arm, Test};
 
     fn plan_of(quota: &str) -> Plan {
         let arm = |id: &str, role, spin: &str| {
-            let mut settings = Settings::defaults(META.knobs, false);
-            settings.set("quota", Value::Text(quota.to_owned()));
-            for knob in ["sbwt", "sbwtdcpu", "sbwtdio"] {
-                settings.set(knob, Value::Text(spin.to_owned()));
-            }
+            let spins = ["sbwt", "sbwtdcpu", "sbwtdio"].map(|name| (name, spin));
+            let settings = settings(&META, &[&[("quota", quota)], &spins[..]].concat());
             Arm { settings, ..arm(id, role) }
         };
         let mut control = arm("flags-quota", Role::Control, "none");
@@ -142,7 +137,8 @@ mod tests {
         let What::Scenario(fact) = &environment.what else { panic!("{environment:?}") };
         assert!(told(&META, fact).ends_with("ERL_FLAGS=\"+sbwt none\"."));
         assert_eq!(environment.measured, Some(FixOutcome::Helped));
-        assert_eq!(fewer.run.as_ref().unwrap().parameters.number("schedulers"), Some(1));
+        let parameters = &fewer.run.as_ref().unwrap().parameters;
+        assert_eq!(value_of(parameters, "schedulers").as_deref(), Some("1"));
         assert_eq!(summary_of(State::NotAffected, "0.5").suggestions, []);
     }
 }

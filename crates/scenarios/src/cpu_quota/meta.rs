@@ -1,7 +1,7 @@
 //! The declaration of `cpu-quota`.
 
-use super::sentences::SENTENCES;
 use super::params::CpuQuotaParams;
+use super::sentences::SENTENCES;
 use crate::params::{self, changed};
 use model::scenario::{FixMeta, MeasureMeta, Tag};
 use model::{Judging, Meta, Needs, Unit};

@@ -97,15 +97,14 @@ pub(super) fn of_quota(percent: f64) -> Amount {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::told;
+    use crate::testing::{settings, told, value_of};
     use model::testing::{arm, estimate, plan, result};
     use model::{Arm, Test};
 
-    fn plan_of(on_cpus: i64) -> Plan {
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("quota", Value::Text("4ms".to_owned()));
-        settings.set("threads", Value::Number(5));
-        settings.set("on-cpus", Value::Number(on_cpus));
+    fn plan_of(on_cpus: u32) -> Plan {
+        let on_cpus = on_cpus.to_string();
+        let changed = [("quota", "4ms"), ("threads", "5"), ("on-cpus", &*on_cpus)];
+        let settings = settings(&META, &changed);
         let arms = vec![Arm { settings, ..arm("spread", Role::Case) }];
         Plan { arms, ..plan(&[]) }
     }
@@ -147,11 +146,12 @@ mod tests {
         let affected = suggestions(State::Affected, &plan_of(4));
         let [kernel, cpuset] = affected.as_slice() else { panic!("{affected:?}") };
         let run = kernel.run.as_ref().unwrap();
-        assert_eq!((run.command, run.parameters.text("kernel")), (Command::Sim, Some("5.7")));
-        assert_eq!(run.parameters.text("quota"), Some("4ms"));
+        let of = |run: &Run, name: &str| value_of(&run.parameters, name).unwrap_or_default();
+        assert_eq!((run.command, of(run, "kernel").as_str()), (Command::Sim, "5.7"));
+        assert_eq!(of(run, "quota"), "4ms");
         let run = cpuset.run.as_ref().unwrap();
-        assert_eq!((run.command, run.parameters.number("on-cpus")), (Command::Run, Some(1)));
-        assert_eq!(run.parameters.number("threads"), None, "as many as there are CPUs");
+        assert_eq!((run.command, of(run, "on-cpus").as_str()), (Command::Run, "1"));
+        assert_eq!(of(run, "threads"), "", "as many as there are CPUs");
         let on_one = suggestions(State::Affected, &plan_of(1));
         assert_eq!(on_one.len(), 1, "{on_one:?}");
         let quiet = suggestions(State::NotAffected, &plan_of(4));

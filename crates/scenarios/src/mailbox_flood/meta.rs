@@ -1,7 +1,7 @@
 //! The declaration of `mailbox-flood`.
 
-use super::sentences::SENTENCES;
 use super::params::{Dam, MailboxFloodParams, SinkKind};
+use super::sentences::SENTENCES;
 use crate::params::{self, changed};
 use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Meta, Needs, Unit};

@@ -142,9 +142,9 @@ fn kill_reasons(plan: &Plan, arms: &[ArmResult]) -> Vec<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::told;
+    use crate::testing::{told, value_of};
     use model::testing::{self, plan};
-    use model::{AtWork, Estimate, Test, Unit, What};
+    use model::{AtWork, Estimate, Settings, Test, Unit, Value, What};
 
     fn plan_of(messages: u32) -> Plan {
         let settings = MailboxFloodParams { messages, ..Default::default() }.settings();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     /// Their states.
-    fn reviewed(messages: i64, fit: Estimate, state: State) -> (State, Option<State>) {
+    fn reviewed(messages: u32, fit: Estimate, state: State) -> (State, Option<State>) {
         let (outcome, arm) = outcome_of(messages, fit, state);
         (outcome.state, arm)
     }
@@ -216,11 +216,12 @@ mod tests {
     fn each_ground_is_told_with_what_to_do() {
         let (few, _) = outcome_of(2, estimate(9.0, Some(7.0)), State::Affected);
         let (why, run) = said(&few);
-        assert_eq!((why, run.unwrap().number("messages")), (say::TOO_FEW, Some(500)));
+        let messages = value_of(run.unwrap(), "messages");
+        assert_eq!((why, messages.as_deref()), (say::TOO_FEW, Some("500")));
         let (flat, _) = outcome_of(500, estimate(0.1, Some(0.05)), State::Affected);
         let (why, run) = said(&flat);
-        let queue = run.unwrap().text("message-queue-data");
-        assert_eq!((why, queue), (say::NOT_THE_LENGTH, Some("off_heap")));
+        let queue = value_of(run.unwrap(), "message-queue-data");
+        assert_eq!((why, queue.as_deref()), (say::NOT_THE_LENGTH, Some("off_heap")));
         assert_eq!(flat.caveats, [Caveat::Scenario(Fact::new(say::CLOSER))]);
         let (steep, _) = outcome_of(500, estimate(9.0, Some(7.0)), State::Affected);
         assert_eq!(said(&steep), (say::SCAN, None));

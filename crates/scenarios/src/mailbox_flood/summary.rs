@@ -7,9 +7,7 @@ use crate::params::Params;
 use crate::suggest;
 use crate::summary::{Summary, control_of};
 use analysis::Outcome;
-use model::{
-    Amount, ArmResult, Estimate, Fact, Plan, Role, State, Suggestion, Unit,
-};
+use model::{Amount, ArmResult, Estimate, Fact, Plan, Role, State, Suggestion, Unit};
 
 /// The queue for which the headline says what a write takes.
 const LONG_QUEUE: f64 = 100_000.0;
@@ -102,14 +100,12 @@ pub(super) fn asked(case: &MailboxFloodParams) -> MailboxFloodParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::told;
+    use crate::testing::{settings, told, value_of};
     use model::testing::{estimate, plan, result};
-    use model::{Test, What};
+    use model::{Arm, Test, What};
 
     fn plan_of(sink: &str) -> Plan {
-        let mut settings = Settings::defaults(META.knobs, false);
-        settings.set("sink", model::Value::Text(sink.to_owned()));
-        settings.set("erl", model::Value::Text("/opt/otp/bin/erl".to_owned()));
+        let settings = settings(&META, &[("sink", sink), ("erl", "/opt/otp/bin/erl")]);
         let arm = |id, role| Arm { settings: settings.clone(), ..model::testing::arm(id, role) };
         let arms = vec![arm("control", Role::Control), arm("direct", Role::Case)];
         Plan { arms, ..plan(&[]) }
@@ -167,7 +163,8 @@ mod tests {
     fn the_path_of_an_otp_is_no_part_of_advice() {
         let fixes = suggestions(State::Affected, &plan_of("tcp"));
         assert_eq!(fixes.len(), 2);
-        assert!(fixes.iter().all(|fix| fix.run.as_ref().unwrap().parameters.text("erl").is_none()));
+        let erl = |fix: &Suggestion| value_of(&fix.run.as_ref().unwrap().parameters, "erl");
+        assert!(fixes.iter().all(|fix| erl(fix).is_none()));
         let others = suggestions(State::NotAffected, &plan_of("null"));
         let [other] = others.as_slice() else { panic!("{others:?}") };
         assert!(matches!(&other.what, What::Scenario(fact) if fact.id == say::OTHER_SINK));

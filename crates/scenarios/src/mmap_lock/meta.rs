@@ -1,7 +1,7 @@
 //! The declaration of `mmap-lock`.
 
-use super::sentences::SENTENCES;
 use super::params::MmapLockParams;
+use super::sentences::SENTENCES;
 use crate::params::{self, Counts, Params, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta, Tag};
 use model::{Judging, Meta, Needs, Settings, Unit};

@@ -84,7 +84,7 @@ fn idle(trials: &[Trial], arm: &str) -> Option<Reason> {
 mod tests {
     use super::*;
     use crate::params::Counts;
-    use crate::testing::told;
+    use crate::testing::{told, value_of};
     use model::testing::{arm, plan, result};
     use model::{Amount, Arm, Caveat, Measure, Observation, Test, Unit, What};
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     /// Their states.
-    fn reviewed(busy: i64, bytes: &[f64], twin: &[f64], state: State) -> (State, Option<State>) {
+    fn reviewed(busy: u32, bytes: &[f64], twin: &[f64], state: State) -> (State, Option<State>) {
         let (outcome, arm) = outcome_of(busy, bytes, twin, state);
         (outcome.state, arm)
     }
@@ -163,7 +163,7 @@ mod tests {
         let What::Scenario(fact) = &longer.what else { panic!("{longer:?}") };
         told(&META, fact);
         let parameters = &longer.run.as_ref().unwrap().parameters;
-        assert_eq!(parameters.text("duration"), Some("5s"));
+        assert_eq!(value_of(parameters, "duration").as_deref(), Some("5s"));
     }
 
     #[test]

@@ -6,9 +6,7 @@ use super::sentences::say;
 use crate::params::{Counts, Params, literal};
 use crate::{Summary, suggest};
 use analysis::Outcome;
-use model::{
-    Arm, ArmResult, Estimate, Fact, Plan, Role, State, Suggestion, worst_case,
-};
+use model::{Arm, ArmResult, Estimate, Fact, Plan, Role, State, Suggestion, worst_case};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
@@ -72,13 +70,12 @@ pub(super) fn asked(plan: &Plan) -> Option<MmapLockParams> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::told;
+    use crate::testing::{settings, told};
     use model::testing::{arm, estimate, plan, result};
-    use model::{FactValue, Test, Unit, What};
+    use model::{FactValue, Settings, Test, Unit, Value, What};
 
-    fn plan_of(knobs: &[(&str, &str)]) -> Plan {
-        let settings = Settings::defaults(META.knobs, false);
-        let settings = suggest::with(&META, &settings, knobs).unwrap();
+    fn plan_of(changed: &[(&str, &str)]) -> Plan {
+        let settings = settings(&META, changed);
         let arm = |id: &str, role, busy, against: Option<&str>| {
             let mut settings = settings.clone();
             settings.set("busy", Value::Number(busy));
@@ -141,22 +138,22 @@ mod tests {
 
     #[test]
     fn fixes_keep_what_was_asked_for_and_leave_out_what_is_in_force() {
-        let fixes_of = |knobs: &[(&str, &str)]| suggestions(State::Affected, &plan_of(knobs));
+        let fixes_of = |changed: &[(&str, &str)]| suggestions(State::Affected, &plan_of(changed));
         let parameters = |one: &Suggestion| one.run.as_ref().map(|run| run.parameters.clone());
-        let settings = |knobs: &[(&str, Value)]| {
+        let only = |values: &[(&str, Value)]| {
             let mut settings = Settings::default();
-            knobs.iter().for_each(|(name, value)| settings.set(name, value.clone()));
+            values.iter().for_each(|(name, value)| settings.set(name, value.clone()));
             Some(settings)
         };
         let fixes = fixes_of(&[("size", "256MiB")]);
         assert_eq!(fixes.len(), 3);
         let size = || ("size", Value::Text("256MiB".to_owned()));
         assert_eq!(fixes[0].what, What::Fix("priority".to_owned()));
-        assert_eq!(parameters(&fixes[0]), settings(&[size(), ("nice", Value::Number(0))]));
+        assert_eq!(parameters(&fixes[0]), only(&[size(), ("nice", Value::Number(0))]));
         let fixes = fixes_of(&[("nice", "0"), ("procfile", "maps")]);
         assert_eq!(fixes.len(), 1);
         let maps = ("procfile", Value::Text("maps".to_owned()));
-        let busy = ("busy", Value::Numbers(vec![1]));
-        assert_eq!(parameters(&fixes[0]), settings(&[maps, busy, ("nice", Value::Number(0))]));
+        let busy = ("busy", Value::Number(1));
+        assert_eq!(parameters(&fixes[0]), only(&[maps, busy, ("nice", Value::Number(0))]));
     }
 }

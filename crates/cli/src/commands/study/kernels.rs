@@ -97,7 +97,7 @@ fn tell(record: &Record, path: &Path, matches: &ArgMatches) {
     if matches.get_flag("json") {
         return output::json(&record.to_json());
     }
-    let meta = scenarios::find(&record.scenario).map(scenarios::Scenario::meta);
+    let meta = scenarios::find(&record.scenario).map(scenarios::AnyScenario::meta);
     let name = path.display().to_string();
     let shown = report::Shown::new(record, meta, &name);
     output::print(&report::record(&shown, output::look_of(matches)));
