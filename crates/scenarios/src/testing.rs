@@ -44,5 +44,6 @@ pub(crate) fn settings(meta: &Meta, changed: &[(&str, &str)]) -> Settings {
 
 /// The value of a parameter, as text.
 pub(crate) fn value_of(settings: &Settings, name: &str) -> Option<String> {
-    settings.0.get(name).map(ToString::to_string)
+    let mut values = settings.0.iter();
+    values.find_map(|(own, value)| (own == name).then(|| value.to_string()))
 }

@@ -28,9 +28,10 @@ fn case(arms: &[ArmResult]) -> Option<&ArmResult> {
 }
 
 /// What the server of an arm writes to.
-fn sink(plan: &Plan, arm: Option<&ArmResult>) -> Option<String> {
-    let planned = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id))?;
-    Some(MailboxFloodParams::of(&planned.settings)?.sink.to_string())
+fn sink(plan: &Plan, arm: Option<&ArmResult>) -> String {
+    let planned = plan.arms.iter().find(|one| arm.is_some_and(|arm| arm.id == one.id));
+    let params = planned.and_then(|arm| MailboxFloodParams::of(&arm.settings));
+    params.map_or_else(|| "server".to_owned(), |params| params.sink.to_string())
 }
 
 fn figure<'a>(arm: Option<&'a ArmResult>, name: &str) -> Option<&'a Estimate> {
@@ -43,7 +44,7 @@ fn slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
     // Timed at set lengths where that was done: nothing but the queue differs there.
     let slope = figure(case, measure::FIT).or_else(|| figure(case, measure::SLOPE));
     let fact = Fact::new(say::SLOWER)
-        .with_some("sink", sink(plan, case))
+        .with("sink", sink(plan, case))
         .with_some("slope", slope)
         .with_some("writes", figure(case, measure::DRAIN_RATE))
         .with_some("control", figure(control, measure::DRAIN_RATE));
@@ -70,7 +71,7 @@ fn with_many_queued(slope: &Estimate, empty_ms: f64) -> Amount {
 fn not_slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
     let case = case(arms);
     Fact::new(say::NOT_SLOWER)
-        .with_some("sink", sink(plan, case))
+        .with("sink", sink(plan, case))
         .with_some("slope", figure(case, measure::SLOPE))
         .with_some("writes", figure(case, measure::DRAIN_RATE))
 }

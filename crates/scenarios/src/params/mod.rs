@@ -5,7 +5,7 @@
 //! A field says all there is to say, once: its comment is the help, its type says how a value is
 //! written, its attributes are default, quick default and range:
 //!
-//! ```ignore
+//! ```text
 //! /// Scanners, and as many spinners
 //! #[arg(
 //!     long,
