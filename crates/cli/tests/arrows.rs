@@ -46,7 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// Crates with circles between their files, and how many files these catch. They are being taken
 /// apart: the numbers fall, and then the rows go.
-const CAUGHT: &[(&str, usize)] = &[("tailback-scenarios", 32)];
+const CAUGHT: &[(&str, usize)] = &[("tailback-scenarios", 28)];
 
 #[test]
 fn no_crate_uses_another_that_it_may_not() {

@@ -188,7 +188,7 @@ fn a_place_where_no_record_can_be_kept() {
 fn what_is_no_record() {
     let place = Place::new();
     let mut newer = affected_record();
-    newer["schema"] = "tailback/record/2".into();
+    newer["schema"] = "tailback/record/3".into();
     let mut unknown = affected_record();
     unknown["scenario"] = "nosuch".into();
     let whole = affected_record().to_string();
@@ -199,7 +199,7 @@ fn what_is_no_record() {
         ("number", "1", &["not a record"]),
         ("foreign", r#"{"schema":"other/1"}"#, &["not a record of tailback"]),
         ("bare", r#"{"schema":"tailback/record/1"}"#, &["does not hold together", "missing"]),
-        ("newer", &newer.to_string(), &["tailback/record/2", "newer tailback"]),
+        ("newer", &newer.to_string(), &["tailback/record/3", "newer tailback"]),
         ("unknown", &unknown.to_string(), &["nosuch", "tailback that wrote it"]),
         ("deep", &"[".repeat(10 << 20), &["not a record of tailback"]),
     ];
@@ -249,13 +249,13 @@ fn absurd_numbers_in_a_record() {
 #[test]
 fn a_damaged_histogram_changes_no_verdict_and_crashes_nothing() {
     let place = Place::new();
-    let whole = judge(&place, "whole", &affected_record().to_string());
+    let whole = judge(&place, "record", &affected_record().to_string());
     for damage in ["", "AAAA", "not base64!", "HISTFAAAAAA="] {
         let mut record = affected_record();
         for trial in record["trials"].as_array_mut().unwrap() {
             trial["observation"]["latencies"]["mmap"]["data"] = damage.into();
         }
-        let ran = judge(&place, "damaged", &record.to_string());
+        let ran = judge(&place, "record", &record.to_string());
         ran.assert_no_panic();
         // Judged are the figures; what a verdict does not read cannot change it.
         assert_eq!((ran.code(), &ran.out), (whole.code(), &whole.out), "{damage}");

@@ -237,7 +237,7 @@ fn the_example_of_readme_is_what_its_record_prints() {
     let ran = Place::new().say(&["judge", record.to_str().unwrap()]);
     assert_eq!(ran.code(), 1, "{ran:?}");
     let (blocks, _) = blocks_and_prose(&root().join("README.md"));
-    let rows: Vec<&String> = blocks.iter().filter(|line| line.starts_with("   ")).collect();
+    let rows: Vec<&String> = blocks.iter().filter(|line| line.starts_with("  ")).collect();
     assert!(rows.len() >= 3, "{rows:?}");
     for row in rows {
         assert!(ran.out.lines().any(|line| line == row), "README has `{row}`, and not: {ran:?}");

@@ -15,16 +15,19 @@ pub enum Sure {
     Try,
     /// It was tried in this study, and was not shown to help.
     NotShown,
+    /// It changes nothing: the next step of a study that found no stall, or could not tell.
+    Next,
 }
 
 impl Sure {
-    /// In a word or two; nothing where it was not tried.
+    /// In a word or two; nothing for a next step.
     pub fn mark(self) -> Option<&'static str> {
         match self {
             Sure::Fixed => Some(outcome(FixOutcome::Fixed)),
             Sure::Helped => Some(outcome(FixOutcome::Helped)),
-            Sure::Try => None,
+            Sure::Try => Some("not tried here"),
             Sure::NotShown => Some(outcome(FixOutcome::NotShown)),
+            Sure::Next => None,
         }
     }
 }
@@ -52,6 +55,17 @@ pub struct Advice {
     pub command: Option<String>,
 }
 
+/// What stands over the advice of a record: that something should be changed is said where it was
+/// measured to help.
+pub fn heading(state: State, advice: &[Advice]) -> &'static str {
+    let sure = advice.iter().any(|advice| matches!(advice.sure, Sure::Fixed | Sure::Helped));
+    match state {
+        State::Affected if sure => "What to change",
+        State::Affected => "What may fix it; each command measures whether it does",
+        _ => "Next",
+    }
+}
+
 /// What one record advises, the surest first.
 pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
     let advice =
@@ -62,7 +76,8 @@ pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
         fixes.map(|fix| advice(fix.outcome.into(), effect(fix, meta), None)).collect();
     for one in &record.verdict.suggestions {
         let Step { what, command } = suggestion::step(one, meta);
-        let sure = one.measured.map_or(Sure::Try, Sure::from);
+        let untried = if record.verdict.state == State::Affected { Sure::Try } else { Sure::Next };
+        let sure = one.measured.map_or(untried, Sure::from);
         match tried(&mut all, sure) {
             Some(tried) if tried.command.is_none() => tried.command = command,
             _ => all.push(advice(sure, what, command)),

@@ -192,11 +192,7 @@ fn advise(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
     if advice.is_empty() {
         return;
     }
-    let heading = match record.verdict.state {
-        State::Affected => "What to change",
-        _ => "Next",
-    };
-    let _ = writeln!(text, "\n  {heading}:");
+    let _ = writeln!(text, "\n  {}:", advice::heading(record.verdict.state, &advice));
     let most = look.most(SHORT_ADVICE);
     for one in advice.iter().take(most) {
         item(text, look, one, None);

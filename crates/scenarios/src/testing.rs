@@ -44,6 +44,6 @@ pub(crate) fn settings(meta: &Meta, changed: &[(&str, &str)]) -> Settings {
 
 /// The value of a parameter, as text.
 pub(crate) fn value_of(settings: &Settings, name: &str) -> Option<String> {
-    let mut values = settings.0.iter();
-    values.find_map(|(own, value)| (own == name).then(|| value.to_string()))
+    let Settings(values) = settings;
+    values.get(name).map(ToString::to_string)
 }

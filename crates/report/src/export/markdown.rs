@@ -23,7 +23,7 @@ fn one(shown: &Shown) -> String {
         let command = one.command.as_deref().map(|command| format!(" {}", code(command)));
         format!("{}{}", escaped(&format!("{mark}{}", one.what)), command.unwrap_or_default())
     });
-    list(&mut text, "What to change", changes);
+    list(&mut text, advice::heading(state, &advice), changes);
     let _ = writeln!(
         text,
         "\n{}; tailback {}, seed {}. Medians over trials with {:.0}% intervals. Repeat: {}",

@@ -49,12 +49,7 @@ pub fn pill(state: State) -> Markup {
 /// The first of what to change, or of what to do next.
 fn changes(one: &Shown) -> Markup {
     let advice = advice::of(one.record, one.meta);
-    let sure = advice.iter().any(|advice| matches!(advice.sure, Sure::Fixed | Sure::Helped));
-    let heading = match one.record.verdict.state {
-        State::Affected if sure => "What to change",
-        State::Affected => "What may fix it; each command measures whether it does here",
-        _ => "Next",
-    };
+    let heading = advice::heading(one.record.verdict.state, &advice);
     html! {
         @if !advice.is_empty() { h3 { (heading) } (list(&advice, MOST_ADVICE)) }
     }
