@@ -64,7 +64,9 @@ pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
         let Step { what, command } = suggestion::step(one, meta);
         let sure = one.measured.map_or(Sure::Try, Sure::from);
         match tried(&mut all, sure) {
-            Some(tried) if tried.command.is_none() => tried.command = command,
+            Some(tried) if tried.command.is_none() && command.is_some() => {
+                tried.command = command;
+            }
             _ => all.push(advice(sure, what, command)),
         }
     }
