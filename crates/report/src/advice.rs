@@ -79,7 +79,9 @@ pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
         let untried = if record.verdict.state == State::Affected { Sure::Try } else { Sure::Next };
         let sure = one.measured.map_or(untried, Sure::from);
         match tried(&mut all, sure) {
-            Some(tried) if tried.command.is_none() => tried.command = command,
+            Some(tried) if tried.command.is_none() && command.is_some() => {
+                tried.command = command;
+            }
             _ => all.push(advice(sure, what, command)),
         }
     }

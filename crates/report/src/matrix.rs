@@ -24,20 +24,21 @@ pub struct Row {
 
 /// Lays the rows out.
 pub fn matrix(rows: impl Iterator<Item = Row>, look: Look) -> String {
-    let titles = ["kernel", "release", "verdict", "effect", "expected", "fixed by"];
+    let titles = ["kernel", "verdict", "effect", "expected", "fixed by", "release"];
     let mut grid = Grid::new(titles.map(Column::left).to_vec());
     for row in rows {
         let or_dash = |text: Option<String>| Cell::from(text.as_deref().map_or("-".into(), plain));
         grid.row(vec![
             Cell::from(plain(&row.kernel)),
-            Cell::from(plain(&row.release)),
             row.result.map_or_else(|ending| Cell::from(plain(&ending)), Cell::state),
             or_dash(row.effect),
             or_dash(row.expected),
             Cell::from(plain(&row.fixed_by)),
+            Cell::from(plain(&row.release)),
         ]);
     }
-    grid.text(look)
+    let parts = grid.parts(look.width, 1);
+    parts.iter().map(|part| part.text(look)).collect::<Vec<String>>().join("\n")
 }
 
 #[cfg(test)]
