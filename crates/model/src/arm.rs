@@ -64,6 +64,13 @@ pub struct LeftOut {
 pub struct Settings(pub BTreeMap<String, Value>);
 
 impl Settings {
+    /// Those that are not the same in `others`.
+    #[must_use]
+    pub fn differing(&self, others: &Settings) -> Settings {
+        let differs = self.0.iter().filter(|(name, value)| others.0.get(*name) != Some(*value));
+        differs.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
     /// Sets one parameter.
     pub fn set(&mut self, name: &str, value: Value) {
         self.0.insert(name.to_owned(), value);

@@ -6,12 +6,10 @@ use model::{Fact, Fix, FixOutcome, Meta, Plan, Record, Run, Settings, Suggestion
 
 /// A run of a scenario; what is as its defaults say is left out.
 pub(crate) fn run(meta: &Meta, settings: &Settings) -> Run {
-    let defaults = meta.defaults(false);
-    let differs = settings.0.iter().filter(|(name, value)| defaults.0.get(*name) != Some(*value));
     Run {
         command: Command::Run,
         scenario: meta.id.to_owned(),
-        parameters: Settings(differs.map(|(name, value)| (name.clone(), value.clone())).collect()),
+        parameters: settings.differing(&meta.defaults(false)),
     }
 }
 
@@ -59,14 +57,14 @@ fn measured(fix: &FixMeta, plan: &Plan, tried: &[Fix]) -> Option<FixOutcome> {
 mod tests {
     use super::*;
     use crate::mailbox_flood::META;
+    use crate::testing::settings;
     use model::testing::{arm, plan};
     use model::{Arm, Role, Value};
     use std::collections::BTreeMap;
 
     #[test]
     fn what_is_in_force_already_is_no_advice() {
-        let mut asked = META.defaults(false);
-        asked.set("senders", Value::Number(7));
+        let asked = settings(&META, &[("senders", "7")]);
         let fix = |asked: &Settings| super::fix(&META, &META.fixes[0], asked);
         let advice = fix(&asked).unwrap();
         assert_eq!(advice.what, What::Fix("dam".to_owned()));
@@ -74,17 +72,15 @@ mod tests {
         parameters.set("dam", Value::Text("credit".to_owned()));
         parameters.set("senders", Value::Number(7));
         assert_eq!(advice.run.unwrap().parameters, parameters);
-        asked.set("dam", Value::Text("credit".to_owned()));
-        assert_eq!(fix(&asked), None);
+        assert_eq!(fix(&settings(&META, &[("senders", "7"), ("dam", "credit")])), None);
     }
 
     #[test]
     fn a_fix_that_an_arm_of_the_study_has_is_said_to_be_measured() {
         let dam = META.fix("dam").unwrap();
-        let settings = META.defaults(false);
-        let case = Arm { settings: settings.clone(), ..arm("direct", Role::Case) };
-        let mut tried = Arm { settings, ..arm("credit-dam", Role::Fix) };
-        tried.settings.set("dam", Value::Text("credit".to_owned()));
+        let case = Arm { settings: META.defaults(false), ..arm("direct", Role::Case) };
+        let credit = settings(&META, &[("dam", "credit")]);
+        let tried = Arm { settings: credit, ..arm("credit-dam", Role::Fix) };
         let plan = Plan { arms: vec![case, tried], ..plan(&[]) };
         let fix = |arm: &str| Fix {
             arm: arm.to_owned(),

@@ -142,9 +142,9 @@ fn kill_reasons(plan: &Plan, arms: &[ArmResult]) -> Vec<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{told, value_of};
+    use crate::testing::{settings, told, value_of};
     use model::testing::{self, plan};
-    use model::{AtWork, Estimate, Settings, Test, Unit, Value, What};
+    use model::{AtWork, Estimate, Settings, Test, Unit, What};
 
     fn plan_of(messages: u32) -> Plan {
         let settings = MailboxFloodParams { messages, ..Default::default() }.settings();
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn what_a_killed_server_lost_is_told_where_it_was_counted() {
         let mut plan = plan_of(500);
-        plan.arms[1].settings.set("kill-after", Value::Text("10ms".to_owned()));
+        plan.arms[1].settings = settings(&META, &[("messages", "500"), ("kill-after", "10ms")]);
         let mut arm = result(estimate(9.0, Some(7.0)));
         let mut lost = |measures: &[&str]| {
             for name in measures {

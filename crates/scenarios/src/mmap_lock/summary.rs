@@ -77,12 +77,13 @@ mod tests {
     fn plan_of(changed: &[(&str, &str)]) -> Plan {
         let settings = settings(&META, changed);
         let arm = |id: &str, role, busy, against: Option<&str>| {
-            let mut settings = settings.clone();
-            settings.set("busy", Value::Number(busy));
+            let asked = MmapLockParams::of(&settings).unwrap();
+            let settings = MmapLockParams { busy: Counts::one(busy), ..asked }.settings();
             Arm { settings, against: against.map(str::to_owned), ..arm(id, role) }
         };
         let mut control = arm("twin-10", Role::Control, 10, None);
-        control.settings.set("target", Value::Text("twin".to_owned()));
+        let of_twin = MmapLockParams::of(&control.settings).unwrap();
+        control.settings = MmapLockParams { target: Target::Twin, ..of_twin }.settings();
         let arms = vec![
             control,
             arm("any-name", Role::Case, 10, Some("twin-10")),
@@ -141,9 +142,8 @@ mod tests {
         let fixes_of = |changed: &[(&str, &str)]| suggestions(State::Affected, &plan_of(changed));
         let parameters = |one: &Suggestion| one.run.as_ref().map(|run| run.parameters.clone());
         let only = |values: &[(&str, Value)]| {
-            let mut settings = Settings::default();
-            values.iter().for_each(|(name, value)| settings.set(name, value.clone()));
-            Some(settings)
+            let values = values.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+            Some(values.collect::<Settings>())
         };
         let fixes = fixes_of(&[("size", "256MiB")]);
         assert_eq!(fixes.len(), 3);
