@@ -65,8 +65,14 @@ fn by_figure(plan: &Plan, trials: &[Trial], arms: &[ArmResult], decided: &str) -
     figures
 }
 
-/// Whether more blocks could still call a fix fixed: it left little of the stall so far.
+/// Whether more blocks could still call a fix fixed, since it left little of the stall so far, or could
+/// still show that it helps.
 pub fn is_open(fix: &Fix) -> bool {
+    let promising = fix.evidence_less.is_some_and(|less| less > 1.0);
+    fix.outcome == FixOutcome::NotShown && promising || could_be_fixed(fix)
+}
+
+fn could_be_fixed(fix: &Fix) -> bool {
     let Some(gone) = fix.evidence_gone else { return false };
     let seen = fix.left.as_ref().map_or(0.0, |left| f64::from(left.of));
     // Once it is settled that the stall is gone, more blocks wait for nothing but `less`.

@@ -5,7 +5,9 @@ use crate::journal::{self, Change, Undone, write_existing};
 use crate::private;
 use crate::roots::{self, Roots};
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::geteuid;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The file that who restores holds locked.
@@ -35,7 +37,9 @@ impl Restored {
 pub fn restore(roots: &Roots) -> Restored {
     let mut restored = Restored::default();
     let folder = journal::folder(roots);
-    if !folder.is_dir() {
+    // Journals of another user are for that user to restore.
+    let own = std::fs::metadata(&folder).is_ok_and(|found| found.uid() == geteuid().as_raw());
+    if !own {
         return restored;
     }
     // Whoever else restores at this moment is waited for.

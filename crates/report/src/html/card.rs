@@ -1,7 +1,7 @@
 //! The verdicts on top of the page: what is wrong and what to change.
 
 use crate::Shown;
-use crate::advice::{self, Advice, Sure};
+use crate::advice::{self, Advice};
 use crate::prose::plain;
 use maud::{Markup, html};
 use model::State;
