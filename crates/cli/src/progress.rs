@@ -181,7 +181,7 @@ fn new_bar() -> ProgressBar {
 }
 
 impl Listener for Progress {
-    fn hear(&mut self, event: Event<'_>) {
+    fn on_event(&mut self, event: Event<'_>) {
         match event {
             Event::Begin { scenario, seed, arms, min_blocks, max_blocks, block } => {
                 self.begin(scenario, seed, arms, (min_blocks, max_blocks), block);

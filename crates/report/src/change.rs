@@ -270,9 +270,9 @@ mod tests {
                 .into();
             long.arms.push(arm);
         }
-        for knob in 0..20 {
+        for parameter in 0..20 {
             long.differs.push(Setting {
-                what: SettingName::Parameter(format!("knob{knob}")),
+                what: SettingName::Parameter(format!("parameter{parameter}")),
                 arms: Vec::new(),
                 before: Some("\u{1b}[2Jone".into()),
                 after: None,

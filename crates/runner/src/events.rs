@@ -63,7 +63,7 @@ pub enum Event<'a> {
         /// Time that it is expected to take.
         expected: Duration,
     },
-    /// The record could not be saved; the study continues in memory.
+    /// The record could not be saved; the study goes on in memory.
     NotSaved {
         /// Where to.
         path: &'a Path,
@@ -75,11 +75,11 @@ pub enum Event<'a> {
 /// A receiver of events.
 pub trait Listener {
     /// Hears one.
-    fn hear(&mut self, event: Event<'_>);
+    fn on_event(&mut self, event: Event<'_>);
 }
 
 impl<F: FnMut(Event<'_>)> Listener for F {
-    fn hear(&mut self, event: Event<'_>) {
+    fn on_event(&mut self, event: Event<'_>) {
         self(event);
     }
 }

@@ -7,7 +7,7 @@ use model::evidence::Evidence;
 use model::median::{ascending, median};
 use model::record::{ProbeCost, Probed};
 use model::{Arm, Observation, Record, Role, State, Surroundings, Trial};
-use scenarios::{ScenarioError, Seen};
+use scenarios::{ScenarioError, TrialResult};
 use std::time::{Duration, Instant};
 
 /// Trials with probes at most, the control's among them.
@@ -33,7 +33,7 @@ impl Study<'_> {
             if late || (self.interrupted)() {
                 return;
             }
-            listener.hear(Event::ProbedBegin { arm: &arm.id, expected });
+            listener.on_event(Event::ProbedBegin { arm: &arm.id, expected });
             let started = clock.elapsed();
             let seen = match self.run_trial(index, 0, true, listener) {
                 Ok(seen) => seen,
@@ -75,11 +75,11 @@ fn arms(record: &Record, always: bool) -> Vec<usize> {
 }
 
 /// The record's entry where a trial with probes broke.
-fn without(error: &ScenarioError) -> Seen {
+fn without(error: &ScenarioError) -> TrialResult {
     let missing = vec![format!("the trial with probes broke: {error}; run it again")];
     let evidence = Some(Evidence { missing, ..Evidence::default() });
     let observation = Observation { evidence, ..Observation::default() };
-    Seen { observation, surroundings: Surroundings::default() }
+    TrialResult { observation, surroundings: Surroundings::default() }
 }
 
 /// The figures of a trial with probes beside those of the same arm without.

@@ -5,7 +5,7 @@ use crate::order::{order_of_block, seed_of_trial};
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Headline, Machine, Reason, Record, State, Trial, Verdict, What};
-use scenarios::{AnyScenario, Context, LoadSpawner, ScenarioError, Seen, Site, Tick};
+use scenarios::{AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub struct Study<'a> {
     /// all the same. A study of a fixed number of blocks runs them.
     pub time: Duration,
     /// Where it runs.
-    pub site: Site<'a>,
+    pub host: Host<'a>,
     /// How children are executed.
     pub launcher: LoadSpawner,
     /// The command line, for the record.
@@ -90,7 +90,7 @@ impl Study<'_> {
         let clock = Clock::after(record.elapsed_s);
         record.plan = self.plan.clone();
         record.progress = Progress::Running;
-        listener.hear(self.beginning());
+        listener.on_event(self.beginning());
         let end = self.run_blocks(&mut record, clock, listener);
         record.elapsed_s = clock.elapsed().as_secs_f64();
         self.conclude(&mut record, &end);
@@ -129,7 +129,7 @@ impl Study<'_> {
             record.elapsed_s = clock.elapsed().as_secs_f64();
             scenarios::judge(record);
             self.keep(record, listener);
-            listener.hear(Event::BlockEnd { blocks: block + 1, verdict: &record.verdict });
+            listener.on_event(Event::BlockEnd { blocks: block + 1, verdict: &record.verdict });
             if self.plan.stop_when_settled && scenarios::settled(record) {
                 break;
             }
@@ -151,7 +151,7 @@ impl Study<'_> {
             }
             let arm = &self.plan.arms[index];
             let expected = self.scenario.expected(arm);
-            listener.hear(Event::TrialBegin { block, place, arm: &arm.id, expected });
+            listener.on_event(Event::TrialBegin { block, place, arm: &arm.id, expected });
             let began = clock.elapsed();
             let seen = self.run_trial(index, block, false, listener)?;
             let took = clock.elapsed().saturating_sub(began);
@@ -165,7 +165,7 @@ impl Study<'_> {
             });
             if let Some(trial) = record.trials.last() {
                 let observation = &trial.observation;
-                listener.hear(Event::TrialEnd { block, arm: &arm.id, observation });
+                listener.on_event(Event::TrialEnd { block, arm: &arm.id, observation });
             }
         }
         Ok(())
@@ -177,10 +177,10 @@ impl Study<'_> {
         block: u32,
         probe: bool,
         listener: &mut dyn Listener,
-    ) -> Result<Seen, ScenarioError> {
-        let mut tick = |Tick { elapsed, worst }| listener.hear(Event::Tick { elapsed, worst });
+    ) -> Result<TrialResult, ScenarioError> {
+        let mut tick = |Tick { elapsed, worst }| listener.on_event(Event::Tick { elapsed, worst });
         let mut context = Context {
-            site: &self.site,
+            host: &self.host,
             launcher: &self.launcher,
             seed: seed_of_trial(self.plan.seed, block),
             probe,
@@ -216,7 +216,7 @@ impl Study<'_> {
     fn keep(&self, record: &Record, listener: &mut dyn Listener) {
         let Some(path) = self.keep.filter(|path| !would_lose(record, path)) else { return };
         if let Err(error) = save(record, path) {
-            listener.hear(Event::NotSaved { path, why: &error.source.to_string() });
+            listener.on_event(Event::NotSaved { path, why: &error.source.to_string() });
         }
     }
 
@@ -232,7 +232,7 @@ impl Study<'_> {
     /// A record of this study without trials.
     pub fn empty_record(&self) -> Record {
         let scenario = self.scenario.meta().id;
-        empty_record(scenario, self.plan.clone(), self.site.machine.clone(), self.argv.clone())
+        empty_record(scenario, self.plan.clone(), self.host.machine.clone(), self.argv.clone())
     }
 }
 

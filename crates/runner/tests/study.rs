@@ -12,7 +12,7 @@ use model::{
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::{Counts, Params};
 use scenarios::{
-    Arms, Context, LoadSpawner, Missing, Scenario, ScenarioError, Seen, Site, Summary, Tick,
+    Arms, Context, Host, LoadSpawner, Missing, Scenario, ScenarioError, Summary, Tick, TrialResult,
 };
 use std::cell::Cell;
 use std::path::Path;
@@ -40,11 +40,11 @@ impl Scenario for FakeScenario {
         &META
     }
 
-    fn missing(&self, _: &Site) -> Option<Missing> {
+    fn missing(&self, _: &Host) -> Option<Missing> {
         None
     }
 
-    fn arms(&self, _: &MmapLockParams, _: &Site) -> Result<Arms<MmapLockParams>, ScenarioError> {
+    fn arms(&self, _: &MmapLockParams, _: &Host) -> Result<Arms<MmapLockParams>, ScenarioError> {
         Ok(arms().into())
     }
 
@@ -52,7 +52,11 @@ impl Scenario for FakeScenario {
         Duration::from_secs(1)
     }
 
-    fn trial(&self, params: &MmapLockParams, context: &mut Context) -> Result<Seen, ScenarioError> {
+    fn trial(
+        &self,
+        params: &MmapLockParams,
+        context: &mut Context,
+    ) -> Result<TrialResult, ScenarioError> {
         if TRIALS.replace(TRIALS.get() + 1) == BREAKS.get() {
             return Err(ScenarioError::Broken("the mapper was killed".to_owned()));
         }
@@ -64,7 +68,7 @@ impl Scenario for FakeScenario {
         let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
         put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
         put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
-        Ok(Seen { observation, surroundings: Surroundings::default() })
+        Ok(TrialResult { observation, surroundings: Surroundings::default() })
     }
 
     fn summary(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Summary {
@@ -95,9 +99,9 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
     }
 }
 
-/// Runs a study; `hear` hears its events and may ask for its end.
-fn run(plan: Plan, keep: Option<&Path>, hear: impl Fn(&Event) -> bool) -> (Record, End) {
-    run_for(Duration::from_secs(3600), None, plan, keep, hear)
+/// Runs a study; `on_event` hears its events and may ask for its end.
+fn run(plan: Plan, keep: Option<&Path>, on_event: impl Fn(&Event) -> bool) -> (Record, End) {
+    run_for(Duration::from_secs(3600), None, plan, keep, on_event)
 }
 
 /// The same with that much time, after what a record holds.
@@ -106,7 +110,7 @@ fn run_for(
     before: Option<Record>,
     plan: Plan,
     keep: Option<&Path>,
-    hear: impl Fn(&Event) -> bool,
+    on_event: impl Fn(&Event) -> bool,
 ) -> (Record, End) {
     TRIALS.set(0);
     let roots = Roots::at("/nonexistent");
@@ -117,7 +121,7 @@ fn run_for(
         scenario: &FakeScenario,
         plan,
         time,
-        site: Site { roots: &roots, machine: &machine },
+        host: Host { roots: &roots, machine: &machine },
         launcher: LoadSpawner::default(),
         argv: vec!["tailback".to_owned()],
         keep,
@@ -125,7 +129,7 @@ fn run_for(
     };
     let before = before.unwrap_or_else(|| study.empty_record());
     let result = study.go_on(before, &mut |event: Event<'_>| {
-        if hear(&event) {
+        if on_event(&event) {
             stop.set(true);
         }
     });

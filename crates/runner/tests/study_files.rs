@@ -101,10 +101,10 @@ fn real_layout(text: &str) -> Layout {
     for file in ["smaps", "maps"] {
         std::fs::write(roots.proc.join("self").join(file), "x").unwrap();
     }
-    let site = scenarios::Site { roots: &roots, machine: &machine };
+    let host = scenarios::Host { roots: &roots, machine: &machine };
     let design = read(text).unwrap();
     let combinations = design.combinations(Path::new(PATH)).unwrap();
-    lay_out(&design, design.scenario().unwrap(), &site, combinations).unwrap()
+    lay_out(&design, design.scenario().unwrap(), &host, combinations).unwrap()
 }
 
 fn against<'a>(layout: &'a Layout, id: &str) -> Option<&'a str> {
@@ -170,9 +170,9 @@ fn what_the_machine_refuses_is_left_out_and_the_rest_runs() {
     assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (4, 4));
     let machine = Machine::default();
     let roots = host::Roots::at("/nonexistent");
-    let site = scenarios::Site { roots: &roots, machine: &machine };
+    let host = scenarios::Host { roots: &roots, machine: &machine };
     let text = text.replacen("{ busy = 0,", "{ busy = 13,", 1);
-    let refused = lay_out(&read(&text).unwrap(), &FakeScenario, &site, 6).unwrap_err().to_string();
+    let refused = lay_out(&read(&text).unwrap(), &FakeScenario, &host, 6).unwrap_err().to_string();
     assert!(refused.contains("the control busy=13,procfile=smaps cannot be had"), "{refused}");
 }
 

@@ -3,8 +3,8 @@
 
 use crate::params::{self, Params};
 use crate::{
-    AnyScenario, Arms, Cell, Context, Missing, OwnGenerator, Scenario, ScenarioError, Seen, Site,
-    Summary,
+    AnyScenario, Arms, Cell, Context, Host, Missing, OwnGenerator, Scenario, ScenarioError,
+    Summary, TrialResult,
 };
 use analysis::Outcome;
 use clap::{ArgMatches, Command, FromArgMatches as _};
@@ -20,8 +20,8 @@ impl<S: Scenario> AnyScenario for S {
         Scenario::generators(self)
     }
 
-    fn missing(&self, site: &Site) -> Option<Missing> {
-        Scenario::missing(self, site)
+    fn missing(&self, host: &Host) -> Option<Missing> {
+        Scenario::missing(self, host)
     }
 
     fn flags(&self, command: Command) -> Command {
@@ -32,14 +32,14 @@ impl<S: Scenario> AnyScenario for S {
         Ok(S::Params::from_arg_matches(matches)?.settings())
     }
 
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError> {
-        Ok(Scenario::arms(self, &read(settings)?, site)?.map(|params| params.settings()))
+    fn arms(&self, settings: &Settings, host: &Host) -> Result<Arms, ScenarioError> {
+        Ok(Scenario::arms(self, &read(settings)?, host)?.map(|params| params.settings()))
     }
 
     fn calibrate(
         &self,
         arms: &mut [Arm],
-        site: &Site,
+        host: &Host,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), ScenarioError> {
         let typed = arms.iter().map(|arm| {
@@ -47,19 +47,19 @@ impl<S: Scenario> AnyScenario for S {
             Ok(arm.clone().map(|_| params))
         });
         let mut typed = typed.collect::<Result<Vec<_>, ScenarioError>>()?;
-        Scenario::calibrate(self, &mut typed, site, interrupted)?;
+        Scenario::calibrate(self, &mut typed, host, interrupted)?;
         for (arm, calibrated) in arms.iter_mut().zip(typed) {
             arm.settings = calibrated.settings.settings();
         }
         Ok(())
     }
 
-    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-        Ok(Scenario::cell(self, &read(settings)?, site)?.map(|params| params.settings()))
+    fn cell(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError> {
+        Ok(Scenario::cell(self, &read(settings)?, host)?.map(|params| params.settings()))
     }
 
-    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError> {
-        Ok(Scenario::sketch(self, &read(settings)?, site)?.map(|params| params.settings()))
+    fn sketch(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError> {
+        Ok(Scenario::sketch(self, &read(settings)?, host)?.map(|params| params.settings()))
     }
 
     fn judging(&self, settings: &Settings) -> Vec<Judging> {
@@ -74,7 +74,7 @@ impl<S: Scenario> AnyScenario for S {
         params.map(|params| Scenario::expected(self, &params)).unwrap_or_default()
     }
 
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError> {
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<TrialResult, ScenarioError> {
         Scenario::trial(self, &read(&arm.settings)?, context)
     }
 

@@ -31,7 +31,7 @@ pub use cell::Cell;
 pub use factors::weigh_factors;
 pub use judging::settled;
 pub use load::{LoadSpawner, OwnGenerator};
-pub use probing::{Player, Probing};
+pub use probing::{Part, Probing};
 pub use summary::Summary;
 pub use watch::Watch;
 
@@ -90,13 +90,13 @@ pub trait Scenario: Sync {
     }
 
     /// What of its needs this machine lacks; none where it can run.
-    fn missing(&self, site: &Site) -> Option<Missing>;
+    fn missing(&self, host: &Host) -> Option<Missing>;
 
     /// The arms for these parameters, control first.
     ///
     /// # Errors
     /// If a value cannot be used on this machine, or needs a privilege that is missing.
-    fn arms(&self, params: &Self::Params, site: &Site)
+    fn arms(&self, params: &Self::Params, host: &Host)
     -> Result<Arms<Self::Params>, ScenarioError>;
 
     /// Sets what stands for how fast this machine is, as a rate of requests, in arms that leave it
@@ -108,10 +108,10 @@ pub trait Scenario: Sync {
     fn calibrate(
         &self,
         arms: &mut [Arm<Self::Params>],
-        site: &Site,
+        host: &Host,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), ScenarioError> {
-        let _ = (arms, site, interrupted);
+        let _ = (arms, host, interrupted);
         Ok(())
     }
 
@@ -123,9 +123,9 @@ pub trait Scenario: Sync {
     fn cell(
         &self,
         params: &Self::Params,
-        site: &Site,
+        host: &Host,
     ) -> Result<Cell<Self::Params>, ScenarioError> {
-        Cell::of(self.arms(params, site)?)
+        Cell::of(self.arms(params, host)?)
     }
 
     /// As [`Scenario::cell`], as far as it can be told from the parameters alone: for a dry run,
@@ -136,9 +136,9 @@ pub trait Scenario: Sync {
     fn sketch(
         &self,
         params: &Self::Params,
-        site: &Site,
+        host: &Host,
     ) -> Result<Cell<Self::Params>, ScenarioError> {
-        let _ = site;
+        let _ = host;
         Ok(Cell::of_settings(params.clone(), params.clone()))
     }
 
@@ -155,7 +155,11 @@ pub trait Scenario: Sync {
     ///
     /// # Errors
     /// If it could not be run or was interrupted; a hang is no error.
-    fn trial(&self, params: &Self::Params, context: &mut Context) -> Result<Seen, ScenarioError>;
+    fn trial(
+        &self,
+        params: &Self::Params,
+        context: &mut Context,
+    ) -> Result<TrialResult, ScenarioError>;
 
     /// Corrects an outcome by what only this scenario knows, as whether the cause was there at all,
     /// and adds what its figures need to be understood.
@@ -178,7 +182,7 @@ pub trait AnyScenario: Sync {
     fn generators(&self) -> &'static [OwnGenerator];
 
     /// As [`Scenario::missing`].
-    fn missing(&self, site: &Site) -> Option<Missing>;
+    fn missing(&self, host: &Host) -> Option<Missing>;
 
     /// Adds a flag for each parameter to a command that has no other yet.
     fn flags(&self, command: Command) -> Command;
@@ -193,7 +197,7 @@ pub trait AnyScenario: Sync {
     ///
     /// # Errors
     /// As there, or if the settings are none of this scenario's.
-    fn arms(&self, settings: &Settings, site: &Site) -> Result<Arms, ScenarioError>;
+    fn arms(&self, settings: &Settings, host: &Host) -> Result<Arms, ScenarioError>;
 
     /// As [`Scenario::calibrate`].
     ///
@@ -202,7 +206,7 @@ pub trait AnyScenario: Sync {
     fn calibrate(
         &self,
         arms: &mut [Arm],
-        site: &Site,
+        host: &Host,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), ScenarioError>;
 
@@ -210,13 +214,13 @@ pub trait AnyScenario: Sync {
     ///
     /// # Errors
     /// As there, or if the settings are none of this scenario's.
-    fn cell(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError>;
+    fn cell(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError>;
 
     /// As [`Scenario::sketch`].
     ///
     /// # Errors
     /// As there, or if the settings are none of this scenario's.
-    fn sketch(&self, settings: &Settings, site: &Site) -> Result<Cell, ScenarioError>;
+    fn sketch(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError>;
 
     /// As [`Scenario::judging`]; as declared where the settings are none of this scenario's.
     fn judging(&self, settings: &Settings) -> Vec<Judging>;
@@ -228,7 +232,7 @@ pub trait AnyScenario: Sync {
     ///
     /// # Errors
     /// As there, or if the settings are none of this scenario's.
-    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<Seen, ScenarioError>;
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<TrialResult, ScenarioError>;
 
     /// As [`Scenario::review`].
     fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome);
@@ -262,7 +266,7 @@ impl<S> From<Vec<Arm<S>>> for Arms<S> {
 
 /// Where a study runs.
 #[derive(Debug)]
-pub struct Site<'a> {
+pub struct Host<'a> {
     /// The trees of /proc and /sys.
     pub roots: &'a Roots,
     /// What is known of the machine.
@@ -272,7 +276,7 @@ pub struct Site<'a> {
 /// What a trial needs from the runner.
 pub struct Context<'a> {
     /// Where it runs.
-    pub site: &'a Site<'a>,
+    pub host: &'a Host<'a>,
     /// How children are executed.
     pub launcher: &'a LoadSpawner,
     /// Seed of this trial's random choices.
@@ -297,7 +301,7 @@ pub struct Tick {
 
 /// What one trial saw, and what the machine did meanwhile.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct TrialResult {
     /// What it saw.
     pub observation: Observation,
     /// What the machine did meanwhile.

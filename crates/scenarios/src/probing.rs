@@ -4,12 +4,12 @@ use host::roots::Roots;
 use model::Evidence;
 use probe::{Role, Session, SessionOptions, Watched};
 
-/// A process that plays a part, or leads those that do.
+/// A process of a trial, or the leader of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Player {
-    /// The process; its children play the same part.
+pub struct Part {
+    /// The process; its children are the same part.
     pub pid: u32,
-    /// The part: `mapper`.
+    /// What it is: `mapper`.
     pub part: &'static str,
     /// What it means to the evidence.
     pub role: Role,
@@ -28,23 +28,23 @@ impl Probing {
     }
 
     /// Loads the probes as a scenario wants them.
-    pub fn start_with(wanted: bool, wish: &SessionOptions) -> Self {
-        let session = wanted.then(|| Session::start(wish));
-        Probing { roots: wish.roots.clone(), session }
+    pub fn start_with(wanted: bool, options: &SessionOptions) -> Self {
+        let session = wanted.then(|| Session::start(options));
+        Probing { roots: options.roots.clone(), session }
     }
 
     /// Watches a process with its children.
-    pub fn watch(&mut self, player: &Player) {
+    pub fn watch(&mut self, process: &Part) {
         if let Some(session) = &mut self.session {
-            let Player { pid, part, role } = *player;
+            let Part { pid, part, role } = *process;
             session.watch(Watched::with_children(&self.roots, pid, part, role));
         }
     }
 
     /// Watches a process alone, and all that it started as another part.
-    pub fn watch_tree(&mut self, player: &Player, offspring: &str) {
+    pub fn watch_tree(&mut self, process: &Part, offspring: &str) {
         if let Some(session) = &mut self.session {
-            let Player { pid, part, role } = *player;
+            let Part { pid, part, role } = *process;
             session.watch(vec![Watched::new(pid, part, role)]);
             session.watch(Watched::descendants(&self.roots, pid, offspring, role));
         }

@@ -1,13 +1,13 @@
 //! The quota of a group: whether it can be had, and what its own counters say in the evidence of a
 //! trial, beside what was seen of its threads.
 
-use crate::{Missing, ScenarioError, Site};
+use crate::{Host, Missing, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
 use model::Evidence;
 
 /// What is missing to give a group of this process's a quota; nothing is changed for it.
-pub(crate) fn missing(site: &Site) -> Option<Missing> {
-    ParentGroup::find(site.roots).err().as_ref().map(lacking)
+pub(crate) fn missing(host: &Host) -> Option<Missing> {
+    ParentGroup::find(host.roots).err().as_ref().map(lacking)
 }
 
 /// Makes sure that this quota can be had, by a group that has it for a moment.
@@ -16,9 +16,9 @@ pub(crate) fn missing(site: &Site) -> Option<Missing> {
 ///
 /// # Errors
 /// If it cannot be had: as a need that is missing where a privilege or a controller is.
-pub(crate) fn try_out(site: &Site, bandwidth: &Bandwidth) -> Result<(), ScenarioError> {
+pub(crate) fn try_out(host: &Host, bandwidth: &Bandwidth) -> Result<(), ScenarioError> {
     let home =
-        ParentGroup::find(site.roots).map_err(|error| ScenarioError::Missing(lacking(&error)))?;
+        ParentGroup::find(host.roots).map_err(|error| ScenarioError::Missing(lacking(&error)))?;
     sweep(&home);
     let group = BandwidthGroup::create(&home).map_err(refused)?;
     group.set(bandwidth).map_err(refused)?;

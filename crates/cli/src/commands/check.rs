@@ -11,7 +11,7 @@ use host::Roots;
 use model::{Machine, Record, State};
 use report::Shown;
 use runner::End;
-use scenarios::{AnyScenario, Site};
+use scenarios::{AnyScenario, Host};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -82,8 +82,8 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
 /// The scenarios that this machine can run: the time is theirs.
 fn runnable(chosen: &[&'static dyn AnyScenario], machine: &Machine) -> Vec<&'static str> {
     let roots = Roots::real();
-    let site = Site { roots: &roots, machine };
-    let can = chosen.iter().filter(|scenario| scenario.missing(&site).is_none());
+    let host = Host { roots: &roots, machine };
+    let can = chosen.iter().filter(|scenario| scenario.missing(&host).is_none());
     can.map(|scenario| scenario.meta().id).collect()
 }
 

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 pub fn list(json: bool) -> u8 {
     let roots = Roots::real();
     let machine = crate::machine::here();
-    let site = scenarios::Site { roots: &roots, machine: &machine };
+    let host = scenarios::Host { roots: &roots, machine: &machine };
     let rows = scenarios::ALL.iter().map(|scenario| {
-        let missing = scenario.missing(&site);
+        let missing = scenario.missing(&host);
         (scenario.meta(), missing)
     });
     if json {

@@ -13,7 +13,7 @@ use host::Roots;
 use model::{Machine, Meta, Record};
 use report::{Look, Shown};
 use runner::{End, Study};
-use scenarios::{AnyScenario, Arms, LoadSpawner, Missing, ScenarioError, Site};
+use scenarios::{AnyScenario, Arms, Host, LoadSpawner, Missing, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -132,11 +132,11 @@ pub fn study(
     round: Option<Round>,
 ) -> Result<Done, Failure> {
     let roots = Roots::real();
-    let site = Site { roots: &roots, machine };
+    let host = Host { roots: &roots, machine };
     let meta = scenario.meta();
     let interrupted = || interruption.noticed();
     let mut hindered = None;
-    let mut arms = match scenario.arms(&options.settings, &site) {
+    let mut arms = match scenario.arms(&options.settings, &host) {
         Ok(arms) => arms,
         Err(missing @ ScenarioError::Missing(_)) => {
             hindered = Some(missing);
@@ -157,7 +157,7 @@ pub fn study(
     let _held = begun.as_mut().and_then(|begun| begun.held.take());
     // What was tried out for an undecided study stands in its record.
     if begun.is_none()
-        && let Err(error) = scenario.calibrate(&mut arms.arms, &site, &interrupted)
+        && let Err(error) = scenario.calibrate(&mut arms.arms, &host, &interrupted)
     {
         hindered = Some(error);
     }
@@ -169,7 +169,7 @@ pub fn study(
         scenario,
         time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
         plan: begun.as_ref().map_or(plan, |begun| begun.plan.clone()),
-        site,
+        host,
         launcher: LoadSpawner::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),

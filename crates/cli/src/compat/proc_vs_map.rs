@@ -10,7 +10,7 @@ use host::Roots;
 use model::Machine;
 use os::pin::{Mask, Pinned};
 use scenarios::LoadSpawner;
-use scenarios::mmap_lock::{Event, Played, Script, play};
+use scenarios::mmap_lock::{Event, RawTrial, TrialSpec, run_load};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     let interruption = Interruption::watch();
     let mut late = false;
     let played =
-        play(&script, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
+        run_load(&script, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
             tell(&script, event, &mut late);
         })?;
     output::print(&lines(&setting, &played)?);
@@ -51,7 +51,7 @@ pub fn enough_cpus(machine: &Machine) -> Result<(), Failure> {
 }
 
 /// Keeps the tool on the CPU of the script.
-pub fn pinned(script: &Script) -> Result<Pinned, Failure> {
+pub fn pinned(script: &TrialSpec) -> Result<Pinned, Failure> {
     let cpu = script.cpu_tool;
     Pinned::to(cpu).map_err(|error| Failure::usage(format!("--cpuscript {cpu}: {error}")))
 }
@@ -71,7 +71,7 @@ fn warnings(setting: &Setting) -> String {
     text
 }
 
-fn tell(script: &Script, event: Event, late: &mut bool) {
+fn tell(script: &TrialSpec, event: Event, late: &mut bool) {
     match event {
         Event::Tick(tick) if !*late && tick.elapsed >= script.duration + LATE => {
             *late = true;
@@ -81,7 +81,7 @@ fn tell(script: &Script, event: Event, late: &mut bool) {
     }
 }
 
-fn lines(setting: &Setting, played: &Played) -> Result<String, Failure> {
+fn lines(setting: &Setting, played: &RawTrial) -> Result<String, Failure> {
     let mut text = String::new();
     if played.cut.hang {
         text.push_str("./mapper STILL running, so kill busy-wait PIDs.\n");

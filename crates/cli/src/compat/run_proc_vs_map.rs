@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use model::Machine;
 use model::median::{ascending, median};
 use scenarios::LoadSpawner;
-use scenarios::mmap_lock::{Played, play};
+use scenarios::mmap_lock::{RawTrial, run_load};
 use std::fmt::Write as _;
 
 const USAGE: &str = "Usage: run-proc-vs-map optional arguments:
@@ -94,7 +94,7 @@ fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), F
             let setting = Setting { nbusytasks: row.busy, ..wanted.setting.clone() };
             let script = setting.script(machine, rand::random())?;
             let interrupted = || interruption.noticed();
-            let played = play(&script, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
+            let played = run_load(&script, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
             row.add(&played);
             bar.inc(1);
         }
@@ -104,7 +104,7 @@ fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), F
 }
 
 impl Row {
-    fn add(&mut self, played: &Played) {
+    fn add(&mut self, played: &RawTrial) {
         let (worst_ns, average) = match &played.report {
             Some(report) => (report.worst_ns, average_ms(report)),
             // A mapper that never came back, even without its load, has its live page only.

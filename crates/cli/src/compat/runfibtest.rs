@@ -10,7 +10,7 @@ use host::cgroup::{Bandwidth, ParentGroup, sweep};
 use host::governor::{Governor, State};
 use load::child::fibonacci::MOST_THREADS;
 use scenarios::LoadSpawner;
-use scenarios::cpu_quota::{Played, Script, play};
+use scenarios::cpu_quota::{RawTrial, TrialSpec, run_load};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     if let State::Absent | State::Refused(_) = governor.state() {
         output::note("No existing scaling_governor found, not attempting to set it to performance");
     }
-    let script = Script {
+    let script = TrialSpec {
         bandwidth: BANDWIDTH,
         threads,
         fast: 1,
@@ -52,7 +52,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
         window: None,
     };
     let interrupted = || interruption.noticed();
-    let played = play(&script, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
+    let played = run_load(&script, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
     output::print(&lines(&played));
     Ok(0)
 }
@@ -72,7 +72,7 @@ fn parse(args: &[String], cpus: usize) -> Result<Option<u32>, Failure> {
     }
 }
 
-fn lines(played: &Played) -> String {
+fn lines(played: &RawTrial) -> String {
     let mut text = iterations(played.report.iterations);
     let _ = writeln!(text, "Throttled for: {} ", played.usage.nr_throttled.unwrap_or(0));
     let usage_ns = played.usage.usage_ns.unwrap_or(played.report.cpu_ns);

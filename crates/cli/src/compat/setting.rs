@@ -4,7 +4,7 @@ use super::mapper::{DEFAULT_REGION, MOST_SECONDS, PAUSE};
 use super::options::{Next, Options};
 use crate::exit::Failure;
 use model::Machine;
-use scenarios::mmap_lock::{Cast, Script};
+use scenarios::mmap_lock::{CpuLoad, TrialSpec};
 use std::time::Duration;
 
 /// Usage of `proc-vs-map`.
@@ -96,7 +96,7 @@ impl Setting {
     }
 
     /// The script of this run on this machine.
-    pub fn script(&self, machine: &Machine, seed: u64) -> Result<Script, Failure> {
+    pub fn script(&self, machine: &Machine, seed: u64) -> Result<TrialSpec, Failure> {
         let cpu = |option: &str, number: u64| {
             let cpu = u32::try_from(number).unwrap_or(u32::MAX);
             scenarios::cpus::check(cpu, machine).map_err(|why| {
@@ -105,11 +105,11 @@ impl Setting {
         };
         let cpu_mapper = cpu("--cpumapper", self.cpumapper)?;
         let cpu_tool = cpu("--cpuscript", self.cpuscript)?;
-        let mut casts = Vec::new();
+        let mut cpu_loads = Vec::new();
         for index in 0..self.nbusycpus {
-            casts.push(self.cast(cpu("--cpubusytasks", self.cpubusytasks + index)?));
+            cpu_loads.push(self.cast(cpu("--cpubusytasks", self.cpubusytasks + index)?));
         }
-        Ok(Script {
+        Ok(TrialSpec {
             procfile: self.procfile.clone(),
             lead: LEAD,
             duration: Duration::from_secs(self.duration),
@@ -119,14 +119,14 @@ impl Setting {
             seed,
             cpu_mapper,
             cpu_tool,
-            casts,
+            cpu_loads,
             twin: None,
         })
     }
 
-    fn cast(&self, cpu: u32) -> Cast {
+    fn cast(&self, cpu: u32) -> CpuLoad {
         let tasks = u32::try_from(self.nbusytasks).unwrap_or(u32::MAX);
-        Cast {
+        CpuLoad {
             cpu,
             scanners: tasks,
             spinners: tasks,

@@ -23,12 +23,12 @@ pub fn dose(
     name: &str,
     meta: Option<&MeasureMeta>,
 ) -> Result<Option<Chart>, ReportError> {
-    let Some(knob) = only_difference(record) else { return Ok(None) };
+    let Some(setting) = only_difference(record) else { return Ok(None) };
     let mut points: Vec<(f64, &ArmResult)> = record
         .arms
         .iter()
         .filter(|arm| arm.role != Role::Fix && arm.measures.contains_key(name))
-        .filter_map(|arm| Some((number_of(record, &arm.id, &knob)?, arm)))
+        .filter_map(|arm| Some((number_of(record, &arm.id, &setting)?, arm)))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points.dedup_by(|a, b| a.0 == b.0);
@@ -39,7 +39,7 @@ pub fn dose(
     let figures: Vec<f64> = points.iter().map(|(_, arm)| figure(arm)).collect();
     let unit = points[0].1.measures.get(name).map_or("", |e| e.unit.symbol());
     let heading = meta.map_or(name, |meta| meta.heading);
-    let x = settings_axis(&points, &knob);
+    let x = settings_axis(&points, &setting);
     let path = points.iter().map(|(at, arm)| (*at, figure(arm))).collect();
     let frame = Frame::new(x, Axis::fitting(&figures, unit));
     let drawn = Line { color: palette::CONTROL, points: path };
@@ -53,11 +53,11 @@ pub fn dose(
                 @if let (Some(low), Some(high)) = (e.low, e.high) {
                     (line("interval", (x, plane.y(low)), (x, plane.y(high))))
                 }
-                (dot(x, plane.y(e.median), e.median_at_least, &format!("{knob} {}: {e}", number(*at))))
+                (dot(x, plane.y(e.median), e.median_at_least, &format!("{setting} {}: {e}", number(*at))))
             }
         }
     })));
-    let mut table = Table::new([knob.as_str(), "arm", "median", "interval"]);
+    let mut table = Table::new([setting.as_str(), "arm", "median", "interval"]);
     table.rows = points
         .iter()
         .map(|(at, arm)| {
@@ -67,8 +67,8 @@ pub fn dose(
         .collect();
     let comma = if unit.is_empty() { "" } else { ", " };
     Ok(Some(Chart {
-        title: format!("{heading}{comma}{unit}, against {knob}"),
-        about: format!("{heading} by {knob}: medians with their intervals."),
+        title: format!("{heading}{comma}{unit}, against {setting}"),
+        about: format!("{heading} by {setting}: medians with their intervals."),
         body,
         size: (WIDTH, frame.height),
         legend: Vec::new(),
@@ -78,11 +78,11 @@ pub fn dose(
 }
 
 /// An axis for settings, logarithmic where they span much; a setting of nothing stands at its start.
-fn settings_axis(points: &[(f64, &ArmResult)], knob: &str) -> Axis {
+fn settings_axis(points: &[(f64, &ArmResult)], setting: &str) -> Axis {
     let positive: Vec<f64> = points.iter().map(|(at, _)| *at).filter(|at| *at > 0.0).collect();
-    let axis = Axis::fitting(&positive, knob);
+    let axis = Axis::fitting(&positive, setting);
     let mut axis = match axis.scale {
-        Scale::Linear => return Axis::linear(points.iter().map(|(at, _)| *at), knob),
+        Scale::Linear => return Axis::linear(points.iter().map(|(at, _)| *at), setting),
         Scale::Log => axis,
     };
     if positive.len() < points.len() {
@@ -92,9 +92,9 @@ fn settings_axis(points: &[(f64, &ArmResult)], knob: &str) -> Axis {
     axis
 }
 
-fn number_of(record: &Record, arm: &str, knob: &str) -> Option<f64> {
+fn number_of(record: &Record, arm: &str, setting: &str) -> Option<f64> {
     let arm = record.plan.arms.iter().find(|planned| planned.id == arm)?;
-    match arm.settings.0.get(knob)? {
+    match arm.settings.0.get(setting)? {
         Value::Number(number) => Some(*number as f64),
         Value::Text(text) => {
             let ms = model::units::parse_duration(text).ok().map(|d| d.as_secs_f64() * 1e3);
@@ -107,7 +107,7 @@ fn number_of(record: &Record, arm: &str, knob: &str) -> Option<f64> {
     }
 }
 
-/// The one knob in which the arms without a fix differ.
+/// The one setting in which the arms without a fix differ.
 fn only_difference(record: &Record) -> Option<String> {
     let mut arms = record.plan.arms.iter().filter(|arm| arm.role != Role::Fix);
     let first = arms.next()?;

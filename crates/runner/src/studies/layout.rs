@@ -4,7 +4,7 @@ use super::design::{Against, Design};
 use model::factorial::{Cell as CellOfRecord, Factor, Factorial};
 use model::record::Plan;
 use model::{Arm, LeftOut, Role, Settings};
-use scenarios::{AnyScenario, Arms, Cell, ScenarioError, Site};
+use scenarios::{AnyScenario, Arms, Cell, Host, ScenarioError};
 use std::collections::BTreeSet;
 
 /// Name of the control where it is no combination of the study's own.
@@ -34,13 +34,13 @@ pub struct Layout {
 pub fn lay_out(
     design: &Design,
     scenario: &dyn AnyScenario,
-    site: &Site,
+    host: &Host,
     combinations: usize,
 ) -> Result<Layout, ScenarioError> {
-    if let Some(missing) = scenario.missing(site) {
+    if let Some(missing) = scenario.missing(host) {
         return Err(ScenarioError::Missing(missing));
     }
-    arms_by(design, combinations, &|settings| scenario.cell(settings, site))
+    arms_by(design, combinations, &|settings| scenario.cell(settings, host))
 }
 
 /// The arms of a study as far as they are known without running a program and without changing the
@@ -51,10 +51,10 @@ pub fn lay_out(
 pub fn sketch(
     design: &Design,
     scenario: &dyn AnyScenario,
-    site: &Site,
+    host: &Host,
     combinations: usize,
 ) -> Result<Layout, ScenarioError> {
-    arms_by(design, combinations, &|settings| scenario.sketch(settings, site))
+    arms_by(design, combinations, &|settings| scenario.sketch(settings, host))
 }
 
 /// What makes the arm of a combination, and the control that belongs to it.

@@ -8,7 +8,7 @@ use model::{
 };
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::Counts;
-use scenarios::{Arms, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary};
+use scenarios::{Arms, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
 use std::path::Path;
 use std::time::Duration;
 use tailback_runner::studies::{Design, Layout, StudyError, lay_out, sit};
@@ -50,8 +50,8 @@ pub fn read(text: &str) -> Result<Design, StudyError> {
 pub fn layout(design: &Design) -> Layout {
     let machine = Machine::default();
     let roots = host::Roots::at("/nonexistent");
-    let site = scenarios::Site { roots: &roots, machine: &machine };
-    lay_out(design, &FakeScenario, &site, design.combinations(Path::new(PATH)).unwrap()).unwrap()
+    let host = scenarios::Host { roots: &roots, machine: &machine };
+    lay_out(design, &FakeScenario, &host, design.combinations(Path::new(PATH)).unwrap()).unwrap()
 }
 
 /// Runs a study; its events may ask for its end.
@@ -68,7 +68,7 @@ pub fn run(
         scenario: &FakeScenario,
         plan: layout.plan(design, &FakeScenario, design.seed.unwrap()),
         time: Duration::from_secs(3600),
-        site: scenarios::Site { roots: &roots, machine: &machine },
+        host: scenarios::Host { roots: &roots, machine: &machine },
         launcher: scenarios::LoadSpawner::default(),
         argv: Vec::new(),
         keep: Some(keep),
@@ -96,7 +96,7 @@ impl Scenario for FakeScenario {
         &META
     }
 
-    fn missing(&self, _: &Site) -> Option<Missing> {
+    fn missing(&self, _: &Host) -> Option<Missing> {
         None
     }
 
@@ -104,7 +104,7 @@ impl Scenario for FakeScenario {
     fn arms(
         &self,
         params: &MmapLockParams,
-        _: &Site,
+        _: &Host,
     ) -> Result<Arms<MmapLockParams>, ScenarioError> {
         let busy = params.busy.all().first().copied().unwrap_or(0);
         if busy == 13 {
@@ -122,14 +122,18 @@ impl Scenario for FakeScenario {
     }
 
     /// Loses 10 ms/s for each reader of smaps, and half of that for each of maps.
-    fn trial(&self, params: &MmapLockParams, _: &mut Context) -> Result<Seen, ScenarioError> {
+    fn trial(
+        &self,
+        params: &MmapLockParams,
+        _: &mut Context,
+    ) -> Result<TrialResult, ScenarioError> {
         let each = if params.procfile.as_str() == "maps" { 5.0 } else { 10.0 };
         let lost = each * f64::from(params.busy.most());
         let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
         let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
         put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
         put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
-        Ok(Seen { observation, surroundings: Surroundings::default() })
+        Ok(TrialResult { observation, surroundings: Surroundings::default() })
     }
 
     fn summary(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Summary {

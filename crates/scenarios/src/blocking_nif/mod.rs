@@ -14,7 +14,9 @@ mod trial;
 pub use meta::META;
 pub use params::{BlockingNifParams, Mode, NifFix};
 
-use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary, erlang};
+use crate::{
+    Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult, erlang,
+};
 use analysis::Outcome;
 use model::{ArmResult, Judging, Meta, Plan, Trial};
 use std::time::Duration;
@@ -29,16 +31,16 @@ impl Scenario for BlockingNif {
         &META
     }
 
-    fn missing(&self, _: &Site) -> Option<Missing> {
+    fn missing(&self, _: &Host) -> Option<Missing> {
         erlang::missing()
     }
 
     fn arms(
         &self,
         params: &BlockingNifParams,
-        site: &Site,
+        host: &Host,
     ) -> Result<Arms<BlockingNifParams>, ScenarioError> {
-        plan::arms(params, site)
+        plan::arms(params, host)
     }
 
     fn judging(&self, _: &BlockingNifParams) -> Vec<Judging> {
@@ -48,9 +50,9 @@ impl Scenario for BlockingNif {
     fn sketch(
         &self,
         params: &BlockingNifParams,
-        site: &Site,
+        host: &Host,
     ) -> Result<Cell<BlockingNifParams>, ScenarioError> {
-        plan::sketch(params, site)
+        plan::sketch(params, host)
     }
 
     fn expected(&self, params: &BlockingNifParams) -> Duration {
@@ -61,9 +63,9 @@ impl Scenario for BlockingNif {
         &self,
         params: &BlockingNifParams,
         context: &mut Context,
-    ) -> Result<Seen, ScenarioError> {
-        let script = plan::script(params)?;
-        trial::run(&script, context)
+    ) -> Result<TrialResult, ScenarioError> {
+        let spec = plan::spec(params)?;
+        trial::run(&spec, context)
     }
 
     fn review(&self, plan: &Plan, _: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {

@@ -3,7 +3,7 @@
 use super::params::{BlockingNifParams, Mode, NifFix};
 use crate::erlang::{self, Vm};
 use crate::params::{Auto, ErlFlags, Programs};
-use crate::{Arms, Cell, ScenarioError, Site};
+use crate::{Arms, Cell, Host, ScenarioError};
 use beam::Flags;
 use model::{Arm, LeftOut, Role};
 use std::time::Duration;
@@ -11,9 +11,9 @@ use std::time::Duration;
 /// What starting and ending a node costs beside the work, roughly, for the progress bar.
 const SET_UP: Duration = Duration::from_millis(200);
 
-/// What is played in a trial.
+/// What is raw in a trial.
 #[derive(Debug, Clone)]
-pub(super) struct Script {
+pub(super) struct TrialSpec {
     /// The OTP and the compiled application.
     pub vm: Vm,
     /// Emulator flags.
@@ -38,9 +38,9 @@ pub(super) struct Script {
 /// a control of its own.
 pub(super) fn arms(
     params: &BlockingNifParams,
-    site: &Site,
+    host: &Host,
 ) -> Result<Arms<BlockingNifParams>, ScenarioError> {
-    let params = resolved(params, site);
+    let params = resolved(params, host);
     let mode = params.mode;
     let paths = params.erl.paths();
     let mut found = Arms::default();
@@ -123,8 +123,8 @@ fn arm(id: &str, role: Role, settings: BlockingNifParams) -> Arm<BlockingNifPara
 /// What is run where nobody says otherwise: enough processes that each scheduler has several, and
 /// calls far longer than the millisecond that they may take. A look for sleeping schedulers each
 /// 10 ms, as `+sfwi 10` has it, should leave little of the run in which they slept.
-fn resolved(params: &BlockingNifParams, site: &Site) -> BlockingNifParams {
-    let cpus = u32::try_from(site.machine.allowed_cpus.len()).unwrap_or(2).max(2);
+fn resolved(params: &BlockingNifParams, host: &Host) -> BlockingNifParams {
+    let cpus = u32::try_from(host.machine.allowed_cpus.len()).unwrap_or(2).max(2);
     let (processes, work, calls) = match params.mode.is_md5() {
         true => (100, 1 << 20, 4),
         false => (cpus.saturating_mul(3).max(14), 10_000, 1),
@@ -147,20 +147,20 @@ fn emulator_flags(params: &BlockingNifParams, flags: &ErlFlags) -> Result<Flags,
 /// Control and case of these parameters, as [`arms`] makes them, without asking an OTP.
 pub(super) fn sketch(
     params: &BlockingNifParams,
-    site: &Site,
+    host: &Host,
 ) -> Result<Cell<BlockingNifParams>, ScenarioError> {
-    let params = resolved(params, site);
+    let params = resolved(params, host);
     emulator_flags(&params, &params.flags)?;
     let control = BlockingNifParams { mode: params.mode.gentle(), ..params.clone() };
     Ok(Cell::of_pair(control, params))
 }
 
-/// What a trial of these parameters plays.
-pub(super) fn script(params: &BlockingNifParams) -> Result<Script, ScenarioError> {
+/// What is run in a trial of these parameters.
+pub(super) fn spec(params: &BlockingNifParams) -> Result<TrialSpec, ScenarioError> {
     let path = params.erl.paths().into_iter().next().flatten();
     let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
     let processes = params.processes.chosen("--processes").map_err(ScenarioError::Broken)?;
-    Ok(Script {
+    Ok(TrialSpec {
         vm: erlang::vm(path.as_deref())?,
         flags: emulator_flags(params, &params.flags)?,
         mode: params.mode,
@@ -217,12 +217,12 @@ mod tests {
     fn what_nobody_chose_is_chosen_for_the_mode() {
         let machine = model::Machine { allowed_cpus: vec![0], ..model::Machine::default() };
         let roots = host::roots::Roots::real();
-        let site = Site { roots: &roots, machine: &machine };
+        let host = Host { roots: &roots, machine: &machine };
         let params = BlockingNifParams { calls: Auto::Is(7), ..Default::default() };
-        let chosen = resolved(&params, &site);
+        let chosen = resolved(&params, &host);
         assert_eq!(chosen.calls, Auto::Is(7));
         assert_eq!(chosen.schedulers, Auto::Is(2), "a collapse takes two schedulers");
         let md5 = BlockingNifParams { mode: Mode::Md5, ..params };
-        assert_eq!(resolved(&md5, &site).work, Auto::Is(1 << 20));
+        assert_eq!(resolved(&md5, &host).work, Auto::Is(1 << 20));
     }
 }

@@ -10,10 +10,10 @@
 
 use super::meta::measure;
 use super::observe::{Measured, Outside, observe};
-use super::plan::Script;
+use super::plan::TrialSpec;
 use super::ticks::Ticks;
 use crate::erlang::evidence::Watched;
-use crate::{Context, ScenarioError, Seen, Tick, Watch, erlang};
+use crate::{Context, ScenarioError, Tick, TrialResult, Watch, erlang};
 use beam::term::{self, as_f64, as_list, as_text, as_tuple, as_u64, each, field};
 use beam::{CallError, Node, NodeOptions, Term, ThreadSampler};
 use model::{Measure, Observation, Unit};
@@ -40,24 +40,24 @@ const SETTLE_MS: u64 = 20;
 const FEW_TICKS_MS: u64 = 5;
 
 /// Runs a trial and makes its observation.
-pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
-    let options = NodeOptions { flags: script.flags.clone(), ..NodeOptions::default() };
-    let roots = context.site.roots;
+pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult, ScenarioError> {
+    let options = NodeOptions { flags: spec.flags.clone(), ..NodeOptions::default() };
+    let roots = context.host.roots;
     let mut watched = Watched::prepare(context.probe, roots, false);
-    let mut node = erlang::start(&script.vm, options, context.interrupted)?;
-    let facts = erlang::facts(&script.vm, &node, &script.flags);
+    let mut node = erlang::start(&spec.vm, options, context.interrupted)?;
+    let facts = erlang::facts(&spec.vm, &node, &spec.flags);
     let watch = Watch::start(roots, None);
     let began = Instant::now();
-    let observation = both_runs(script, &mut node, context, began, &mut watched);
+    let observation = both_runs(spec, &mut node, context, began, &mut watched);
     let surroundings = watch.finish(roots);
     let mut observation = match observation {
         Ok(observation) => observation,
-        Err(Ended::Late) => hang(script.limit, began.elapsed()),
+        Err(Ended::Late) => hang(spec.limit, began.elapsed()),
         Err(Ended::Broken(error)) => return Err(error),
     };
     observation.vm = Some(facts);
     observation.evidence = watched.evidence(None);
-    Ok(Seen { observation, surroundings })
+    Ok(TrialResult { observation, surroundings })
 }
 
 /// Why there is no observation.
@@ -82,31 +82,31 @@ impl From<ScenarioError> for Ended {
 }
 
 fn both_runs(
-    script: &Script,
+    spec: &TrialSpec,
     node: &mut Node,
     context: &mut Context,
     began: Instant,
     watched: &mut Watched,
 ) -> Result<Observation, Ended> {
-    let proc = context.site.roots.resolve(std::path::Path::new("/proc"));
+    let proc = context.host.roots.resolve(std::path::Path::new("/proc"));
     let sampler =
         ThreadSampler::start(&proc, node.pid(), THREADS_EVERY).map_err(erlang::refused)?;
-    let args = vec![options(script, script.processes, HARDLY_MS, SETTLE_MS)];
+    let args = vec![options(spec, spec.processes, HARDLY_MS, SETTLE_MS)];
     watched.release(node.pid());
-    let answer = call(node, "wait", "measure", args, script, context, began, &mut |_, _| {});
+    let answer = call(node, "wait", "measure", args, spec, context, began, &mut |_, _| {});
     watched.end();
     let threads = sampler.finish();
     let alone = erlang::read(measured(erlang::answer(&answer?)?))?;
     let mut ticks = Ticks::default();
-    let mut hear = |at: Instant, event: Term| {
+    let mut on_event = |at: Instant, event: Term| {
         if let Ok(number) = tick_number(&event) {
             ticks.push(number, at.saturating_duration_since(began));
         }
     };
-    let second = options(script, script.watched, SAMPLE_MS, FEW_TICKS_MS);
+    let second = options(spec, spec.watched, SAMPLE_MS, FEW_TICKS_MS);
     let args = vec![second, term::uint(TICK_MS), term::atom("$tell")];
     let answer =
-        call(node, "tailback_trial", "blocking_nif", args, script, context, began, &mut hear)?;
+        call(node, "tailback_trial", "blocking_nif", args, spec, context, began, &mut on_event)?;
     let with_ticks = erlang::read(measured(erlang::answer(&answer)?))?;
     let outside = Outside {
         ticks: ticks.lateness(Duration::from_millis(TICK_MS)),
@@ -118,29 +118,32 @@ fn both_runs(
     Ok(observe(&alone, outside))
 }
 
-fn options(script: &Script, processes: u32, sample_ms: u64, settle_ms: u64) -> Term {
+fn options(spec: &TrialSpec, processes: u32, sample_ms: u64, settle_ms: u64) -> Term {
     term::map([
-        ("mode", term::atom(&script.mode.to_string())),
+        ("mode", term::atom(&spec.mode.to_string())),
         ("processes", term::uint(processes.into())),
-        ("work", term::uint(script.work.into())),
-        ("calls", term::uint(script.calls.into())),
-        ("iterations", term::uint(script.iterations.into())),
+        ("work", term::uint(spec.work.into())),
+        ("calls", term::uint(spec.calls.into())),
+        ("iterations", term::uint(spec.iterations.into())),
         ("sample_ms", term::uint(sample_ms)),
         ("settle_ms", term::uint(settle_ms)),
     ])
 }
 
 /// Calls a function of the node; the time that goes by is told meanwhile.
-#[allow(clippy::too_many_arguments, reason = "a call is a module, a function, and who hears of it")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "a call is a module, a function, and what gets its events"
+)]
 fn call(
     node: &mut Node,
     module: &str,
     function: &str,
     args: Vec<Term>,
-    script: &Script,
+    spec: &TrialSpec,
     context: &mut Context,
     began: Instant,
-    hear: &mut dyn FnMut(Instant, Term),
+    on_event: &mut dyn FnMut(Instant, Term),
 ) -> Result<Term, CallError> {
     let interrupted = context.interrupted;
     let tick = RefCell::new(&mut context.tick);
@@ -148,7 +151,7 @@ fn call(
         (tick.borrow_mut())(Tick { elapsed: began.elapsed(), ..Tick::default() });
         interrupted()
     };
-    node.call(module, function, args, script.limit, &asked, hear)
+    node.call(module, function, args, spec.limit, &asked, on_event)
 }
 
 /// The number of a tick, or the first of several that were told at once.

@@ -5,10 +5,10 @@
 //! was charged for each says at which rate the control uses [`SHARE`] of the quota.
 
 use super::params::{BusyWaitParams, Load};
-use super::plan::{self, Script};
+use super::plan::{self, TrialSpec};
 use super::trial;
 use crate::params::{Auto, Decimal};
-use crate::{ScenarioError, Site, erlang};
+use crate::{Host, ScenarioError, erlang};
 use beam::Node;
 use clap::ValueEnum as _;
 use host::cgroup::{BandwidthGroup, ParentGroup};
@@ -45,7 +45,7 @@ struct Point {
 /// against each other, so it is that of the smallest quota for all of them.
 pub(super) fn calibrate(
     arms: &mut [Arm<BusyWaitParams>],
-    site: &Site,
+    host: &Host,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), ScenarioError> {
     for load in Load::value_variants() {
@@ -56,29 +56,29 @@ pub(super) fn calibrate(
         let quotas = open.iter().filter_map(|params| params.quota.get()).map(Decimal::get);
         let quota = quotas.fold(f64::INFINITY, f64::min);
         let Some(first) = open.first().filter(|_| quota.is_finite()) else { continue };
-        let script = plan::script(&first.without_spinning())?;
-        let rate = Auto::Is(measured(&script, quota, site, interrupted)?);
+        let spec = plan::spec(&first.without_spinning())?;
+        let rate = Auto::Is(measured(&spec, quota, host, interrupted)?);
         open.iter_mut().for_each(|params| params.rate = rate);
     }
     Ok(())
 }
 
-/// The rate at which a node of this script uses its share of the quota.
+/// The rate at which a node of this spec uses its share of the quota.
 fn measured(
-    script: &Script,
+    spec: &TrialSpec,
     quota: f64,
-    site: &Site,
+    host: &Host,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<u32, ScenarioError> {
     // The group is there to count all that the node starts, and limits nothing.
-    let home = ParentGroup::find(site.roots).map_err(trial::broken)?;
+    let home = ParentGroup::find(host.roots).map_err(trial::broken)?;
     let group = BandwidthGroup::create(&home).map_err(trial::broken)?;
-    let options = trial::node_options(script, Some(&group));
-    let mut node = erlang::start(&script.vm, options, interrupted)?;
+    let options = trial::node_options(spec, Some(&group));
+    let mut node = erlang::start(&spec.vm, options, interrupted)?;
     let target = SHARE * quota;
     let first = quota * FIRST_RATE;
-    let first = served(script, first, &mut node, &group, interrupted)?;
-    let second = served(script, next(target, first), &mut node, &group, interrupted)?;
+    let first = served(spec, first, &mut node, &group, interrupted)?;
+    let second = served(spec, next(target, first), &mut node, &group, interrupted)?;
     drop(node);
     group.remove().map_err(trial::broken)?;
     Ok(rounded(solved(target, first, second)))
@@ -86,15 +86,15 @@ fn measured(
 
 /// What serving requests at a rate takes.
 fn served(
-    script: &Script,
+    spec: &TrialSpec,
     rate: f64,
     node: &mut Node,
     group: &BandwidthGroup,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Point, ScenarioError> {
     let rate = rate.clamp(RATES.0, RATES.1).round();
-    let script =
-        Script { rate: rate as u32, duration: TIME, settle: Duration::ZERO, ..script.clone() };
+    let spec =
+        TrialSpec { rate: rate as u32, duration: TIME, settle: Duration::ZERO, ..spec.clone() };
     let began: RefCell<Option<Instant>> = RefCell::new(None);
     let readings: RefCell<Vec<(Duration, u64)>> = RefCell::default();
     let mut ready = |at: Instant, _| *began.borrow_mut() = Some(at);
@@ -104,7 +104,7 @@ fn served(
         }
         interrupted()
     };
-    let options = vec![trial::options(&script, 1)];
+    let options = vec![trial::options(&spec, 1)];
     let limit = TIME + trial::PATIENCE;
     let answer = node
         .call("tailback_requests", "run", options, limit, &asked, &mut ready)

@@ -15,7 +15,8 @@ pub use meta::META;
 pub use params::{BusyWaitParams, Load};
 
 use crate::{
-    Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary, erlang, quota,
+    Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult, erlang,
+    quota,
 };
 use analysis::Outcome;
 use model::{Arm, ArmResult, Meta, Plan, Trial};
@@ -31,50 +32,54 @@ impl Scenario for BusyWait {
         &META
     }
 
-    fn missing(&self, site: &Site) -> Option<Missing> {
-        erlang::missing().or_else(|| quota::missing(site))
+    fn missing(&self, host: &Host) -> Option<Missing> {
+        erlang::missing().or_else(|| quota::missing(host))
     }
 
     fn arms(
         &self,
         params: &BusyWaitParams,
-        site: &Site,
+        host: &Host,
     ) -> Result<Arms<BusyWaitParams>, ScenarioError> {
-        plan::arms(params, site)
+        plan::arms(params, host)
     }
 
     fn calibrate(
         &self,
         arms: &mut [Arm<BusyWaitParams>],
-        site: &Site,
+        host: &Host,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), ScenarioError> {
-        calibrate::calibrate(arms, site, interrupted)
+        calibrate::calibrate(arms, host, interrupted)
     }
 
     fn cell(
         &self,
         params: &BusyWaitParams,
-        site: &Site,
+        host: &Host,
     ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
-        plan::cell(params, site)
+        plan::cell(params, host)
     }
 
     fn sketch(
         &self,
         params: &BusyWaitParams,
-        site: &Site,
+        host: &Host,
     ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
-        plan::sketch(params, site)
+        plan::sketch(params, host)
     }
 
     fn expected(&self, params: &BusyWaitParams) -> Duration {
         plan::expected(params)
     }
 
-    fn trial(&self, params: &BusyWaitParams, context: &mut Context) -> Result<Seen, ScenarioError> {
-        let script = plan::script(params)?;
-        trial::run(&script, context)
+    fn trial(
+        &self,
+        params: &BusyWaitParams,
+        context: &mut Context,
+    ) -> Result<TrialResult, ScenarioError> {
+        let spec = plan::spec(params)?;
+        trial::run(&spec, context)
     }
 
     fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {

@@ -3,7 +3,7 @@
 use super::params::{BusyWaitParams, Load};
 use crate::erlang::{self, Vm};
 use crate::params::{Decimal, OrNone, Programs};
-use crate::{Arms, Cell, Missing, ScenarioError, Site, quota};
+use crate::{Arms, Cell, Host, Missing, ScenarioError, quota};
 use beam::Flags;
 use host::cgroup::Bandwidth;
 use model::{Arm, LeftOut, Role};
@@ -23,7 +23,7 @@ const WORKERS: (f64, f64, f64) = (64.0, 32.0, 1000.0);
 
 /// What is run in a trial.
 #[derive(Debug, Clone)]
-pub(super) struct Script {
+pub(super) struct TrialSpec {
     /// The OTP and the compiled application.
     pub vm: Vm,
     /// Emulator flags.
@@ -54,9 +54,9 @@ pub(super) struct Script {
 /// nothing about a quota.
 pub(super) fn arms(
     params: &BusyWaitParams,
-    site: &Site,
+    host: &Host,
 ) -> Result<Arms<BusyWaitParams>, ScenarioError> {
-    let params = resolved(params, site);
+    let params = resolved(params, host);
     let path = only_path(&params).ok_or_else(|| {
         ScenarioError::Unusable(
             "--erl: one OTP at a time; several make a study (tailback study --help)".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn arms(
     // Before anything is compiled or started: what needs a privilege, and takes no time.
     let bandwidth = bandwidth(&params);
     if let Some(bandwidth) = &bandwidth {
-        quota::try_out(site, bandwidth)?;
+        quota::try_out(host, bandwidth)?;
     }
     let vm = erlang::vm(path.as_deref())?;
     let params = BusyWaitParams { erl: Programs::one(&vm.otp.erl), ..params };
@@ -121,9 +121,9 @@ fn takes(vm: &Vm, params: &BusyWaitParams) -> Result<(), Missing> {
 /// without busy waiting, under the same quota; where the flags say so already it is that case itself.
 pub(super) fn cell(
     params: &BusyWaitParams,
-    site: &Site,
+    host: &Host,
 ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
-    let params = resolved(params, site);
+    let params = resolved(params, host);
     let path = only_path(&params).ok_or_else(|| {
         ScenarioError::Unusable(
             "erl: one OTP in a level; several are levels of a factor".to_owned(),
@@ -136,7 +136,7 @@ pub(super) fn cell(
         takes(&vm, params).map_err(|missing| ScenarioError::Unusable(missing.what))?;
     }
     if let Some(bandwidth) = bandwidth(&params) {
-        quota::try_out(site, &bandwidth)?;
+        quota::try_out(host, &bandwidth)?;
     }
     Ok(Cell::of_settings(quiet, params))
 }
@@ -181,8 +181,8 @@ pub(super) fn bandwidth(params: &BusyWaitParams) -> Option<Bandwidth> {
     Some(Bandwidth { quota_us, period_us, burst_us: 0 })
 }
 
-fn resolved(params: &BusyWaitParams, site: &Site) -> BusyWaitParams {
-    let cpus = u32::try_from(site.machine.allowed_cpus.len()).unwrap_or(8).max(8);
+fn resolved(params: &BusyWaitParams, host: &Host) -> BusyWaitParams {
+    let cpus = u32::try_from(host.machine.allowed_cpus.len()).unwrap_or(8).max(8);
     let (of_cpu, least, most) = WORKERS;
     let workers = params.quota.get().map_or(0.0, Decimal::get) * of_cpu;
     BusyWaitParams {
@@ -208,17 +208,17 @@ fn emulator_flags(params: &BusyWaitParams) -> Result<Flags, ScenarioError> {
 /// Control and case of these parameters, as [`cell`] makes them, without asking an OTP.
 pub(super) fn sketch(
     params: &BusyWaitParams,
-    site: &Site,
+    host: &Host,
 ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
-    let params = resolved(params, site);
+    let params = resolved(params, host);
     emulator_flags(&params)?;
     Ok(Cell::of_settings(params.without_spinning(), params))
 }
 
 /// What a trial of these parameters runs.
-pub(super) fn script(params: &BusyWaitParams) -> Result<Script, ScenarioError> {
+pub(super) fn spec(params: &BusyWaitParams) -> Result<TrialSpec, ScenarioError> {
     let path = params.erl.paths().into_iter().next().flatten();
-    Ok(Script {
+    Ok(TrialSpec {
         vm: erlang::vm(path.as_deref())?,
         flags: emulator_flags(params)?,
         load: params.load,

@@ -2,9 +2,9 @@
 
 use super::meter::Meter;
 use super::observe::{Outside, Served, hung, observe};
-use super::plan::Script;
+use super::plan::TrialSpec;
 use crate::erlang::evidence::Watched;
-use crate::{Context, ScenarioError, Seen, Tick, erlang, quota};
+use crate::{Context, ScenarioError, Tick, TrialResult, erlang, quota};
 use beam::term::{self, as_bytes, as_f64, as_u64, each, field};
 use beam::{CallError, Node, NodeOptions, Term};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
@@ -19,16 +19,16 @@ use std::time::{Duration, Instant};
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a trial and makes its observation.
-pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
-    let roots = context.site.roots;
+pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult, ScenarioError> {
+    let roots = context.host.roots;
     let _governor = Governor::performance(roots);
-    let group = script.bandwidth.as_ref().map(|bandwidth| throttled(bandwidth, roots));
+    let group = spec.bandwidth.as_ref().map(|bandwidth| throttled(bandwidth, roots));
     let group = group.transpose()?;
-    let options = node_options(script, group.as_ref());
+    let options = node_options(spec, group.as_ref());
     let mut watched = Watched::prepare(context.probe, roots, group.is_some());
-    let mut node = erlang::start(&script.vm, options, context.interrupted)?;
-    let facts = erlang::facts(&script.vm, &node, &script.flags);
-    let (answer, meter) = serve(script, &mut node, context, roots, group.as_ref(), &mut watched)?;
+    let mut node = erlang::start(&spec.vm, options, context.interrupted)?;
+    let facts = erlang::facts(&spec.vm, &node, &spec.flags);
+    let (answer, meter) = serve(spec, &mut node, context, roots, group.as_ref(), &mut watched)?;
     watched.end();
     let (outside, surroundings) = meter.finish();
     let served = match &answer {
@@ -39,21 +39,21 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
     if let Some(group) = group {
         group.remove().map_err(broken)?;
     }
-    let quota = script.bandwidth.as_ref();
+    let quota = spec.bandwidth.as_ref();
     let mut observation = match &served {
         Some(served) => observe(served, &outside, quota),
         None => hung(&outside, quota, PATIENCE),
     };
     observation.vm = Some(facts);
     observation.evidence = served.and_then(|served| evidence(watched, &served, &outside));
-    Ok(Seen { observation, surroundings })
+    Ok(TrialResult { observation, surroundings })
 }
 
-/// A node with the flags of a script, which starts in the group.
-pub(super) fn node_options(script: &Script, group: Option<&BandwidthGroup>) -> NodeOptions {
+/// A node with the flags of a spec, which starts in the group.
+pub(super) fn node_options(spec: &TrialSpec, group: Option<&BandwidthGroup>) -> NodeOptions {
     let procs = |group: &std::path::Path| group.join("cgroup.procs");
     let join = group.into_iter().flat_map(BandwidthGroup::join_paths).map(procs).collect();
-    NodeOptions { flags: script.flags.clone(), join, ..NodeOptions::default() }
+    NodeOptions { flags: spec.flags.clone(), join, ..NodeOptions::default() }
 }
 
 /// What was seen of the node's threads, and of the quota where there is one.
@@ -80,7 +80,7 @@ pub(super) fn broken(error: host::cgroup::CgroupError) -> ScenarioError {
 /// Has the node serve requests. The meter is started by the node's word that it is ready and has
 /// rested, and read each 50 ms from then on. There is no answer where the node hangs.
 fn serve<'a>(
-    script: &Script,
+    spec: &TrialSpec,
     node: &mut Node,
     context: &mut Context,
     roots: &'a Roots,
@@ -93,11 +93,11 @@ fn serve<'a>(
         let mut meter = meter.borrow_mut();
         if meter.is_none() {
             watched.release(pid);
-            *meter = Some(Meter::start(roots, pid, group, script.strace));
+            *meter = Some(Meter::start(roots, pid, group, spec.strace));
         }
     };
     let interrupted = context.interrupted;
-    let options = options(script, context.seed);
+    let options = options(spec, context.seed);
     let tick = RefCell::new(&mut context.tick);
     let asked = || {
         if let Some(Ok(meter)) = meter.borrow_mut().as_mut() {
@@ -106,7 +106,7 @@ fn serve<'a>(
         }
         interrupted()
     };
-    let limit = script.duration + script.settle + PATIENCE;
+    let limit = spec.duration + spec.settle + PATIENCE;
     let called = node.call("tailback_requests", "run", vec![options], limit, &asked, &mut ready);
     let answer = match called {
         Ok(answer) => Some(answer),
@@ -123,15 +123,15 @@ fn serve<'a>(
     Ok((answer, meter?))
 }
 
-pub(super) fn options(script: &Script, seed: u64) -> Term {
+pub(super) fn options(spec: &TrialSpec, seed: u64) -> Term {
     let ms = |time: Duration| term::uint(u64::try_from(time.as_millis()).unwrap_or(1));
     term::map([
-        ("kind", term::atom(&script.load.to_string())),
-        ("workers", term::uint(script.workers.into())),
-        ("rate", term::uint(script.rate.into())),
-        ("settle_ms", ms(script.settle)),
-        ("duration_ms", ms(script.duration)),
-        ("background", term::uint(script.background.into())),
+        ("kind", term::atom(&spec.load.to_string())),
+        ("workers", term::uint(spec.workers.into())),
+        ("rate", term::uint(spec.rate.into())),
+        ("settle_ms", ms(spec.settle)),
+        ("duration_ms", ms(spec.duration)),
+        ("background", term::uint(spec.background.into())),
         ("seed", term::uint(seed >> 11)),
         ("dir", term::text(&std::env::temp_dir().to_string_lossy())),
         ("tell", term::atom("$tell")),

@@ -10,9 +10,9 @@ mod trial;
 
 pub use meta::META;
 pub use params::CpuQuotaParams;
-pub use trial::{Played, Script, Window, play};
+pub use trial::{RawTrial, TrialSpec, Window, run_load};
 
-use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary};
+use crate::{Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;
 use model::{ArmResult, Judging, Meta, Plan, Trial};
 use std::borrow::Cow;
@@ -28,16 +28,16 @@ impl Scenario for CpuQuota {
         &META
     }
 
-    fn missing(&self, site: &Site) -> Option<Missing> {
-        plan::lacking(site)
+    fn missing(&self, host: &Host) -> Option<Missing> {
+        plan::lacking(host)
     }
 
     fn arms(
         &self,
         params: &CpuQuotaParams,
-        site: &Site,
+        host: &Host,
     ) -> Result<Arms<CpuQuotaParams>, ScenarioError> {
-        plan::arms(params, site).map(Into::into)
+        plan::arms(params, host).map(Into::into)
     }
 
     fn judging(&self, _: &CpuQuotaParams) -> Vec<Judging> {
@@ -48,18 +48,22 @@ impl Scenario for CpuQuota {
     fn sketch(
         &self,
         params: &CpuQuotaParams,
-        site: &Site,
+        host: &Host,
     ) -> Result<Cell<CpuQuotaParams>, ScenarioError> {
-        plan::sketch(params, site)
+        plan::sketch(params, host)
     }
 
     fn expected(&self, params: &CpuQuotaParams) -> Duration {
         params.duration.get() + plan::SET_UP
     }
 
-    fn trial(&self, params: &CpuQuotaParams, context: &mut Context) -> Result<Seen, ScenarioError> {
-        let script = plan::script(params, context.site)?;
-        trial::run(&script, context)
+    fn trial(
+        &self,
+        params: &CpuQuotaParams,
+        context: &mut Context,
+    ) -> Result<TrialResult, ScenarioError> {
+        let spec = plan::spec(params, context.host)?;
+        trial::run(&spec, context)
     }
 
     fn review(&self, _: &Plan, _: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {

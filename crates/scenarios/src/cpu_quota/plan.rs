@@ -1,9 +1,9 @@
 //! From parameters to arms and scripts, checked against the machine.
 
 use super::params::CpuQuotaParams;
-use super::trial::{Script, Window};
+use super::trial::{TrialSpec, Window};
 use crate::params::Time;
-use crate::{Cell, Missing, ScenarioError, Site};
+use crate::{Cell, Host, Missing, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::{Arm, Role};
 use std::time::Duration;
@@ -40,16 +40,16 @@ const WARM_UP: u64 = 3;
 const SPARE: u64 = 30;
 
 /// The place for groups, or what is missing.
-pub(super) fn home(site: &Site) -> Result<ParentGroup, Missing> {
-    ParentGroup::find(site.roots).map_err(|error| missing(&error))
+pub(super) fn home(host: &Host) -> Result<ParentGroup, Missing> {
+    ParentGroup::find(host.roots).map_err(|error| missing(&error))
 }
 
 /// What the scenario lacks here.
-pub(super) fn lacking(site: &Site) -> Option<Missing> {
-    if let Err(missing) = home(site) {
+pub(super) fn lacking(host: &Host) -> Option<Missing> {
+    if let Err(missing) = home(host) {
         return Some(missing);
     }
-    (site.machine.allowed_cpus.len() == 1).then(|| Missing {
+    (host.machine.allowed_cpus.len() == 1).then(|| Missing {
         what: "cpu-quota: this process may use one CPU only, where no slice lies idle".to_owned(),
         grant: "run where it may use two or more".to_owned(),
     })
@@ -75,15 +75,15 @@ pub(super) fn refused(error: CgroupError) -> ScenarioError {
 /// those with a burst, where one is asked for.
 pub(super) fn arms(
     params: &CpuQuotaParams,
-    site: &Site,
+    host: &Host,
 ) -> Result<Vec<Arm<CpuQuotaParams>>, ScenarioError> {
-    let home = home(site).map_err(ScenarioError::Missing)?;
+    let home = home(host).map_err(ScenarioError::Missing)?;
     let bandwidth = bandwidth(params);
-    let layout = Layout::of(params, &bandwidth, site)?;
+    let layout = Layout::of(params, &bandwidth, host)?;
     // What a run that was killed left behind goes first.
     sweep(&home);
     let burst = try_out(&home, &bandwidth)?;
-    let params = resolved(params, &bandwidth, &layout, site);
+    let params = resolved(params, &bandwidth, &layout, host);
     let mut arms = vec![
         arm(&params, "control", Role::Control, layout.narrow, false),
         arm(&params, "spread", Role::Case, layout.spread, false),
@@ -125,9 +125,9 @@ impl Layout {
     fn of(
         params: &CpuQuotaParams,
         bandwidth: &Bandwidth,
-        site: &Site,
+        host: &Host,
     ) -> Result<Self, ScenarioError> {
-        let there = u32::try_from(site.machine.allowed_cpus.len()).unwrap_or(u32::MAX).max(1);
+        let there = u32::try_from(host.machine.allowed_cpus.len()).unwrap_or(u32::MAX).max(1);
         let (fast, asked) = (params.fast, params.on_cpus);
         if asked > there {
             return Err(ScenarioError::Unusable(format!(
@@ -197,11 +197,11 @@ fn bandwidth(params: &CpuQuotaParams) -> Bandwidth {
 /// Control and case of these parameters, as [`arms`] makes them, without trying the quota out.
 pub(super) fn sketch(
     params: &CpuQuotaParams,
-    site: &Site,
+    host: &Host,
 ) -> Result<Cell<CpuQuotaParams>, ScenarioError> {
     let bandwidth = bandwidth(params);
-    let layout = Layout::of(params, &bandwidth, site)?;
-    let params = resolved(params, &bandwidth, &layout, site);
+    let layout = Layout::of(params, &bandwidth, host)?;
+    let params = resolved(params, &bandwidth, &layout, host);
     Ok(Cell {
         control: arm(&params, "control", Role::Control, layout.narrow, false),
         case: arm(&params, "spread", Role::Case, layout.spread, false),
@@ -213,16 +213,16 @@ fn resolved(
     params: &CpuQuotaParams,
     bandwidth: &Bandwidth,
     layout: &Layout,
-    site: &Site,
+    host: &Host,
 ) -> CpuQuotaParams {
     let duration = params.duration.get();
-    let duration = long_enough(duration, bandwidth, layout.spread, site.machine.hz).into();
+    let duration = long_enough(duration, bandwidth, layout.spread, host.machine.hz).into();
     CpuQuotaParams { duration, threads: layout.threads, ..params.clone() }
 }
 
 /// What a trial of these parameters runs.
-pub(super) fn script(params: &CpuQuotaParams, site: &Site) -> Result<Script, ScenarioError> {
-    let mut cpus = site.machine.allowed_cpus.clone();
+pub(super) fn spec(params: &CpuQuotaParams, host: &Host) -> Result<TrialSpec, ScenarioError> {
+    let mut cpus = host.machine.allowed_cpus.clone();
     cpus.truncate(params.on_cpus.max(1) as usize);
     if cpus.is_empty() {
         return Err(ScenarioError::Broken("the CPUs of this process could not be read".to_owned()));
@@ -235,7 +235,7 @@ pub(super) fn script(params: &CpuQuotaParams, site: &Site) -> Result<Script, Sce
     let periods =
         ((params.duration.get().as_secs_f64() / period.as_secs_f64()).round() as u64).max(1);
     let all = u32::try_from(warm_up + periods + SPARE).unwrap_or(u32::MAX);
-    Ok(Script {
+    Ok(TrialSpec {
         bandwidth,
         threads: params.threads,
         fast: params.fast,
@@ -256,8 +256,8 @@ mod tests {
     fn layout(cpus: u32, params: &CpuQuotaParams) -> Result<Layout, String> {
         let machine = Machine { allowed_cpus: (0..cpus).collect(), ..Machine::default() };
         let roots = Roots::real();
-        let site = Site { roots: &roots, machine: &machine };
-        Layout::of(params, &bandwidth(params), &site).map_err(|error| error.to_string())
+        let host = Host { roots: &roots, machine: &machine };
+        Layout::of(params, &bandwidth(params), &host).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -302,11 +302,11 @@ mod tests {
     fn a_trial_warms_up_until_each_cpu_keeps_what_it_may() {
         let machine = Machine { allowed_cpus: (0..32).collect(), ..Machine::default() };
         let roots = Roots::real();
-        let site = Site { roots: &roots, machine: &machine };
+        let host = Host { roots: &roots, machine: &machine };
         let on = |on_cpus| CpuQuotaParams { on_cpus, ..CpuQuotaParams::default() };
-        let of_case = script(&on(32), &site).unwrap();
+        let of_case = spec(&on(32), &host).unwrap();
         assert_eq!(of_case.window, Some(Window { warm_up: 7, periods: 50 }));
-        let of_control = script(&on(1), &site).unwrap();
+        let of_control = spec(&on(1), &host).unwrap();
         assert_eq!(of_control.cpus, [0]);
         assert_eq!(of_control.duration, Duration::from_millis(10) * (4 + 50 + 30));
     }

@@ -2,9 +2,9 @@
 
 use super::meta::measure;
 use super::plan::{self, refused};
-use crate::probing::{Player, Probing};
+use crate::probing::{Part, Probing};
 use crate::quota;
-use crate::{Context, ScenarioError, Seen, Tick, Watch, wait};
+use crate::{Context, ScenarioError, Tick, TrialResult, Watch, wait};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::governor::Governor;
 use host::roots::Roots;
@@ -36,7 +36,7 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// What is run in a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Script {
+pub struct TrialSpec {
     /// Quota, period and burst.
     pub bandwidth: Bandwidth,
     /// Threads.
@@ -66,7 +66,7 @@ pub struct Window {
 
 /// What happened.
 #[derive(Debug)]
-pub struct Played {
+pub struct RawTrial {
     /// The threads' own report.
     pub report: FibonacciReport,
     /// What the group was charged from the release to the last thread's end.
@@ -77,19 +77,19 @@ pub struct Played {
 }
 
 /// Runs a trial of the scenario and makes its observation.
-pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
-    let roots = context.site.roots;
+pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult, ScenarioError> {
+    let roots = context.host.roots;
     // Iterations and wake-ups depend on the clock of the CPU; put back when the trial ends.
     let _governor = Governor::performance(roots);
     let mut watch = None;
     let mut began = Instant::now();
     let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
-    let wish = SessionOptions { quota: true, lock: false, ..SessionOptions::new(roots) };
-    let mut probing = Probing::start_with(context.probe, &wish);
-    let played = play(script, roots, launcher, interrupted, &mut |event| match event {
+    let options = SessionOptions { quota: true, lock: false, ..SessionOptions::new(roots) };
+    let mut probing = Probing::start_with(context.probe, &options);
+    let raw = run_load(spec, roots, launcher, interrupted, &mut |event| match event {
         Event::Ready(pid) => {
-            probing.watch(&Player { pid, part: "thread", role: Role::Bystander });
+            probing.watch(&Part { pid, part: "thread", role: Role::Bystander });
         }
         Event::Released => {
             probing.release();
@@ -102,15 +102,15 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
             surroundings = watch.take().map(|w| w.finish(roots)).unwrap_or_default();
         }
     })?;
-    let mut observation = observe(script, &played)?;
+    let mut observation = observe(spec, &raw)?;
     observation.evidence = probing.evidence();
     if let Some(evidence) = &mut observation.evidence {
-        quota::lay_over(evidence, &played.usage);
+        quota::lay_over(evidence, &raw.usage);
     }
-    Ok(Seen { observation, surroundings })
+    Ok(TrialResult { observation, surroundings })
 }
 
-/// What a player tells while it plays.
+/// What is told while a trial runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The threads of this process are set up.
@@ -123,48 +123,48 @@ pub enum Event {
     Ended,
 }
 
-/// Plays a script to its end; the group is gone afterwards.
+/// Plays a spec to its end; the group is gone afterwards.
 ///
 /// # Errors
 /// If the group or the threads cannot be had, or if somebody interrupts.
-pub fn play(
-    script: &Script,
+pub fn run_load(
+    spec: &TrialSpec,
     roots: &Roots,
     launcher: &LoadSpawner,
     interrupted: &dyn Fn() -> bool,
-    hear: &mut dyn FnMut(Event),
-) -> Result<Played, ScenarioError> {
+    on_event: &mut dyn FnMut(Event),
+) -> Result<RawTrial, ScenarioError> {
     let home = ParentGroup::find(roots).map_err(refused)?;
     let group = BandwidthGroup::create(&home).map_err(refused)?;
-    group.set(&script.bandwidth).map_err(refused)?;
-    let mut child = launcher.start("fibonacci threads", &args(script, &group).to_args(), None)?;
+    group.set(&spec.bandwidth).map_err(refused)?;
+    let mut child = launcher.start("fibonacci threads", &args(spec, &group).to_args(), None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
-    hear(Event::Ready(child.pid()));
-    hear(Event::Released);
+    on_event(Event::Ready(child.pid()));
+    on_event(Event::Released);
     let before = group.usage();
     child.go()?;
-    let within = match script.window {
+    let within = match spec.window {
         Some(window) => {
-            let within = measure_window(script, window, &group, interrupted, hear)?;
+            let within = measure_window(spec, window, &group, interrupted, on_event)?;
             child.stop();
             within
         }
         None => None,
     };
-    let report = await_report(script, &mut child, interrupted, hear)?;
+    let report = await_report(spec, &mut child, interrupted, on_event)?;
     let usage = group.usage().since(&before);
-    hear(Event::Ended);
+    on_event(Event::Ended);
     drop(child);
     group.remove().map_err(refused)?;
-    Ok(Played { report, usage, within })
+    Ok(RawTrial { report, usage, within })
 }
 
-fn args(script: &Script, group: &BandwidthGroup) -> FibonacciArgs {
-    let mut args = FibonacciArgs::new(script.threads, script.duration);
-    args.fast = script.fast;
-    args.fast_first = script.fast_first;
-    args.sleep_us = u64::try_from(script.wake.as_micros()).unwrap_or(u64::MAX);
-    args.cpus = CpuList::new(script.cpus.clone());
+fn args(spec: &TrialSpec, group: &BandwidthGroup) -> FibonacciArgs {
+    let mut args = FibonacciArgs::new(spec.threads, spec.duration);
+    args.fast = spec.fast;
+    args.fast_first = spec.fast_first;
+    args.sleep_us = u64::try_from(spec.wake.as_micros()).unwrap_or(u64::MAX);
+    args.cpus = CpuList::new(spec.cpus.clone());
     args.join = group.join_paths().into_iter().map(Into::into).collect();
     args
 }
@@ -174,14 +174,14 @@ fn args(script: &Script, group: &BandwidthGroup) -> FibonacciArgs {
 /// At a refill the group has used up its quota and stands still, or is near it: so a reading there
 /// is settled, and so many periods lie between two of them as the kernel counted.
 fn measure_window(
-    script: &Script,
+    spec: &TrialSpec,
     window: Window,
     group: &BandwidthGroup,
     interrupted: &dyn Fn() -> bool,
-    hear: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(Event),
 ) -> Result<Option<Usage>, ScenarioError> {
-    let period = Duration::from_micros(script.bandwidth.period_us);
-    let deadline = Instant::now() + script.duration;
+    let period = Duration::from_micros(spec.bandwidth.period_us);
+    let deadline = Instant::now() + spec.duration;
     let mut refill_after = |periods: u64| -> Result<Option<Usage>, ScenarioError> {
         let mut refills = Refills::default();
         loop {
@@ -196,7 +196,7 @@ fn measure_window(
             if Instant::now() >= deadline {
                 return Ok((counted >= periods).then_some(usage));
             }
-            hear(Event::Tick);
+            on_event(Event::Tick);
             let far = u32::try_from(periods.saturating_sub(counted + 1)).unwrap_or(u32::MAX);
             std::thread::sleep(period.saturating_mul(far).min(NAP).max(LOOK));
         }
@@ -230,33 +230,33 @@ impl Refills {
 
 /// Waits for the report.
 fn await_report(
-    script: &Script,
+    spec: &TrialSpec,
     child: &mut Child,
     interrupted: &dyn Fn() -> bool,
-    hear: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(Event),
 ) -> Result<FibonacciReport, ScenarioError> {
-    let deadline = Instant::now() + script.duration + REPORT_LIMIT;
+    let deadline = Instant::now() + spec.duration + REPORT_LIMIT;
     loop {
         match child.report_before(Instant::now() + NAP)? {
             Some(Report::Fibonacci(report)) => return Ok(report),
-            Some(_) => return Err(ScenarioError::Broken("threads reported as a crew".into())),
+            Some(_) => return Err(ScenarioError::Broken("threads reported as a pool".into())),
             None if interrupted() => return Err(ScenarioError::Interrupted),
             None if Instant::now() >= deadline => {
-                return Err(child.late("report", script.duration + REPORT_LIMIT).into());
+                return Err(child.late("report", spec.duration + REPORT_LIMIT).into());
             }
-            None => hear(Event::Tick),
+            None => on_event(Event::Tick),
         }
     }
 }
 
 /// What a trial saw. Without two refills there is nothing to hold against the quota.
-fn observe(script: &Script, played: &Played) -> Result<Observation, ScenarioError> {
-    let window_ms = played.report.window_ns as f64 / 1e6;
+fn observe(spec: &TrialSpec, raw: &RawTrial) -> Result<Observation, ScenarioError> {
+    let window_ms = raw.report.window_ns as f64 / 1e6;
     let mut observation = Observation { window_ms, ..Observation::default() };
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
     };
-    if let Some(balance) = played.within.as_ref().and_then(|within| Balance::of(script, within)) {
+    if let Some(balance) = raw.within.as_ref().and_then(|within| Balance::of(spec, within)) {
         put(measure::LOST, balance.lost(), Unit::Percent);
         put(measure::BEYOND, balance.beyond(), Unit::Percent);
         put(measure::GOT, balance.got(), Unit::Percent);
@@ -265,15 +265,15 @@ fn observe(script: &Script, played: &Played) -> Result<Observation, ScenarioErro
         put(measure::PERIODS, balance.periods as f64, Unit::Count);
         put(measure::THROTTLED, balance.throttled as f64, Unit::Count);
     }
-    put(measure::COULD_LOSE, could_lose(script, &played.report), Unit::Percent);
-    let cpus = script.cpus.len().min(script.threads as usize);
+    put(measure::COULD_LOSE, could_lose(spec, &raw.report), Unit::Percent);
+    let cpus = spec.cpus.len().min(spec.threads as usize);
     put(measure::CPUS, cpus as f64, Unit::Count);
-    if let Some(throttled_ns) = played.within.as_ref().and_then(|within| within.throttled_ns) {
+    if let Some(throttled_ns) = raw.within.as_ref().and_then(|within| within.throttled_ns) {
         put(measure::THROTTLED_TIME, throttled_ns as f64 / 1e6, Unit::Milliseconds);
     }
     let seconds = (window_ms / 1e3).max(1e-9);
-    put(measure::ITERATIONS, played.report.iterations as f64 / seconds, Unit::PerSecond);
-    let late = load::histogram::decode(&played.report.lateness)
+    put(measure::ITERATIONS, raw.report.iterations as f64 / seconds, Unit::PerSecond);
+    let late = load::histogram::decode(&raw.report.lateness)
         .map_err(|why| ScenarioError::Broken(format!("lateness of the threads: {why}")))?;
     if !late.is_empty() {
         let p99 = late.value_at_quantile(0.99) as f64 / 1e6;
@@ -293,11 +293,11 @@ struct Balance {
 
 impl Balance {
     /// Absent where the kernel counts no CPU time by group, or no period went by.
-    fn of(script: &Script, within: &Usage) -> Option<Self> {
+    fn of(spec: &TrialSpec, within: &Usage) -> Option<Self> {
         let periods = within.nr_periods.filter(|&periods| periods > 0)?;
         Some(Balance {
             used_ms: within.usage_ns? as f64 / 1e6,
-            entitled_ms: periods as f64 * script.bandwidth.quota_us as f64 / 1e3,
+            entitled_ms: periods as f64 * spec.bandwidth.quota_us as f64 / 1e3,
             periods,
             throttled: within.nr_throttled.unwrap_or(0),
         })
@@ -321,14 +321,14 @@ impl Balance {
 
 /// What the group would lose if slices expired, in percent of its quota, at most: what each CPU
 /// without a busy thread keeps and does not use before the next refill.
-fn could_lose(script: &Script, report: &FibonacciReport) -> f64 {
+fn could_lose(spec: &TrialSpec, report: &FibonacciReport) -> f64 {
     let ms = |us: u64| us as f64 / 1e3;
-    let (period_ms, quota_ms) = (ms(script.bandwidth.period_us), ms(script.bandwidth.quota_us));
-    let busy = script.fast.min(u32::try_from(script.cpus.len()).unwrap_or(u32::MAX));
-    let busy = script.cpus.get(..busy as usize).unwrap_or_default();
+    let (period_ms, quota_ms) = (ms(spec.bandwidth.period_us), ms(spec.bandwidth.quota_us));
+    let busy = spec.fast.min(u32::try_from(spec.cpus.len()).unwrap_or(u32::MAX));
+    let busy = spec.cpus.get(..busy as usize).unwrap_or_default();
     let periods = report.window_ns as f64 / 1e6 / period_ms;
     // What has slept longer than a period loses its slice once, and not each period.
-    let times = (period_ms / (script.wake.as_secs_f64() * 1e3)).min(1.0);
+    let times = (period_ms / (spec.wake.as_secs_f64() * 1e3)).min(1.0);
     let mut used_ms: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
     for thread in report.threads.iter().filter(|thread| !busy.contains(&thread.cpu)) {
         *used_ms.entry(thread.cpu).or_default() += thread.cpu_ns as f64 / 1e6;
@@ -342,8 +342,8 @@ mod tests {
     use super::*;
     use load::protocol::FibonacciThread;
 
-    fn script() -> Script {
-        Script {
+    fn spec() -> TrialSpec {
+        TrialSpec {
             bandwidth: Bandwidth { quota_us: 8_000, period_us: 10_000, burst_us: 0 },
             threads: 3,
             fast: 1,
@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    fn played(used_ms: u64, throttled: u64) -> Played {
+    fn raw(used_ms: u64, throttled: u64) -> RawTrial {
         let report = FibonacciReport {
             window_ns: 1_000_000_000,
             lateness: load::histogram::encode(&load::histogram::empty()),
@@ -367,11 +367,11 @@ mod tests {
             nr_periods: Some(50),
             ..Usage::default()
         };
-        Played { report, usage: Usage::default(), within: Some(within) }
+        RawTrial { report, usage: Usage::default(), within: Some(within) }
     }
 
     fn balance(used_ms: u64, throttled: u64) -> (f64, f64, f64) {
-        let seen = observe(&script(), &played(used_ms, throttled)).unwrap();
+        let seen = observe(&spec(), &raw(used_ms, throttled)).unwrap();
         let value = |name: &str| seen.measures[name].value;
         (value("got"), value("lost"), value("beyond"))
     }
@@ -386,9 +386,9 @@ mod tests {
 
     #[test]
     fn without_two_refills_nothing_is_judged() {
-        let mut played = played(400, 50);
-        played.within = None;
-        let seen = observe(&script(), &played).unwrap();
+        let mut raw = raw(400, 50);
+        raw.within = None;
+        let seen = observe(&spec(), &raw).unwrap();
         assert!(!seen.measures.contains_key("lost") && seen.measures.contains_key("cpus"));
     }
 
@@ -399,16 +399,16 @@ mod tests {
             cpu_ns: cpu_ms * 1_000_000,
             ..FibonacciThread::default()
         };
-        let mut report = played(400, 50).report;
+        let mut report = raw(400, 50).report;
         report.threads = vec![thread(0, 800), thread(1, 20), thread(0, 20)];
-        let mut script = script();
+        let mut spec = spec();
         // 100 periods of a second; 0.2 ms of the millisecond is used in each.
-        assert!((could_lose(&script, &report) - 10.0).abs() < 1e-9);
-        script.wake = Duration::from_millis(20);
-        assert!((could_lose(&script, &report) - 5.0).abs() < 1e-9);
-        script.cpus = vec![0];
+        assert!((could_lose(&spec, &report) - 10.0).abs() < 1e-9);
+        spec.wake = Duration::from_millis(20);
+        assert!((could_lose(&spec, &report) - 5.0).abs() < 1e-9);
+        spec.cpus = vec![0];
         report.threads = vec![thread(0, 800), thread(0, 20)];
-        assert_eq!(could_lose(&script, &report), 0.0, "no CPU is idle in the control");
+        assert_eq!(could_lose(&spec, &report), 0.0, "no CPU is idle in the control");
     }
 
     #[test]

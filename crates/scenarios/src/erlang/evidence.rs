@@ -1,6 +1,6 @@
 //! Evidence of a node: what its scheduler threads did, one by one and together.
 
-use crate::probing::{Player, Probing};
+use crate::probing::{Part, Probing};
 use beam::ThreadKind;
 use host::roots::Roots;
 use model::evidence::part::{DIRTY_CPU, DIRTY_IO, NODE, PORT, SCHEDULER};
@@ -10,7 +10,7 @@ use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
 /// What is wanted of the probes around a node.
-pub(crate) fn wish(roots: &Roots, quota: bool) -> SessionOptions {
+pub(crate) fn options(roots: &Roots, quota: bool) -> SessionOptions {
     SessionOptions { futex: true, lock: false, quota, ..SessionOptions::new(roots) }
 }
 
@@ -24,13 +24,13 @@ pub(crate) struct Watched {
 impl Watched {
     /// Loads the probes, where they are wanted, before the node is there.
     pub(crate) fn prepare(wanted: bool, roots: &Roots, quota: bool) -> Self {
-        let probing = Probing::start_with(wanted, &wish(roots, quota));
+        let probing = Probing::start_with(wanted, &options(roots, quota));
         Watched { probing, released: None, lasted: Duration::ZERO }
     }
 
     /// Begins to count what the node does, and what it started.
     pub(crate) fn release(&mut self, pid: u32) {
-        let node = Player { pid, part: NODE, role: Role::Bystander };
+        let node = Part { pid, part: NODE, role: Role::Bystander };
         self.probing.watch_tree(&node, PORT);
         self.probing.release();
         self.released = Some(Instant::now());

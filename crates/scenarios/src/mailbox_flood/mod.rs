@@ -14,7 +14,9 @@ mod trial;
 pub use meta::META;
 pub use params::{Dam, FloodFix, Mailbox, MailboxFloodParams, Message, Pace, QueueData, SinkKind};
 
-use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary, erlang};
+use crate::{
+    Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult, erlang,
+};
 use analysis::Outcome;
 use model::{ArmResult, Meta, Plan, Trial};
 use std::time::Duration;
@@ -29,14 +31,14 @@ impl Scenario for MailboxFlood {
         &META
     }
 
-    fn missing(&self, _: &Site) -> Option<Missing> {
+    fn missing(&self, _: &Host) -> Option<Missing> {
         erlang::missing()
     }
 
     fn arms(
         &self,
         params: &MailboxFloodParams,
-        _: &Site,
+        _: &Host,
     ) -> Result<Arms<MailboxFloodParams>, ScenarioError> {
         plan::arms(params)
     }
@@ -44,7 +46,7 @@ impl Scenario for MailboxFlood {
     fn sketch(
         &self,
         params: &MailboxFloodParams,
-        _: &Site,
+        _: &Host,
     ) -> Result<Cell<MailboxFloodParams>, ScenarioError> {
         plan::sketch(params)
     }
@@ -57,9 +59,9 @@ impl Scenario for MailboxFlood {
         &self,
         params: &MailboxFloodParams,
         context: &mut Context,
-    ) -> Result<Seen, ScenarioError> {
-        let script = plan::script(params)?;
-        trial::run(&script, context)
+    ) -> Result<TrialResult, ScenarioError> {
+        let spec = plan::spec(params)?;
+        trial::run(&spec, context)
     }
 
     fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {

@@ -20,9 +20,9 @@ const MOST_FILE: u64 = 1 << 30;
 /// The most messages of a trial: each is ticked off where it is written.
 const MOST_MESSAGES: u64 = 100_000_000;
 
-/// What is played in a trial.
+/// What is raw in a trial.
 #[derive(Debug, Clone)]
-pub(super) struct Script {
+pub(super) struct TrialSpec {
     /// The OTP and the compiled application.
     pub vm: Vm,
     /// Emulator flags.
@@ -55,7 +55,7 @@ pub(super) struct Script {
     pub memory_limit: u64,
 }
 
-impl Script {
+impl TrialSpec {
     /// Messages in all.
     pub fn offered(&self) -> u64 {
         self.senders.saturating_mul(self.messages)
@@ -229,8 +229,8 @@ pub(super) fn sketch(
     Ok(Cell::of_pair(params.control(), params.clone()))
 }
 
-/// What a trial of these parameters plays.
-pub(super) fn script(params: &MailboxFloodParams) -> Result<Script, ScenarioError> {
+/// What is run in a trial of these parameters.
+pub(super) fn spec(params: &MailboxFloodParams) -> Result<TrialSpec, ScenarioError> {
     let path = params.erl.paths().into_iter().next().flatten();
     let one_at_a_time = params.is_paced();
     // One sender, so that never two wait.
@@ -239,7 +239,7 @@ pub(super) fn script(params: &MailboxFloodParams) -> Result<Script, ScenarioErro
         false => (params.senders.into(), params.messages.into()),
     };
     let folder = params.folder.value().map(Folder::path);
-    Ok(Script {
+    Ok(TrialSpec {
         vm: erlang::vm(path.as_deref())?,
         flags: erlang::flags(params.flags.as_str())?,
         sink: params.sink,

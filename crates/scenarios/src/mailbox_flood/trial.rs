@@ -7,12 +7,12 @@
 
 use super::observe::{Cost, Flood, Measured, hang, observe};
 use super::params::Message;
-use super::plan::Script;
+use super::plan::TrialSpec;
 use super::read;
 use super::sentences::say;
 use super::sink::Sink;
 use crate::erlang::evidence::Watched;
-use crate::{Context, ScenarioError, Seen, Tick, Watch, erlang};
+use crate::{Context, ScenarioError, Tick, TrialResult, Watch, erlang};
 use beam::term::{self, Read, atom, list, uint};
 use beam::{CallError, Node, NodeOptions, Term};
 use model::{Fact, Note};
@@ -45,15 +45,18 @@ const SEED_SHIFT: u32 = 11;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a trial and makes its observation.
-pub(super) fn run(script: &Script, context: &mut Context) -> Result<crate::Seen, ScenarioError> {
-    let sink = Sink::prepare(script.sink, &script.folder)?;
-    let options = NodeOptions { flags: script.flags.clone(), ..NodeOptions::default() };
-    let roots = context.site.roots;
+pub(super) fn run(
+    spec: &TrialSpec,
+    context: &mut Context,
+) -> Result<crate::TrialResult, ScenarioError> {
+    let sink = Sink::prepare(spec.sink, &spec.folder)?;
+    let options = NodeOptions { flags: spec.flags.clone(), ..NodeOptions::default() };
+    let roots = context.host.roots;
     let mut watched = Watched::prepare(context.probe, roots, false);
-    let mut node = erlang::start(&script.vm, options, context.interrupted)?;
-    let facts = erlang::facts(&script.vm, &node, &script.flags);
+    let mut node = erlang::start(&spec.vm, options, context.interrupted)?;
+    let facts = erlang::facts(&spec.vm, &node, &spec.flags);
     let watch = Watch::start(roots, None);
-    let measured = measured(script, &sink, &mut node, context, &mut watched);
+    let measured = measured(spec, &sink, &mut node, context, &mut watched);
     let surroundings = watch.finish(roots);
     let mut observation = match measured {
         Ok(measured) => {
@@ -61,12 +64,12 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<crate::Seen,
             observation.notes = notes(&measured.flood);
             observation
         }
-        Err(Ended::Late) => hang(script.offered(), limit(script)),
+        Err(Ended::Late) => hang(spec.offered(), limit(spec)),
         Err(Ended::Broken(error)) => return Err(sink.in_words(error)),
     };
     observation.vm = Some(facts);
     observation.evidence = watched.evidence(None);
-    Ok(Seen { observation, surroundings })
+    Ok(TrialResult { observation, surroundings })
 }
 
 /// Why there is no measurement.
@@ -82,33 +85,33 @@ impl From<ScenarioError> for Ended {
 }
 
 /// How long a call may take.
-fn limit(script: &Script) -> Duration {
-    script.duration + PATIENCE
+fn limit(spec: &TrialSpec) -> Duration {
+    spec.duration + PATIENCE
 }
 
 fn measured(
-    script: &Script,
+    spec: &TrialSpec,
     sink: &Sink,
     node: &mut Node,
     context: &mut Context,
     watched: &mut Watched,
 ) -> Result<Measured, Ended> {
-    let empty_rate = ask(node, "rate", rate_options(script, sink), script, context, read::rate)?;
-    let cpu = || erlang::threads::process_cpu(context.site.roots, node.pid());
+    let empty_rate = ask(node, "rate", rate_options(spec, sink), spec, context, read::rate)?;
+    let cpu = || erlang::threads::process_cpu(context.host.roots, node.pid());
     watched.release(node.pid());
     let (before, began) = (cpu(), Instant::now());
-    let flood = ask(node, "measure", flood_options(script, sink), script, context, read::flood);
+    let flood = ask(node, "measure", flood_options(spec, sink), spec, context, read::flood);
     watched.end();
     let flood = flood?;
-    let after = erlang::threads::process_cpu(context.site.roots, node.pid());
+    let after = erlang::threads::process_cpu(context.host.roots, node.pid());
     let seconds = began.elapsed().as_secs_f64().max(1e-3);
     if flood.failed > 0.0 {
-        return Err(Ended::Broken(ScenarioError::Broken(failed(script, &flood))));
+        return Err(Ended::Broken(ScenarioError::Broken(failed(spec, &flood))));
     }
-    let costs = match script.has_fit() {
+    let costs = match spec.has_fit() {
         true => {
-            let options = cost_options(script, sink, context.seed);
-            ask(node, "cost", options, script, context, read::costs)?
+            let options = cost_options(spec, sink, context.seed);
+            ask(node, "cost", options, spec, context, read::costs)?
         }
         false => Vec::<Cost>::new(),
     };
@@ -116,22 +119,16 @@ fn measured(
         let used = (after.0 + after.1).saturating_sub(before.0 + before.1);
         used.as_secs_f64() * 1e3 / seconds
     });
-    Ok(Measured {
-        empty_rate,
-        flood,
-        one_at_a_time: script.one_at_a_time,
-        costs,
-        cpu_ms_per_s: used,
-    })
+    Ok(Measured { empty_rate, flood, one_at_a_time: spec.one_at_a_time, costs, cpu_ms_per_s: used })
 }
 
 /// Writes that fail take another time than writes that do not.
-fn failed(script: &Script, flood: &Flood) -> String {
+fn failed(spec: &TrialSpec, flood: &Flood) -> String {
     format!(
         "{} of {} writes to the sink {} failed ({}); make room there or take another --sink",
         flood.failed,
         flood.drained + flood.duplicated,
-        script.sink,
+        spec.sink,
         flood.errors.first().map_or("it is not known why", String::as_str)
     )
 }
@@ -147,7 +144,7 @@ fn ask<T>(
     node: &mut Node,
     function: &str,
     options: Term,
-    script: &Script,
+    spec: &TrialSpec,
     context: &mut Context,
     read: impl FnOnce(&Term) -> Read<T>,
 ) -> Result<T, Ended> {
@@ -157,8 +154,8 @@ fn ask<T>(
         (tick.borrow_mut())(Tick { elapsed: began.elapsed(), ..Tick::default() });
         interrupted()
     };
-    let (limit, hear) = (limit(script), &mut |_, _| {});
-    let answer = node.call("msgq_flood", function, vec![options], limit, &asked, hear);
+    let (limit, on_event) = (limit(spec), &mut |_, _| {});
+    let answer = node.call("msgq_flood", function, vec![options], limit, &asked, on_event);
     let answer = answer.map_err(|error| match error {
         CallError::Late { .. } => Ended::Late,
         error => Ended::Broken(erlang::failed(error)),
@@ -177,58 +174,58 @@ fn in_words_of_the_tool(error: ScenarioError) -> ScenarioError {
     }
 }
 
-fn message(script: &Script) -> Term {
-    match script.message {
-        form @ Message::Large => term::tuple(vec![atom(&form.to_string()), uint(script.bytes)]),
+fn message(spec: &TrialSpec) -> Term {
+    match spec.message {
+        form @ Message::Large => term::tuple(vec![atom(&form.to_string()), uint(spec.bytes)]),
         form => atom(&form.to_string()),
     }
 }
 
 /// Whose mailbox the messages wait in.
-fn mailbox(script: &Script) -> Term {
-    atom(if script.decoy { "decoy" } else { "server" })
+fn mailbox(spec: &TrialSpec) -> Term {
+    atom(if spec.decoy { "decoy" } else { "server" })
 }
 
 fn milliseconds(time: Duration) -> Term {
     uint(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-fn rate_options(script: &Script, sink: &Sink) -> Term {
-    let writes = (MOST_EMPTY_BYTES / script.bytes.max(1)).clamp(10, EMPTY_WRITES);
-    term::map([("sink", sink.term.clone()), ("message", message(script)), ("writes", uint(writes))])
+fn rate_options(spec: &TrialSpec, sink: &Sink) -> Term {
+    let writes = (MOST_EMPTY_BYTES / spec.bytes.max(1)).clamp(10, EMPTY_WRITES);
+    term::map([("sink", sink.term.clone()), ("message", message(spec)), ("writes", uint(writes))])
 }
 
-fn flood_options(script: &Script, sink: &Sink) -> Term {
-    let pace = if script.one_at_a_time { "one_at_a_time" } else { "flood" };
+fn flood_options(spec: &TrialSpec, sink: &Sink) -> Term {
+    let pace = if spec.one_at_a_time { "one_at_a_time" } else { "flood" };
     term::map([
         ("sink", sink.term.clone()),
-        ("dam", atom(&script.dam.to_string())),
-        ("senders", uint(script.senders)),
-        ("messages", uint(script.messages)),
-        ("message", message(script)),
+        ("dam", atom(&spec.dam.to_string())),
+        ("senders", uint(spec.senders)),
+        ("messages", uint(spec.messages)),
+        ("message", message(spec)),
         ("pace", atom(pace)),
-        ("mailbox", mailbox(script)),
-        ("message_queue_data", atom(&script.queue_data.to_string())),
+        ("mailbox", mailbox(spec)),
+        ("message_queue_data", atom(&spec.queue_data.to_string())),
         ("sample_ms", uint(SAMPLE_MS)),
-        ("timeout_ms", milliseconds(script.duration)),
-        ("memory_limit_bytes", uint(script.memory_limit)),
-        ("kill_after_ms", list(script.kill_after.map(milliseconds).into_iter().collect())),
+        ("timeout_ms", milliseconds(spec.duration)),
+        ("memory_limit_bytes", uint(spec.memory_limit)),
+        ("kill_after_ms", list(spec.kill_after.map(milliseconds).into_iter().collect())),
     ])
 }
 
-fn cost_options(script: &Script, sink: &Sink, seed: u64) -> Term {
-    let longest = script.offered().min(LONGEST);
+fn cost_options(spec: &TrialSpec, sink: &Sink, seed: u64) -> Term {
+    let longest = spec.offered().min(LONGEST);
     let lengths = [0, longest / 4, longest / 2, longest].map(uint);
     term::map([
         ("sink", sink.term.clone()),
-        ("message", message(script)),
-        ("message_queue_data", atom(&script.queue_data.to_string())),
+        ("message", message(spec)),
+        ("message_queue_data", atom(&spec.queue_data.to_string())),
         ("lengths", list(lengths.to_vec())),
-        ("mailbox", mailbox(script)),
+        ("mailbox", mailbox(spec)),
         ("ops", uint(WRITES_A_LENGTH)),
         ("seed", uint(seed >> SEED_SHIFT)),
         ("sample_for_ms", uint(LOOK_MS)),
         ("look_at", atom("longest")),
-        ("memory_limit_bytes", uint(script.memory_limit)),
+        ("memory_limit_bytes", uint(spec.memory_limit)),
     ])
 }

@@ -11,9 +11,9 @@ mod trial;
 
 pub use meta::META;
 pub use params::{MmapLockParams, Target};
-pub use trial::{Cast, Cut, Event, Played, Script, Twin, play};
+pub use trial::{CpuLoad, Cut, Event, RawTrial, TrialSpec, Twin, run_load};
 
-use crate::{Arms, Cell, Context, Missing, Scenario, ScenarioError, Seen, Site, Summary};
+use crate::{Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;
 use model::{ArmResult, Judging, Meta, Plan, Trial};
 use std::time::Duration;
@@ -28,16 +28,16 @@ impl Scenario for MmapLock {
         &META
     }
 
-    fn missing(&self, site: &Site) -> Option<Missing> {
-        plan::missing(site.machine)
+    fn missing(&self, host: &Host) -> Option<Missing> {
+        plan::missing(host.machine)
     }
 
     fn arms(
         &self,
         params: &MmapLockParams,
-        site: &Site,
+        host: &Host,
     ) -> Result<Arms<MmapLockParams>, ScenarioError> {
-        plan::arms(params, site).map(Into::into)
+        plan::arms(params, host).map(Into::into)
     }
 
     fn judging(&self, params: &MmapLockParams) -> Vec<Judging> {
@@ -47,19 +47,23 @@ impl Scenario for MmapLock {
     fn sketch(
         &self,
         params: &MmapLockParams,
-        site: &Site,
+        host: &Host,
     ) -> Result<Cell<MmapLockParams>, ScenarioError> {
         // It looks at /proc and no more.
-        self.cell(params, site)
+        self.cell(params, host)
     }
 
     fn expected(&self, params: &MmapLockParams) -> Duration {
         plan::expected(params)
     }
 
-    fn trial(&self, params: &MmapLockParams, context: &mut Context) -> Result<Seen, ScenarioError> {
-        let script = plan::script(params, context.site, context.seed)?;
-        trial::run(&script, context)
+    fn trial(
+        &self,
+        params: &MmapLockParams,
+        context: &mut Context,
+    ) -> Result<TrialResult, ScenarioError> {
+        let spec = plan::spec(params, context.host, context.seed)?;
+        trial::run(&spec, context)
     }
 
     fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {

@@ -2,7 +2,7 @@
 
 use super::meta::measure;
 use super::sentences::say;
-use super::trial::Played;
+use super::trial::RawTrial;
 use crate::ScenarioError;
 use hdrhistogram::Histogram;
 use load::histogram;
@@ -13,31 +13,28 @@ use model::{Fact, Latency, Measure, Observation, Unit};
 /// The shares of evenly arriving requests whose wait is told, and the figures' names.
 const WAITS: [(&str, f64); 2] = [(measure::WAIT_P99, 0.01), (measure::WAIT_P999, 0.001)];
 
-pub(super) fn observe(played: &Played) -> Result<Observation, ScenarioError> {
-    let mut observation = Observation {
-        window_ms: window_ms(played),
-        hang: played.cut.hang,
-        ..Observation::default()
-    };
-    add_counts(played, &mut observation);
-    match &played.report {
-        Some(report) => add_latencies(played, report, &mut observation)?,
+pub(super) fn observe(raw: &RawTrial) -> Result<Observation, ScenarioError> {
+    let mut observation =
+        Observation { window_ms: window_ms(raw), hang: raw.cut.hang, ..Observation::default() };
+    add_counts(raw, &mut observation);
+    match &raw.report {
+        Some(report) => add_latencies(raw, report, &mut observation)?,
         None => observation.notes.push(Fact::new(say::MAPPER_LOST).into()),
     }
     Ok(observation)
 }
 
 /// Of the mapper's own clock, unless it was cut off.
-fn window_ms(played: &Played) -> f64 {
-    match &played.report {
-        Some(report) if !played.cut.hang => report.window_ns as f64 / 1e6,
-        _ => played.cut.window.as_secs_f64() * 1e3,
+fn window_ms(raw: &RawTrial) -> f64 {
+    match &raw.report {
+        Some(report) if !raw.cut.hang => report.window_ns as f64 / 1e6,
+        _ => raw.cut.window.as_secs_f64() * 1e3,
     }
 }
 
 /// Figures that come from counters.
-fn add_counts(played: &Played, observation: &mut Observation) {
-    let picture = played.picture.as_of(played.cut.at_ns);
+fn add_counts(raw: &RawTrial, observation: &mut Observation) {
+    let picture = raw.picture.as_of(raw.cut.at_ns);
     let seconds = (observation.window_ms / 1e3).max(1e-9);
     let per_second = |count: u64| count as f64 / seconds;
     let stall = (picture.stalled_ns as f64 / 1e6 / seconds).min(1e3);
@@ -49,9 +46,9 @@ fn add_counts(played: &Played, observation: &mut Observation) {
         put(name, count as f64, Unit::Count);
     }
     put(measure::OPERATIONS, per_second(picture.operations), Unit::PerSecond);
-    put(measure::SCANS, per_second(played.scanners.rounds), Unit::PerSecond);
-    put(measure::SCAN_BYTES, played.scanners.bytes as f64, Unit::Bytes);
-    put(measure::SPINS, per_second(played.spinners.rounds), Unit::PerSecond);
+    put(measure::SCANS, per_second(raw.scanners.rounds), Unit::PerSecond);
+    put(measure::SCAN_BYTES, raw.scanners.bytes as f64, Unit::Bytes);
+    put(measure::SPINS, per_second(raw.spinners.rounds), Unit::PerSecond);
     put_time(observation, measure::WORST, picture.worst_ns as f64 / 1e6);
 }
 
@@ -63,11 +60,11 @@ fn put_time(observation: &mut Observation, name: &str, ms: f64) {
 
 /// Figures and distributions that come from the mapper's report.
 fn add_latencies(
-    played: &Played,
+    raw: &RawTrial,
     report: &MapperReport,
     observation: &mut Observation,
 ) -> Result<(), ScenarioError> {
-    let rescued = rescued(played, report);
+    let rescued = rescued(raw, report);
     let mmap = latencies(&report.mmap, rescued.filter(|(call, _)| call.map))?;
     let munmap = latencies(&report.munmap, rescued.filter(|(call, _)| !call.map))?;
     let mut all = mmap.clone();
@@ -85,9 +82,9 @@ fn add_latencies(
 
 /// The call that outlived the cut, and how long it had taken by then in nanoseconds; what came
 /// after is the rescue and not the stall.
-fn rescued(played: &Played, report: &MapperReport) -> Option<(StallSeen, u64)> {
-    let under_way = played.cut.hang && played.picture.began_ns > 0;
-    let by_then = played.cut.at_ns.saturating_sub(played.picture.began_ns);
+fn rescued(raw: &RawTrial, report: &MapperReport) -> Option<(StallSeen, u64)> {
+    let under_way = raw.cut.hang && raw.picture.began_ns > 0;
+    let by_then = raw.cut.at_ns.saturating_sub(raw.picture.began_ns);
     report.last.filter(|_| under_way).map(|last| (last, by_then.min(last.took_ns)))
 }
 
@@ -132,7 +129,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// A mapper that made a call of 1 us and one of 700 ms, which a cut after 500 ms found under way.
-    fn cut_off() -> Played {
+    fn cut_off() -> RawTrial {
         let mut mmap = histogram::empty();
         histogram::record(&mut mmap, 1000);
         histogram::record(&mut mmap, 700 * MS);
@@ -149,7 +146,7 @@ mod tests {
         };
         let picture = Snapshot { operations: 1, began_ns: 1000 * MS, ..Snapshot::default() };
         let cut = Cut { at_ns: 1490 * MS, window: Duration::from_millis(500), hang: true };
-        Played {
+        RawTrial {
             pid: 1,
             region: 0,
             report: Some(report),
@@ -178,16 +175,16 @@ mod tests {
 
     #[test]
     fn a_trial_that_ends_by_itself_is_measured_in_full() {
-        let mut played = cut_off();
-        played.cut.hang = false;
-        played.picture = Snapshot {
+        let mut raw = cut_off();
+        raw.cut.hang = false;
+        raw.picture = Snapshot {
             operations: 2,
             began_ns: 0,
             worst_ns: 700 * MS,
             stalled_ns: 700 * MS,
             over: [1, 1, 1],
         };
-        let observation = observe(&played).unwrap();
+        let observation = observe(&raw).unwrap();
         assert_eq!(observation.window_ms, 710.0);
         assert_eq!(observation.measures["worst"], Measure::exact(700.0, Unit::Milliseconds));
         assert_eq!(observation.stalls[0].took_ms, 700.0);
@@ -195,8 +192,8 @@ mod tests {
 
     #[test]
     fn a_mapper_that_never_comes_back_leaves_its_counters() {
-        let played = Played { report: None, ..cut_off() };
-        let observation = observe(&played).unwrap();
+        let raw = RawTrial { report: None, ..cut_off() };
+        let observation = observe(&raw).unwrap();
         assert_eq!(observation.measures["worst"].value, 490.0);
         assert_eq!(observation.notes, [Fact::new(say::MAPPER_LOST).into()]);
         assert!(observation.latencies.is_empty());

@@ -2,10 +2,10 @@
 
 use super::meta::META;
 use super::params::{MmapLockParams, Target};
-use super::trial::{Cast, Script, Twin};
+use super::trial::{CpuLoad, TrialSpec, Twin};
 use crate::cpus;
 use crate::params::{Auto, Counts, Cpu};
-use crate::{Missing, ScenarioError, Site};
+use crate::{Host, Missing, ScenarioError};
 use host::{limits, placement};
 use model::{Arm, Judging, Machine, Role};
 use std::time::Duration;
@@ -68,17 +68,17 @@ pub(super) fn missing(machine: &Machine) -> Option<Missing> {
 /// numbers hold 0.
 pub(super) fn arms(
     params: &MmapLockParams,
-    site: &Site,
+    host: &Host,
 ) -> Result<Vec<Arm<MmapLockParams>>, ScenarioError> {
-    if let Some(missing) = missing(site.machine) {
+    if let Some(missing) = missing(host.machine) {
         return Err(ScenarioError::Missing(missing));
     }
-    check_procfile(params, site)?;
-    check_size(params, site)?;
-    check_mappings(params, site)?;
-    check_processes(params, site)?;
+    check_procfile(params, host)?;
+    check_size(params, host)?;
+    check_mappings(params, host)?;
+    check_processes(params, host)?;
     check_nice(params)?;
-    place(params, site)?;
+    place(params, host)?;
     Ok(arms_for(params))
 }
 
@@ -110,9 +110,9 @@ fn arm(params: &MmapLockParams, busy: u32, id: &str, role: Role) -> Arm<MmapLock
     Arm { id: id.to_owned(), role, settings, against: None, change: None }
 }
 
-fn check_procfile(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError> {
+fn check_procfile(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
     let file = params.procfile.as_str();
-    let path = site.roots.proc.join("self").join(file);
+    let path = host.roots.proc.join("self").join(file);
     let why = match std::fs::metadata(&path) {
         Err(error) => error.to_string(),
         Ok(metadata) if !metadata.is_file() => "not a file that can be read".to_owned(),
@@ -134,9 +134,9 @@ fn read_a_byte(path: &std::path::Path) -> std::io::Result<()> {
     std::fs::File::open(path)?.read(&mut byte).map(|_| ())
 }
 
-fn check_size(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError> {
+fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
     let size = params.size;
-    let Some(available) = limits::memory_available(site.roots) else {
+    let Some(available) = limits::memory_available(host.roots) else {
         return Ok(());
     };
     let (regions, twice) = if params.busy.most() > 0 {
@@ -157,8 +157,8 @@ fn check_size(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError>
 
 /// A region splits into a mapping for every four pages in the long run, since each page is mapped or
 /// not by the toss of a coin; a mapper that makes as many calls runs into the kernel's limit.
-fn check_mappings(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError> {
-    let Some(most) = limits::max_map_count(site.roots) else { return Ok(()) };
+fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
+    let Some(most) = limits::max_map_count(host.roots) else { return Ok(()) };
     let pages = pages(params);
     let call = params.pause.get() + SHORTEST_CALL;
     let calls = params.duration.get().as_nanos() / call.as_nanos();
@@ -177,10 +177,10 @@ fn pages(params: &MmapLockParams) -> u64 {
     params.size.get() / rustix::param::page_size() as u64
 }
 
-fn check_processes(params: &MmapLockParams, site: &Site) -> Result<(), ScenarioError> {
+fn check_processes(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
     let most = params.busy.most();
     let wanted = 2 * u64::from(most);
-    match limits::pid_max(site.roots) {
+    match limits::pid_max(host.roots) {
         Some(limit) if wanted > limit / 2 => Err(ScenarioError::Unusable(format!(
             "--busy {most}: {wanted} processes are more than half of what kernel.pid_max ({limit}) \
              allows on the whole machine; take fewer"
@@ -201,8 +201,8 @@ fn check_nice(params: &MmapLockParams) -> Result<(), ScenarioError> {
 }
 
 /// CPUs of mapper, load and tool: as asked, else from the topology.
-fn place(params: &MmapLockParams, site: &Site) -> Result<(u32, u32, u32), ScenarioError> {
-    let machine = site.machine;
+fn place(params: &MmapLockParams, host: &Host) -> Result<(u32, u32, u32), ScenarioError> {
+    let machine = host.machine;
     let chosen = placement::choose(&machine.cpus, &machine.allowed_cpus)
         .ok_or_else(|| missing(machine).map_or_else(too_few, ScenarioError::Missing))?;
     let named = |flag: &str, cpu: &Auto<Cpu>| -> Result<Option<u32>, ScenarioError> {
@@ -252,13 +252,13 @@ fn check_cpu(flag: &str, cpu: Cpu, machine: &Machine) -> Result<u32, ScenarioErr
         .map_err(|why| ScenarioError::Unusable(format!("{flag} {cpu}: {why}")))
 }
 
-/// What a trial of these parameters plays.
-pub(super) fn script(
+/// What is run in a trial of these parameters.
+pub(super) fn spec(
     params: &MmapLockParams,
-    site: &Site,
+    host: &Host,
     seed: u64,
-) -> Result<Script, ScenarioError> {
-    let (mapper, load, tool) = place(params, site)?;
+) -> Result<TrialSpec, ScenarioError> {
+    let (mapper, load, tool) = place(params, host)?;
     let several = || ScenarioError::Broken("an arm has several numbers of readers".to_owned());
     let busy = params.busy.single().ok_or_else(several)?;
     let twin = (busy > 0).then(|| Twin {
@@ -267,7 +267,7 @@ pub(super) fn script(
         // Nothing runs there before the load does, so that the two are set up at once.
         cpu: load,
     });
-    Ok(Script {
+    Ok(TrialSpec {
         procfile: params.procfile.as_str().to_owned(),
         lead: params.lead.get(),
         duration: params.duration.get(),
@@ -277,7 +277,7 @@ pub(super) fn script(
         seed,
         cpu_mapper: mapper,
         cpu_tool: tool,
-        casts: vec![Cast {
+        cpu_loads: vec![CpuLoad {
             cpu: load,
             scanners: busy,
             spinners: busy,
@@ -373,11 +373,11 @@ mod tests {
             [0, 1].map(|id| model::machine::Cpu { id, core: None, package: None, node: None });
         let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
         let roots = host::Roots::at("/nonexistent");
-        let site = Site { roots: &roots, machine: &machine };
+        let host = Host { roots: &roots, machine: &machine };
         let placed = |[mapper, load, tool]: [Option<u32>; 3]| {
             let cpu = |named: Option<u32>| named.map_or(Auto::Auto, |cpu| Auto::Is(Cpu::new(cpu)));
             let (cpu_mapper, cpu_load, cpu_tool) = (cpu(mapper), cpu(load), cpu(tool));
-            place(&MmapLockParams { cpu_mapper, cpu_load, cpu_tool, ..params(&[1]) }, &site)
+            place(&MmapLockParams { cpu_mapper, cpu_load, cpu_tool, ..params(&[1]) }, &host)
         };
         let (auto, first, second) = (None, Some(0), Some(1));
         for named in
@@ -403,13 +403,13 @@ mod tests {
         };
         put("sys/vm/max_map_count", "65530");
         put("sys/kernel/pid_max", "32768");
-        let site = Site { roots: &roots, machine: &machine };
-        assert!(check_processes(&params(&[10_000]), &site).is_err());
-        assert!(check_processes(&params(&[1000]), &site).is_ok());
+        let host = Host { roots: &roots, machine: &machine };
+        assert!(check_processes(&params(&[10_000]), &host).is_err());
+        assert!(check_processes(&params(&[1000]), &host).is_ok());
         let mut large = MmapLockParams { size: Size::mib(4096), ..params(&[1]) };
-        assert!(check_mappings(&large, &site).is_ok(), "too few calls to split it that far");
+        assert!(check_mappings(&large, &host).is_ok(), "too few calls to split it that far");
         large.duration = Time::s(10);
-        assert!(check_mappings(&large, &site).is_err());
+        assert!(check_mappings(&large, &host).is_err());
     }
 
     #[test]

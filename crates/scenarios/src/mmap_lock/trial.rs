@@ -2,9 +2,9 @@
 //! compared, an idle twin of the mapper, which the readers read in its place.
 
 use super::observe;
-use crate::probing::{Player, Probing};
+use crate::probing::{Part, Probing};
 use crate::wait::{self, TICK};
-use crate::{Context, ScenarioError, Seen, Tick, Watch};
+use crate::{Context, ScenarioError, Tick, TrialResult, Watch};
 use load::child::mapper::MapperArgs;
 use load::child::scanner::ScannerArgs;
 use load::child::spinner::SpinnerArgs;
@@ -22,12 +22,12 @@ const SET_UP_LIMIT: Duration = Duration::from_secs(30);
 /// How long a mapper may take to come back once its load was ended.
 const RESCUE_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long a crew may take to die and to report.
+/// How long a pool may take to die and to report.
 const REPORT_LIMIT: Duration = Duration::from_secs(30);
 
-/// What is played in a trial.
+/// What is raw in a trial.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Script {
+pub struct TrialSpec {
     /// File of /proc/PID that is read.
     pub procfile: String,
     /// How long the scanners read before spinners and mapper begin.
@@ -46,8 +46,8 @@ pub struct Script {
     pub cpu_mapper: u32,
     /// CPU of the tool.
     pub cpu_tool: u32,
-    /// The load, a cast a CPU.
-    pub casts: Vec<Cast>,
+    /// The load of each CPU.
+    pub cpu_loads: Vec<CpuLoad>,
     /// The idle twin of the mapper, where there is one.
     pub twin: Option<Twin>,
 }
@@ -68,7 +68,7 @@ pub struct Twin {
 
 /// The load on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cast {
+pub struct CpuLoad {
     /// The CPU.
     pub cpu: u32,
     /// Scanners.
@@ -83,7 +83,7 @@ pub struct Cast {
 
 /// What happened.
 #[derive(Debug)]
-pub struct Played {
+pub struct RawTrial {
     /// The mapper's process.
     pub pid: u32,
     /// Start of its region.
@@ -111,28 +111,28 @@ pub struct Cut {
     pub hang: bool,
 }
 
-/// The crews of the load.
+/// The pools of the load.
 #[derive(Default)]
-struct Crews {
+struct Pools {
     scanners: Vec<Child>,
     spinners: Vec<Child>,
 }
 
 /// Runs a trial of the scenario and makes its observation.
-pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, ScenarioError> {
-    let _pinned = os::pin::Pinned::to(script.cpu_tool)
-        .map_err(|e| ScenarioError::Unusable(format!("tool on CPU {}: {e}", script.cpu_tool)))?;
-    let roots = context.site.roots;
+pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult, ScenarioError> {
+    let _pinned = os::pin::Pinned::to(spec.cpu_tool)
+        .map_err(|e| ScenarioError::Unusable(format!("tool on CPU {}: {e}", spec.cpu_tool)))?;
+    let roots = context.host.roots;
     let mut watch = None;
     let mut mapper = None;
     let mut surroundings = Surroundings::default();
     let (launcher, interrupted) = (context.launcher, context.interrupted);
     let mut probing = Probing::start(context.probe, roots);
-    let played = play(script, launcher, interrupted, &mut |event| match event {
-        Event::Ready(players) => {
+    let raw = run_load(spec, launcher, interrupted, &mut |event| match event {
+        Event::Ready(parts) => {
             // The first of them is the mapper.
-            mapper = players.first().map(|player| player.pid);
-            players.iter().for_each(|player| probing.watch(player));
+            mapper = parts.first().map(|process| process.pid);
+            parts.iter().for_each(|process| probing.watch(process));
         }
         Event::Released => {
             probing.release();
@@ -145,16 +145,16 @@ pub(super) fn run(script: &Script, context: &mut Context) -> Result<Seen, Scenar
             probing.end();
         }
     })?;
-    let mut observation = observe::observe(&played)?;
+    let mut observation = observe::observe(&raw)?;
     observation.evidence = probing.evidence();
-    Ok(Seen { observation, surroundings })
+    Ok(TrialResult { observation, surroundings })
 }
 
-/// What a player tells while it plays.
+/// What is told while a trial runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
     /// All are set up and wait.
-    Ready(&'a [Player]),
+    Ready(&'a [Part]),
     /// The load is about to be released.
     Released,
     /// Time goes on.
@@ -163,52 +163,52 @@ pub enum Event<'a> {
     Ended,
 }
 
-/// Plays a script to its end.
+/// Plays a spec to its end.
 ///
-/// Nothing of it is left when it returns: a crew reaps all its workers before it reports, the others
+/// Nothing of it is left when it returns: a pool reaps all its workers before it reports, the others
 /// are reaped here, and a process that can be reaped has given back its memory. Every process is new
 /// and pinned, so no state of a load balancer goes from one trial to the next; and setting the next
 /// one up takes longer than a rest would that lets the kernel free what it frees later.
 ///
 /// # Errors
 /// If a child cannot be set up, dies, or if somebody interrupts.
-pub fn play(
-    script: &Script,
+pub fn run_load(
+    spec: &TrialSpec,
     launcher: &LoadSpawner,
     interrupted: &dyn Fn() -> bool,
-    hear: &mut dyn FnMut(Event),
-) -> Result<Played, ScenarioError> {
+    on_event: &mut dyn FnMut(Event),
+) -> Result<RawTrial, ScenarioError> {
     let live = LivePage::create().map_err(|e| ScenarioError::Broken(format!("live page: {e}")))?;
-    let mut mapper = start_mapper(script, launcher, &live)?;
-    let mut twin = start_twin(script, launcher)?;
-    let limit = SET_UP_LIMIT + populating(script.region_bytes);
+    let mut mapper = start_mapper(spec, launcher, &live)?;
+    let mut twin = start_twin(spec, launcher)?;
+    let limit = SET_UP_LIMIT + populating(spec.region_bytes);
     let ready = wait::ready(&mut mapper, limit, interrupted)?;
     if let Some(twin) = &mut twin {
         wait::ready(twin, limit, interrupted)?;
     }
     let pids = Pids { mapper: mapper.pid(), twin: twin.as_ref().map(Child::pid) };
-    let mut crews = Crews::start(script, launcher, pids, interrupted)?;
-    hear(Event::Ready(&crews.players(pids)));
-    crews.begin_scanning(script.lead, interrupted)?;
-    hear(Event::Released);
+    let mut pools = Pools::start(spec, launcher, pids, interrupted)?;
+    on_event(Event::Ready(&pools.parts(pids)));
+    pools.begin_scanning(spec.lead, interrupted)?;
+    on_event(Event::Released);
     let began = Instant::now();
     mapper.go()?;
-    crews.begin_window()?;
-    let mut stage = Stage { script, live: &live, began, interrupted, hear };
-    let done = stage.await_done(&mut mapper, script.duration + script.hang_after)?;
+    pools.begin_window()?;
+    let mut stage = Stage { spec, live: &live, began, interrupted, on_event };
+    let done = stage.await_done(&mut mapper, spec.duration + spec.hang_after)?;
     // What the call under way shows now is what it was before its load was ended.
     let picture = live.counters().snapshot();
     let cut = Cut { at_ns: now_ns(), window: began.elapsed(), hang: !done };
-    crews.end_window();
-    (stage.hear)(Event::Ended);
+    pools.end_window();
+    (stage.on_event)(Event::Ended);
     check_alive(&mut twin)?;
-    crews.stop();
-    let limit = script.duration + script.hang_after + RESCUE_LIMIT;
+    pools.stop();
+    let limit = spec.duration + spec.hang_after + RESCUE_LIMIT;
     let back = done || stage.await_done(&mut mapper, limit)?;
     let report = if back { Some(mapper_report(&mut mapper, interrupted)?) } else { None };
-    let (scanners, spinners) = crews.reports(interrupted)?;
+    let (scanners, spinners) = pools.reports(interrupted)?;
     let (pid, region) = (mapper.pid(), ready.region);
-    Ok(Played { pid, region, report, picture, cut, scanners, spinners })
+    Ok(RawTrial { pid, region, report, picture, cut, scanners, spinners })
 }
 
 fn mapper_report(
@@ -217,7 +217,7 @@ fn mapper_report(
 ) -> Result<MapperReport, ScenarioError> {
     match wait::report(mapper, REPORT_LIMIT, interrupted)? {
         Report::Mapper(report) => Ok(report),
-        _ => Err(ScenarioError::Broken("a mapper reported as a crew".into())),
+        _ => Err(ScenarioError::Broken("a mapper reported as a pool".into())),
     }
 }
 
@@ -235,22 +235,22 @@ fn populating(region_bytes: u64) -> Duration {
 }
 
 fn start_mapper(
-    script: &Script,
+    spec: &TrialSpec,
     launcher: &LoadSpawner,
     live: &LivePage,
 ) -> Result<Child, ScenarioError> {
-    let mut args = MapperArgs::new(script.region_bytes, script.duration, script.pause);
-    args.cpu = Some(script.cpu_mapper);
-    args.seed = script.seed;
+    let mut args = MapperArgs::new(spec.region_bytes, spec.duration, spec.pause);
+    args.cpu = Some(spec.cpu_mapper);
+    args.seed = spec.seed;
     Ok(launcher.start("mapper", &args.to_args(), Some(live))?)
 }
 
 /// Starts the twin: a mapper that is never released.
-fn start_twin(script: &Script, launcher: &LoadSpawner) -> Result<Option<Child>, ScenarioError> {
-    let Some(twin) = script.twin else { return Ok(None) };
-    let mut args = MapperArgs::new(script.region_bytes, script.duration, script.pause);
+fn start_twin(spec: &TrialSpec, launcher: &LoadSpawner) -> Result<Option<Child>, ScenarioError> {
+    let Some(twin) = spec.twin else { return Ok(None) };
+    let mut args = MapperArgs::new(spec.region_bytes, spec.duration, spec.pause);
     args.cpu = Some(twin.cpu);
-    args.seed = script.seed;
+    args.seed = spec.seed;
     args.twin = Some(twin.calls);
     Ok(Some(launcher.start("twin", &args.to_args(), None)?))
 }
@@ -264,19 +264,19 @@ struct Pids {
 
 impl Pids {
     /// The one that the scanners read.
-    fn read(self, script: &Script) -> u32 {
-        let twin = script.twin.filter(|twin| twin.read).and(self.twin);
+    fn read(self, spec: &TrialSpec) -> u32 {
+        let twin = spec.twin.filter(|twin| twin.read).and(self.twin);
         twin.unwrap_or(self.mapper)
     }
 }
 
 /// A trial under way.
 struct Stage<'a> {
-    script: &'a Script,
+    spec: &'a TrialSpec,
     live: &'a LivePage,
     began: Instant,
     interrupted: &'a dyn Fn() -> bool,
-    hear: &'a mut dyn FnMut(Event),
+    on_event: &'a mut dyn FnMut(Event),
 }
 
 impl Stage<'_> {
@@ -300,46 +300,49 @@ impl Stage<'_> {
 
     fn tick(&mut self) {
         let picture = self.live.counters().snapshot().as_of(now_ns());
-        let elapsed = self.began.elapsed().min(self.script.duration + self.script.hang_after);
-        (self.hear)(Event::Tick(Tick { elapsed, worst: Duration::from_nanos(picture.worst_ns) }));
+        let elapsed = self.began.elapsed().min(self.spec.duration + self.spec.hang_after);
+        (self.on_event)(Event::Tick(Tick {
+            elapsed,
+            worst: Duration::from_nanos(picture.worst_ns),
+        }));
     }
 }
 
-impl Crews {
+impl Pools {
     fn start(
-        script: &Script,
+        spec: &TrialSpec,
         launcher: &LoadSpawner,
         pids: Pids,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
-        let mut crews = Crews::default();
-        for cast in &script.casts {
-            if cast.scanners > 0 {
-                let args = scanner_args(script, cast, pids.read(script)).to_args();
-                crews.scanners.push(launcher.start("scanners", &args, None)?);
+        let mut pools = Pools::default();
+        for cpu_load in &spec.cpu_loads {
+            if cpu_load.scanners > 0 {
+                let args = scanner_args(spec, cpu_load, pids.read(spec)).to_args();
+                pools.scanners.push(launcher.start("scanners", &args, None)?);
             }
-            if cast.spinners > 0 {
+            if cpu_load.spinners > 0 {
                 // They look at the mapper in every arm: what they do to it is not the cause.
-                let args = spinner_args(script, cast, pids.mapper).to_args();
-                crews.spinners.push(launcher.start("spinners", &args, None)?);
+                let args = spinner_args(spec, cpu_load, pids.mapper).to_args();
+                pools.spinners.push(launcher.start("spinners", &args, None)?);
             }
         }
-        crews
+        pools
             .all()
             .try_for_each(|child| wait::ready(child, SET_UP_LIMIT, interrupted).map(|_| ()))?;
-        Ok(crews)
+        Ok(pools)
     }
 
-    /// Who plays which part.
-    fn players(&self, pids: Pids) -> Vec<Player> {
-        let crew = |crew: &[Child], part, role| -> Vec<Player> {
-            crew.iter().map(|child| Player { pid: child.pid(), part, role }).collect()
+    /// What each process is.
+    fn parts(&self, pids: Pids) -> Vec<Part> {
+        let pool = |pool: &[Child], part, role| -> Vec<Part> {
+            pool.iter().map(|child| Part { pid: child.pid(), part, role }).collect()
         };
-        let mut players = vec![Player { pid: pids.mapper, part: "mapper", role: Role::Victim }];
-        players.extend(pids.twin.map(|pid| Player { pid, part: "twin", role: Role::Bystander }));
-        players.extend(crew(&self.scanners, "scanner", Role::Suspect));
-        players.extend(crew(&self.spinners, "spinner", Role::Bystander));
-        players
+        let mut parts = vec![Part { pid: pids.mapper, part: "mapper", role: Role::Victim }];
+        parts.extend(pids.twin.map(|pid| Part { pid, part: "twin", role: Role::Bystander }));
+        parts.extend(pool(&self.scanners, "scanner", Role::Suspect));
+        parts.extend(pool(&self.spinners, "spinner", Role::Bystander));
+        parts
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Child> {
@@ -385,60 +388,60 @@ impl Crews {
     }
 }
 
-/// How long a crew lives at most: as long as a trial can take, whatever becomes of the tool.
-fn crew_limit_ms(script: &Script) -> u64 {
-    let limit = script.lead + script.duration + script.hang_after + RESCUE_LIMIT + SET_UP_LIMIT;
+/// How long a pool lives at most: as long as a trial can take, whatever becomes of the tool.
+fn crew_limit_ms(spec: &TrialSpec) -> u64 {
+    let limit = spec.lead + spec.duration + spec.hang_after + RESCUE_LIMIT + SET_UP_LIMIT;
     u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn scanner_args(script: &Script, cast: &Cast, pid: u32) -> ScannerArgs {
+fn scanner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> ScannerArgs {
     ScannerArgs {
         pid,
-        file: script.procfile.clone(),
-        workers: cast.scanners,
-        nice: cast.nice,
-        cpu: Some(cast.cpu),
-        limit_ms: Some(crew_limit_ms(script)),
+        file: spec.procfile.clone(),
+        workers: cpu_load.scanners,
+        nice: cpu_load.nice,
+        cpu: Some(cpu_load.cpu),
+        limit_ms: Some(crew_limit_ms(spec)),
         parent: None,
     }
 }
 
-fn spinner_args(script: &Script, cast: &Cast, pid: u32) -> SpinnerArgs {
+fn spinner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> SpinnerArgs {
     SpinnerArgs {
         pid,
-        file: script.procfile.clone(),
-        workers: cast.spinners,
-        busyduration: u64::try_from(cast.busyduration.as_millis()).unwrap_or(u64::MAX),
-        cpu: Some(cast.cpu),
-        limit_ms: Some(crew_limit_ms(script)),
+        file: spec.procfile.clone(),
+        workers: cpu_load.spinners,
+        busyduration: u64::try_from(cpu_load.busyduration.as_millis()).unwrap_or(u64::MAX),
+        cpu: Some(cpu_load.cpu),
+        limit_ms: Some(crew_limit_ms(spec)),
         parent: None,
     }
 }
 
 fn gather(
-    crews: &mut [Child],
+    pools: &mut [Child],
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PoolReport, ScenarioError> {
     let mut sum = PoolReport::default();
-    for child in crews {
+    for child in pools {
         let pid = child.pid();
-        let (Report::Scanners(crew) | Report::Spinners(crew)) =
+        let (Report::Scanners(pool) | Report::Spinners(pool)) =
             wait::report(child, REPORT_LIMIT, interrupted)?
         else {
-            return Err(ScenarioError::Broken("a crew reported as a mapper".into()));
+            return Err(ScenarioError::Broken("a pool reported as a mapper".into()));
         };
-        if crew.killed > 0 {
+        if pool.killed > 0 {
             return Err(ScenarioError::Broken(format!(
                 "{} of {} workers of the load (process group {pid}) were killed by signal {}; \
                  nothing of tailback did that",
-                crew.killed, crew.workers, crew.signal
+                pool.killed, pool.workers, pool.signal
             )));
         }
-        sum.fewest = if sum.workers == 0 { crew.fewest } else { sum.fewest.min(crew.fewest) };
-        sum.most = sum.most.max(crew.most);
-        sum.workers += crew.workers;
-        sum.rounds += crew.rounds;
-        sum.bytes += crew.bytes;
+        sum.fewest = if sum.workers == 0 { pool.fewest } else { sum.fewest.min(pool.fewest) };
+        sum.most = sum.most.max(pool.most);
+        sum.workers += pool.workers;
+        sum.rounds += pool.rounds;
+        sum.bytes += pool.bytes;
     }
     Ok(sum)
 }

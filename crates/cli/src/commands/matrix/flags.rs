@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, Command};
 
 const HELP: &str = "Each kernel has a guest of its own. While one runs a block of trials the others \
     stand still, their clocks too; so blocks interleave, and what disturbs the host meets all of \
-    them. Knobs of the scenario stand behind --, as in\n  tailback matrix mmap-lock --kernels \
+    them. Parameters of the scenario stand behind --, as in\n  tailback matrix mmap-lock --kernels \
     debian:6.1,debian:sid -- --procfile maps\n\nExit codes are those of the worst verdict; with \
     --expect 0 where all are as expected, 1 where one differs, 4 where one is undecided.";
 
@@ -45,7 +45,7 @@ pub fn command() -> Command {
         )
         .arg(
             Arg::new("words")
-                .value_name("KNOBS")
+                .value_name("PARAMETERS")
                 .num_args(0..)
                 .last(true)
                 .help("Further arguments of `run SCENARIO`, as in `-- --procfile maps`"),

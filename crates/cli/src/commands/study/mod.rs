@@ -20,7 +20,7 @@ use model::record::Plan;
 use report::{Look, Shown};
 use runner::studies::{Design, Standing, StudyError, sit, sketch};
 use runner::{End, Study};
-use scenarios::{LoadSpawner, Site};
+use scenarios::{Host, LoadSpawner};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -93,13 +93,13 @@ impl Wanted<'_> {
         let roots = Roots::real();
         let interruption = Interruption::watch();
         let interrupted = || interruption.noticed();
-        let site = Site { roots: &roots, machine: self.machine };
-        self.scenario.calibrate(&mut plan.arms, &site, &interrupted)?;
+        let host = Host { roots: &roots, machine: self.machine };
+        self.scenario.calibrate(&mut plan.arms, &host, &interrupted)?;
         let study = Study {
             scenario: self.scenario,
             plan,
             time: self.design.time.unwrap_or(Duration::MAX),
-            site,
+            host,
             launcher: LoadSpawner::default(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             keep: Some(&path),

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use host::Roots;
 use model::Machine;
 use runner::studies::{Design, Layout, lay_out};
-use scenarios::{AnyScenario, ScenarioError, Site};
+use scenarios::{AnyScenario, Host, ScenarioError};
 use std::path::Path;
 
 /// A study with its arms on this machine.
@@ -16,7 +16,7 @@ pub(super) struct Wanted<'a> {
 }
 
 /// What makes the arms of a study.
-type LayOut = dyn Fn(&Design, &dyn AnyScenario, &Site, usize) -> Result<Layout, ScenarioError>;
+type LayOut = dyn Fn(&Design, &dyn AnyScenario, &Host, usize) -> Result<Layout, ScenarioError>;
 
 impl<'a> Wanted<'a> {
     pub(super) fn of(design: Design, file: &Path, machine: &'a Machine) -> Result<Self, Failure> {
@@ -34,8 +34,8 @@ impl<'a> Wanted<'a> {
             .scenario()
             .ok_or_else(|| Failure::usage(format!("no scenario {}", design.scenario)))?;
         let roots = Roots::real();
-        let site = Site { roots: &roots, machine };
-        let layout = lay_out(&design, scenario, &site, combinations).map_err(|error| {
+        let host = Host { roots: &roots, machine };
+        let layout = lay_out(&design, scenario, &host, combinations).map_err(|error| {
             let failure = Failure::from(error);
             Failure { line: format!("{}: {}", file.display(), failure.line), ..failure }
         })?;
