@@ -1,7 +1,7 @@
 //! A journal of what tailback changes on this machine, so that it is put back however a run ends.
 //!
 //! A change is written here before it is made, and taken out once it is undone. A run that is killed
-//! leaves its journal behind; [`crate::restore`] undoes what stands in the journals of processes that are
+//! leaves its journal behind; [`crate::restore()`] undoes what stands in the journals of processes that are
 //! gone. The journal of root is in `/run/tailback`, where nobody else can write, and goes with the
 //! next boot as the changes do.
 
