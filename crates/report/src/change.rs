@@ -293,7 +293,7 @@ mod tests {
             assert!(changed.contains("and 16 more settings that differ: --why"), "{changed}");
             assert!(changed.lines().count() <= 27, "{changed}");
             let whole = text(&long(state), None, Look { why: true, ..Look::default() });
-            for word in ["busy-19", "knob19", "control", "Why:", "is wrong in at most 5%"] {
+            for word in ["busy-19", "parameter19", "control", "Why:", "is wrong in at most 5%"] {
                 assert!(whole.contains(word), "{word}: {whole}");
             }
             assert!([&short, &changed, &whole].iter().all(|text| !text.contains('\u{1b}')));
