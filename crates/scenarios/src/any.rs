@@ -3,13 +3,81 @@
 
 use crate::params::{self, Params};
 use crate::{
-    AnyScenario, Arms, Cell, Context, Host, Missing, OwnGenerator, Scenario, ScenarioError,
-    Summary, TrialResult,
+    Arms, Cell, Context, Host, Missing, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult,
 };
 use analysis::Outcome;
 use clap::{ArgMatches, Command, FromArgMatches as _};
 use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
 use std::time::Duration;
+
+/// A scenario whose parameters are settings, as they stand in a record: what the list of all
+/// scenarios has. Every [`Scenario`] is one.
+pub trait AnyScenario: Sync {
+    /// As [`Scenario::meta`].
+    fn meta(&self) -> &'static Meta;
+
+    /// As [`Scenario::generators`].
+    fn generators(&self) -> &'static [OwnGenerator];
+
+    /// As [`Scenario::missing`].
+    fn missing(&self, host: &Host) -> Option<Missing>;
+
+    /// Adds a flag for each parameter to a command that has no other yet.
+    fn flags(&self, command: Command) -> Command;
+
+    /// What the flags of such a command say.
+    ///
+    /// # Errors
+    /// If the command has not all of the flags.
+    fn settings(&self, matches: &ArgMatches) -> Result<Settings, clap::Error>;
+
+    /// As [`Scenario::arms`].
+    ///
+    /// # Errors
+    /// As there, or if the settings are none of this scenario's.
+    fn arms(&self, settings: &Settings, host: &Host) -> Result<Arms, ScenarioError>;
+
+    /// As [`Scenario::calibrate`].
+    ///
+    /// # Errors
+    /// As there, or if settings are none of this scenario's.
+    fn calibrate(
+        &self,
+        arms: &mut [Arm],
+        host: &Host,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), ScenarioError>;
+
+    /// As [`Scenario::cell`].
+    ///
+    /// # Errors
+    /// As there, or if the settings are none of this scenario's.
+    fn cell(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError>;
+
+    /// As [`Scenario::sketch`].
+    ///
+    /// # Errors
+    /// As there, or if the settings are none of this scenario's.
+    fn sketch(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError>;
+
+    /// As [`Scenario::judging`]; as declared where the settings are none of this scenario's.
+    fn judging(&self, settings: &Settings) -> Vec<Judging>;
+
+    /// As [`Scenario::expected`]; no time where the settings are none of this scenario's.
+    fn expected(&self, arm: &Arm) -> Duration;
+
+    /// As [`Scenario::trial`].
+    ///
+    /// # Errors
+    /// As there, or if the settings are none of this scenario's.
+    fn trial(&self, arm: &Arm, context: &mut Context) -> Result<TrialResult, ScenarioError>;
+
+    /// As [`Scenario::review`].
+    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome);
+
+    /// As [`Scenario::summary`].
+    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary;
+}
 
 impl<S: Scenario> AnyScenario for S {
     fn meta(&self) -> &'static Meta {

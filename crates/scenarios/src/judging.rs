@@ -1,6 +1,6 @@
 //! From trials to a verdict, from the record alone.
 
-use crate::{AnyScenario, factors, find};
+use crate::{AnyScenario, control_fix, factors, find, suggest};
 use analysis::{Ground, Outcome};
 use model::record::{Progress, SCHEMA};
 use model::{
@@ -12,6 +12,16 @@ use model::{
 ///
 /// Returns false, and changes nothing, where the scenario is unknown to this version.
 pub fn judge(record: &mut Record) -> bool {
+    let known = decide(record);
+    control_fix::add(record);
+    if let Some(scenario) = find(&record.scenario) {
+        suggest::add_measured(record, scenario.meta());
+    }
+    known
+}
+
+/// Estimates every arm and judges by the trials of this record, without what other parts say of it.
+fn decide(record: &mut Record) -> bool {
     let Some(scenario) = find(&record.scenario) else {
         return false;
     };

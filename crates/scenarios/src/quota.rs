@@ -5,6 +5,10 @@ use crate::{Host, Missing, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
 use model::Evidence;
 
+/// What a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds: the
+/// kernel's `min_cfs_rq_runtime`.
+pub(crate) const KEPT_MS: f64 = 1.0;
+
 /// What is missing to give a group of this process's a quota; nothing is changed for it.
 pub(crate) fn missing(host: &Host) -> Option<Missing> {
     ParentGroup::find(host.roots).err().as_ref().map(lacking)
@@ -25,12 +29,14 @@ pub(crate) fn try_out(host: &Host, bandwidth: &Bandwidth) -> Result<(), Scenario
     group.remove().map_err(refused)
 }
 
-fn lacking(error: &CgroupError) -> Missing {
+/// The missing privilege or controller, as a need.
+pub(crate) fn lacking(error: &CgroupError) -> Missing {
     // The error says itself what would help.
     Missing { what: "no CPU quota can be set here".to_owned(), grant: error.to_string() }
 }
 
-fn refused(error: CgroupError) -> ScenarioError {
+/// A group error as a scenario's.
+pub(crate) fn refused(error: CgroupError) -> ScenarioError {
     if error.is_bad_value() {
         ScenarioError::Unusable(error.to_string())
     } else if error.is_privilege() {

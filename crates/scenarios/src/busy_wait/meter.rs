@@ -2,10 +2,11 @@
 
 use super::observe::Outside;
 use crate::erlang::strace::Strace;
-use crate::{ScenarioError, Surroundings, Watch, erlang};
+use crate::{ScenarioError, Watch, erlang};
 use beam::ThreadSampler;
 use host::cgroup::{BandwidthGroup, ThrottledRuns, Usage};
 use host::roots::Roots;
+use model::Surroundings;
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -3,6 +3,7 @@
 use super::params::CpuQuotaParams;
 use super::trial::{TrialSpec, Window};
 use crate::params::Time;
+use crate::quota::{KEPT_MS, lacking as lacking_quota, refused};
 use crate::{Cell, Host, Missing, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::{Arm, Role};
@@ -11,10 +12,6 @@ use std::time::Duration;
 /// What setting a trial up and warming it up costs beside its duration, roughly, for the progress
 /// bar.
 pub(super) const SET_UP: Duration = Duration::from_millis(60);
-
-/// What a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds: the
-/// kernel's `min_cfs_rq_runtime`.
-pub(super) const KEPT_MS: f64 = 1.0;
 
 /// What all CPUs may keep, as a part of what a trial is entitled to, at most.
 const KEPT_PART: f64 = 0.03;
@@ -41,7 +38,7 @@ const SPARE: u64 = 30;
 
 /// The place for groups, or what is missing.
 pub(super) fn home(host: &Host) -> Result<ParentGroup, Missing> {
-    ParentGroup::find(host.roots).map_err(|error| missing(&error))
+    ParentGroup::find(host.roots).map_err(|error| lacking_quota(&error))
 }
 
 /// What the scenario lacks here.
@@ -53,22 +50,6 @@ pub(super) fn lacking(host: &Host) -> Option<Missing> {
         what: "cpu-quota: this process may use one CPU only, where no slice lies idle".to_owned(),
         grant: "run where it may use two or more".to_owned(),
     })
-}
-
-fn missing(error: &CgroupError) -> Missing {
-    // The error says itself what would help.
-    Missing { what: "cpu-quota: no CPU quota can be set here".to_owned(), grant: error.to_string() }
-}
-
-/// A group error as a scenario's.
-pub(super) fn refused(error: CgroupError) -> ScenarioError {
-    if error.is_bad_value() {
-        ScenarioError::Unusable(error.to_string())
-    } else if error.is_privilege() {
-        ScenarioError::Missing(missing(&error))
-    } else {
-        ScenarioError::Broken(error.to_string())
-    }
 }
 
 /// The arms: all threads on as few CPUs as can use the quota, the same threads on all CPUs, and

@@ -1,9 +1,8 @@
 //! One trial: threads in a group with a quota.
 
 use super::meta::measure;
-use super::plan::{self, refused};
 use crate::probing::{Part, Probing};
-use crate::quota;
+use crate::quota::{self, KEPT_MS, refused};
 use crate::{Context, ScenarioError, Tick, TrialResult, Watch, wait};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::governor::Governor;
@@ -333,7 +332,7 @@ fn could_lose(spec: &TrialSpec, report: &FibonacciReport) -> f64 {
     for thread in report.threads.iter().filter(|thread| !busy.contains(&thread.cpu)) {
         *used_ms.entry(thread.cpu).or_default() += thread.cpu_ns as f64 / 1e6;
     }
-    let kept = |used_ms: &f64| (plan::KEPT_MS - used_ms / periods.max(1.0)).max(0.0) * times;
+    let kept = |used_ms: &f64| (KEPT_MS - used_ms / periods.max(1.0)).max(0.0) * times;
     (100.0 * used_ms.values().map(kept).sum::<f64>() / quota_ms).min(100.0)
 }
 

@@ -1,5 +1,6 @@
 //! `mmap-lock`: readers of /proc/PID stall the memory mapping of process PID.
 
+mod load;
 mod meta;
 mod observe;
 mod params;
@@ -9,9 +10,9 @@ mod sentences;
 mod summary;
 mod trial;
 
+pub use self::load::{CpuLoad, Cut, Event, RawTrial, TrialSpec, Twin, run_load};
 pub use meta::META;
 pub use params::{MmapLockParams, Target};
-pub use trial::{CpuLoad, Cut, Event, RawTrial, TrialSpec, Twin, run_load};
 
 use crate::{Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;

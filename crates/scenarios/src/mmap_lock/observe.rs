@@ -1,8 +1,8 @@
 //! From what happened in a trial to its observation.
 
+use super::load::RawTrial;
 use super::meta::measure;
 use super::sentences::say;
-use super::trial::RawTrial;
 use crate::ScenarioError;
 use hdrhistogram::Histogram;
 use load::histogram;

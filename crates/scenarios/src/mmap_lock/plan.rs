@@ -1,8 +1,8 @@
 //! From parameters to arms and scripts, checked against the machine.
 
+use super::load::{CpuLoad, TrialSpec, Twin};
 use super::meta::META;
 use super::params::{MmapLockParams, Target};
-use super::trial::{CpuLoad, TrialSpec, Twin};
 use crate::cpus;
 use crate::params::{Auto, Counts, Cpu};
 use crate::{Host, Missing, ScenarioError};

@@ -22,7 +22,7 @@ const CALIBRATION: u64 = 200_000;
 const CALIBRATIONS: u32 = 7;
 
 /// Waits longer than this are stalls.
-const STALL: Duration = Duration::from_millis(1);
+const STALL_NS: u64 = 1_000_000;
 
 /// What the threads are to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,8 @@ pub struct Did {
     pub work_ns: u64,
     /// Time in waits longer than a millisecond, of all threads, in nanoseconds.
     pub stalled_ns: u64,
+    /// Time in which a thread without a CPU held the lock, in nanoseconds.
+    pub preempted_ns: u64,
     /// The longest wait, in nanoseconds.
     pub worst_ns: u64,
     /// Waits for the lock: HdrHistogram V2, base64.
@@ -65,6 +67,7 @@ struct OfThread {
     rounds: u64,
     cpu_ns: u64,
     stalled_ns: u64,
+    preempted_ns: u64,
     waits: Histogram<u64>,
 }
 
@@ -114,7 +117,7 @@ fn share(spec: &Spec, ns_a_round: f64) -> Value {
     let (window, threads) = std::thread::scope(|scope| {
         let one = || {
             ready.wait();
-            one_thread(&lock, inside, outside, Instant::now() + duration)
+            one_thread(&lock, [inside, outside], spec.inside_ns, Instant::now() + duration)
         };
         let threads: Vec<_> = (0..spec.threads).map(|_| scope.spawn(one)).collect();
         ready.wait();
@@ -126,24 +129,43 @@ fn share(spec: &Spec, ns_a_round: f64) -> Value {
     serde_json::to_value(did).unwrap_or(Value::Null)
 }
 
-fn one_thread(lock: &Lock, inside: u64, outside: u64, until: Instant) -> OfThread {
-    let mut done =
-        OfThread { rounds: 0, cpu_ns: 0, stalled_ns: 0, waits: histogram::empty() };
+/// Does rounds of work inside the lock and outside of it, until its time is over.
+fn one_thread(
+    lock: &Lock,
+    [inside, outside]: [u64; 2],
+    inside_ns: u64,
+    until: Instant,
+) -> OfThread {
+    let mut done = OfThread {
+        rounds: 0,
+        cpu_ns: 0,
+        stalled_ns: 0,
+        preempted_ns: 0,
+        waits: histogram::empty(),
+    };
     let before = cpu_ns();
     while Instant::now() < until {
         let asked = Instant::now();
         lock.take();
-        let waited = asked.elapsed();
+        let taken = Instant::now();
         work(inside);
+        let held_ns = ns(taken.elapsed());
         lock.let_go();
         work(outside);
         done.rounds += 1;
-        let waited_ns = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
-        done.stalled_ns += if waited > STALL { waited_ns } else { 0 };
+        let waited_ns = ns(taken - asked);
+        done.stalled_ns += if waited_ns > STALL_NS { waited_ns } else { 0 };
+        // A section that took this much longer than its work was interrupted by another thread.
+        let extra_ns = held_ns.saturating_sub(inside_ns);
+        done.preempted_ns += if extra_ns > STALL_NS { extra_ns } else { 0 };
         histogram::record(&mut done.waits, waited_ns);
     }
     done.cpu_ns = cpu_ns().saturating_sub(before);
     done
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn together(threads: &[OfThread], window: Duration, work_ns_a_round: f64) -> Did {
@@ -155,11 +177,12 @@ fn together(threads: &[OfThread], window: Duration, work_ns_a_round: f64) -> Did
     let sum = |of: fn(&OfThread) -> u64| threads.iter().map(of).sum::<u64>();
     let rounds = sum(|thread| thread.rounds);
     Did {
-        window_ns: u64::try_from(window.as_nanos()).unwrap_or(u64::MAX),
+        window_ns: ns(window),
         rounds,
         cpu_ns: sum(|thread| thread.cpu_ns),
         work_ns: (rounds as f64 * work_ns_a_round) as u64,
         stalled_ns: sum(|thread| thread.stalled_ns),
+        preempted_ns: sum(|thread| thread.preempted_ns),
         worst_ns: waits.max(),
         waits: histogram::encode(&waits),
     }

@@ -1,20 +1,18 @@
 //! The three locks: one that spins, one that sleeps, and one that spins for a while first.
 
 use rustix::thread::futex;
-use serde::{Deserialize, Serialize};
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// How a thread waits for the lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
-    /// It looks again and again, for as long as it takes.
+    /// It looks again and again, for as long as it takes
     Spin,
-    /// It sleeps in the kernel until the lock is let go (a futex).
+    /// It sleeps in the kernel until the lock is let go (a futex)
     Sleep,
-    /// It looks for 20 microseconds, then it sleeps.
+    /// It looks for 20 microseconds, then it sleeps
     SpinThenSleep,
 }
 

@@ -1,0 +1,44 @@
+//! `preempted-holder` for real.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, sure, turn};
+
+#[test]
+fn threads_that_spin_are_affected_and_fewer_of_them_fix_it() {
+    let _turn = turn::take();
+    let Some(ran) = sure(&["run", "preempted-holder", "--quick", "--json"]) else { return };
+    let record = ran.json();
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    assert_eq!(record["verdict"]["state"], "affected", "{ran:?}");
+    let fixes = record["verdict"]["fixes"].as_array().unwrap();
+    let fix = fixes.iter().find(|fix| fix["arm"] == "fewer-threads").unwrap();
+    // Other work on the machine can leave some of it in each trial.
+    assert!(["fixed", "helped"].contains(&fix["outcome"].as_str().unwrap()), "{fix}");
+    let arms = record["arms"].as_array().unwrap();
+    let median = |arm: &str, figure: &str| {
+        let arm = arms.iter().find(|one| one["id"] == arm).unwrap();
+        arm["measures"][figure]["median"].as_f64().unwrap()
+    };
+    assert!(median("case", "rounds") < 0.8 * median("sleep", "rounds"), "{ran:?}");
+    assert!(median("case", "preempted") > 0.0, "{ran:?}");
+}
+
+#[test]
+fn threads_that_sleep_are_not_affected_beside_threads_that_sleep() {
+    let _turn = turn::take();
+    let args = ["run", "preempted-holder", "--lock", "sleep", "--quick", "--json"];
+    let Some(ran) = sure(&args) else { return };
+    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+    assert_eq!(ran.status.code(), Some(0));
+}
+
+#[test]
+fn more_cpus_than_there_are_are_refused_in_one_line() {
+    let ran = Place::new().say(&["run", "preempted-holder", "--on-cpus", "4096"]);
+    assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+    assert!(ran.err.contains("--on-cpus 4096: this process may use "), "{ran:?}");
+    assert_eq!(ran.err.lines().count(), 1, "{ran:?}");
+}

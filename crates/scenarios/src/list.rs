@@ -1,0 +1,71 @@
+//! The one list of all scenarios.
+
+use crate::{AnyScenario, OwnGenerator};
+use crate::{blocking_nif, busy_wait, cpu_quota, mailbox_flood, mmap_lock, preempted_holder};
+
+/// Every scenario, in the order that `list` and `check` take.
+pub const ALL: &[&dyn AnyScenario] = &[
+    &mmap_lock::MmapLock,
+    &cpu_quota::CpuQuota,
+    &blocking_nif::BlockingNif,
+    &mailbox_flood::MailboxFlood,
+    &busy_wait::BusyWait,
+    &preempted_holder::PreemptedHolder,
+];
+
+/// The scenario of that id.
+pub fn find(id: &str) -> Option<&'static dyn AnyScenario> {
+    ALL.iter().find(|scenario| scenario.meta().id == id).copied()
+}
+
+/// The load generators that scenarios bring themselves.
+pub fn generators() -> Vec<OwnGenerator> {
+    ALL.iter().flat_map(|scenario| scenario.generators()).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_declaration_holds_together() {
+        let mut ids = BTreeSet::new();
+        for scenario in ALL {
+            let meta = scenario.meta();
+            assert!(ids.insert(meta.id), "{} stands twice", meta.id);
+            let judged = meta.measures.iter().any(|m| m.name == meta.judging.measure);
+            assert!(judged, "{}: judged measure is not declared", meta.id);
+            assert!(!meta.fixes.is_empty() && !meta.who.is_empty());
+            assert!(find(meta.id).is_some());
+        }
+    }
+
+    #[test]
+    fn every_sentence_and_every_fix_has_a_name_of_its_own() {
+        let templates = testing::templates();
+        for meta in ALL.iter().map(|scenario| scenario.meta()) {
+            let mut ids = BTreeSet::new();
+            for sentence in meta.sentences {
+                assert!(ids.insert(sentence.id), "{}: {} stands twice", meta.id, sentence.id);
+                assert_is_sentence(sentence.text);
+                let parsed = templates.template_from_str(sentence.text);
+                assert!(parsed.is_ok(), "{}: {}: {:?}", meta.id, sentence.id, parsed.err());
+            }
+            let mut ids = BTreeSet::new();
+            for fix in meta.fixes {
+                assert!(ids.insert(fix.id), "{}: {} stands twice", meta.id, fix.id);
+                assert_is_sentence(fix.what);
+                assert!((fix.change)(&meta.defaults(false)).is_some(), "{}: {}", meta.id, fix.id);
+            }
+        }
+    }
+
+    /// A capital, a name or a figure at its start, a full stop at its end, single spaces between.
+    fn assert_is_sentence(text: &str) {
+        let capital = text.starts_with(|c: char| c.is_ascii_uppercase() || c == '{');
+        let stop = text.ends_with('.') || text.ends_with(".{% endif %}");
+        assert!(capital && stop && !text.contains("  "), "{text}");
+    }
+}

@@ -1,0 +1,413 @@
+//! The load of a trial: a mapper alone on its CPU, readers and spinners on others, and, where they are to be
+//! compared, an idle twin of the mapper, which the readers read in its place.
+
+use crate::probing::Part;
+use crate::wait::{self, TICK};
+use crate::{ScenarioError, Tick};
+use load::child::mapper::MapperArgs;
+use load::child::scanner::ScannerArgs;
+use load::child::spinner::SpinnerArgs;
+use load::live::{LivePage, Snapshot};
+use load::protocol::{MapperReport, PoolReport, Report};
+use load::time::now_ns;
+use load::{Child, LoadSpawner};
+use probe::Role;
+use std::time::{Duration, Instant};
+
+/// How long children may take to get ready, beside a second for each GiB to populate.
+const SET_UP_LIMIT: Duration = Duration::from_secs(30);
+
+/// How long a mapper may take to come back once its load was ended.
+const RESCUE_LIMIT: Duration = Duration::from_secs(20);
+
+/// How long a pool may take to die and to report.
+const REPORT_LIMIT: Duration = Duration::from_secs(30);
+
+/// What is raw in a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialSpec {
+    /// File of /proc/PID that is read.
+    pub procfile: String,
+    /// How long the scanners read before spinners and mapper begin.
+    pub lead: Duration,
+    /// How long the mapper works.
+    pub duration: Duration,
+    /// A call that outlasts the duration by so much is a hang.
+    pub hang_after: Duration,
+    /// Size of the mapper's region in bytes.
+    pub region_bytes: u64,
+    /// Pause after each call.
+    pub pause: Duration,
+    /// Seed of the choice of pages.
+    pub seed: u64,
+    /// CPU of the mapper.
+    pub cpu_mapper: u32,
+    /// CPU of the tool.
+    pub cpu_tool: u32,
+    /// The load of each CPU.
+    pub cpu_loads: Vec<CpuLoad>,
+    /// The idle twin of the mapper, where there is one.
+    pub twin: Option<Twin>,
+}
+
+/// A process with the mapper's mappings that does nothing.
+///
+/// It is there whether or not it is read, so that two trials which differ in this alone have the
+/// same processes, the same memory in use and the same load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Twin {
+    /// Its mappings are those that the mapper has after so many calls.
+    pub calls: u64,
+    /// The scanners read it, and not the mapper.
+    pub read: bool,
+    /// The CPU on which it is set up.
+    pub cpu: u32,
+}
+
+/// The load on one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuLoad {
+    /// The CPU.
+    pub cpu: u32,
+    /// Scanners.
+    pub scanners: u32,
+    /// Spinners.
+    pub spinners: u32,
+    /// Nice value of the scanners.
+    pub nice: i32,
+    /// Busy period of the spinners; zero spins always.
+    pub busyduration: Duration,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub struct RawTrial {
+    /// The mapper's process.
+    pub pid: u32,
+    /// Start of its region.
+    pub region: u64,
+    /// The mapper's report; absent where it never came back, even without its load.
+    pub report: Option<MapperReport>,
+    /// What the live page showed at the cut.
+    pub picture: Snapshot,
+    /// How measuring ended.
+    pub cut: Cut,
+    /// What all scanners did until the cut.
+    pub scanners: PoolReport,
+    /// What all spinners did until the cut.
+    pub spinners: PoolReport,
+}
+
+/// How measuring ended: with the mapper's last call, or by the deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// When, on the clock of [`load::time`].
+    pub at_ns: u64,
+    /// From the release until then.
+    pub window: Duration,
+    /// The mapper had not come back: its load was ended, and what it did later is not counted.
+    pub hang: bool,
+}
+
+/// The pools of the load.
+#[derive(Default)]
+struct Pools {
+    scanners: Vec<Child>,
+    spinners: Vec<Child>,
+}
+
+/// What is told while a trial runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Event<'a> {
+    /// All are set up and wait.
+    Ready(&'a [Part]),
+    /// The load is about to be released.
+    Released,
+    /// Time goes on.
+    Tick(Tick),
+    /// Measuring has ended; the load is about to be.
+    Ended,
+}
+
+/// Plays a spec to its end.
+///
+/// Nothing of it is left when it returns: a pool reaps all its workers before it reports, the others
+/// are reaped here, and a process that can be reaped has given back its memory. Every process is new
+/// and pinned, so no state of a load balancer goes from one trial to the next; and setting the next
+/// one up takes longer than a rest would that lets the kernel free what it frees later.
+///
+/// # Errors
+/// If a child cannot be set up, dies, or if somebody interrupts.
+pub fn run_load(
+    spec: &TrialSpec,
+    launcher: &LoadSpawner,
+    interrupted: &dyn Fn() -> bool,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<RawTrial, ScenarioError> {
+    let live = LivePage::create().map_err(|e| ScenarioError::Broken(format!("live page: {e}")))?;
+    let mut mapper = start_mapper(spec, launcher, &live)?;
+    let mut twin = start_twin(spec, launcher)?;
+    let limit = SET_UP_LIMIT + populating(spec.region_bytes);
+    let ready = wait::ready(&mut mapper, limit, interrupted)?;
+    if let Some(twin) = &mut twin {
+        wait::ready(twin, limit, interrupted)?;
+    }
+    let pids = Pids { mapper: mapper.pid(), twin: twin.as_ref().map(Child::pid) };
+    let mut pools = Pools::start(spec, launcher, pids, interrupted)?;
+    on_event(Event::Ready(&pools.parts(pids)));
+    pools.begin_scanning(spec.lead, interrupted)?;
+    on_event(Event::Released);
+    let began = Instant::now();
+    mapper.go()?;
+    pools.begin_window()?;
+    let mut stage = Stage { spec, live: &live, began, interrupted, on_event };
+    let done = stage.await_done(&mut mapper, spec.duration + spec.hang_after)?;
+    // What the call under way shows now is what it was before its load was ended.
+    let picture = live.counters().snapshot();
+    let cut = Cut { at_ns: now_ns(), window: began.elapsed(), hang: !done };
+    pools.end_window();
+    (stage.on_event)(Event::Ended);
+    check_alive(&mut twin)?;
+    pools.stop();
+    let limit = spec.duration + spec.hang_after + RESCUE_LIMIT;
+    let back = done || stage.await_done(&mut mapper, limit)?;
+    let report = if back { Some(mapper_report(&mut mapper, interrupted)?) } else { None };
+    let (scanners, spinners) = pools.reports(interrupted)?;
+    let (pid, region) = (mapper.pid(), ready.region);
+    Ok(RawTrial { pid, region, report, picture, cut, scanners, spinners })
+}
+
+fn mapper_report(
+    mapper: &mut Child,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<MapperReport, ScenarioError> {
+    match wait::report(mapper, REPORT_LIMIT, interrupted)? {
+        Report::Mapper(report) => Ok(report),
+        _ => Err(ScenarioError::Broken("a mapper reported as a pool".into())),
+    }
+}
+
+/// A twin that somebody killed has left its readers without anything to read.
+fn check_alive(twin: &mut Option<Child>) -> Result<(), ScenarioError> {
+    match twin {
+        // It has nothing to say until it ends.
+        Some(twin) => Ok(twin.done_before(Instant::now()).map(|_| ())?),
+        None => Ok(()),
+    }
+}
+
+fn populating(region_bytes: u64) -> Duration {
+    Duration::from_secs(region_bytes >> 30)
+}
+
+fn start_mapper(
+    spec: &TrialSpec,
+    launcher: &LoadSpawner,
+    live: &LivePage,
+) -> Result<Child, ScenarioError> {
+    let mut args = MapperArgs::new(spec.region_bytes, spec.duration, spec.pause);
+    args.cpu = Some(spec.cpu_mapper);
+    args.seed = spec.seed;
+    Ok(launcher.start("mapper", &args.to_args(), Some(live))?)
+}
+
+/// Starts the twin: a mapper that is never released.
+fn start_twin(spec: &TrialSpec, launcher: &LoadSpawner) -> Result<Option<Child>, ScenarioError> {
+    let Some(twin) = spec.twin else { return Ok(None) };
+    let mut args = MapperArgs::new(spec.region_bytes, spec.duration, spec.pause);
+    args.cpu = Some(twin.cpu);
+    args.seed = spec.seed;
+    args.twin = Some(twin.calls);
+    Ok(Some(launcher.start("twin", &args.to_args(), None)?))
+}
+
+/// The processes that can be read.
+#[derive(Debug, Clone, Copy)]
+struct Pids {
+    mapper: u32,
+    twin: Option<u32>,
+}
+
+impl Pids {
+    /// The one that the scanners read.
+    fn read(self, spec: &TrialSpec) -> u32 {
+        let twin = spec.twin.filter(|twin| twin.read).and(self.twin);
+        twin.unwrap_or(self.mapper)
+    }
+}
+
+/// A trial under way.
+struct Stage<'a> {
+    spec: &'a TrialSpec,
+    live: &'a LivePage,
+    began: Instant,
+    interrupted: &'a dyn Fn() -> bool,
+    on_event: &'a mut dyn FnMut(Event),
+}
+
+impl Stage<'_> {
+    /// Waits until the mapper has made its last call, or until so long after the release.
+    fn await_done(&mut self, mapper: &mut Child, limit: Duration) -> Result<bool, ScenarioError> {
+        let deadline = self.began + limit;
+        loop {
+            let next = (Instant::now() + TICK).min(deadline);
+            if mapper.done_before(next)? {
+                return Ok(true);
+            }
+            if (self.interrupted)() {
+                return Err(ScenarioError::Interrupted);
+            }
+            if next >= deadline {
+                return Ok(false);
+            }
+            self.tick();
+        }
+    }
+
+    fn tick(&mut self) {
+        let picture = self.live.counters().snapshot().as_of(now_ns());
+        let elapsed = self.began.elapsed().min(self.spec.duration + self.spec.hang_after);
+        (self.on_event)(Event::Tick(Tick {
+            elapsed,
+            worst: Duration::from_nanos(picture.worst_ns),
+        }));
+    }
+}
+
+impl Pools {
+    fn start(
+        spec: &TrialSpec,
+        launcher: &LoadSpawner,
+        pids: Pids,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Self, ScenarioError> {
+        let mut pools = Pools::default();
+        for cpu_load in &spec.cpu_loads {
+            if cpu_load.scanners > 0 {
+                let args = scanner_args(spec, cpu_load, pids.read(spec)).to_args();
+                pools.scanners.push(launcher.start("scanners", &args, None)?);
+            }
+            if cpu_load.spinners > 0 {
+                // They look at the mapper in every arm: what they do to it is not the cause.
+                let args = spinner_args(spec, cpu_load, pids.mapper).to_args();
+                pools.spinners.push(launcher.start("spinners", &args, None)?);
+            }
+        }
+        pools
+            .all()
+            .try_for_each(|child| wait::ready(child, SET_UP_LIMIT, interrupted).map(|_| ()))?;
+        Ok(pools)
+    }
+
+    /// What each process is.
+    fn parts(&self, pids: Pids) -> Vec<Part> {
+        let pool = |pool: &[Child], part, role| -> Vec<Part> {
+            pool.iter().map(|child| Part { pid: child.pid(), part, role }).collect()
+        };
+        let mut parts = vec![Part { pid: pids.mapper, part: "mapper", role: Role::Victim }];
+        parts.extend(pids.twin.map(|pid| Part { pid, part: "twin", role: Role::Bystander }));
+        parts.extend(pool(&self.scanners, "scanner", Role::Suspect));
+        parts.extend(pool(&self.spinners, "spinner", Role::Bystander));
+        parts
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut Child> {
+        // Spinners first: while they spin, scanners of low priority can hardly get ready or die.
+        self.spinners.iter_mut().chain(&mut self.scanners)
+    }
+
+    /// Lets the scanners read for a while, so that the spinners find them at it.
+    fn begin_scanning(
+        &mut self,
+        lead: Duration,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), ScenarioError> {
+        self.scanners.iter_mut().try_for_each(Child::go)?;
+        if !self.scanners.is_empty() {
+            wait::until(lead, interrupted, |until| {
+                std::thread::sleep(until.saturating_duration_since(Instant::now()));
+                Ok(None::<()>)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Lets the spinners in; what the scanners did before does not count.
+    fn begin_window(&mut self) -> Result<(), ScenarioError> {
+        self.scanners.iter_mut().for_each(Child::window_begins);
+        self.spinners.iter_mut().try_for_each(Child::go).map_err(Into::into)
+    }
+
+    fn end_window(&mut self) {
+        self.all().for_each(Child::window_ends);
+    }
+
+    fn stop(&mut self) {
+        self.all().for_each(Child::stop);
+    }
+
+    fn reports(
+        &mut self,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(PoolReport, PoolReport), ScenarioError> {
+        Ok((gather(&mut self.scanners, interrupted)?, gather(&mut self.spinners, interrupted)?))
+    }
+}
+
+/// How long a pool lives at most: as long as a trial can take, whatever becomes of the tool.
+fn crew_limit_ms(spec: &TrialSpec) -> u64 {
+    let limit = spec.lead + spec.duration + spec.hang_after + RESCUE_LIMIT + SET_UP_LIMIT;
+    u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn scanner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> ScannerArgs {
+    ScannerArgs {
+        pid,
+        file: spec.procfile.clone(),
+        workers: cpu_load.scanners,
+        nice: cpu_load.nice,
+        cpu: Some(cpu_load.cpu),
+        limit_ms: Some(crew_limit_ms(spec)),
+        parent: None,
+    }
+}
+
+fn spinner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> SpinnerArgs {
+    SpinnerArgs {
+        pid,
+        file: spec.procfile.clone(),
+        workers: cpu_load.spinners,
+        busyduration: u64::try_from(cpu_load.busyduration.as_millis()).unwrap_or(u64::MAX),
+        cpu: Some(cpu_load.cpu),
+        limit_ms: Some(crew_limit_ms(spec)),
+        parent: None,
+    }
+}
+
+fn gather(
+    pools: &mut [Child],
+    interrupted: &dyn Fn() -> bool,
+) -> Result<PoolReport, ScenarioError> {
+    let mut sum = PoolReport::default();
+    for child in pools {
+        let pid = child.pid();
+        let (Report::Scanners(pool) | Report::Spinners(pool)) =
+            wait::report(child, REPORT_LIMIT, interrupted)?
+        else {
+            return Err(ScenarioError::Broken("a pool reported as a mapper".into()));
+        };
+        if pool.killed > 0 {
+            return Err(ScenarioError::Broken(format!(
+                "{} of {} workers of the load (process group {pid}) were killed by signal {}; \
+                 nothing of tailback did that",
+                pool.killed, pool.workers, pool.signal
+            )));
+        }
+        sum.fewest = if sum.workers == 0 { pool.fewest } else { sum.fewest.min(pool.fewest) };
+        sum.most = sum.most.max(pool.most);
+        sum.workers += pool.workers;
+        sum.rounds += pool.rounds;
+        sum.bytes += pool.bytes;
+    }
+    Ok(sum)
+}

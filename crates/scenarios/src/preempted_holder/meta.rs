@@ -1,0 +1,126 @@
+//! The declaration of `preempted-holder`.
+
+use super::lock::Kind;
+use super::params::PreemptedHolderParams;
+use super::sentences::SENTENCES;
+use crate::params::{self, changed};
+use model::scenario::{FixMeta, MeasureMeta};
+use model::{Judging, Meta, Needs, Unit};
+use std::borrow::Cow;
+
+/// Names of the figures.
+pub(super) mod measure {
+    pub const LOST: &str = "lost";
+    pub const ROUNDS: &str = "rounds";
+    pub const WAIT_P99: &str = "wait_p99";
+    pub const WORST: &str = "worst";
+    pub const STALLED: &str = "stalled";
+    pub const PREEMPTED: &str = "preempted";
+    pub const THREADS: &str = "threads";
+    pub const CPUS: &str = "cpus";
+}
+
+/// What `preempted-holder` says of itself.
+pub const META: Meta = Meta {
+    id: "preempted-holder",
+    title: "threads spin for a lock whose holder is preempted",
+    about: "Threads on fewer CPUs than threads share one lock in user space. Where the scheduler \
+            preempts the one that holds it, those that spin use up the time of the CPUs until the \
+            holder runs again: each wait is as long as a time slice, and no profiler shows it, since \
+            every CPU is busy. The control is the same threads, CPUs and sections with a lock that \
+            sleeps in the kernel. Judged is the part of their CPU time that the threads spent on \
+            other things than their work, trial by trial.",
+    who: "databases, runtimes and allocators with spinlocks in user space, on hosts or in containers \
+          with fewer CPUs than threads, above all where the kernel preempts at any point",
+    fixes: &[
+        FixMeta {
+            id: "sleep",
+            what: "Use a lock that sleeps: a futex, pthread_mutex, std::sync::Mutex.",
+            change: |settings| {
+                changed(settings, |params: &mut PreemptedHolderParams| params.lock = Kind::Sleep)
+            },
+        },
+        FixMeta {
+            id: "spin-then-sleep",
+            what: "Let a thread spin for some microseconds only, and sleep then.",
+            change: |settings| {
+                changed(settings, |params: &mut PreemptedHolderParams| {
+                    params.lock = Kind::SpinThenSleep;
+                })
+            },
+        },
+    ],
+    sentences: SENTENCES,
+    needs: Needs { cpus: 1, root: false },
+    parameters: params::of::<PreemptedHolderParams>(),
+    measures: &[
+        MeasureMeta {
+            name: measure::LOST,
+            heading: "CPU lost",
+            unit: Unit::Percent,
+            help: "part of the threads' CPU time that was not their work: looking at the lock, calls \
+                   of the kernel",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::ROUNDS,
+            heading: "rounds",
+            unit: Unit::PerSecond,
+            help: "rounds of all threads a second; each takes the lock once",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::WAIT_P99,
+            heading: "wait p99",
+            unit: Unit::Milliseconds,
+            help: "what the slowest of 100 rounds waited for the lock",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::WORST,
+            heading: "worst wait",
+            unit: Unit::Milliseconds,
+            help: "longest wait of a trial",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::STALLED,
+            heading: "stalled",
+            unit: Unit::MillisecondsPerSecond,
+            help: "time of one thread in waits longer than 1 ms, in each second of the trial",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::PREEMPTED,
+            heading: "holder off CPU",
+            unit: Unit::MillisecondsPerSecond,
+            help: "time in which the lock was held by a thread that had no CPU for more than 1 ms, in \
+                   each second of the trial",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::THREADS,
+            heading: "threads",
+            unit: Unit::Count,
+            help: "threads that share the lock",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::CPUS,
+            heading: "CPUs",
+            unit: Unit::Count,
+            help: "CPUs that they share",
+            column: false,
+        },
+    ],
+    judging: Judging {
+        measure: Cow::Borrowed(measure::LOST),
+        margin: 5.0,
+        control_limit: 15.0,
+        // CPU time is judged, and time without a CPU is none of it.
+        wants_cpu: false,
+        error_rate: model::record::ERROR_RATE,
+        confidence: 0.95,
+    },
+    tags: &[],
+};

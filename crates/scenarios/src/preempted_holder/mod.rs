@@ -1,0 +1,65 @@
+//! `preempted-holder`: threads spin for a lock whose holder is preempted.
+
+mod load;
+mod lock;
+mod meta;
+mod params;
+mod plan;
+mod sentences;
+mod summary;
+mod trial;
+
+pub use lock::Kind;
+pub use meta::META;
+pub use params::PreemptedHolderParams;
+
+use crate::{
+    Arms, Context, Host, Missing, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult,
+};
+use analysis::Outcome;
+use model::{ArmResult, Meta, Plan};
+use std::time::Duration;
+
+/// The scenario.
+pub struct PreemptedHolder;
+
+impl Scenario for PreemptedHolder {
+    type Params = PreemptedHolderParams;
+
+    fn meta(&self) -> &'static Meta {
+        &META
+    }
+
+    fn generators(&self) -> &'static [OwnGenerator] {
+        &[load::GENERATOR]
+    }
+
+    fn missing(&self, _: &Host) -> Option<Missing> {
+        None
+    }
+
+    fn arms(
+        &self,
+        params: &PreemptedHolderParams,
+        host: &Host,
+    ) -> Result<Arms<PreemptedHolderParams>, ScenarioError> {
+        plan::arms(params, host).map(Into::into)
+    }
+
+    fn expected(&self, params: &PreemptedHolderParams) -> Duration {
+        params.duration.get() + plan::SET_UP
+    }
+
+    fn trial(
+        &self,
+        params: &PreemptedHolderParams,
+        context: &mut Context,
+    ) -> Result<TrialResult, ScenarioError> {
+        let spec = plan::spec(params, context.host)?;
+        trial::run(&spec, context)
+    }
+
+    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+        summary::summary(plan, outcome, arms)
+    }
+}

@@ -1,0 +1,111 @@
+//! What `preempted-holder` says of an outcome.
+
+use super::meta::{META, measure};
+use super::params::PreemptedHolderParams;
+use super::sentences::say;
+use crate::params::Params;
+use crate::suggest;
+use crate::summary::{Summary, control_of};
+use analysis::Outcome;
+use model::scenario::FixMeta;
+use model::{ArmResult, Estimate, Fact, Plan, Role, State, Suggestion};
+
+pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+    let headline = match outcome.state {
+        State::Affected => compared(say::BURNS, plan, arms),
+        State::NotAffected => compared(say::BURNS_NONE, plan, arms),
+        _ => Fact::new(say::UNSETTLED),
+    };
+    let case = params_of_case(plan);
+    let suggestions = match (outcome.state, case) {
+        (State::Affected, Some(case)) => fixes(plan, &asked(&case)),
+        _ => Vec::new(),
+    };
+    Summary { headline, suggestions, kind: None }
+}
+
+/// The fixes that no arm of this study has: those speak for themselves.
+fn fixes(plan: &Plan, asked: &PreemptedHolderParams) -> Vec<Suggestion> {
+    let is_arm = |fix: &FixMeta| {
+        let mut arms = plan.arms.iter().filter(|arm| arm.role == Role::Fix);
+        arms.any(|arm| (fix.change)(&arm.settings).as_ref() == Some(&arm.settings))
+    };
+    let asked = asked.settings();
+    let others = META.fixes.iter().filter(|fix| !is_arm(fix));
+    others.filter_map(|fix| suggest::fix(&META, fix, &asked)).collect()
+}
+
+fn params_of_case(plan: &Plan) -> Option<PreemptedHolderParams> {
+    let case = plan.arms.iter().find(|arm| arm.role == Role::Case)?;
+    PreemptedHolderParams::of(&case.settings)
+}
+
+/// What was asked for, without what is tried; threads and CPUs follow from the machine.
+fn asked(case: &PreemptedHolderParams) -> PreemptedHolderParams {
+    let usual = PreemptedHolderParams::default();
+    let PreemptedHolderParams { fixes, duration, .. } = usual;
+    PreemptedHolderParams { fixes, duration, ..case.clone() }
+}
+
+/// What case and control did.
+fn compared(id: &str, plan: &Plan, arms: &[ArmResult]) -> Fact {
+    let fact = Fact::new(id);
+    let Some(case) = arms.iter().find(|arm| arm.role == Role::Case) else { return fact };
+    let control = control_of(plan, case, arms);
+    let count = |name: &str| Some(case.measures.get(name)?.median.round() as u64);
+    let of_control = |name: &str| -> Option<&Estimate> { control?.measures.get(name) };
+    fact.with_some("lost", case.measures.get(measure::LOST))
+        .with_some("control", of_control(measure::LOST))
+        .with_some("rounds", case.measures.get(measure::ROUNDS))
+        .with_some("control_rounds", of_control(measure::ROUNDS))
+        .with_some("preempted", case.measures.get(measure::PREEMPTED))
+        .with_some("threads", count(measure::THREADS))
+        .with_some("cpus", count(measure::CPUS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{settings, told};
+    use model::testing::{arm, estimate, plan, result};
+    use model::{Arm, Test, Unit};
+
+    fn plan_of(threads: &str) -> Plan {
+        let settings = settings(&META, &[("threads", threads), ("on-cpus", "2")]);
+        let arm = |id, role| Arm { settings: settings.clone(), ..arm(id, role) };
+        Plan { arms: vec![arm("sleep", Role::Control), arm("case", Role::Case)], ..plan(&[]) }
+    }
+
+    fn results(state: State) -> Vec<ArmResult> {
+        let of = |id, role, state| {
+            let mut arm = result(id, role, state);
+            for (name, value, unit) in [
+                (measure::LOST, 40.0, Unit::Percent),
+                (measure::ROUNDS, 9000.0, Unit::PerSecond),
+                (measure::PREEMPTED, 500.0, Unit::MillisecondsPerSecond),
+                (measure::THREADS, 8.0, Unit::Count),
+                (measure::CPUS, 2.0, Unit::Count),
+            ] {
+                arm.measures.insert(name.to_owned(), estimate(value, unit));
+            }
+            arm
+        };
+        vec![of("sleep", Role::Control, None), of("case", Role::Case, Some(state))]
+    }
+
+    #[test]
+    fn case_and_control_are_told_side_by_side() {
+        let outcome = |state| Outcome::new(state, measure::LOST, Test::default());
+        for (state, start) in [
+            (State::Affected, "Threads that spin for a lock burn CPU time here"),
+            (State::NotAffected, "Threads that wait for a lock burn no CPU time here"),
+            (State::Inconclusive, "It is not settled"),
+        ] {
+            let summary = summary(&plan_of("8"), &outcome(state), &results(state));
+            let sentence = told(&META, &summary.headline);
+            assert!(sentence.starts_with(start), "{sentence}");
+            assert_eq!(summary.suggestions.len(), if state == State::Affected { 2 } else { 0 });
+        }
+        told(&META, &summary(&plan_of("8"), &outcome(State::Affected), &[]).headline);
+    }
+}
