@@ -1,5 +1,8 @@
 # make run      build, and find out what stalls on this machine
 # make test     build, and run every test
+# make test-fast  those tests that need no machine to themselves, within two minutes
+# make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds for each,
+#               FUZZ=record one alone
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
@@ -16,7 +19,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
+.PHONY: run build test test-fast fuzz lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -50,6 +53,19 @@ test: needs erlang-needs
 	@scripts/need strace chromium fonts-dejavu-core qemu-system-x86
 	$(MAKE) -C erlang all eunit ct
 	TAILBACK_SKIP_NOTHING=1 $(CARGO) test --locked --workspace --no-fail-fast
+
+# Everything that needs no machine to itself: unit tests, simulations, golden files, kept inputs of the fuzzer.
+test-fast: needs
+	$(CARGO) test --locked --workspace --lib --no-fail-fast
+	$(CARGO) test --locked --no-fail-fast -p tailback-analysis -p tailback-model -p tailback-report \
+	  -p tailback-sim -p tailback-fuzz --tests
+	$(CARGO) test --locked --no-fail-fast -p tailback --test arrows --test golden --test schema --test v1 \
+	  --test same_words --test manual --test shown
+
+# FUZZ_S: seconds for each target; FUZZ: one target alone.
+fuzz: needs
+	@scripts/need g++
+	scripts/fuzz $(or $(FUZZ_S),60) $(FUZZ)
 
 lint: lint-needs
 	$(CARGO) fmt --all --check

@@ -11,6 +11,8 @@
 
 mod app;
 mod error;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod node;
 mod otp;
 mod reap;

@@ -9,6 +9,7 @@ use crate::output;
 use host::cgroup::{ParentGroup, sweep};
 use host::{Restored, Roots};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::CommandExt;
@@ -137,7 +138,7 @@ fn tell(restored: &Restored, beside: bool) {
 /// Takes the machine: two runs at once would measure each other.
 ///
 /// The lock goes with this process, however it ends. Where there is no folder for it, as for an ordinary
-/// user without a session, nothing is locked.
+/// user without a session, or a kernel without file locks, nothing is locked.
 fn take_machine(command: &str) -> Result<(), Failure> {
     if std::env::var_os(SHARE).is_some() {
         return Ok(());
@@ -146,7 +147,7 @@ fn take_machine(command: &str) -> Result<(), Failure> {
     let Ok(folder) = host::private::folder(&folder) else { return Ok(()) };
     let Ok(mut file) = host::private::lock_file(&folder.join("run")) else { return Ok(()) };
     let deadline = Instant::now() + JUST_ENDED;
-    while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+    while let Some(true) = is_taken(flock(&file, FlockOperation::NonBlockingLockExclusive)) {
         let holder = holder(&mut file);
         if holder.is_running() || Instant::now() > deadline {
             return Err(Failure::need(format!(
@@ -165,6 +166,16 @@ fn take_machine(command: &str) -> Result<(), Failure> {
     let _ = written;
     *unpoisoned(&HELD) = Some(file);
     Ok(())
+}
+
+/// Whether somebody else holds a lock, by the answer to the wish for it; none where that cannot be told,
+/// as in a kernel without file locks.
+fn is_taken(answer: rustix::io::Result<()>) -> Option<bool> {
+    match answer {
+        Ok(()) => Some(false),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Some(true),
+        Err(_) => None,
+    }
 }
 
 /// Who has the machine, as its file says.
@@ -191,5 +202,18 @@ impl Holder {
             Some(pid) => format!("process {pid}, tailback {}", self.command),
             None => "it has not said which".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_file_locks_has_no_other_run() {
+        assert_eq!(is_taken(Ok(())), Some(false));
+        assert_eq!(is_taken(Err(Errno::WOULDBLOCK)), Some(true));
+        assert_eq!(is_taken(Err(Errno::NOSYS)), None);
+        assert_eq!(is_taken(Err(Errno::NOLCK)), None);
     }
 }

@@ -38,6 +38,23 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-probe", &["host", "model", "os"]),
     ("tailback-load", &["os"]),
     ("tailback-sim", &["model"]),
+    (
+        "tailback-fuzz",
+        &[
+            "analysis",
+            "beam",
+            "guest",
+            "host",
+            "load",
+            "model",
+            "os",
+            "probe",
+            "report",
+            "runner",
+            "scenarios",
+            "sim",
+        ],
+    ),
     ("tailback-truth", &["analysis", "host", "model", "os", "scenarios"]),
     // Only to quote and to refuse what would steer a terminal: it asks the system for nothing.
     ("tailback-model", &["os"]),

@@ -16,6 +16,8 @@ use crate::kernel::Kernel;
 use crate::qemu::Qemu;
 use crate::tool::Running;
 use control::Control;
+#[cfg(feature = "fuzz")]
+pub(crate) use control::answer;
 pub use start::ROOT_TAG;
 use std::collections::VecDeque;
 use std::io::Write;

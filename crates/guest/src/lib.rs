@@ -11,6 +11,8 @@ mod deadline;
 mod ending;
 mod error;
 pub mod frame;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod guest;
 pub mod init;
 pub mod initramfs;

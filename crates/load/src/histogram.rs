@@ -11,6 +11,12 @@ pub const HIGHEST_NS: u64 = 1 << 42;
 /// Significant digits that are kept.
 const DIGITS: u8 = 3;
 
+/// What an unpacked histogram of the second version begins with.
+const V2_COOKIE: u32 = 0x1c84_9303 | 0x10;
+
+/// Length of its header, in bytes.
+const HEADER: usize = 40;
+
 /// An empty histogram of nanoseconds whose memory is already there, so that recording never
 /// faults a page in.
 pub fn empty() -> Histogram<u64> {
@@ -45,7 +51,26 @@ pub fn encode(histogram: &Histogram<u64>) -> String {
 /// A sentence, if the text is damaged.
 pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
     let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
+    if !has_our_bounds(&bytes) {
+        return Err("a histogram with other bounds than the generators', or torn".to_owned());
+    }
     Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())
+}
+
+/// Whether an encoded histogram has the bounds of [`empty`], and as many counts as it says: memory is
+/// allocated by both.
+///
+/// The header of V2: a cookie, the length of the counts, an offset, the significant digits (32 bits
+/// each), the lowest and the highest value that it can hold and a ratio (64 bits each).
+fn has_our_bounds(bytes: &[u8]) -> bool {
+    let at =
+        |place: usize, expected: &[u8]| bytes.get(place..place + expected.len()) == Some(expected);
+    let length = bytes.len().checked_sub(HEADER).and_then(|length| u32::try_from(length).ok());
+    length.is_some_and(|length| at(4, &length.to_be_bytes()))
+        && at(0, &V2_COOKIE.to_be_bytes())
+        && at(12, &u32::from(DIGITS).to_be_bytes())
+        && at(16, &1_u64.to_be_bytes())
+        && at(24, &HIGHEST_NS.to_be_bytes())
 }
 
 #[cfg(test)]
@@ -64,5 +89,16 @@ mod tests {
         assert!(back.max() >= HIGHEST_NS);
         assert!(decode("").is_err());
         assert!(decode("SGlzdG8=").is_err());
+    }
+
+    #[test]
+    fn bounds_that_would_take_gigabytes_are_refused_before_they_do() {
+        let text = encode(&empty());
+        for (place, forged) in [(4, 0x7f), (15, 5), (16, 5), (24, 0x7f), (0, 0)] {
+            let mut bytes = STANDARD.decode(&text).unwrap();
+            bytes[place] = forged;
+            let refused = decode(&STANDARD.encode(bytes)).err();
+            assert!(refused.is_some_and(|why| why.contains("other bounds")), "{place}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The known stalls, one folder each, and the one list of them.
 //!
 //! Adding a scenario is a folder that implements [`Scenario`] and a line in [`ALL`] (`list.rs`); flags, help,
-//! man page and completions follow from its [`Meta`] and its struct of parameters
+//! man page and completions follow from its [`model::Meta`] and its struct of parameters
 //! ([`params`]).
 
 mod any;

@@ -46,7 +46,7 @@ pub struct Hello {
 }
 
 impl Hello {
-    pub(super) fn read(map: &Term) -> Read<Self> {
+    pub(crate) fn read(map: &Term) -> Read<Self> {
         let protocol = field(map, "protocol", as_u64)?;
         if protocol != PROTOCOL {
             return Err(TermError {

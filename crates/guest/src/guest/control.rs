@@ -58,7 +58,7 @@ impl Control {
 }
 
 /// What a line answers; greetings and events answer nothing.
-fn answer(line: &[u8]) -> Option<Result<(), String>> {
+pub(crate) fn answer(line: &[u8]) -> Option<Result<(), String>> {
     let value: serde_json::Value = serde_json::from_slice(line).ok()?;
     if let Some(error) = value.get("error") {
         let what = error.get("desc").and_then(|desc| desc.as_str()).unwrap_or("refused");

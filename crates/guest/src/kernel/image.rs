@@ -36,14 +36,16 @@ pub fn check(path: &Path) -> Result<String, GuestError> {
     }
 }
 
+/// What a file is.
 #[derive(Debug, PartialEq, Eq)]
-enum Sort {
+pub(crate) enum Sort {
     Kernel(String),
     Foreign(&'static str),
     Other(&'static str),
 }
 
-fn sort(start: &[u8]) -> Sort {
+/// What a file is that starts so.
+pub(crate) fn sort(start: &[u8]) -> Sort {
     let at = |offset: usize, bytes: &[u8]| start.get(offset..offset + bytes.len()) == Some(bytes);
     if at(HEADER_MAGIC, b"HdrS") && at(BOOT_FLAG, &[0x55, 0xaa]) {
         let flags = start.get(XLOADFLAGS).copied().unwrap_or(0);

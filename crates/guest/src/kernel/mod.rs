@@ -4,7 +4,7 @@ pub mod cache;
 mod debian;
 pub mod image;
 mod modules;
-mod package;
+pub(crate) mod package;
 mod sums;
 
 use crate::error::GuestError;

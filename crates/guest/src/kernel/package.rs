@@ -86,9 +86,18 @@ fn take_out(
     let mut command = Tool::new("dpkg-deb", "install the package dpkg, or unpack it elsewhere");
     command.arg("--fsys-tarfile").arg(path).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
+    take_members(child.take_stdout()?, path, folder, interrupted)
+}
+
+/// Writes kernel and configuration of an archive to a folder; how many kernels there were.
+pub(crate) fn take_members(
+    archive: impl Read,
+    path: &Path,
+    folder: &Path,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<usize, GuestError> {
     let torn = |why: String| GuestError::NotKernel { path: path.to_owned(), why };
-    let stdout = child.take_stdout()?;
-    let mut archive = tar::Archive::new(stdout.take(MOST_UNPACKED));
+    let mut archive = tar::Archive::new(archive.take(MOST_UNPACKED));
     let deadline = Instant::now() + LIMIT;
     let mut kernels = 0;
     let entries = archive.entries().map_err(|error| torn(error.to_string()))?;

@@ -1,8 +1,10 @@
 //! The rate of requests, set against the quota and this machine.
 //!
 //! A set number of requests a second is nothing to one machine and too much for another. So a node
-//! without busy waiting serves two rates without a quota before the first trial, and what its group
-//! was charged for each says at which rate the control uses [`SHARE`] of the quota.
+//! without busy waiting serves three rates without a quota before the first trial, and what its group
+//! was charged for each says at which rate the control uses [`SHARE`] of the quota: the first says where
+//! the second is worth trying, the line through both where the third is, and the third is corrected in
+//! proportion. A line alone is no answer: where both readings are off by a tenth, it may be off by half.
 
 use super::params::{BusyWaitParams, Load};
 use super::plan::{self, TrialSpec};
@@ -79,9 +81,10 @@ fn measured(
     let first = quota * FIRST_RATE;
     let first = served(spec, first, &mut node, &group, interrupted)?;
     let second = served(spec, next(target, first), &mut node, &group, interrupted)?;
+    let third = served(spec, solved(target, first, second), &mut node, &group, interrupted)?;
     drop(node);
     group.remove().map_err(trial::broken)?;
-    Ok(rounded(solved(target, first, second)))
+    Ok(rounded(corrected(target, third)))
 }
 
 /// What serving requests at a rate takes.
@@ -146,7 +149,15 @@ fn solved(target: f64, first: Point, second: Point) -> f64 {
         true => second.rate + (target - second.cpus) / slope,
         false => target / of_all,
     };
-    rate.clamp(second.rate / 4.0, second.rate * 4.0).clamp(RATES.0, RATES.1)
+    rate.clamp(second.rate / 2.0, second.rate * 2.0).clamp(RATES.0, RATES.1)
+}
+
+/// The rate for a target, from one that was meant to be it.
+///
+/// In proportion, which corrects too little where a part of the CPU time does not depend on the rate,
+/// and never too much.
+fn corrected(target: f64, third: Point) -> f64 {
+    (third.rate * (target / third.cpus).clamp(0.5, 2.0)).clamp(RATES.0, RATES.1)
 }
 
 /// Two digits: more would say more than so short a try-out knows.
@@ -166,9 +177,24 @@ mod tests {
             let machine = |rate: f64| Point { rate, cpus: 0.02 + rate * cost };
             let first = machine(2500.0);
             let second = machine(next(0.3, first).round());
-            let rate = solved(0.3, first, second);
+            let third = machine(solved(0.3, first, second).round());
+            let rate = corrected(0.3, third);
             let used = machine(rounded(rate).into()).cpus;
             assert!((0.24..=0.36).contains(&used), "{cost}: {used} at {rate}");
+        }
+    }
+
+    #[test]
+    fn readings_that_are_off_move_the_rate_by_little_more() {
+        let machine = |rate: f64, off: f64| Point { rate, cpus: (0.1 + rate * 30e-6) * off };
+        let off = |choice: usize| [0.85, 1.0, 1.15][choice % 3];
+        for choice in 0..27 {
+            let (one, two, three) = (off(choice), off(choice / 3), off(choice / 9));
+            let first = machine(2500.0, one);
+            let second = machine(next(0.3, first), two);
+            let third = machine(solved(0.3, first, second), three);
+            let used = machine(corrected(0.3, third), 1.0).cpus;
+            assert!((0.22..=0.4).contains(&used), "{one} {two} {three}: {used}");
         }
     }
 

@@ -1,0 +1,17 @@
+//! Gives a target of `crates/fuzz` inputs that libFuzzer makes up; which one, TAILBACK_FUZZ names.
+
+#![no_main]
+
+use fuzz::Target;
+use std::sync::LazyLock;
+
+static TARGET: LazyLock<&Target> = LazyLock::new(|| {
+    let name = std::env::var("TAILBACK_FUZZ").unwrap_or_default();
+    let names = || fuzz::TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ");
+    fuzz::target(&name).unwrap_or_else(|| {
+        eprintln!("TAILBACK_FUZZ={name}: name one of {}", names());
+        std::process::exit(2)
+    })
+});
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (TARGET.take)(bytes));

@@ -1,0 +1,44 @@
+//! What takes bytes from outside, each behind a function that takes any bytes.
+//!
+//! `make fuzz` gives each of them inputs that a coverage-guided fuzzer makes up (`engine/`), and
+//! `cargo test` those that are kept in `corpus/`. A target that panics, or needs more memory or time
+//! than the engine allows, has found a defect.
+
+mod edits;
+mod machine;
+mod peers;
+mod records;
+mod texts;
+
+/// Something that takes bytes from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Its name, which is the name of its folder in `corpus/` too.
+    pub name: &'static str,
+    /// Takes any bytes, and returns.
+    pub take: fn(&[u8]),
+}
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    Target { name: "record", take: records::record },
+    Target { name: "record-edits", take: records::edited },
+    Target { name: "histogram", take: texts::histogram },
+    Target { name: "study", take: texts::study },
+    Target { name: "trace", take: texts::trace },
+    Target { name: "parameters", take: texts::parameters },
+    Target { name: "journal", take: texts::journal },
+    Target { name: "node", take: peers::node },
+    Target { name: "guest", take: peers::guest },
+    Target { name: "qmp", take: peers::qmp },
+    Target { name: "package", take: peers::package },
+    Target { name: "kernel-image", take: peers::kernel_image },
+    Target { name: "generator", take: peers::generator },
+    Target { name: "events", take: peers::events },
+    Target { name: "machine", take: machine::machine },
+];
+
+/// The target of that name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

@@ -1,0 +1,60 @@
+//! Files of /proc, /sys and /etc that are read of a machine.
+
+use host::disturbance::{Snapshot, run_delay_ns, tainted};
+use host::facts::{self, KernelName};
+use host::roots::Roots;
+use host::{cgroup_facts, limits};
+use std::path::Path;
+
+/// The files that are read, each below the folder that stands for the machine.
+const FILES: &[&str] = &[
+    "proc/stat",
+    "proc/cpuinfo",
+    "proc/meminfo",
+    "proc/self/cgroup",
+    "proc/self/mountinfo",
+    "proc/mounts",
+    "proc/pressure/cpu",
+    "proc/sys/kernel/tainted",
+    "proc/sys/kernel/pid_max",
+    "proc/sys/vm/max_map_count",
+    "proc/1/schedstat",
+    "proc/config.gz",
+    "sys/devices/system/cpu/online",
+    "sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
+    "sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "sys/fs/cgroup/cgroup.controllers",
+    "sys/fs/cgroup/cpu.max",
+    "sys/fs/cgroup/cpu.stat",
+    "etc/os-release",
+];
+
+/// Bytes for these files: the first byte picks the one that gets the rest, 255 all of them.
+pub(crate) fn machine(bytes: &[u8]) {
+    let Some((which, rest)) = bytes.split_first() else { return };
+    let Ok(folder) = tempfile::tempdir() else { return };
+    for (index, file) in FILES.iter().enumerate() {
+        if *which == u8::MAX || usize::from(*which) % FILES.len() == index {
+            write(&folder.path().join(file), rest);
+        }
+    }
+    read(&Roots::at(folder.path()));
+}
+
+fn write(path: &Path, bytes: &[u8]) {
+    let made = path.parent().map(std::fs::create_dir_all);
+    // A folder that is full stops nothing: then less is read.
+    let _ = made.map(|_| std::fs::write(path, bytes));
+}
+
+fn read(roots: &Roots) {
+    let name = |text: &str| text.to_owned();
+    let kernel = KernelName { release: name("6.12.0"), build: name("#1"), arch: name("x86_64") };
+    let machine = facts::machine_named(roots, kernel);
+    assert!(serde_json::to_string(&machine).is_ok());
+    let _ = cgroup_facts::cgroup_facts(roots);
+    let before = Snapshot::take(roots);
+    let _ = before.until(&Snapshot::take(roots));
+    let _ = (tainted(roots), run_delay_ns(roots, 1));
+    let _ = (limits::memory_available(roots), limits::max_map_count(roots), limits::pid_max(roots));
+}

@@ -1,0 +1,48 @@
+//! What other programs and the kernel send.
+
+use load::protocol::Message;
+use probe::event::Event;
+use probe::idle::Idle;
+use probe::symbols::Symbols;
+
+/// What an Erlang node sends.
+pub(crate) fn node(bytes: &[u8]) {
+    beam::fuzz::node(bytes);
+}
+
+/// What a guest sends over its port, and writes to its console.
+pub(crate) fn guest(bytes: &[u8]) {
+    guest::fuzz::port(bytes);
+    guest::fuzz::console(bytes);
+}
+
+/// What QEMU answers.
+pub(crate) fn qmp(bytes: &[u8]) {
+    guest::fuzz::qmp(bytes);
+}
+
+/// The archive in a package with a kernel.
+pub(crate) fn package(bytes: &[u8]) {
+    let Ok(folder) = tempfile::tempdir() else { return };
+    guest::fuzz::package(bytes, folder.path());
+}
+
+/// The start of a file that may be a kernel.
+pub(crate) fn kernel_image(bytes: &[u8]) {
+    guest::fuzz::kernel_image(bytes);
+}
+
+/// A line of a load generator.
+pub(crate) fn generator(bytes: &[u8]) {
+    let _ = serde_json::from_slice::<Message>(bytes);
+}
+
+/// Events of the programs in the kernel, and the tables in /proc that explain them.
+pub(crate) fn events(bytes: &[u8]) {
+    let _ = Event::read(bytes);
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let symbols = Symbols::parse(text);
+        let _ = symbols.name(0xffff_ffff_8100_0000);
+        let _ = Idle::parse(text, 10_000_000);
+    }
+}

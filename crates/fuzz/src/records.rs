@@ -1,0 +1,52 @@
+//! Records, from their text to everything that is shown of them.
+
+use crate::edits::Edits;
+use model::{Meta, Record};
+use report::export::Format;
+use report::{Look, Shown, html, text};
+use scenarios::AnyScenario;
+
+/// A record to begin with, small: structure is what random bytes do not find.
+const SEED: &str = include_str!("seed.record.json");
+
+/// Bytes that may be the text of a record.
+pub(crate) fn record(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        shown(text);
+    }
+}
+
+/// Bytes that say how to change a record that is whole.
+pub(crate) fn edited(bytes: &[u8]) {
+    let Ok(mut value) = serde_json::from_str(SEED) else { return };
+    Edits::new(bytes).apply(&mut value);
+    shown(&value.to_string());
+}
+
+/// Judges and shows a record as the commands do.
+fn shown(text: &str) {
+    let Ok(mut record) = Record::from_json(text) else { return };
+    look_at(&record);
+    scenarios::judge(&mut record);
+    look_at(&record);
+    // What was written by this version is read by it.
+    let again = Record::from_json(&record.to_json());
+    assert!(again.is_ok(), "a judged record that cannot be read again: {:?}", again.err());
+}
+
+fn look_at(record: &Record) {
+    let meta: Option<&Meta> = scenarios::find(&record.scenario).map(AnyScenario::meta);
+    let shown = [Shown::new(record, meta, "record.json")];
+    for why in [false, true] {
+        let look = Look { why, ..Look::default() };
+        let text = text::record(&shown[0], look);
+        assert!(!text.contains('\u{1b}'), "a text that steers the terminal");
+        let explanation = analysis::explain(record, None);
+        report::explanation(&explanation, meta, look);
+    }
+    // What cannot be shown is refused; it may not panic.
+    let _ = html::page(&shown);
+    for (_, format) in Format::ALL {
+        let _ = format.write(&shown);
+    }
+}

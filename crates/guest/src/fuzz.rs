@@ -1,0 +1,52 @@
+//! For the fuzzer: what is read of guests and packages, behind functions that take any bytes.
+
+use crate::Hello;
+use crate::console::Console;
+use crate::frame::{Decoder, Kind, unpack};
+use crate::guest::answer;
+use crate::kernel::{image, package};
+use std::path::Path;
+
+/// How many bytes come at a time.
+const AT_A_TIME: usize = 97;
+
+/// What comes over a guest's port.
+pub fn port(bytes: &[u8]) {
+    let mut decoder = Decoder::default();
+    for part in bytes.chunks(AT_A_TIME) {
+        decoder.feed(part);
+        loop {
+            match decoder.take() {
+                Ok(Some(frame)) if frame.kind == Kind::Hello => {
+                    let _ = serde_json::from_slice::<Hello>(&frame.payload);
+                }
+                Ok(Some(frame)) => drop(unpack(&frame.payload)),
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// What a guest writes to its console.
+pub fn console(bytes: &[u8]) {
+    let mut console = Console::default();
+    bytes.chunks(AT_A_TIME).for_each(|part| console.feed(part));
+    assert!(console.tail(usize::MAX).iter().all(|line| !line.contains('\u{1b}')));
+    let _ = (console.panic(), console.booting());
+}
+
+/// What QEMU answers.
+pub fn qmp(line: &[u8]) {
+    let _ = answer(line);
+}
+
+/// The start of a file that may be a kernel.
+pub fn kernel_image(start: &[u8]) {
+    let _ = image::sort(start);
+}
+
+/// The archive in a package; what is taken out of it goes into that folder.
+pub fn package(archive: &[u8], folder: &Path) {
+    let _ = package::take_members(archive, Path::new("fuzz.deb"), folder, &|| false);
+}
