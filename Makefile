@@ -3,6 +3,7 @@
 # make test-fast  those tests that need no machine to themselves, within two minutes
 # make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds for each,
 #               FUZZ=record one alone
+# make torture  kills tailback at random moments of its scenarios, and looks for what is left; as root
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
@@ -19,7 +20,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-fast fuzz lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
+.PHONY: run build test test-fast fuzz torture lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -66,6 +67,10 @@ test-fast: needs
 fuzz: needs
 	@scripts/need g++
 	scripts/fuzz $(or $(FUZZ_S),60) $(FUZZ)
+
+# KILLS: how many; SEED: which, where a run is to be made again.
+torture: build erlang-needs
+	scripts/torture $(abspath $(BINARY)) $(or $(KILLS),100) $(SEED)
 
 lint: lint-needs
 	$(CARGO) fmt --all --check
