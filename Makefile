@@ -57,11 +57,9 @@ test: needs erlang-needs
 
 # Everything that needs no machine to itself: unit tests, simulations, golden files, kept inputs of the fuzzer.
 test-fast: needs
-	$(CARGO) test --locked --workspace --lib --no-fail-fast
-	$(CARGO) test --locked --no-fail-fast -p tailback-analysis -p tailback-model -p tailback-report \
-	  -p tailback-sim -p tailback-fuzz --tests
-	$(CARGO) test --locked --no-fail-fast -p tailback --test arrows --test golden --test schema --test v1 \
-	  --test same_words --test manual --test shown
+	$(CARGO) test --locked --workspace --no-fail-fast --lib \
+	  $(foreach test,arrows golden schema v1 same_words manual shown corpus effects fixing judging \
+	    simulation properties published two_arms versions,--test $(test))
 
 # FUZZ_S: seconds for each target; FUZZ: one target alone.
 fuzz: needs

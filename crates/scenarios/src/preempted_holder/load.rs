@@ -44,7 +44,7 @@ pub struct Spec {
 /// What they did, all together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Did {
-    /// From the release to the end of the last thread, in nanoseconds.
+    /// From the start of the first thread to the end of the last, in nanoseconds.
     pub window_ns: u64,
     /// Rounds: each takes the lock once.
     pub rounds: u64,
@@ -64,6 +64,8 @@ pub struct Did {
 
 /// What one thread did.
 struct OfThread {
+    began: Instant,
+    ended: Instant,
     rounds: u64,
     cpu_ns: u64,
     stalled_ns: u64,
@@ -114,18 +116,16 @@ fn share(spec: &Spec, ns_a_round: f64) -> Value {
     let rounds = |ns: u64| (ns as f64 / ns_a_round).round() as u64;
     let (inside, outside) = (rounds(spec.inside_ns), rounds(spec.outside_ns));
     let duration = Duration::from_millis(spec.duration_ms);
-    let (window, threads) = std::thread::scope(|scope| {
+    let threads: Vec<OfThread> = std::thread::scope(|scope| {
         let one = || {
             ready.wait();
-            one_thread(&lock, [inside, outside], spec.inside_ns, Instant::now() + duration)
+            one_thread(&lock, [inside, outside], spec.inside_ns, duration)
         };
         let threads: Vec<_> = (0..spec.threads).map(|_| scope.spawn(one)).collect();
         ready.wait();
-        let began = Instant::now();
-        let done: Vec<OfThread> = threads.into_iter().filter_map(|t| t.join().ok()).collect();
-        (began.elapsed(), done)
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
-    let did = together(&threads, window, (inside + outside) as f64 * ns_a_round);
+    let did = together(&threads, (inside + outside) as f64 * ns_a_round);
     serde_json::to_value(did).unwrap_or(Value::Null)
 }
 
@@ -134,9 +134,12 @@ fn one_thread(
     lock: &Lock,
     [inside, outside]: [u64; 2],
     inside_ns: u64,
-    until: Instant,
+    duration: Duration,
 ) -> OfThread {
+    let began = Instant::now();
     let mut done = OfThread {
+        began,
+        ended: began,
         rounds: 0,
         cpu_ns: 0,
         stalled_ns: 0,
@@ -144,7 +147,8 @@ fn one_thread(
         waits: histogram::empty(),
     };
     let before = cpu_ns();
-    while Instant::now() < until {
+    // One round at least, however late the thread comes to run.
+    while done.rounds == 0 || began.elapsed() < duration {
         let asked = Instant::now();
         lock.take();
         let taken = Instant::now();
@@ -161,6 +165,7 @@ fn one_thread(
         histogram::record(&mut done.waits, waited_ns);
     }
     done.cpu_ns = cpu_ns().saturating_sub(before);
+    done.ended = Instant::now();
     done
 }
 
@@ -168,16 +173,18 @@ fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn together(threads: &[OfThread], window: Duration, work_ns_a_round: f64) -> Did {
+fn together(threads: &[OfThread], work_ns_a_round: f64) -> Did {
     let mut waits = histogram::empty();
     for thread in threads {
         // Both have the same bounds, so it always fits.
         let _ = waits.add(&thread.waits);
     }
+    let began = threads.iter().map(|thread| thread.began).min();
+    let ended = threads.iter().map(|thread| thread.ended).max();
     let sum = |of: fn(&OfThread) -> u64| threads.iter().map(of).sum::<u64>();
     let rounds = sum(|thread| thread.rounds);
     Did {
-        window_ns: ns(window),
+        window_ns: began.zip(ended).map_or(0, |(began, ended)| ns(ended - began)),
         rounds,
         cpu_ns: sum(|thread| thread.cpu_ns),
         work_ns: (rounds as f64 * work_ns_a_round) as u64,
