@@ -121,7 +121,7 @@ fn is_explained(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study: &Study
 }
 
 fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<Doubt> {
-    let mut known = trials.iter().filter_map(|trial| trial.surroundings.tainted);
+    let mut known = trials.iter().filter_map(|trial| trial.disturbance.tainted);
     let before = match ground.tainted {
         Some(before) => before,
         None => known.next()?,

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// How often a lock is taken anew that its holder removes at that moment.
 const MOST_TRIES: usize = 100;
 
-/// What became of the wish to be the only writer of a record.
+/// What became of the request to be the only writer of a record.
 #[derive(Debug)]
 pub enum Claim {
     /// No other run writes it while this lives.

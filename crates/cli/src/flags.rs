@@ -61,8 +61,8 @@ fn check() -> Command {
     Command::new("check")
         .about("Run every scenario that this host can run, and show the verdicts")
         .long_about(
-            "Run every scenario that this host can run, and show the verdicts. Several share about \
-             two minutes, so each takes its quick settings; one alone takes its own.",
+            "Run every scenario that this host can run, and show the verdicts. Several share two \
+             minutes at most, so each takes its quick settings; one alone takes its own.",
         )
         .arg(json("Print the records alone, as a JSON array"))
         .arg(why())

@@ -168,7 +168,7 @@ fn take_machine(command: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether somebody else holds a lock, by the answer to the wish for it; none where that cannot be told,
+/// Whether somebody else holds a lock, by the answer to the request for it; none where that cannot be told,
 /// as in a kernel without file locks.
 fn is_taken(answer: rustix::io::Result<()>) -> Option<bool> {
     match answer {

@@ -275,7 +275,7 @@ fn killed_while_saving_it_leaves_nothing_that_the_next_run_does_not_clean_up() {
     assert_nothing_temporary(&place);
 }
 
-/// Plays one trial with this many readers, has somebody kill one of its processes once the load
+/// Runs one trial with this many readers, has somebody kill one of its processes once the load
 /// was released, and gives back what the tool made of it.
 fn with_a_killed(readers: &str, choose: fn(u32) -> processes::Process) {
     let _turn = turn::take();

@@ -130,7 +130,7 @@ fn a_handful_of_messages_is_no_verdict() {
 }
 
 #[test]
-fn what_cannot_be_played_is_said_in_one_line() {
+fn what_cannot_be_run_is_said_in_one_line() {
     if !erlang_or_skip() {
         return;
     }

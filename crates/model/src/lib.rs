@@ -42,7 +42,7 @@ pub use fact::{Amount, Fact, FactValue, Note};
 pub use factorial::Factorial;
 pub use fix::{Fix, FixOutcome};
 pub use latency::Latency;
-pub use machine::{Machine, Surroundings};
+pub use machine::{Disturbance, Machine};
 pub use measure::{Measure, Unit};
 pub use parameter::{Kind, Parameter, Parameters, Value};
 pub use reason::{Caveat, Doubt, Headline, Reason};

@@ -117,7 +117,7 @@ pub struct CgroupFacts {
 /// What the machine did to a trial from outside; a field that could not be read is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Surroundings {
+pub struct Disturbance {
     /// How long these figures were gathered, in milliseconds; older records do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_ms: Option<f64>,

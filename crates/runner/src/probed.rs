@@ -6,7 +6,7 @@ use crate::study::{Clock, ProbeWhen, Study};
 use model::evidence::Evidence;
 use model::median::{ascending, median};
 use model::record::{ProbeCost, Probed};
-use model::{Arm, Observation, Record, Role, State, Surroundings, Trial};
+use model::{Arm, Disturbance, Observation, Record, Role, State, Trial};
 use scenarios::{ScenarioError, TrialResult};
 use std::time::{Duration, Instant};
 
@@ -47,7 +47,7 @@ impl Study<'_> {
                 started_ms: started.as_secs_f64() * 1e3,
                 took_ms: took.as_secs_f64() * 1e3,
                 observation: seen.observation,
-                surroundings: seen.surroundings,
+                disturbance: seen.disturbance,
             };
             let cost = cost(record, &trial);
             record.probed.push(Probed { trial, cost });
@@ -79,7 +79,7 @@ fn without(error: &ScenarioError) -> TrialResult {
     let missing = vec![format!("the trial with probes broke: {error}; run it again")];
     let evidence = Some(Evidence { missing, ..Evidence::default() });
     let observation = Observation { evidence, ..Observation::default() };
-    TrialResult { observation, surroundings: Surroundings::default() }
+    TrialResult { observation, disturbance: Disturbance::default() }
 }
 
 /// The figures of a trial with probes beside those of the same arm without.

@@ -21,7 +21,7 @@ pub struct Study<'a> {
     /// Where it runs.
     pub host: Host<'a>,
     /// How children are executed.
-    pub launcher: LoadSpawner,
+    pub spawner: LoadSpawner,
     /// The command line, for the record.
     pub argv: Vec<String>,
     /// Where the record is kept after each block; nowhere where absent.
@@ -161,7 +161,7 @@ impl Study<'_> {
                 started_ms: began.as_secs_f64() * 1e3,
                 took_ms: took.as_secs_f64() * 1e3,
                 observation: seen.observation,
-                surroundings: seen.surroundings,
+                disturbance: seen.disturbance,
             });
             if let Some(trial) = record.trials.last() {
                 let observation = &trial.observation;
@@ -181,7 +181,7 @@ impl Study<'_> {
         let mut tick = |Tick { elapsed, worst }| listener.on_event(Event::Tick { elapsed, worst });
         let mut context = Context {
             host: &self.host,
-            launcher: &self.launcher,
+            spawner: &self.spawner,
             seed: seed_of_trial(self.plan.seed, block),
             probe,
             interrupted: self.interrupted,

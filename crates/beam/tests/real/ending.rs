@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Set for the process that plays the tool, to something that no other test has.
+/// Set for the process that stands for the tool, to something that no other test has.
 const ROLE: &str = "TAILBACK_BEAM_TEST_FOLDER";
 
 /// Three port programs: one ends with its input, one never, one starts another and leaves it.

@@ -30,7 +30,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     let facts = erlang::facts(&spec.vm, &node, &spec.flags);
     let (answer, meter) = serve(spec, &mut node, context, roots, group.as_ref(), &mut watched)?;
     watched.end();
-    let (outside, surroundings) = meter.finish();
+    let (outside, disturbance) = meter.finish();
     let served = match &answer {
         Some(answer) => Some(erlang::read(served(erlang::answer(answer)?))?),
         None => None,
@@ -46,7 +46,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     };
     observation.vm = Some(facts);
     observation.evidence = served.and_then(|served| evidence(watched, &served, &outside));
-    Ok(TrialResult { observation, surroundings })
+    Ok(TrialResult { observation, disturbance })
 }
 
 /// A node with the flags of a spec, which starts in the group.

@@ -57,7 +57,7 @@ pub(super) fn run(
     let facts = erlang::facts(&spec.vm, &node, &spec.flags);
     let watch = Watch::start(roots, None);
     let measured = measured(spec, &sink, &mut node, context, &mut watched);
-    let surroundings = watch.finish(roots);
+    let disturbance = watch.finish(roots);
     let mut observation = match measured {
         Ok(measured) => {
             let mut observation = observe(&measured);
@@ -69,7 +69,7 @@ pub(super) fn run(
     };
     observation.vm = Some(facts);
     observation.evidence = watched.evidence(None);
-    Ok(TrialResult { observation, surroundings })
+    Ok(TrialResult { observation, disturbance })
 }
 
 /// Why there is no measurement.

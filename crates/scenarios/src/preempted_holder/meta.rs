@@ -20,6 +20,13 @@ pub(super) mod measure {
     pub const CPUS: &str = "cpus";
 }
 
+/// By how many percentage points of the threads' CPU time case and control may differ.
+///
+/// A lock that sleeps costs calls of the kernel, which grow with how often the threads meet at it: two
+/// arms of the same threads differ by a point or two from trial to trial, and a change of less than
+/// this is not worth another lock. Threads that spin for a preempted holder lose ten times as much.
+const MARGIN: f64 = 5.0;
+
 /// What `preempted-holder` says of itself.
 pub const META: Meta = Meta {
     id: "preempted-holder",
@@ -115,7 +122,7 @@ pub const META: Meta = Meta {
     ],
     judging: Judging {
         measure: Cow::Borrowed(measure::LOST),
-        margin: 5.0,
+        margin: MARGIN,
         control_limit: 15.0,
         // CPU time is judged, and time without a CPU is none of it.
         wants_cpu: false,
