@@ -22,12 +22,7 @@ impl Command {
     }
 }
 
-const fn long(
-    name: &'static str,
-    words: &'static str,
-    lasts_ms: u64,
-    weight: u32,
-) -> Command {
+const fn long(name: &'static str, words: &'static str, lasts_ms: u64, weight: u32) -> Command {
     Command { name, words, lasts_ms, weight, short: false }
 }
 

@@ -152,9 +152,8 @@ fn all(flags: &Flags, setup: &Setup) -> io::Result<Vec<Case>> {
 
 fn in_calls(flags: &Flags, setup: &Setup) -> io::Result<Vec<Case>> {
     let short = commands::ALL.iter().filter(|command| command.short);
-    let requests = short.flat_map(|command| {
-        Calls::ALL.map(|calls| Request::Count(command.name.to_owned(), calls))
-    });
+    let requests = short
+        .flat_map(|command| Calls::ALL.map(|calls| Request::Count(command.name.to_owned(), calls)));
     let answers = workers::carry_out(setup, flags.jobs, requests.collect());
     let mut counted = Vec::new();
     for answer in answers.iter() {

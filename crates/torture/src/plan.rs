@@ -106,7 +106,8 @@ pub fn saves() -> Vec<Case> {
     }
     for command in ["short-mmap", "short-quota"] {
         for (calls, error) in FAILURES {
-            for number in ["1", "2", "3", "5", "8", "13", "21", "34", "55", "1+", "3+", "9+", "30+"] {
+            for number in ["1", "2", "3", "5", "8", "13", "21", "34", "55", "1+", "3+", "9+", "30+"]
+            {
                 let (calls, error) = ((*calls).to_owned(), (*error).to_owned());
                 let blow = Blow::Fails { calls, error, number: number.to_owned() };
                 cases.push(Case { command: command.to_owned(), blow });

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 pub fn unreadable(place: &Place) -> Vec<String> {
     let folders = [place.records(), place.at("tmp"), place.at("full/tailback"), place.at("full")];
     let files = folders.iter().flat_map(std::fs::read_dir).flatten().flatten();
-    let records = files.map(|entry| entry.path()).filter(|path| {
-        path.extension().is_some_and(|end| end == "json")
-    });
+    let records = files
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "json"));
     records.filter_map(|record| why_not(place, &record)).collect()
 }
 

@@ -183,9 +183,10 @@ impl Runner {
         let marked = struck.victims.iter().filter(|victim| victim.starts_with("LEFT"));
         let mut wrong: Vec<String> = marked.map(|victim| format!("process {victim}")).collect();
         let left = self.ends.wait_until_alone(LEAVING);
-        wrong.extend(left.iter().map(|process| {
-            format!("process {} ({})", process.role(struck.tool), process.pid)
-        }));
+        wrong.extend(
+            left.iter()
+                .map(|process| format!("process {} ({})", process.role(struck.tool), process.pid)),
+        );
         wrong
     }
 
@@ -234,7 +235,9 @@ impl Runner {
             Some(2 | 3) if !said.lines().any(|line| line.starts_with("tailback: ")) => {
                 wrong.push(format!("exit code {code:?} without a line that says why: {said}"));
             }
-            Some(code) if !(0..=4).contains(&code) => wrong.push(format!("exit code {code}: {said}")),
+            Some(code) if !(0..=4).contains(&code) => {
+                wrong.push(format!("exit code {code}: {said}"))
+            }
             _ => {}
         }
         if matches!(case.blow, Blow::Full { .. } | Blow::Fails { .. }) {

@@ -19,7 +19,10 @@ impl State {
         groups(Path::new(GROUPS), &format!("tailback-{tool}-"), &mut lines);
         settings(&mut lines);
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        lines.extend(mounts.lines().map(|line| format!("mount {line}")));
+        // The small disk of a case is ours.
+        let disk = format!(" {} ", place.at("full").display());
+        let mounts = mounts.lines().filter(|line| !line.contains(&disk));
+        lines.extend(mounts.map(|line| format!("mount {line}")));
         for folder in place.watched() {
             files(&folder, place, &mut lines);
         }

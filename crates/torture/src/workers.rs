@@ -109,9 +109,9 @@ pub fn work() -> io::Result<()> {
     let mut runner = Runner::new(place, setup.studies, setup.kernel);
     for line in lines {
         let answer = match serde_json::from_str(&line?)? {
-            Request::Count(command, calls) => runner
-                .count(&command, calls)
-                .map(|count| Answer::Counted(command, calls, count)),
+            Request::Count(command, calls) => {
+                runner.count(&command, calls).map(|count| Answer::Counted(command, calls, count))
+            }
             Request::Run(case) => runner.run(&case).map(|outcome| Answer::Ran(Box::new(outcome))),
         };
         let answer = answer.unwrap_or_else(|error| Answer::Failed(error.to_string()));
