@@ -55,6 +55,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "sim",
         ],
     ),
+    ("tailback-torture", &["os"]),
     ("tailback-truth", &["analysis", "host", "model", "os", "scenarios"]),
     // Only to quote and to refuse what would steer a terminal: it asks the system for nothing.
     ("tailback-model", &["os"]),

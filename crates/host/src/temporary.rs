@@ -6,7 +6,6 @@ use crate::roots::Roots;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -86,7 +85,7 @@ fn make<T>(
 ) -> io::Result<(Temporary, T)> {
     let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
     for _ in 0..MOST_TRIES {
-        let name = format!("{prefix}{:016x}", RandomState::new().hash_one(()));
+        let name = format!("{prefix}{:016x}", os::random::number());
         let path = parent.join(name);
         let noted = announce(roots, &path);
         match new(&path) {

@@ -16,8 +16,9 @@ use std::process::{Command, Stdio};
 /// Where the kernel shows the CPUs.
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// What a governor holds that nobody has set.
-pub const GOVERNOR: &str = "powersave";
+/// The files of a governor, and what they hold where nobody has set them.
+pub const GOVERNORS: [(&str, &str); 2] =
+    [("scaling_governor", "powersave"), ("energy_performance_preference", "balance_power")];
 
 /// The largest file of the kernel that is copied, in bytes.
 const MOST: u64 = 64 << 10;
@@ -143,8 +144,9 @@ fn governors(copied: &Path) -> io::Result<()> {
         }
         let folder = entry.path().join("cpufreq");
         fs::create_dir_all(&folder)?;
-        fs::write(folder.join("scaling_governor"), format!("{GOVERNOR}\n"))?;
-        fs::write(folder.join("energy_performance_preference"), "balance_power\n")?;
+        for (file, value) in GOVERNORS {
+            fs::write(folder.join(file), value)?;
+        }
     }
     Ok(mount_bind(copied, CPUS)?)
 }

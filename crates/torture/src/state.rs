@@ -1,6 +1,6 @@
 //! What may not differ after a run: control groups, settings, mounts, files.
 
-use crate::place::Place;
+use crate::place::{GOVERNORS, Place};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -61,8 +61,13 @@ fn groups(folder: &Path, own: &str, lines: &mut BTreeSet<String>) {
 
 fn settings(lines: &mut BTreeSet<String>) {
     for cpu in fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten() {
-        for file in ["scaling_governor", "energy_performance_preference"] {
+        for (file, initial) in GOVERNORS {
             let path = cpu.path().join("cpufreq").join(file);
+            // Ours is a plain file, which a writer empties first; one of the kernel takes a value whole
+            // or not at all, so a kill between the two is none that could happen.
+            if fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
+                let _ = fs::write(&path, initial);
+            }
             if let Ok(text) = fs::read_to_string(&path) {
                 lines.insert(format!("setting {}: {}", path.display(), text.trim()));
             }
