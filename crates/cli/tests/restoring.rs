@@ -119,10 +119,11 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 fn left_of(tool: u32, place: &Place) -> Vec<String> {
     let own = tool.to_string();
     let is_helper = |process: &processes::Process| process.argv.last() == Some(&own);
-    let running = processes::of(tool).into_iter().chain(processes::all().into_iter().filter(is_helper));
-    let journals = common::files(Path::new(FOLDER)).into_iter().filter(|path| {
-        path.to_string_lossy().contains(&format!("tailback-{tool}-"))
-    });
+    let running =
+        processes::of(tool).into_iter().chain(processes::all().into_iter().filter(is_helper));
+    let journals = common::files(Path::new(FOLDER))
+        .into_iter()
+        .filter(|path| path.to_string_lossy().contains(&format!("tailback-{tool}-")));
     let files = files_below(&place.path("")).into_iter().filter(|path| !may_stay(path));
     let paths = groups_of(tool).into_iter().chain(journals).chain(files);
     let running = running.map(|process| format!("{process:?}"));
@@ -146,14 +147,17 @@ fn killed_at_two_dozen_moments_runs_leave_nothing() {
         std::thread::sleep(moment(kill));
         // Of each three one loses a child first.
         let children = processes::of(tool);
-        if kill % 3 == 2 && let Some(child) = children.get(kill as usize % children.len().max(1)) {
+        if kill % 3 == 2
+            && let Some(child) = children.get(kill as usize % children.len().max(1))
+        {
             let _ = kill_process(Pid::from_raw(child.pid as i32).unwrap(), Signal::KILL);
             std::thread::sleep(Duration::from_millis(30));
         }
         running.signal(Signal::KILL);
         running.end();
         let all_gone = || left_of(tool, &place).is_empty().then_some(());
-        let what = format!("kill {kill} of {command:?} to leave nothing: {:?}", left_of(tool, &place));
+        let what =
+            format!("kill {kill} of {command:?} to leave nothing: {:?}", left_of(tool, &place));
         wait_for(&what, all_gone);
         for record in place.records() {
             let ran = place.say(&["judge", record.to_str().unwrap()]);

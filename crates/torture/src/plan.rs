@@ -116,3 +116,50 @@ pub fn saves() -> Vec<Case> {
     }
     cases
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(cases: &[Case]) -> String {
+        serde_json::to_string(cases).unwrap()
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_moments_again() {
+        let cases = moments(7, 50, true, None);
+        assert_eq!(shown(&cases), shown(&moments(7, 50, true, None)));
+        assert_ne!(shown(&cases), shown(&moments(8, 50, true, None)));
+        assert!(moments(7, 50, false, None).iter().all(|case| !case.command.starts_with("vm")));
+        assert!(moments(7, 5, true, Some("check")).iter().all(|case| case.command == "check"));
+    }
+
+    #[test]
+    fn every_case_can_be_written_and_read_again() {
+        let cases = [moments(1, 20, true, None), restores(9), saves()].concat();
+        let again: Vec<Case> = serde_json::from_str(&shown(&cases)).unwrap();
+        assert_eq!(shown(&again), shown(&cases));
+    }
+
+    #[test]
+    fn calls_are_spread_over_all_that_there_are() {
+        let numbers = |count, most| -> Vec<u64> {
+            let cases = calls("check", Calls::Opens, count, most);
+            let number = |case: &Case| match case.blow {
+                Blow::Call { number, .. } => number,
+                _ => 0,
+            };
+            cases.iter().map(number).collect()
+        };
+        assert_eq!(numbers(4, 9), [1, 2, 3, 4]);
+        assert_eq!(numbers(9, 4), [1, 4, 7]);
+        assert_eq!(numbers(0, 4), [0; 0]);
+    }
+
+    #[test]
+    fn every_command_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<&str> =
+            commands::ALL.iter().map(|command| command.name).collect();
+        assert_eq!(names.len(), commands::ALL.len());
+    }
+}

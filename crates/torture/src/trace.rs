@@ -71,9 +71,13 @@ pub fn has_failed(place: &Place) -> bool {
 
 /// Whom strace killed, by role: with the tool, also what died of the tool's death by the same signal.
 pub fn victims(place: &Place, tool: i32) -> Vec<String> {
+    victims_in(&log(place), tool)
+}
+
+fn victims_in(log: &[String], tool: i32) -> Vec<String> {
     let mut roles: BTreeMap<i32, String> = BTreeMap::new();
     let mut victims = Vec::new();
-    for line in log(place) {
+    for line in log {
         let (pid, rest) = match line.split_once(' ') {
             Some((pid, rest)) if pid.parse::<i32>().is_ok() => {
                 (pid.parse().unwrap_or(tool), rest.trim_start())
@@ -98,5 +102,37 @@ fn role_of(execve: &str) -> String {
         [_, _, "restore", ..] => "helper".to_owned(),
         [program, ..] => program.rsplit('/').next().unwrap_or("?").to_owned(),
         [] => "?".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn victims_of(log: &str, tool: i32) -> Vec<String> {
+        let lines: Vec<String> = log.lines().map(str::to_owned).collect();
+        victims_in(&lines, tool)
+    }
+
+    #[test]
+    fn who_was_killed_is_told_by_how_it_was_started() {
+        let log = r#"7 execve("/x/tailback", ["/x/tailback", "run"], 0x1 /* 9 vars */) = 0
+8 execve("/x/tailback", ["/x/tailback", "restore", "--when-input-ends", "7"], 0x1 /* 9 vars */) = 0
+9 execve("/nowhere/cc", ["cc"], 0x1 /* 9 vars */) = -1 ENOENT (No such file or directory)
+9 execve("/usr/bin/cc", ["cc"], 0x1 /* 9 vars */) = 0
+7 mkdirat(AT_FDCWD, "/x", 0777) = 0
+7 +++ killed by SIGKILL +++
+8 +++ killed by SIGKILL +++
+9 +++ killed by SIGKILL +++
+10 +++ killed by SIGKILL +++
+11 +++ exited with 0 +++"#;
+        assert_eq!(victims_of(log, 7), ["tool", "helper", "cc", "child"]);
+    }
+
+    #[test]
+    fn a_log_of_one_thread_names_no_process() {
+        let log = "openat(AT_FDCWD, \"/x\", O_RDONLY) = ?\n+++ killed by SIGKILL +++";
+        assert_eq!(victims_of(log, 7), ["tool"]);
+        assert_eq!(victims_of("+++ exited with 0 +++", 7), [""; 0]);
     }
 }
