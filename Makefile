@@ -3,7 +3,9 @@
 # make test-fast  those tests that need no machine to themselves, within two minutes
 # make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds for each,
 #               FUZZ=record one alone
-# make torture  kills tailback at random moments of its scenarios, and looks for what is left; as root
+# make torture  kills tailback and what it starts, at random moments and in its n-th system call, fills its
+#               disks, lets its calls fail, and looks for what is left; as root. KILLS=100 at random moments,
+#               SEED=1, JOBS=2 at once; TORTURE holds other flags, as TORTURE="--case '{..}'"
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
@@ -66,9 +68,13 @@ fuzz: needs
 	@scripts/need g++
 	scripts/fuzz $(or $(FUZZ_S),60) $(FUZZ)
 
-# KILLS: how many; SEED: which, where a run is to be made again.
+# Guests are killed too where `make kernels` has built one.
+KERNELS := $(wildcard $(HOME)/.cache/tailback/kernels/built)
 torture: build erlang-needs
-	scripts/torture $(abspath $(BINARY)) $(or $(KILLS),100) $(SEED)
+	@scripts/need strace qemu-system-x86
+	$(CARGO) build --release --locked -p tailback-torture
+	$(BUILD)/release/torture --binary $(BINARY) --moments $(or $(KILLS),100) --seed $(or $(SEED),1) \
+	  --jobs $(or $(JOBS),2) $(if $(KERNELS),--kernels $(KERNELS)) --log $(BUILD)/torture.jsonl $(TORTURE)
 
 lint: lint-needs
 	$(CARGO) fmt --all --check

@@ -7,12 +7,14 @@
 use crate::exit::{self, Failure};
 use crate::output;
 use host::cgroup::{ParentGroup, sweep};
-use host::{Restored, Roots};
+use host::journal::{Change, Noted};
+use host::{Restored, Roots, temporary};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,6 +43,9 @@ static HELPER: Mutex<Option<Child>> = Mutex::new(None);
 /// The lock that this process holds on the machine, until it ends.
 static HELD: Mutex<Option<File>> = Mutex::new(None);
 
+/// Files that a kill at the wrong moment leaves; none where nothing was begun.
+static LEAVES: Mutex<Option<Vec<Noted>>> = Mutex::new(None);
+
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -53,11 +58,23 @@ pub fn begin(command: &str) -> Result<(), Failure> {
     let restored = host::restore(&Roots::real());
     tell(&restored, true);
     host::journal::before_changes(start_helper);
+    *unpoisoned(&LEAVES) = Some(Vec::new());
     take_machine(command)
+}
+
+/// Has a file removed that a kill would leave, where this command loads or changes the machine: the others
+/// have no helper, and need none.
+pub fn may_leave(file: &Path) {
+    let begun = unpoisoned(&LEAVES).is_some();
+    if let Some(noted) = begun.then(|| temporary::announce(&Roots::real(), file)).flatten() {
+        unpoisoned(&LEAVES).get_or_insert_default().push(noted);
+    }
 }
 
 /// Ends the helper, and waits until it has.
 pub fn end() {
+    // A save ends by itself before this, and leaves nothing.
+    unpoisoned(&LEAVES).take().into_iter().flatten().for_each(Noted::undone);
     let Some(mut helper) = unpoisoned(&HELPER).take() else { return };
     if let Some(mut input) = helper.stdin.take() {
         // A helper that is gone already has nothing to be told.
@@ -126,7 +143,12 @@ fn tell(restored: &Restored, beside: bool) {
         true => output::note(&format!("left by a run that was killed: {line}")),
         false => output::print(&format!("{line}\n")),
     };
-    restored.undone.iter().for_each(|change| say(format!("put back {change}")));
+    restored.undone.iter().for_each(|change| {
+        say(match change {
+            Change::Temporary { path } => format!("removed {}", path.display()),
+            Change::File { .. } | Change::Controller { .. } => format!("put back {change}"),
+        });
+    });
     for (change, why) in &restored.left {
         say(format!("left as it is, {change}: {why}"));
     }

@@ -1,6 +1,7 @@
 //! Where records and pages are kept.
 
 use crate::exit::Failure;
+use crate::guard;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
@@ -85,6 +86,9 @@ fn place(path: &Path) -> Result<(), String> {
     let flags = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     rustix::fs::access(folder, flags).map_err(|error| message(error.into()))?;
     runner::sweep(folder);
+    if let Some(unfinished) = runner::unfinished(path) {
+        guard::may_leave(&unfinished);
+    }
     Ok(())
 }
 

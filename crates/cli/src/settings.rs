@@ -142,7 +142,7 @@ fn seed(matches: &ArgMatches) -> u64 {
 /// A random seed.
 pub fn draw_seed() -> u64 {
     // A seed that JSON readers of every language keep whole is below 2^53.
-    rand::random::<u64>() >> 11
+    os::random::number() >> 11
 }
 
 #[cfg(test)]

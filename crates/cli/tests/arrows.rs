@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-probe", &["host", "model", "os"]),
     ("tailback-load", &["os"]),
     ("tailback-sim", &["model"]),
+    ("tailback-torture", &["os"]),
     ("tailback-truth", &["analysis", "host", "model", "os", "scenarios"]),
     // Only to quote and to refuse what would steer a terminal: it asks the system for nothing.
     ("tailback-model", &["os"]),

@@ -3,7 +3,7 @@
 //! - [`death`]: programs that end when this one does.
 //! - [`pin`]: the CPUs of a thread; [`cpulist`] reads and writes them as the kernel does.
 //! - [`folders`]: where the user's state and caches belong.
-//! - [`memory`]: how much of it there is.
+//! - [`memory`]: how much of it there is; [`random`]: numbers that nobody can guess.
 //! - [`terminal`]: text of others, made fit to be shown; [`quote`]: and to be pasted into a shell.
 
 pub mod cpulist;
@@ -12,4 +12,5 @@ pub mod folders;
 pub mod memory;
 pub mod pin;
 pub mod quote;
+pub mod random;
 pub mod terminal;

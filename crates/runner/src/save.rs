@@ -187,6 +187,14 @@ fn write_whole(bytes: &[u8], path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// The file that a save of this process makes before it takes the name of `path`, which a kill at that
+/// moment leaves.
+pub fn unfinished(path: &Path) -> Option<PathBuf> {
+    let target = target(path).ok()?;
+    let name = beside(target.file_name()?);
+    Some(target.with_file_name(name))
+}
+
 /// The name between writing and renaming; a hidden neighbour, told apart by the process.
 fn beside(name: &OsStr) -> OsString {
     let mut beside = OsString::from(".");
@@ -265,6 +273,15 @@ mod tests {
         write_named(b"x", &held(folder.path()).unwrap(), beside).unwrap();
         assert_eq!(std::fs::read(folder.path().join(beside)).unwrap(), b"x");
         assert!(write_named(b"x", &held(folder.path()).unwrap(), beside).is_err());
+    }
+
+    #[test]
+    fn the_name_between_writing_and_renaming_is_known_beforehand() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = unfinished(&folder.path().join("a.json")).unwrap();
+        assert_eq!(path.parent(), Some(folder.path()));
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert_eq!(writer(name), Some(std::process::id()));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::error::BeamError;
 use crate::otp::{Otp, QUIET};
 use crate::run;
 use crate::text::first_line;
+use host::{Roots, Temporary};
 use sources::{BUILD_NAME, Sources};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// How a folder begins in which an application is being made.
 const BUILDING: &str = ".building-";
 
-/// After this long a folder that is still being made was left by a run that was killed.
+/// After this long a folder that is still being made was left by a run that was killed and had no journal.
 const STALE: Duration = Duration::from_secs(3600);
 
 /// Evaluates the build script in the folder that is given as the plain argument.
@@ -78,7 +79,7 @@ fn prepare(sources: &Sources, otp: &Otp, cache: &Path) -> Result<App, BeamError>
 /// Makes an entry, unless another run was quicker.
 fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), BeamError> {
     let failed = |what| move |source| BeamError::File { path: entry.to_owned(), what, source };
-    let building = tempfile::Builder::new().prefix(BUILDING).tempdir_in(cache);
+    let building = Temporary::folder(&Roots::real(), cache, BUILDING);
     let building = building.map_err(failed("make it"))?;
     let app = building.path().join("tailback");
     sources.write(&app)?;
@@ -86,12 +87,8 @@ fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), 
     // Done once per entry where it succeeds; where not, each run tries again.
     let _ = nif::nif(sources, otp, &app);
     sync(&app).map_err(failed("write it"))?;
-    match fs::rename(building.path(), entry) {
-        Ok(()) => {
-            // The folder has another name now, under which nothing is to be removed.
-            let _ = building.keep();
-            Ok(())
-        }
+    match building.put(entry) {
+        Ok(()) => Ok(()),
         Err(_) if entry.is_dir() => Ok(()),
         Err(source) => Err(failed("rename it into its place")(source)),
     }

@@ -4,6 +4,7 @@ use super::sources::Sources;
 use crate::otp::Otp;
 use crate::run;
 use crate::text::clean_line;
+use host::{Roots, Temporary};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,23 +49,23 @@ fn include_folder(otp: &Otp) -> Result<PathBuf, String> {
     candidates.find(|folder| folder.join("erl_nif.h").is_file()).ok_or_else(missing)
 }
 
-/// Compiles to a temporary file that takes its name when it is whole.
+/// Compiles in a temporary folder, where the compiler's own files are too; what is whole takes its name.
 fn compile(name: &str, include: &Path, app: &Path, object: &Path) -> Result<(), String> {
     let folder = object.parent().unwrap_or(app);
     let message = |error: io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(message)?;
-    let whole = tempfile::NamedTempFile::new_in(folder).map_err(message)?;
+    let place = Temporary::folder(&Roots::real(), folder, ".compiling-").map_err(message)?;
+    let whole = place.path().join(name);
     for compiler in COMPILERS {
         let mut command = Command::new(compiler);
-        command.current_dir(app).args(["-O2", "-fPIC", "-shared", "-o"]).arg(whole.path());
-        command.arg("-I").arg(include).arg(format!("c_src/{name}.c"));
+        command.current_dir(app).args(["-O2", "-fPIC", "-shared", "-o"]).arg(&whole);
+        command.env("TMPDIR", place.path()).arg("-I").arg(include).arg(format!("c_src/{name}.c"));
         match run::run(command, LIMIT) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(format!("{compiler}: {error}")),
             Ok(ran) if ran.status.is_some_and(|status| status.success()) => {
-                // The linker may have replaced the file, so the handle is not synced but the path.
-                fs::File::open(whole.path()).and_then(|file| file.sync_all()).map_err(message)?;
-                return whole.persist(object).map(drop).map_err(|error| message(error.error));
+                fs::File::open(&whole).and_then(|file| file.sync_all()).map_err(message)?;
+                return fs::rename(&whole, object).map_err(message);
             }
             Ok(ran) => return Err(refusal(compiler, name, &ran)),
         }

@@ -8,6 +8,8 @@ use crate::error::BeamError;
 use crate::otp::{Otp, QUIET};
 use crate::reap;
 use crate::spawner;
+use host::journal::Noted;
+use host::{Roots, temporary};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
@@ -35,6 +37,8 @@ pub(super) struct Process {
     pub vm: u32,
     /// Where a crash dump would be that was not reported yet.
     dump: Option<PathBuf>,
+    /// By which the dump goes where the tool is killed while it is written; none where there is no journal.
+    noted: Option<Noted>,
 }
 
 /// The tool's ends of the pipes.
@@ -74,12 +78,18 @@ pub(super) fn start(
     let setup = ChildSetup::new(options, [calls_out, answers_in], report)
         .map_err(|(step, source)| failed(&step)(source))?;
     let dump = dump_path(options)?;
+    let noted = dump.as_ref().and_then(|dump| temporary::announce(&Roots::real(), dump));
     let command = command(otp, app, options, setup, dump.as_deref(), writes);
     let spawned = command.and_then(spawner::spawn_as_is);
     let (vm, step) = read_report(report_out.as_fd(), options);
-    let supervisor =
-        spawned.map_err(|error| failed(step.as_deref().unwrap_or("executing it"))(error))?;
-    let process = Process { supervisor, vm: vm.unwrap_or(0), dump };
+    let supervisor = match spawned {
+        Ok(supervisor) => supervisor,
+        Err(error) => {
+            noted.into_iter().for_each(Noted::undone);
+            return Err(failed(step.as_deref().unwrap_or("executing it"))(error));
+        }
+    };
+    let process = Process { supervisor, vm: vm.unwrap_or(0), dump, noted };
     let pipes = Pipes { frames, written, stop: stop_out };
     Ok((process, Ends { requests, stop, pipes }))
 }
@@ -147,7 +157,12 @@ impl Process {
 
     /// The crash dump, if one was written; it stays.
     pub fn keep_dump(&mut self) -> Option<PathBuf> {
-        self.dump.take_if(|dump| std::fs::metadata(dump).is_ok_and(|file| file.len() > 0))
+        let written = |dump: &mut PathBuf| std::fs::metadata(dump).is_ok_and(|file| file.len() > 0);
+        let kept = self.dump.take_if(written);
+        if kept.is_some() {
+            self.noted.take().into_iter().for_each(Noted::undone);
+        }
+        kept
     }
 }
 
@@ -158,5 +173,6 @@ impl Drop for Process {
         if let Some(dump) = &self.dump {
             let _ = std::fs::remove_file(dump);
         }
+        self.noted.take().into_iter().for_each(Noted::undone);
     }
 }

@@ -5,6 +5,7 @@ use super::{package, sums};
 use crate::catalogue::catalogue;
 use crate::error::GuestError;
 use crate::tool::Tool;
+use host::{Roots, Temporary};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fs::Permissions;
@@ -123,14 +124,14 @@ const APT_USER: &str = "_apt";
 /// apt with a folder of its own, which goes with it. It is among temporary files and not in the cache,
 /// whose folders apt's own user may not enter.
 struct Apt {
-    folder: tempfile::TempDir,
+    folder: Temporary,
     options: Vec<String>,
 }
 
 impl Apt {
     fn prepare(suite: &str) -> Result<Self, GuestError> {
         let temporary = std::env::temp_dir();
-        let made = tempfile::Builder::new().prefix("tailback-apt-").tempdir();
+        let made = Temporary::folder(&Roots::real(), &temporary, "tailback-apt-");
         let folder = made.map_err(|source| failed(&temporary, source))?;
         let failed = |source| failed(folder.path(), source);
         for part in ["lists/partial", "cache/archives/partial", "download"] {
@@ -202,7 +203,7 @@ impl Apt {
         newest: &Fetched,
         cache: &Cache,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<tempfile::NamedTempFile, GuestError> {
+    ) -> Result<Temporary, GuestError> {
         let wanted = format!("{}={}", newest.package, newest.version);
         self.tool("apt-get", &["download", "-qq", &wanted]).run(LIMIT, interrupted)?;
         let failed = |source| failed(self.folder.path(), source);

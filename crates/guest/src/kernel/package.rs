@@ -4,6 +4,7 @@ use super::cache::{Cache, failed, sha256};
 use super::{modules, sums};
 use crate::error::GuestError;
 use crate::tool::Tool;
+use host::{Roots, Temporary};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -50,7 +51,7 @@ pub(super) fn unpack(
     }
     let packages = folder.parent().unwrap_or(cache.folder());
     cache.make(packages)?;
-    let beside = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(packages);
+    let beside = Temporary::folder(&Roots::real(), packages, ".unpacking-");
     let beside = beside.map_err(|source| failed(packages, source))?;
     let new = beside.path().join("new");
     cache.make(&new.join(modules::FOLDER))?;
