@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{Place, root_or_skip, turn, two_cpus_or_skip, wait_for};
+use common::{Place, turn, two_cpus_or_skip, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
+use testing::root_or_skip;
 
 /// The journals of runs that are gone or going on.
 const FOLDER: &str = "/run/tailback";
