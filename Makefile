@@ -1,5 +1,5 @@
 # make run      build, and find out what stalls on this machine
-# make test     build, and run every test
+# make test     build, and run every test: those that measure alone, all others beside each other
 # make test-fast  those tests that need no machine to themselves, within two minutes
 # make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds for each,
 #               FUZZ=record one alone
@@ -22,7 +22,8 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-fast fuzz torture lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
+.PHONY: run build test test-erlang test-guests test-beside test-docs test-alone \
+  test-fast fuzz torture lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -50,18 +51,49 @@ build: needs
 needs:
 	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config ca-certificates
 
-# strace delays a system call in one of the tests, chromium opens the pages, some boot a guest; gcc and
-# make are there already.
-test: needs erlang-needs
-	@scripts/need strace chromium fonts-dejavu-core qemu-system-x86
-	$(MAKE) -C erlang all eunit ct
-	TAILBACK_SKIP_NOTHING=1 $(CARGO) test --locked --workspace --no-fail-fast
+# Files of tests, by what they bear. FAST: pure, or played by fakes. GUESTS: boot one. BESIDE: run the
+# binary, but judge no figure of this machine and look for nothing that another run could leave. Whatever is
+# on no list has the machine to itself: a new file is safe there.
+FAST_TESTS := arrows corpus effects fixing golden judging kernels manual measured properties published \
+  resuming same_words schema shown simulation study study_files two_arms undecided v1 versions
+GUEST_TESTS := guest hostile_kernel
+BESIDE_TESTS := bad_days bad_input compat endings explain hostile_records page probe_calls real studies
+ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
+  $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
+  $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
+RUST_TESTS := $(CARGO) test --locked --workspace --no-fail-fast
+RUST_TESTS_ALL := TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 
-# Everything that needs no machine to itself: unit tests, simulations, golden files, kept inputs of the fuzzer.
+# strace delays a system call in one of the tests, chromium opens the pages, some boot a guest, which Debian's
+# later releases show a folder by a package of its own; gcc and make are there already.
+# What a lane prints comes when it has ended, in one piece. What failed is told once more at the end.
+test: needs erlang-needs
+	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86
+	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
+	$(MAKE) -C erlang all
+	$(RUST_TESTS) --no-run
+	@mkdir -p $(BUILD); set -o pipefail; code=0; \
+	{ $(MAKE) -k -j4 --output-sync=target test-guests test-erlang test-beside test-docs || code=$$?; \
+	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
+	{ scripts/failed $(BUILD)/test.log; exit 1; }
+
+test-erlang:
+	$(MAKE) -C erlang eunit ct
+
+test-guests:
+	$(RUST_TESTS_ALL) $(GUEST_TESTS:%=--test %)
+
+test-beside:
+	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %) $(BESIDE_TESTS:%=--test %)
+
+test-docs:
+	$(RUST_TESTS_ALL) --doc
+
+test-alone:
+	$(RUST_TESTS_ALL) $(ALONE_TESTS:%=--test %)
+
 test-fast: needs
-	$(CARGO) test --locked --workspace --no-fail-fast --lib \
-	  $(foreach test,arrows golden schema v1 same_words manual shown corpus effects fixing judging \
-	    simulation properties published two_arms versions,--test $(test))
+	$(RUST_TESTS) --lib $(FAST_TESTS:%=--test %)
 
 # FUZZ_S: seconds for each target; FUZZ: one target alone.
 fuzz: needs
@@ -149,7 +181,7 @@ BARE ?= make run install && { tailback run mmap-lock || [ $$? -eq 1 ]; }
 bare:
 	scripts/bare '$(BARE)'
 
-RECORD ?= crates/cli/tests/golden/example.record.json
+RECORD ?= crates/cli/tests/golden/example.record.json.gz
 picture: build
 	scripts/screenshot $(BINARY) $(RECORD) docs/example.png
 

@@ -55,7 +55,8 @@ nothing_accepted_is_lost_when_the_server_is_killed(_) ->
     #{redelivered := Again, restarts := Restarts} = Info,
     ct:pal("killed ~b, redelivered ~b, duplicated ~b", [Killed, Again, Twice]),
     ?assert(Killed > 0),
-    ?assertEqual(Killed, Restarts),
+    %% A server that is killed before the dam has seen it is no restart of its own.
+    ?assert(Restarts > 0 andalso Restarts =< Killed),
     ?assertMatch(#{outcome := drained, drained := 50000, lost := 0, out_of_order := 0}, Result),
     %% Handed over again is at most a window for each kill.
     ?assert(Again =< 64 * Killed),

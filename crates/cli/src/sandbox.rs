@@ -65,7 +65,7 @@ mod tests {
         // The thread alone is restricted, and ends.
         let tried = std::thread::spawn(move || {
             if !restrict(std::slice::from_ref(&own)).unwrap() {
-                eprintln!("skipped: this kernel has no Landlock");
+                testing::skipped("this kernel has no Landlock");
                 return None;
             }
             let read = std::fs::read_to_string(other.join("record")).is_ok();

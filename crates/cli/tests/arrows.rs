@@ -42,6 +42,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Only to quote and to refuse what would steer a terminal: it asks the system for nothing.
     ("tailback-model", &["os"]),
     ("tailback-os", &[]),
+    // For tests alone, so it is nobody's ordinary dependency.
+    ("tailback-testing", &[]),
 ];
 
 /// All of them, by the name of the crate.

@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::{Place, processes, root_or_skip, turn, two_cpus_or_skip, wait_for};
+use common::{Place, processes, turn, two_cpus_or_skip, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use testing::root_or_skip;
 
 /// The journals of runs that are gone or going on.
 const FOLDER: &str = "/run/tailback";

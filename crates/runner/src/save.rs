@@ -292,18 +292,10 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    /// Whether this is root; only root can make a link of somebody else.
-    fn root_or_skip() -> bool {
-        let root = rustix::process::geteuid().is_root();
-        if !root {
-            eprintln!("skipped: needs root");
-        }
-        root
-    }
-
     #[test]
     fn a_link_that_another_user_put_in_the_records_place_is_not_followed() {
-        if !root_or_skip() {
+        // Only root can make a link of somebody else.
+        if !testing::root_or_skip() {
             return;
         }
         let folder = tempfile::tempdir().unwrap();

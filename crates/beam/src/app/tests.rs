@@ -21,7 +21,7 @@ fn sources(files: &[(&str, &str)]) -> Sources {
 
 /// The Erlang of this machine, or why the test cannot run.
 fn otp() -> Option<Otp> {
-    Otp::find(None).map_err(|why| eprintln!("skipped: {why}")).ok()
+    Otp::find(None).map_err(testing::skipped).ok()
 }
 
 fn entries(cache: &Path) -> Vec<String> {
@@ -77,7 +77,7 @@ fn a_nif_is_compiled_and_can_be_loaded() {
     let app = prepare(&files, &otp, cache.path()).unwrap();
     let nif = match &app.nif {
         Ok(nif) => nif.clone(),
-        Err(why) => return eprintln!("skipped: {why}"),
+        Err(why) => return testing::skipped(why),
     };
     let mut command = otp.command();
     command.args(QUIET).arg("-pa").arg(&app.ebin);

@@ -16,7 +16,7 @@ pub struct Erlang {
 
 /// The Erlang of this machine; where there is none, prints that.
 pub fn erlang() -> Option<Erlang> {
-    let otp = Otp::find(None).map_err(|why| eprintln!("skipped: {why}")).ok()?;
+    let otp = Otp::find(None).map_err(testing::skipped).ok()?;
     let folder = tempfile::tempdir().unwrap();
     let app = App::prepare(&otp, &cache()).unwrap();
     Some(Erlang { otp, app, folder })

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn qemu_is_nobody_where_kvm_lets_it() {
         if !rustix::process::geteuid().is_root() {
-            return eprintln!("skipped: only root has something to drop");
+            return testing::skipped("only root has something to drop");
         }
         let device = tempfile::NamedTempFile::new().unwrap();
         let of = |mode: u32, group: u32| {
