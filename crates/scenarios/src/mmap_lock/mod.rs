@@ -5,6 +5,7 @@ mod meta;
 mod observe;
 mod params;
 mod plan;
+mod reader_group;
 mod review;
 mod sentences;
 mod summary;
@@ -38,7 +39,7 @@ impl Scenario for MmapLock {
         params: &MmapLockParams,
         host: &Host,
     ) -> Result<Arms<MmapLockParams>, ScenarioError> {
-        plan::arms(params, host).map(Into::into)
+        plan::arms(params, host)
     }
 
     fn judging(&self, params: &MmapLockParams) -> Vec<Judging> {
@@ -50,8 +51,8 @@ impl Scenario for MmapLock {
         params: &MmapLockParams,
         host: &Host,
     ) -> Result<Cell<MmapLockParams>, ScenarioError> {
-        // It looks at /proc and no more.
-        self.cell(params, host)
+        // It looks at /proc and no more; a group is not made for it.
+        Cell::of(plan::sketch(params, host)?)
     }
 
     fn expected(&self, params: &MmapLockParams) -> Duration {
@@ -64,7 +65,8 @@ impl Scenario for MmapLock {
         context: &mut Context,
     ) -> Result<TrialResult, ScenarioError> {
         let spec = plan::spec(params, context.host, context.seed)?;
-        trial::run(&spec, context)
+        let quota = params.reader_quota.get().map(reader_group::bandwidth);
+        trial::run(spec, quota, context)
     }
 
     fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {

@@ -3,11 +3,12 @@
 use super::load::{CpuLoad, TrialSpec, Twin};
 use super::meta::META;
 use super::params::{MmapLockParams, Target};
+use super::reader_group;
 use crate::cpus;
-use crate::params::{Auto, Counts, Cpu};
-use crate::{Host, Missing, ScenarioError};
+use crate::params::{Auto, Counts, Cpu, OrNone, Quota, literal};
+use crate::{Arms, Host, Missing, ScenarioError};
 use host::{limits, placement};
-use model::{Arm, Judging, Machine, Role};
+use model::{Arm, Judging, LeftOut, Machine, Role};
 use std::time::Duration;
 
 /// Control of the study that holds the process alone against itself.
@@ -34,6 +35,9 @@ const SET_UP: Duration = Duration::from_millis(80);
 /// What its twin and its load cost beside, but for a little each.
 const SET_UP_LOAD: Duration = Duration::from_millis(35);
 
+/// A file whose readers take no mmap lock for longer than a call.
+const LOCK_FREE: &str = "status";
+
 /// So many readers of the mapper hang it as a rule.
 const USUALLY_HANGS: u32 = 10;
 
@@ -45,9 +49,21 @@ const SLICE_MS: f64 = 5.0;
 /// How trials of these parameters are judged: what a slice may add is a larger share of a shorter
 /// trial.
 pub(super) fn judging(params: &MmapLockParams) -> Judging {
-    let seconds = params.duration.get().as_secs_f64();
-    let slice = SLICE_MS / seconds.max(1e-3);
-    Judging { margin: META.judging.margin.max(slice), ..META.judging }
+    let seconds = params.duration.get().as_secs_f64().max(1e-3);
+    let slice = SLICE_MS / seconds;
+    let readers_run = params.reader_quota.get().map_or(0.0, |q| running_ms(q, params) / seconds);
+    Judging { margin: META.judging.margin.max(slice).max(readers_run), ..META.judging }
+}
+
+/// What readers with a quota can run in a trial at most, in milliseconds: what was left of one period,
+/// and what each refill in the trial gives. A mapper that stalls for longer stalls while no reader may
+/// run, so that is what the quota does; what they do to it while they run is what any reader does.
+fn running_ms(quota: Quota, params: &MmapLockParams) -> f64 {
+    let period = quota.period().get().as_secs_f64();
+    let fillings = (params.duration.get().as_secs_f64() / period).ceil() + 1.0;
+    let running = fillings * quota.quota().get().as_secs_f64() * 1e3;
+    // A quota of a whole CPU and more limits nothing that one CPU of readers could do.
+    running.min(params.duration.get().as_secs_f64() * 1e3)
 }
 
 pub(super) fn missing(machine: &Machine) -> Option<Missing> {
@@ -66,10 +82,41 @@ pub(super) fn missing(machine: &Machine) -> Option<Missing> {
 
 /// The arms: for each number of readers its control and its case, and the process alone where the
 /// numbers hold 0.
+///
+/// # Errors
+/// If a value cannot be used here, or the readers' quota cannot be had.
 pub(super) fn arms(
     params: &MmapLockParams,
     host: &Host,
-) -> Result<Vec<Arm<MmapLockParams>>, ScenarioError> {
+) -> Result<Arms<MmapLockParams>, ScenarioError> {
+    check(params, host)?;
+    let burst = reader_group::try_out(params, host)?;
+    let mut arms = Arms::from(arms_for(params));
+    if params.reader_quota.value().is_some() && !burst {
+        let without = |arm: &Arm<MmapLockParams>| has_burst(&arm.settings);
+        let gone: Vec<String> =
+            arms.arms.iter().filter(|arm| without(arm)).map(|arm| arm.id.clone()).collect();
+        arms.arms.retain(|arm| !gone.contains(&arm.id));
+        let why = reader_group::NO_BURST.to_owned();
+        arms.left_out = gone.into_iter().map(|id| LeftOut { id, why: why.clone() }).collect();
+    }
+    Ok(arms)
+}
+
+/// The arms as far as they can be told without making a group.
+pub(super) fn sketch(
+    params: &MmapLockParams,
+    host: &Host,
+) -> Result<Arms<MmapLockParams>, ScenarioError> {
+    check(params, host)?;
+    Ok(arms_for(params).into())
+}
+
+fn has_burst(params: &MmapLockParams) -> bool {
+    params.reader_quota.value().is_some_and(|quota| !quota.burst().is_zero())
+}
+
+fn check(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
     if let Some(missing) = missing(host.machine) {
         return Err(ScenarioError::Missing(missing));
     }
@@ -78,8 +125,8 @@ pub(super) fn arms(
     check_mappings(params, host)?;
     check_processes(params, host)?;
     check_nice(params)?;
-    place(params, host)?;
-    Ok(arms_for(params))
+    check_reader_quota(params)?;
+    place(params, host).map(|_| ())
 }
 
 fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
@@ -92,17 +139,58 @@ fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
         return vec![arm(params, 0, CONTROL, Role::Control), case];
     }
     let mut arms = Vec::new();
+    let most = busy.last().copied().unwrap_or(0);
+    let (twin, case) = match params.reader_quota.value() {
+        Some(_) => ("throttled-twin", "throttled"),
+        None => ("twin", "busy"),
+    };
     for count in busy.iter().copied().filter(|count| *count > 0) {
-        let mut control = arm(params, count, &format!("twin-{count}"), Role::Control);
+        let mut control = arm(params, count, &format!("{twin}-{count}"), Role::Control);
         control.settings.target = Target::Twin;
-        let mut case = arm(params, count, &format!("busy-{count}"), Role::Case);
+        let mut case = arm(params, count, &format!("{case}-{count}"), Role::Case);
         case.against = Some(control.id.clone());
-        arms.extend([control, case]);
+        let fixes = if count == most { fixes(&case) } else { Vec::new() };
+        arms.push(control);
+        arms.push(case);
+        arms.extend(fixes);
     }
     if busy.contains(&0) {
         arms.push(arm(params, 0, ALONE, Role::Baseline));
     }
     arms
+}
+
+/// What may fix readers with a quota: the quota taken away, a burst on top of it, a file without the
+/// lock. Only the largest number of readers has them.
+fn fixes(case: &Arm<MmapLockParams>) -> Vec<Arm<MmapLockParams>> {
+    let params = &case.settings;
+    let Some(quota) = params.reader_quota.get() else { return Vec::new() };
+    if params.target == Target::Twin {
+        return Vec::new();
+    }
+    let arm = |id: &str, settings: MmapLockParams, change: &str| Arm {
+        id: format!("{id}-{}", params.busy),
+        role: Role::Fix,
+        settings,
+        against: case.against.clone(),
+        change: Some(change.to_owned()),
+    };
+    let free = MmapLockParams {
+        reader_quota: OrNone::None,
+        spinners: params.spinners.or(0),
+        ..params.clone()
+    };
+    let mut fixes = vec![arm("no-limit", free, "readers without a CPU limit")];
+    if quota.burst().is_zero() {
+        let reader_quota = OrNone::Is(quota.with_burst());
+        let burst = MmapLockParams { reader_quota, ..params.clone() };
+        fixes.push(arm("burst", burst, "a burst for the readers' CPU limit"));
+    }
+    if params.procfile.as_str() != LOCK_FREE {
+        let status = MmapLockParams { procfile: literal(LOCK_FREE), ..params.clone() };
+        fixes.push(arm(LOCK_FREE, status, "readers of status, which takes no mmap lock"));
+    }
+    fixes
 }
 
 fn arm(params: &MmapLockParams, busy: u32, id: &str, role: Role) -> Arm<MmapLockParams> {
@@ -175,6 +263,24 @@ fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioEr
 
 fn pages(params: &MmapLockParams) -> u64 {
     params.size.get() / rustix::param::page_size() as u64
+}
+
+/// A quota that no number of readers on one CPU can use up limits nothing.
+fn check_reader_quota(params: &MmapLockParams) -> Result<(), ScenarioError> {
+    let Some(quota) = params.reader_quota.get() else { return Ok(()) };
+    let unusable = |why: &str| {
+        Err(ScenarioError::Unusable(format!("--reader-quota {quota}: {why}; take 10ms/100ms")))
+    };
+    match () {
+        () if quota.quota() >= quota.period() => {
+            unusable("the readers share one CPU, so a quota of a whole one limits nothing")
+        }
+        () if params.duration < quota.period() => {
+            unusable("a trial (--duration) is shorter than a period, so it may see no throttling")
+        }
+        () if params.busy.most() == 0 => unusable("--busy 0 has no readers to limit"),
+        () => Ok(()),
+    }
 }
 
 fn check_processes(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
@@ -280,10 +386,12 @@ pub(super) fn spec(
         cpu_loads: vec![CpuLoad {
             cpu: load,
             scanners: busy,
-            spinners: busy,
+            spinners: params.spinners_beside(busy),
             nice: params.nice,
             busyduration: params.busyduration.get(),
         }],
+        // The trial makes the group and puts it here.
+        reader_groups: Vec::new(),
         twin,
     })
 }
@@ -299,7 +407,8 @@ fn calls_of_twin(params: &MmapLockParams) -> u64 {
 
 pub(super) fn expected(params: &MmapLockParams) -> Duration {
     let busy = params.busy.most();
-    let hangs = busy >= USUALLY_HANGS && params.target != Target::Twin;
+    let throttled = params.reader_quota.value().is_some();
+    let hangs = busy >= USUALLY_HANGS && params.target != Target::Twin && !throttled;
     let hang = if hangs { params.hang_after.get() } else { Duration::ZERO };
     let load = if busy > 0 { SET_UP_LOAD + params.lead.get() } else { Duration::ZERO };
     SET_UP + load + params.duration.get() + hang + Duration::from_millis(1) * busy
