@@ -38,8 +38,18 @@ fn with_losses(fact: Fact, plan: &Plan, arms: &[ArmResult]) -> Fact {
     fact.with("lost", lost)
         .with("readers", u64::from(params.busy.single().unwrap_or(0)))
         .with("twin", params.target == Target::Twin)
+        .with_some("quota", params.reader_quota.value().map(ToString::to_string))
+        .with_some("spinners", other_spinners(&params).filter(|count| *count > 0))
+        .with("no_spinners", other_spinners(&params) == Some(0))
         .with_some("control", control.and_then(stall))
         .with_some("alone", alone.and_then(stall))
+}
+
+/// The spinners of a case, where they are not as many as its readers.
+fn other_spinners(params: &MmapLockParams) -> Option<u64> {
+    let readers = params.busy.single()?;
+    let spinners = params.spinners_beside(readers);
+    (spinners != readers).then_some(u64::from(spinners))
 }
 
 fn stall(arm: &ArmResult) -> Option<&Estimate> {
