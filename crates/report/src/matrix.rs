@@ -58,6 +58,33 @@ pub fn ladder(ladder: &Ladder, meta: Option<&Meta>, look: Look) -> String {
     text
 }
 
+/// The table and the boundaries as Markdown, for a document.
+pub fn matrix_markdown(
+    rows: impl Iterator<Item = Row>,
+    ladder: &Ladder,
+    meta: Option<&Meta>,
+) -> String {
+    let mut text = String::from("| version | release | verdict | effect (95%) |\n|---|---|---|---|\n");
+    let cell = |text: &str| plain(text).replace('|', "\\|");
+    for row in rows {
+        let result = row.result.map_or_else(|ending| ending, |state| state.word().to_owned());
+        let effect = row.effect.unwrap_or_else(|| "-".to_owned());
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} |",
+            cell(&row.name),
+            cell(numbers(&row.release)),
+            cell(&result),
+            cell(&effect)
+        );
+    }
+    let said = prose::followed(ladder, meta).into_iter().chain(prose::boundaries(ladder));
+    for line in said {
+        let _ = writeln!(text, "\n{line}");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +105,22 @@ mod tests {
         assert_eq!(lines[0].find("verdict"), lines[1].find("affected"));
         assert_eq!(lines[0].find("verdict"), lines[2].find("panic"));
         assert!(lines[1].ends_with("6.1.0"), "{text}");
+    }
+
+    #[test]
+    fn the_table_of_a_document_has_a_line_a_version() {
+        let row = Row {
+            name: "a|b".to_owned(),
+            release: "7.2.12+deb13".to_owned(),
+            result: Ok(State::Affected),
+            effect: None,
+            expected: None,
+        };
+        let ladder: Ladder = serde_json::from_value(serde_json::json!({
+            "schema": "", "scenario": "s", "confidence": 0.95, "rungs": [], "steps": []
+        }))
+        .unwrap();
+        let text = matrix_markdown([row].into_iter(), &ladder, None);
+        assert!(text.ends_with("| a\\|b | 7.2.12 | affected | - |\n"), "{text}");
     }
 }

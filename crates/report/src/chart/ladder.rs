@@ -40,7 +40,7 @@ pub fn ladder(ladder: &Ladder, meta: Option<&Meta>) -> Result<Option<Chart>, Rep
         Some(html! {
             g class="p2" {
                 (line("interval", (x, plane.top), (x, plane.bottom)))
-                (words("end", (x + 6.0, plane.top + 22.0), "changes"))
+                (words("label", (x + 6.0, plane.top + 22.0), "changes"))
             }
         })
     })));

@@ -1,9 +1,11 @@
 //! `mmap-lock`: readers of /proc/PID stall the memory mapping of process PID.
 
+mod checks;
 mod load;
 mod meta;
 mod observe;
 mod params;
+mod place;
 mod plan;
 mod reader_group;
 mod review;
@@ -17,7 +19,7 @@ pub use params::{MmapLockParams, Target};
 
 use crate::{Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;
-use model::{ArmResult, Judging, Meta, Plan, Trial};
+use model::{ArmResult, Judging, Machine, Meta, Plan, Suggestion, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -31,7 +33,11 @@ impl Scenario for MmapLock {
     }
 
     fn missing(&self, host: &Host) -> Option<Missing> {
-        plan::missing(host.machine)
+        place::missing(host.machine)
+    }
+
+    fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion> {
+        summary::of_old_kernels(machine)
     }
 
     fn arms(

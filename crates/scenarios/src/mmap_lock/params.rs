@@ -78,6 +78,11 @@ impl Default for MmapLockParams {
 }
 
 impl MmapLockParams {
+    /// Pages of the region.
+    pub(super) fn pages(&self) -> u64 {
+        self.size.get() / rustix::param::page_size() as u64
+    }
+
     /// Spinners beside so many scanners.
     pub(super) fn spinners_beside(&self, scanners: u32) -> u32 {
         let throttled = self.reader_quota.value().is_some();

@@ -56,7 +56,8 @@ pub fn command() -> Command {
         )
         .arg(flag("quick", "Fewer arms: verdicts sooner, with less detail"))
         .arg(flag("expect", "Hold verdicts and boundaries against what vm/kernels.toml and vm/versions.toml expect"))
-        .arg(flag("json", "Print the table as JSON"))
+        .arg(flag("json", "Print the table as JSON").conflicts_with("markdown"))
+        .arg(flag("markdown", "Print the table and the boundaries as Markdown"))
         .arg(
             Arg::new("seed")
                 .long("seed")

@@ -37,11 +37,12 @@ pub fn all(
             "ladder": ladder,
         });
         output::json(&format!("{table:#}\n"));
+    } else if matches.get_flag("markdown") {
+        let shown = shown(rows, ladder);
+        output::print(&report::matrix_markdown(shown, ladder, Some(meta)));
     } else {
-        let effects = ladder.rungs.iter().map(prose::effect);
-        let shown = rows.iter().zip(effects).map(|(row, effect)| row.shown(effect));
         let look = output::look();
-        output::print(&report::matrix(shown, look));
+        output::print(&report::matrix(shown(rows, ladder), look));
         output::print(&report::ladder(ladder, Some(meta), look));
     }
     for line in rows.iter().filter_map(Row::failure) {
@@ -54,6 +55,12 @@ pub fn all(
         complaints(ladder).iter().for_each(|line| output::complain(line));
     }
     page.map_or(Ok(()), |path| draw(meta, rows, ladder, &path))
+}
+
+/// The rows as they are shown, each with the effect of the arm that is followed.
+fn shown<'a>(rows: &'a [Row], ladder: &'a Ladder) -> impl Iterator<Item = report::Row> + 'a {
+    let effects = ladder.rungs.iter().map(prose::effect);
+    rows.iter().zip(effects).map(|(row, effect)| row.shown(effect))
 }
 
 fn draw(meta: &Meta, rows: &[Row], ladder: &Ladder, path: &PathBuf) -> Result<(), Failure> {
