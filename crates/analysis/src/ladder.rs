@@ -90,8 +90,12 @@ fn step(
     by: Option<&str>,
     pairs: usize,
 ) -> Step {
-    let across: Vec<String> =
-        ACROSS.into_iter().filter(|what| *what != "tailback").chain(by).map(str::to_owned).collect();
+    let across: Vec<String> = ACROSS
+        .into_iter()
+        .filter(|what| *what != "tailback")
+        .chain(by)
+        .map(str::to_owned)
+        .collect();
     let (before_side, after_side) = ([(old, before.name)], [(new, after.name)]);
     let sides =
         Sides { before: &before_side, after: &after_side, meta, across: &across, among: pairs };
@@ -106,8 +110,7 @@ fn step(
         to: after.name.to_owned(),
         state: of_arm.and_then(|arm| arm.state).unwrap_or(ChangeState::NotComparable),
         shift: judged.map(|difference| difference.comparison.clone()),
-        verdicts: Some(verdicts)
-            .filter(|(old, new)| old != new && settled(*old) && settled(*new)),
+        verdicts: Some(verdicts).filter(|(old, new)| old != new && settled(*old) && settled(*new)),
         reasons: if not_comparable { change.reasons } else { Vec::new() },
         known: Vec::new(),
     }

@@ -136,9 +136,8 @@ impl Versions {
         scenario: &'a str,
         hold: impl Fn(&BTreeMap<String, String>) -> bool + 'a,
     ) -> impl Iterator<Item = &'a Changed> {
-        let fits = move |one: &&Changed| {
-            one.of == of && one.scenario == scenario && hold(&one.parameters)
-        };
+        let fits =
+            move |one: &&Changed| one.of == of && one.scenario == scenario && hold(&one.parameters);
         self.change.iter().filter(fits)
     }
 }

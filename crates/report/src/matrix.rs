@@ -64,7 +64,8 @@ pub fn matrix_markdown(
     ladder: &Ladder,
     meta: Option<&Meta>,
 ) -> String {
-    let mut text = String::from("| version | release | verdict | effect (95%) |\n|---|---|---|---|\n");
+    let mut text =
+        String::from("| version | release | verdict | effect (95%) |\n|---|---|---|---|\n");
     let cell = |text: &str| plain(text).replace('|', "\\|");
     for row in rows {
         let result = row.result.map_or_else(|ending| ending, |state| state.word().to_owned());

@@ -267,7 +267,8 @@ fn records_without_times_say_that_they_differ_at_most() {
         })
         .collect();
     let named: Vec<(&Record, &str)> = runs.iter().map(|run| (run, "r")).collect();
-    let sides = Sides { before: &named[..4], after: &named[4..], meta: Some(&META), across: &[], among: 1 };
+    let sides =
+        Sides { before: &named[..4], after: &named[4..], meta: Some(&META), across: &[], among: 1 };
     let found = change(&sides);
     assert_eq!(found.state, ChangeState::Differs);
     assert_eq!(found.reasons[0], ChangeReason::OrderUnknown);

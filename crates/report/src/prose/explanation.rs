@@ -73,7 +73,9 @@ fn held(holder: &Holder) -> String {
     let held = format!("{} held it for {how}", task(&holder.task));
     let Holder { running_ns, preempted_ns, blocked_ns, overlap_ns, .. } = *holder;
     let throttled_ns = holder.throttled_ns.unwrap_or(0);
-    let did = if throttled_ns >= running_ns.max(blocked_ns) && 2 * throttled_ns >= preempted_ns.max(1) {
+    let did = if throttled_ns >= running_ns.max(blocked_ns)
+        && 2 * throttled_ns >= preempted_ns.max(1)
+    {
         let cpu = holder.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
         format!(" and was throttled{cpu} by the quota of its own group for {}", ms(throttled_ns))
     } else if preempted_ns >= running_ns.max(blocked_ns) && preempted_ns > 0 {

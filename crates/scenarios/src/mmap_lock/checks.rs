@@ -92,7 +92,6 @@ fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioEr
     )))
 }
 
-
 /// A quota that no number of readers on one CPU can use up limits nothing.
 fn check_reader_quota(params: &MmapLockParams) -> Result<(), ScenarioError> {
     let Some(quota) = params.reader_quota.get() else { return Ok(()) };

@@ -24,7 +24,10 @@ pub(super) fn missing(machine: &Machine) -> Option<Missing> {
 }
 
 /// CPUs of mapper, load and tool: as asked, else from the topology.
-pub(super) fn place(params: &MmapLockParams, host: &Host) -> Result<(u32, u32, u32), ScenarioError> {
+pub(super) fn place(
+    params: &MmapLockParams,
+    host: &Host,
+) -> Result<(u32, u32, u32), ScenarioError> {
     let machine = host.machine;
     let chosen = placement::choose(&machine.cpus, &machine.allowed_cpus)
         .ok_or_else(|| missing(machine).map_or_else(too_few, ScenarioError::Missing))?;

@@ -1,9 +1,9 @@
 //! From parameters to arms and scripts, checked against the machine.
 
+use super::checks::check;
 use super::load::{CpuLoad, TrialSpec, Twin};
 use super::meta::META;
 use super::params::{MmapLockParams, Target};
-use super::checks::check;
 use super::place::place;
 use super::reader_group;
 use crate::params::{Counts, OrNone, Quota, literal};

@@ -21,12 +21,7 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
 
 /// Takes `not-affected` back where readers with a quota were never throttled: then the cause was not
 /// there.
-fn never_throttled(
-    plan: &Plan,
-    trials: &[Trial],
-    arms: &mut [ArmResult],
-    outcome: &mut Outcome,
-) {
+fn never_throttled(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
     let limited = |arm: &&model::Arm| {
         let params = MmapLockParams::of(&arm.settings);
         arm.role == Role::Case && params.is_some_and(|p| p.reader_quota.value().is_some())

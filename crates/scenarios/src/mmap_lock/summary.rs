@@ -7,9 +7,7 @@ use crate::params::{Counts, OrNone, Params, literal};
 use crate::{Summary, suggest};
 use analysis::Outcome;
 use model::ladder::version;
-use model::{
-    Arm, ArmResult, Estimate, Fact, Machine, Plan, Role, State, Suggestion, worst_case,
-};
+use model::{Arm, ArmResult, Estimate, Fact, Machine, Plan, Role, State, Suggestion, worst_case};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));

@@ -141,7 +141,10 @@ mod tests {
     fn both_neighbours_of_the_boundary_are_run_and_few_others() {
         for boundary in 1..11 {
             let ran = ran(11, boundary, &[]);
-            assert!(ran.contains(&boundary) && ran.contains(&(boundary - 1)), "{boundary}: {ran:?}");
+            assert!(
+                ran.contains(&boundary) && ran.contains(&(boundary - 1)),
+                "{boundary}: {ran:?}"
+            );
             assert!(ran.len() <= 6, "{boundary}: {ran:?}");
         }
     }

@@ -91,7 +91,8 @@ impl Way<'_> {
 impl Guests<'_> {
     fn rows(&self, names: &[&str], id: &str) -> Result<Vec<Row>, Failure> {
         // Every kernel is looked for before the first is booted.
-        let found = names.iter().map(|name| self.member(name, id)).collect::<Result<Vec<_>, _>>()?;
+        let found =
+            names.iter().map(|name| self.member(name, id)).collect::<Result<Vec<_>, _>>()?;
         let mut members = Vec::new();
         let mut places: Vec<Option<Row>> = Vec::new();
         for one in found {

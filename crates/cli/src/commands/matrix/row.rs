@@ -47,9 +47,9 @@ impl Row {
     pub fn expecting(mut self, meta: &Meta) -> Self {
         let settings = self.settings();
         let hold = |wanted: &BTreeMap<String, String>| meta.holds(&settings, wanted);
-        let named = catalogue().expected(&self.name, meta.id, hold).map(|e| {
-            (e.parameters.len(), e.verdict.clone(), e.source.clone())
-        });
+        let named = catalogue()
+            .expected(&self.name, meta.id, hold)
+            .map(|e| (e.parameters.len(), e.verdict.clone(), e.source.clone()));
         let of_range = versions().expected(self.of, &self.release, meta.id, hold).map(|e| {
             let commit = e.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
             let measured = if e.measured { "measured here: " } else { "" };
