@@ -12,6 +12,7 @@ use load::protocol::{MapperReport, PoolReport, Report};
 use load::time::now_ns;
 use load::{Child, LoadSpawner};
 use probe::Role;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long children may take to get ready, beside a second for each GiB to populate.
@@ -46,6 +47,8 @@ pub struct TrialSpec {
     pub cpu_tool: u32,
     /// The load of each CPU.
     pub cpu_loads: Vec<CpuLoad>,
+    /// Control groups that the scanners join.
+    pub reader_groups: Vec<PathBuf>,
     /// The idle twin of the mapper, where there is one.
     pub twin: Option<Twin>,
 }
@@ -367,6 +370,7 @@ fn scanner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> ScannerArgs {
         workers: cpu_load.scanners,
         nice: cpu_load.nice,
         cpu: Some(cpu_load.cpu),
+        join: spec.reader_groups.clone(),
         limit_ms: Some(pool_limit_ms(spec)),
         parent: None,
     }
