@@ -24,7 +24,7 @@ pub struct Factorial {
     pub cells: Vec<Cell>,
     /// What was found of some levels before, in the words of the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub found: Vec<Found>,
+    pub found: Vec<PriorFinding>,
     /// When somebody started or went on with the study.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sittings: Vec<Sitting>,
@@ -59,7 +59,7 @@ pub struct Cell {
 /// What was found of a level before, by others or on another machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Found {
+pub struct PriorFinding {
     /// The factor.
     pub factor: String,
     /// Its level.

@@ -18,6 +18,7 @@ pub mod latency;
 pub mod machine;
 pub mod measure;
 pub mod median;
+pub mod not_seen;
 pub mod parameter;
 pub mod reason;
 pub mod record;

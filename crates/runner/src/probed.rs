@@ -5,6 +5,7 @@ use crate::events::{Event, Listener};
 use crate::study::{Clock, ProbeWhen, Study};
 use model::evidence::Evidence;
 use model::median::{ascending, median};
+use model::not_seen::NotSeen;
 use model::record::{ProbeCost, Probed};
 use model::{Arm, Disturbance, Observation, Record, Role, State, Trial};
 use scenarios::{ScenarioError, TrialResult};
@@ -76,7 +77,7 @@ fn arms(record: &Record, always: bool) -> Vec<usize> {
 
 /// The record's entry where a trial with probes broke.
 fn without(error: &ScenarioError) -> TrialResult {
-    let missing = vec![format!("the trial with probes broke: {error}; run it again")];
+    let missing = vec![NotSeen::TrialBroke { why: error.to_string() }];
     let evidence = Some(Evidence { missing, ..Evidence::default() });
     let observation = Observation { evidence, ..Observation::default() };
     TrialResult { observation, disturbance: Disturbance::default() }

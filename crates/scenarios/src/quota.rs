@@ -4,6 +4,7 @@
 use crate::{Host, Missing, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
 use model::Evidence;
+use model::not_seen::{NotSeen, OnlyPrograms};
 
 /// What a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds: the
 /// kernel's `min_cfs_rq_runtime`.
@@ -52,11 +53,7 @@ pub(crate) fn refused(error: CgroupError) -> ScenarioError {
 /// kernel lets nobody look at the end of that, it ends when a thread of the group runs there again.
 pub(crate) fn lay_over(evidence: &mut Evidence, gained: &Usage) {
     if evidence.quota.is_none() {
-        evidence.missing.push(
-            "whom the quota kept off a CPU: only programs in the kernel see which run queue is \
-             throttled; build with the feature `bpf` and run as root"
-                .to_owned(),
-        );
+        evidence.missing.push(NotSeen::OnlyPrograms(OnlyPrograms::Throttled));
     }
     let Evidence { quota, threads, .. } = evidence;
     let quota = quota.get_or_insert_with(|| {
@@ -90,6 +87,6 @@ mod tests {
         let mut unseen = Evidence::default();
         lay_over(&mut unseen, &gained);
         assert_eq!(unseen.quota.unwrap().throttles, 7);
-        assert!(unseen.missing[0].contains("kept off a CPU"));
+        assert_eq!(unseen.missing, [NotSeen::OnlyPrograms(OnlyPrograms::Throttled)]);
     }
 }

@@ -4,6 +4,7 @@ use super::{CallTarget, CpuCalls, Table};
 use crate::ProbeError;
 use libbpf_rs::UprobeOpts;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use model::not_seen::NoPrograms;
 use object::{CallsSkel, CallsSkelBuilder};
 use std::mem::MaybeUninit;
 use std::path::Path;
@@ -65,7 +66,7 @@ pub fn attached(
 }
 
 fn refused(error: libbpf_rs::Error) -> ProbeError {
-    ProbeError::Refused { what: "the program".to_owned(), why: format!("{error:#}") }
+    NoPrograms::Refused { what: "the program".to_owned(), why: format!("{error:#}") }.into()
 }
 
 /// What was counted until now.

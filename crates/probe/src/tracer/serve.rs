@@ -3,6 +3,7 @@
 use super::command::{Command, Commands};
 use super::load::{Loaded, Room, load};
 use super::read::Tables;
+use crate::SessionOptions;
 use crate::event::Event;
 use crate::gather::Gatherer;
 use crate::idle::Idle;
@@ -11,9 +12,9 @@ use crate::quota;
 use crate::suspects::Stacks;
 use crate::symbols::Symbols;
 use crate::watched::{Role, Watched};
-use crate::{ProbeError, SessionOptions};
 use libbpf_rs::{Link, MapCore, MapFlags, MapMut, RingBuffer, RingBufferBuilder};
 use model::Evidence;
+use model::not_seen::{NoPrograms, NotSeen};
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::{OnceCell, RefCell};
 use std::sync::mpsc::{RecvTimeoutError, Sender};
@@ -25,7 +26,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// Loads, listens, and turns the events into evidence.
 pub fn serve(
     options: &SessionOptions,
-    reply: &Sender<Result<(), ProbeError>>,
+    reply: &Sender<Result<(), NoPrograms>>,
     commands: &Commands,
 ) -> Evidence {
     let mut rooms = [Room::uninit(), Room::uninit()];
@@ -49,7 +50,7 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
         ..Evidence::default()
     };
     let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
-        evidence.missing.push("the tables of the programs could not be mapped".to_owned());
+        evidence.missing.push(NotSeen::Tables);
         return evidence;
     };
     let tables = Tables::of(tables, options);
@@ -64,7 +65,7 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
     let ring = match ring(&loaded.skel.maps.ring, take) {
         Ok(ring) => ring,
         Err(error) => {
-            evidence.missing.push(format!("waits: the ring of events: {error}"));
+            evidence.missing.push(NotSeen::Ring { why: error.to_string() });
             return evidence;
         }
     };
@@ -167,10 +168,7 @@ impl Watch<'_> {
         into.lost_events = lost;
         let untracked = untracked + self.parts.crowded();
         if untracked > 0 {
-            into.missing.push(format!(
-                "threads: {untracked} look-ups found the slot of a thread taken by another, so \
-                 some threads were not followed; watch fewer"
-            ));
+            into.missing.push(NotSeen::Crowded { lookups: untracked });
         }
         under_way
     }
