@@ -1,11 +1,14 @@
 //! Compiling the NIFs, which are C.
 
+use super::bench::Bench;
 use super::sources::Sources;
-use crate::otp::Otp;
+use crate::otp::{Otp, strip};
 use crate::run;
 use crate::text::clean_line;
+use os::user::Account;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -23,7 +26,12 @@ const MAIN: &str = "tailback_nif";
 ///
 /// # Errors
 /// Why there is none: what is missing, and the Debian package that has it.
-pub(super) fn nif(sources: &Sources, otp: &Otp, app: &Path) -> Result<PathBuf, String> {
+pub(super) fn nif(
+    sources: &Sources,
+    otp: &Otp,
+    app: &Path,
+    cache: &Path,
+) -> Result<PathBuf, String> {
     if !sources.nifs().any(|name| name == MAIN) {
         return Err("this build of tailback carries no NIF".to_owned());
     }
@@ -31,7 +39,15 @@ pub(super) fn nif(sources: &Sources, otp: &Otp, app: &Path) -> Result<PathBuf, S
     for name in sources.nifs() {
         let object = objects.join(format!("{name}.so"));
         if !object.is_file() {
-            compile(name, &include_folder(otp)?, app, &object)?;
+            let include = include_folder(otp)?;
+            match &otp.account {
+                None => compile(name, &include, app, &object)?,
+                Some(account) => {
+                    let bench = Bench::new(sources, cache, super::BUILDING, account.user);
+                    let bench = bench.map_err(|error| error.to_string())?;
+                    compile_on(&bench, name, &include, account, &object)?;
+                }
+            }
         }
     }
     Ok(objects.join(format!("{MAIN}.so")))
@@ -54,18 +70,52 @@ fn compile(name: &str, include: &Path, app: &Path, object: &Path) -> Result<(), 
     let message = |error: io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(message)?;
     let whole = tempfile::NamedTempFile::new_in(folder).map_err(message)?;
+    run_compiler(name, include, app, whole.path(), None)?;
+    // The linker may have replaced the file, so the handle is not synced but the path.
+    fs::File::open(whole.path()).and_then(|file| file.sync_all()).map_err(message)?;
+    whole.persist(object).map(drop).map_err(|error| message(error.error))
+}
+
+/// Compiles as another user, and copies what came of it.
+fn compile_on(
+    bench: &Bench,
+    name: &str,
+    include: &Path,
+    account: &Account,
+    object: &Path,
+) -> Result<(), String> {
+    let folder = object.parent().unwrap_or(object);
+    let message = |error: io::Error| format!("{}: {error}", folder.display());
+    let made = PathBuf::from(format!("{name}.so"));
+    run_compiler(name, include, &bench.folder(), &made, Some(account))?;
+    fs::create_dir_all(folder).map_err(message)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).map_err(message)?;
+    let mut whole = tempfile::NamedTempFile::new_in(folder).map_err(message)?;
+    bench.take(&made, whole.as_file_mut()).map_err(message)?;
+    let shown = whole.as_file().set_permissions(fs::Permissions::from_mode(0o644));
+    shown.and_then(|()| whole.as_file().sync_all()).map_err(message)?;
+    whole.persist(object).map(drop).map_err(|error| message(error.error))
+}
+
+/// Runs the first compiler that there is, in a folder with the sources.
+fn run_compiler(
+    name: &str,
+    include: &Path,
+    folder: &Path,
+    to: &Path,
+    account: Option<&Account>,
+) -> Result<(), String> {
     for compiler in COMPILERS {
         let mut command = Command::new(compiler);
-        command.current_dir(app).args(["-O2", "-fPIC", "-shared", "-o"]).arg(whole.path());
+        if let Some(account) = account {
+            strip(&mut command, account);
+        }
+        command.current_dir(folder).args(["-O2", "-fPIC", "-shared", "-o"]).arg(to);
         command.arg("-I").arg(include).arg(format!("c_src/{name}.c"));
-        match run::run(command, LIMIT) {
+        match run::run(command, account.map(|account| account.user), LIMIT) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(format!("{compiler}: {error}")),
-            Ok(ran) if ran.status.is_some_and(|status| status.success()) => {
-                // The linker may have replaced the file, so the handle is not synced but the path.
-                fs::File::open(whole.path()).and_then(|file| file.sync_all()).map_err(message)?;
-                return whole.persist(object).map(drop).map_err(|error| message(error.error));
-            }
+            Ok(ran) if ran.status.is_some_and(|status| status.success()) => return Ok(()),
             Ok(ran) => return Err(refusal(compiler, name, &ran)),
         }
     }
