@@ -150,6 +150,30 @@ fn a_node_and_what_compiles_for_it_is_nobody_and_its_supervisor_can_end_it() {
 }
 
 #[test]
+fn strace_dies_with_a_run_that_is_killed() {
+    if !two_cpus_or_skip() || !erlang_or_skip() {
+        return;
+    }
+    let has_strace =
+        Command::new("strace").arg("-V").output().is_ok_and(|ran| ran.status.success());
+    if !has_strace {
+        return eprintln!("skipped: no strace");
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let args =
+        ["run", "busy-wait", "--quota", "none", "--samples", "1", "--strace", "yes", "--no-probe"];
+    let mut tool = place.tailback(&args).spawn().unwrap();
+    let id = tool.id();
+    let strace = wait_for("strace at work", || {
+        processes::below(id).into_iter().find(|process| process.name == "strace")
+    });
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    wait_for("strace to go", || processes::at(strace.pid).is_none().then_some(()));
+}
+
+#[test]
 fn a_hostile_user_of_sudo_is_nobody_and_the_record_says_who_it_was() {
     if !root_or_skip() || !two_cpus_or_skip() {
         return;

@@ -11,6 +11,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
+/// How a folder of the cache begins in which something is being made.
+pub(super) const BUILDING: &str = ".building-";
+
 /// The largest file that is taken, in bytes; ours have some ten thousand.
 const MOST: u64 = 16 << 20;
 
@@ -22,16 +25,11 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Makes one in the cache; `prefix` is how its name begins.
-    pub fn new(
-        sources: &Sources,
-        cache: &Path,
-        prefix: &str,
-        user: User,
-    ) -> Result<Self, BeamError> {
+    /// Makes one in the cache.
+    pub fn new(sources: &Sources, cache: &Path, user: User) -> Result<Self, BeamError> {
         let failed =
             |source| BeamError::File { path: cache.to_owned(), what: "write to it", source };
-        let place = tempfile::Builder::new().prefix(prefix).tempdir_in(cache).map_err(failed)?;
+        let place = tempfile::Builder::new().prefix(BUILDING).tempdir_in(cache).map_err(failed)?;
         let bench = Bench { place, user };
         sources.write(&bench.folder())?;
         // Nobody else has seen it so far; the folder around it stays the caller's alone.
@@ -105,7 +103,7 @@ mod tests {
         };
         let cache = tempfile::tempdir().unwrap();
         let sources = Sources(vec![("src/a.erl".to_owned(), b"text".to_vec())]);
-        let bench = Bench::new(&sources, cache.path(), ".x-", account.user).unwrap();
+        let bench = Bench::new(&sources, cache.path(), account.user).unwrap();
         let taken = |name: &str| {
             let mut to = tempfile::NamedTempFile::new().unwrap();
             bench.take(Path::new(name), to.as_file_mut())?;

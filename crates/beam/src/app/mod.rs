@@ -10,7 +10,7 @@ use crate::error::BeamError;
 use crate::otp::{Otp, QUIET};
 use crate::run;
 use crate::text::first_line;
-use bench::Bench;
+use bench::{BUILDING, Bench};
 use sources::{BUILD_NAME, Sources};
 use std::fs;
 use std::fs::File;
@@ -19,9 +19,6 @@ use std::time::{Duration, SystemTime};
 
 /// How long the Erlang compiler may take for the whole application.
 const LIMIT: Duration = Duration::from_secs(300);
-
-/// How a folder begins in which an application is being made.
-const BUILDING: &str = ".building-";
 
 /// After this long a folder that is still being made was left by a run that was killed.
 const STALE: Duration = Duration::from_secs(3600);
@@ -91,7 +88,7 @@ fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), 
     match otp.user() {
         None => compile(otp, &app)?,
         Some(user) => {
-            let bench = Bench::new(sources, cache, BUILDING, user)?;
+            let bench = Bench::new(sources, cache, user)?;
             compile(otp, &bench.folder())?;
             take_modules(sources, &bench, &app)?;
         }

@@ -43,7 +43,7 @@ pub(super) fn nif(
             match &otp.account {
                 None => compile(name, &include, app, &object)?,
                 Some(account) => {
-                    let bench = Bench::new(sources, cache, super::BUILDING, account.user);
+                    let bench = Bench::new(sources, cache, account.user);
                     let bench = bench.map_err(|error| error.to_string())?;
                     compile_on(&bench, name, &include, account, &object)?;
                 }
