@@ -23,6 +23,8 @@ pub struct Ground {
     pub tainted: Option<u64>,
     /// Whether it is a guest whose time is emulated.
     pub emulated: bool,
+    /// Whether other runs were let load it at the same time.
+    pub shared: bool,
 }
 
 /// Why figures prove nothing.

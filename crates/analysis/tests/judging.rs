@@ -398,7 +398,12 @@ fn a_kernel_that_became_tainted_is_untrustworthy() {
 fn an_emulated_guest_is_said_to_be_one() {
     let (plan, trials) = (three_arms(), blocks(6, 0.0, 700.0, 0.0));
     let arms = estimate_arms(&plan, &trials);
+    let ground = Ground { shared: true, ..Ground::default() };
+    let outcome = decide(&plan, &trials, &arms, ground);
+    assert!(outcome.caveats.contains(&Caveat::SharedMachine));
+    assert!(!outcome.caveats.contains(&Caveat::Emulated));
     let outcome = decide(&plan, &trials, &arms, Ground { emulated: true, ..Ground::default() });
+    assert!(!outcome.caveats.contains(&Caveat::SharedMachine));
     assert_eq!(outcome.state, State::Affected);
     assert!(outcome.caveats.contains(&Caveat::Emulated), "{outcome:?}");
 }
@@ -491,7 +496,7 @@ proptest! {
     ) {
         let plan = three_arms();
         let arms = estimate_arms(&plan, &trials);
-        let outcome = decide(&plan, &trials, &arms, Ground { tainted, emulated: false });
+        let outcome = decide(&plan, &trials, &arms, Ground { tainted, ..Ground::default() });
         prop_assert!(outcome.test.evidence_affected >= 0.0);
         prop_assert!(!outcome.reasons.is_empty());
         for estimate in arms.iter().flat_map(|arm| arm.measures.values()) {

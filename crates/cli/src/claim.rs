@@ -67,7 +67,7 @@ pub fn take(record: &Path) -> Claim {
 
 /// Claims a record by a lock in this folder.
 pub fn take_in(folder: &Path, record: &Path) -> Claim {
-    let above = folder.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let above = folder.parent().map_or(Ok(()), os::folders::make);
     // Nobody else can then hold a lock here, or take one away.
     let made = above.and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(folder));
     if made.is_err() {

@@ -3,7 +3,7 @@
 mod common;
 mod shown;
 
-use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
+use clap::{Arg, ArgAction, Args as _, Command, Subcommand, value_parser};
 use common::{json, why};
 use model::units;
 use scenarios::AnyScenario;
@@ -379,7 +379,8 @@ fn man() -> Command {
 
 /// The load generators; hidden, since only tailback itself starts them.
 fn load() -> Command {
-    load::LoadCommand::augment_subcommands(Command::new("load").hide(true))
+    let command = load::LoadArgs::augment_args(Command::new("load").hide(true));
+    load::LoadCommand::augment_subcommands(command)
         .subcommand_required(true)
         .about("Be a load generator")
 }

@@ -10,6 +10,7 @@
 //! - [`placement`]: which CPU for what.
 //! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
+//! - [`program`]: other people's programs that root runs with its own rights.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
@@ -27,6 +28,7 @@ mod owner;
 pub mod placement;
 mod preemption;
 pub mod private;
+pub mod program;
 pub mod restore;
 pub mod roots;
 pub mod temporary;

@@ -62,6 +62,15 @@ pub fn check(real: &Path) -> Result<()> {
     ancestors(real, true)
 }
 
+/// Refuses a folder, given without symbolic links, in which another user could take away or replace
+/// what is the caller's; others may add to it.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_above(real: &Path) -> Result<()> {
+    ancestors(real, false)
+}
+
 /// Refuses a folder if another user could have put anything below it there; `real` is given without
 /// symbolic links, and there may be none below it.
 ///

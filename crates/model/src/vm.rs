@@ -12,6 +12,9 @@ pub struct Vm {
     pub erts: String,
     /// The `erl` that was started.
     pub erl: String,
+    /// The user that it ran as; older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<u32>,
     /// Emulator flags beside the defaults.
     pub flags: Vec<String>,
     /// Normal schedulers.

@@ -63,7 +63,11 @@ pub fn would_lose(record: &Record, path: &Path) -> bool {
 /// If a folder, a device, a pipe or a socket stands there, or a link that is somebody else's.
 pub fn target(path: &Path) -> std::io::Result<PathBuf> {
     let (folder, name) = split(path)?;
-    let Ok(folder) = held(&folder) else { return Ok(path.to_owned()) };
+    let folder = match held(&folder) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Err(error),
+        Err(_) => return Ok(path.to_owned()),
+    };
     match what_is_at(&folder, name)? {
         Found::Link => std::fs::canonicalize(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => other("a symbolic link that leads nowhere"),
@@ -127,17 +131,13 @@ fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     {
         return Ok(Arc::clone(folder));
     }
+    let found = os::folders::hold(&path)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = openat(rustix::fs::CWD, &path, flags, Mode::empty());
     // A folder that may be written and not read is held without reading.
-    let opened = opened.or_else(|error| match error {
-        rustix::io::Errno::ACCESS => {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            openat(rustix::fs::CWD, &path, flags, Mode::empty())
-        }
-        error => Err(error),
+    let folder = Arc::new(match openat(&found, ".", flags, Mode::empty()) {
+        Err(rustix::io::Errno::ACCESS) => found,
+        opened => opened?,
     });
-    let folder = Arc::new(opened?);
     held.insert(path, Arc::clone(&folder));
     Ok(folder)
 }

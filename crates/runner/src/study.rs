@@ -89,6 +89,8 @@ impl Study<'_> {
     pub fn go_on(&self, mut record: Record, listener: &mut dyn Listener) -> (Record, End) {
         let clock = Clock::after(record.elapsed_s);
         record.plan = self.plan.clone();
+        // Of several runs the one that was least alone.
+        record.host.hold = record.host.hold.max(self.host.machine.hold);
         record.progress = Progress::Running;
         listener.on_event(self.beginning());
         let end = self.run_blocks(&mut record, clock, listener);

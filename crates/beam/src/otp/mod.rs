@@ -4,15 +4,18 @@ mod command;
 mod flags;
 mod probe;
 
-pub(crate) use command::QUIET;
+pub(crate) use command::{QUIET, strip};
 pub use flags::Flags;
 
 use crate::error::BeamError;
 use crate::run;
 use crate::text::first_line;
+use host::private;
+use os::user::{Account, User};
 use probe::Answer;
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -41,6 +44,8 @@ pub struct Otp {
     pub root: PathBuf,
     /// Bytes in a word of the emulator.
     pub word_size: u32,
+    /// Whom everything of it runs as; absent: the caller.
+    pub account: Option<Account>,
 }
 
 impl Otp {
@@ -63,11 +68,12 @@ impl Otp {
             Some(path) => named(path)?,
             None => on_the_path(std::env::var_os("PATH"))?,
         };
-        let Answer { release, erts, root, word_size } = probe::ask(&program, limit)?;
+        let account = os::user::unprivileged().filter(|account| may_execute(account, &program));
+        let Answer { release, erts, root, word_size } = probe::ask(&program, account, limit)?;
         if release < OLDEST {
             return Err(BeamError::TooOld { path: program, found: release, least: OLDEST });
         }
-        Ok(Otp { erl: program, release, erts, root, word_size })
+        Ok(Otp { erl: program, release, erts, root, word_size, account: account.cloned() })
     }
 
     /// Whether this OTP takes these emulator flags; where not, the VM's own words, in one line of
@@ -79,8 +85,8 @@ impl Otp {
         let mut command = self.command();
         command.args(flags.words()).args(QUIET);
         command.args(["-eval", "io:put_chars(\"tailback:ok\\n\"), erlang:halt(0)."]);
-        let ran =
-            run::run(command, LIMIT).map_err(|error| format!("{}: {error}", self.erl.display()))?;
+        let ran = run::run(command, self.user(), LIMIT)
+            .map_err(|error| format!("{}: {error}", self.erl.display()))?;
         if ran.stdout.split(|byte| *byte == b'\n').any(|line| line == b"tailback:ok") {
             return Ok(());
         }
@@ -93,8 +99,33 @@ impl Otp {
 
     /// A command that starts this Erlang in an environment without `ERL_*`.
     pub(crate) fn command(&self) -> Command {
-        command::command(&self.erl)
+        command::command(&self.erl, self.account.as_ref())
     }
+
+    /// Whom its processes become; absent: the caller.
+    pub fn user(&self) -> Option<User> {
+        self.account.as_ref().map(|account| account.user)
+    }
+}
+
+/// Whether this user may execute a program; where not, it is root's own, which root executes.
+///
+/// A program that others could have put there, root never executes.
+fn may_execute(account: &Account, program: &Path) -> bool {
+    let reaches = |path: &Path, bits: u32| {
+        path.metadata().is_ok_and(|metadata| {
+            let shift = match () {
+                () if metadata.uid() == account.user.uid() => 6,
+                () if metadata.gid() == account.user.gid() => 3,
+                () => 0,
+            };
+            metadata.mode() >> shift & bits == bits
+        })
+    };
+    let Ok(real) = program.canonicalize() else { return true };
+    let named = program.ancestors().skip(1).chain(real.ancestors().skip(1));
+    let reached = reaches(&real, 0o5) && named.into_iter().all(|folder| reaches(folder, 0o1));
+    reached || private::check(&real).is_err()
 }
 
 /// The program that a user named.

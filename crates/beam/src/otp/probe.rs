@@ -3,6 +3,7 @@
 use super::command::{QUIET, command, printed};
 use crate::error::BeamError;
 use crate::run;
+use os::user::Account;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,11 +21,15 @@ pub(super) struct Answer {
     pub(super) word_size: u32,
 }
 
-pub(super) fn ask(erl: &Path, limit: Duration) -> Result<Answer, BeamError> {
-    let mut question = command(erl);
+pub(super) fn ask(
+    erl: &Path,
+    account: Option<&Account>,
+    limit: Duration,
+) -> Result<Answer, BeamError> {
+    let mut question = command(erl, account);
     question.args(QUIET).args(["-eval", QUESTION]);
     let path = erl.to_owned();
-    let ran = match run::run(question, limit) {
+    let ran = match run::run(question, account.map(|account| account.user), limit) {
         Ok(ran) => ran,
         Err(source) => return Err(BeamError::NotExecutable { path, source }),
     };

@@ -47,7 +47,8 @@ impl Place {
     /// A new one, which any user may enter.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        open_to_all(folder.path());
+        // As /tmp is: it is the folder for temporary files too.
+        set_mode(folder.path(), 0o1777);
         std::fs::create_dir(folder.path().join("state")).unwrap();
         open_to_all(&folder.path().join("state"));
         Place { folder }
@@ -299,8 +300,12 @@ fn read(path: &Path) -> String {
 }
 
 fn open_to_all(path: &Path) {
+    set_mode(path, 0o777);
+}
+
+fn set_mode(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// Fails unless each of these runs ends with this exit code and says these words in one line on

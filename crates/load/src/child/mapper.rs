@@ -9,6 +9,7 @@ use crate::protocol::{Failure, FailureKind, MapperReport, Message, Ready, Report
 use crate::time::now_ns;
 use clap::Args;
 use hdrhistogram::Histogram;
+use os::user::User;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
@@ -119,10 +120,12 @@ pub struct Work {
     last: Option<StallSeen>,
 }
 
-pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
-    if !control::die_with(args.parent) {
+pub(super) fn serve(args: &MapperArgs, user: Option<User>) -> Result<(), Failure> {
+    if !control::die_with(args.parent) || !control::step_down(user, args.parent)? {
         return Ok(());
     }
+    // Its readers are of the same user, and shall read it.
+    os::user::be_readable().map_err(|e| failure("mapper", e))?;
     let live = open_live(args.live_fd)?;
     let mut mapper = Mapper::set_up(args)?;
     mapper.warm_up()?;

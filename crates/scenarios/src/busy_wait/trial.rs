@@ -12,6 +12,7 @@ use host::governor::Governor;
 use host::roots::Roots;
 use model::Evidence;
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long the node may take beyond the load itself, since a throttled one is slow to notice the
@@ -133,9 +134,17 @@ pub(super) fn options(spec: &TrialSpec, seed: u64) -> Term {
         ("duration_ms", ms(spec.duration)),
         ("background", term::uint(spec.background.into())),
         ("seed", term::uint(seed >> 11)),
-        ("dir", term::text(&std::env::temp_dir().to_string_lossy())),
+        ("dir", term::text(&folder(spec).to_string_lossy())),
         ("tell", term::atom("$tell")),
     ])
+}
+
+/// Where a node puts files that it removes at once: the caller's folder may be closed to its user.
+fn folder(spec: &TrialSpec) -> PathBuf {
+    match spec.vm.otp.user() {
+        Some(_) => PathBuf::from("/tmp"),
+        None => std::env::temp_dir(),
+    }
 }
 
 /// What `tailback_requests:run` says.

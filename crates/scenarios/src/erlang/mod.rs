@@ -61,6 +61,14 @@ pub(crate) fn vm(path: Option<&Path>) -> Result<Vm, ScenarioError> {
     Ok(vm)
 }
 
+/// The OTP of that path, which runs as the caller, with an application that the caller has compiled:
+/// what a user executes in a shell, no other is to have made.
+fn vm_of_caller(path: Option<&Path>) -> Result<Vm, ScenarioError> {
+    let otp = Otp { account: None, ..Otp::find(path).map_err(refused)? };
+    let app = App::prepare(&otp, &cache()?).map_err(refused)?;
+    Ok(Vm { otp, app })
+}
+
 /// Where compiled applications are kept.
 fn cache() -> Result<PathBuf, ScenarioError> {
     os::folders::cache().map(|base| base.join("tailback/erlang")).ok_or_else(|| {
@@ -78,7 +86,7 @@ fn cache() -> Result<PathBuf, ScenarioError> {
 /// # Errors
 /// If there is no such OTP, if the application does not compile, or if the folder is somebody else's.
 pub fn write_app(erl: Option<&Path>, folder: &Path) -> Result<PathBuf, ScenarioError> {
-    vm(erl)?.app.write_to(folder).map_err(refused)
+    vm_of_caller(erl)?.app.write_to(folder).map_err(refused)
 }
 
 /// A command that evaluates Erlang in an OTP where the application is loaded, with flags.
@@ -90,7 +98,7 @@ pub fn evaluate(
     text: &str,
     expression: &str,
 ) -> Result<Command, ScenarioError> {
-    let vm = vm(erl)?;
+    let vm = vm_of_caller(erl)?;
     let flags = flags(text)?;
     accepted(&vm, &flags)?;
     let mut command = Command::new(&vm.otp.erl);
@@ -174,6 +182,7 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
         otp: hello.otp_release.clone(),
         erts: hello.erts.clone(),
         erl: vm.otp.erl.display().to_string(),
+        uid: Some(uid(vm)),
         flags: flags.words().to_vec(),
         schedulers: count(hello.schedulers),
         schedulers_online: count(hello.schedulers_online),
@@ -182,6 +191,11 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
         processors_available: hello.logical_processors_available.map(count),
         cpu_quota: hello.cpu_quota.map(count),
     }
+}
+
+/// The user that its nodes run as.
+fn uid(vm: &Vm) -> u32 {
+    vm.otp.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid())
 }
 
 /// A failed call as a scenario's error.

@@ -4,7 +4,7 @@
 use crate::{Missing, ScenarioError};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long strace may take to attach to all threads.
@@ -30,7 +30,14 @@ impl Strace {
     /// # Errors
     /// If there is no strace, or it does not attach.
     pub(crate) fn start(pid: u32) -> Result<Self, ScenarioError> {
-        let mut command = Command::new("strace");
+        let mut command = host::program::command("strace").map_err(|error| {
+            ScenarioError::Missing(Missing {
+                what: format!("--strace: {error}"),
+                grant: "root runs no program that others could have put there; put another folder \
+                        first in PATH"
+                    .to_owned(),
+            })
+        })?;
         command.args(["-qq", "-f", "-c", "-e", "trace=futex", "-p", &pid.to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         os::death::bind(&mut command, Signal::KILL);

@@ -49,8 +49,9 @@ pub(super) fn run(
     spec: &TrialSpec,
     context: &mut Context,
 ) -> Result<crate::TrialResult, ScenarioError> {
-    let sink = Sink::prepare(spec.sink, &spec.folder)?;
-    let options = NodeOptions { flags: spec.flags.clone(), ..NodeOptions::default() };
+    let sink = Sink::prepare(spec.sink, &spec.folder, spec.vm.otp.user())?;
+    let options =
+        NodeOptions { flags: spec.flags.clone(), open: sink.open(), ..NodeOptions::default() };
     let roots = context.host.roots;
     let mut watched = Watched::prepare(context.probe, roots, false);
     let mut node = erlang::start(&spec.vm, options, context.interrupted)?;

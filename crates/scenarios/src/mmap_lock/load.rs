@@ -24,6 +24,10 @@ const RESCUE_LIMIT: Duration = Duration::from_secs(20);
 /// How long a pool may take to die and to report.
 const REPORT_LIMIT: Duration = Duration::from_secs(30);
 
+/// Files of /proc/PID that the kernel lets root alone read, or what traces the process: readers of these
+/// stay root.
+const FOR_ROOT: [&str; 4] = ["mem", "personality", "stack", "syscall"];
+
 /// What a trial does, as its load is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialSpec {
@@ -285,10 +289,14 @@ impl Pools {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
         let mut pools = Pools::default();
+        // Such a file is closed to the user of the load even where the process is that user's own.
+        let for_root = FOR_ROOT.contains(&spec.procfile.as_str());
+        let user = launcher.user.filter(|_| !for_root);
+        let readers = &LoadSpawner { user, ..launcher.clone() };
         for cpu_load in &spec.cpu_loads {
             if cpu_load.scanners > 0 {
                 let args = scanner_args(spec, cpu_load, pids.read(spec)).to_args();
-                pools.scanners.push(spawner.start("scanners", &args, None)?);
+                pools.scanners.push(readers.start("scanners", &args, None)?);
             }
             if cpu_load.spinners > 0 {
                 // They look at the mapper in every arm: what they do to it is not the cause.
