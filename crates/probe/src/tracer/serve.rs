@@ -8,6 +8,7 @@ use crate::gather::Gatherer;
 use crate::idle::Idle;
 use crate::parts::Parts;
 use crate::quota;
+use crate::shared::Shared;
 use crate::suspects::Stacks;
 use crate::symbols::Symbols;
 use crate::watched::{Role, Watched};
@@ -48,11 +49,14 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
         missing: std::mem::take(&mut loaded.missing),
         ..Evidence::default()
     };
-    let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
-        evidence.missing.push("the tables of the programs could not be mapped".to_owned());
-        return evidence;
+    let tables = match Shared::map(&loaded.skel.maps.bss) {
+        Ok(memory) => Tables::of(memory, options),
+        Err(error) => {
+            let what = format!("the tables of the programs could not be mapped: {error}");
+            evidence.missing.push(what);
+            return evidence;
+        }
     };
-    let tables = Tables::of(tables, options);
     let threshold = u64::try_from(options.threshold.as_nanos()).unwrap_or(u64::MAX);
     let gatherer = RefCell::new(Gatherer::new(threshold));
     let take = |bytes: &[u8]| {
