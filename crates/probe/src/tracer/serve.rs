@@ -9,6 +9,7 @@ use crate::gather::Gatherer;
 use crate::idle::Idle;
 use crate::parts::Parts;
 use crate::quota;
+use crate::shared::Shared;
 use crate::suspects::Stacks;
 use crate::symbols::Symbols;
 use crate::watched::{Role, Watched};
@@ -49,11 +50,12 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
         missing: std::mem::take(&mut loaded.missing),
         ..Evidence::default()
     };
-    let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
+    let Ok(memory) = Shared::map(&loaded.skel.maps.bss) else {
         evidence.missing.push(NotSeen::Tables);
         return evidence;
     };
-    let tables = Tables::of(tables, options);
+    let tables = Tables::of(memory, options);
+    };
     let threshold = u64::try_from(options.threshold.as_nanos()).unwrap_or(u64::MAX);
     let gatherer = RefCell::new(Gatherer::new(threshold));
     let take = |bytes: &[u8]| {
