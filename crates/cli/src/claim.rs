@@ -18,14 +18,10 @@ use std::time::Duration;
 /// How often a lock is taken anew that its holder removes at that moment.
 const MOST_TRIES: usize = 100;
 
-<<<<<<< HEAD
-/// What became of the request to be the only writer of a record.
-=======
 /// Pause between two tries while a lock is held by nobody that lives: it is being removed.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What became of the wish to be the only writer of a record.
->>>>>>> torture
+/// What became of the request to be the only writer of a record.
 #[derive(Debug)]
 pub enum Claim {
     /// No other run writes it while this lives.

@@ -23,11 +23,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     enough_cpus(&machine)?;
     output::print(&format!(" --- ./proc-vs-map.sh {}\n", args.join(" ")));
     let Some(setting) = Setting::parse(args)? else { return Ok(0) };
-<<<<<<< HEAD
-    let spec = setting.spec(&machine, rand::random())?;
-=======
-    let script = setting.script(&machine, os::random::number())?;
->>>>>>> torture
+    let spec = setting.spec(&machine, os::random::number())?;
     output::print(&warnings(&setting));
     output::print(&format!("Starting {}-second test at {}.\n", setting.duration, date::now()));
     let before = mask();

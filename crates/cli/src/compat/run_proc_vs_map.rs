@@ -92,11 +92,7 @@ fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), F
         for row in rows.iter_mut() {
             bar.set_message(format!("{} busy", row.busy));
             let setting = Setting { nbusytasks: row.busy, ..wanted.setting.clone() };
-<<<<<<< HEAD
-            let spec = setting.spec(machine, rand::random())?;
-=======
-            let script = setting.script(machine, os::random::number())?;
->>>>>>> torture
+            let spec = setting.spec(machine, os::random::number())?;
             let interrupted = || interruption.noticed();
             let raw = run_load(&spec, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
             row.add(&raw);

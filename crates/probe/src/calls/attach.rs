@@ -62,7 +62,7 @@ pub fn attached(
         what: format!("{} in {}", target.symbol, file.display()),
         why: format!("{error:#}; nm -D {} lists what is there", file.display()),
     })?;
-    let memory = Shared::map(&skel.maps.bss).map_err(|error| ProbeError::Refused {
+    let memory = Shared::map(&skel.maps.bss).map_err(|error| NoPrograms::Refused {
         what: "the table of the program".to_owned(),
         why: error.to_string(),
     })?;

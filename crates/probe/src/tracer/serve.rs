@@ -55,7 +55,6 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
         return evidence;
     };
     let tables = Tables::of(memory, options);
-    };
     let threshold = u64::try_from(options.threshold.as_nanos()).unwrap_or(u64::MAX);
     let gatherer = RefCell::new(Gatherer::new(threshold));
     let take = |bytes: &[u8]| {

@@ -289,10 +289,12 @@ impl Pools {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
         let mut pools = Pools::default();
-        // Such a file is closed to the user of the load even where the process is that user's own.
-        let for_root = FOR_ROOT.contains(&spec.procfile.as_str());
-        let user = launcher.user.filter(|_| !for_root);
-        let readers = &LoadSpawner { user, ..launcher.clone() };
+        // Such a file is closed to the user of the load even where the process is that user's own; and
+        // readers move themselves into the group of their quota, which is root's.
+        let for_root =
+            FOR_ROOT.contains(&spec.procfile.as_str()) || !spec.reader_groups.is_empty();
+        let user = spawner.user.filter(|_| !for_root);
+        let readers = &LoadSpawner { user, ..spawner.clone() };
         for cpu_load in &spec.cpu_loads {
             if cpu_load.scanners > 0 {
                 let args = scanner_args(spec, cpu_load, pids.read(spec)).to_args();

@@ -5,7 +5,7 @@
 use super::meta::measure;
 use super::params::MmapLockParams;
 use crate::params::Quota;
-use crate::quota::{lacking, refused};
+use crate::quota::{need_of, refused};
 use crate::{Host, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
 use host::roots::Roots;
@@ -77,7 +77,7 @@ pub(super) fn bandwidth(quota: Quota) -> Bandwidth {
 pub(super) fn try_out(params: &MmapLockParams, host: &Host) -> Result<bool, ScenarioError> {
     let Some(quota) = params.reader_quota.get() else { return Ok(false) };
     let parent =
-        ParentGroup::find(host.roots).map_err(|error| ScenarioError::Missing(lacking(&error)))?;
+        ParentGroup::find(host.roots).map_err(|error| ScenarioError::Missing(need_of(&error)))?;
     sweep(&parent);
     let group = BandwidthGroup::create(&parent).map_err(refused)?;
     group.set(&bandwidth(quota)).map_err(refused)?;
