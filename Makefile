@@ -52,12 +52,12 @@ needs:
 	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config ca-certificates
 
 # Files of tests, by what they bear. FAST: pure, or played by fakes. GUESTS: boot one. BESIDE: run the
-# binary, but judge no figure of this machine and look for nothing that another run could leave. Whatever is
+# binary, but want no verdict of this machine and look for nothing that another run could leave. Whatever is
 # on no list has the machine to itself: a new file is safe there.
 FAST_TESTS := arrows corpus effects fixing golden judging kernels manual measured properties published \
   resuming same_words schema shown simulation study study_files two_arms undecided v1 versions
 GUEST_TESTS := guest hostile_kernel
-BESIDE_TESTS := bad_days bad_input compat endings explain hostile_records page probe_calls real studies
+BESIDE_TESTS := bad_days bad_input check compat endings explain hostile_records page probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
@@ -78,7 +78,8 @@ test: needs erlang-needs
 	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
 test-erlang:
-	$(MAKE) -C erlang eunit ct
+	@# Without the other make's flags: rebar3 calls one of its own.
+	MAKEFLAGS= $(MAKE) -k -C erlang eunit ct
 
 test-guests:
 	$(RUST_TESTS_ALL) $(GUEST_TESTS:%=--test %)
