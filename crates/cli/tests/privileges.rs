@@ -229,3 +229,35 @@ fn the_record_says_whether_the_machine_was_held() {
     assert_eq!(ran.json()["host"]["hold"], "unlocked", "{ran:?}");
     assert!(!ran.json()["verdict"]["caveats"].to_string().contains("shared-machine"));
 }
+
+#[test]
+fn root_runs_no_erl_of_another_user() {
+    if !root_or_skip() || !erlang_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let (uid, _) = somebody();
+    // Ours, and a place that others may write to.
+    let (bin, told) = (place.path("bin"), place.path("told"));
+    std::fs::create_dir(&bin).unwrap();
+    let erl = bin.join("erl");
+    let script = format!("#!/bin/sh\nid -u >> {}\nexec /usr/bin/erl \"$@\"\n", told.display());
+    std::fs::write(&erl, script).unwrap();
+    std::fs::write(&told, "").unwrap();
+    for (path, mode) in [(&erl, 0o755), (&told, 0o666)] {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+    std::os::unix::fs::chown(&erl, Some(uid), None).unwrap();
+    let app = place.path("app").display().to_string();
+    for args in [vec!["erlang-app", app.as_str()], vec!["compat", "nifwait", "1", "1", "1", "1"]] {
+        let mut command = by_sudo(&place, &args, Some(&uid.to_string()));
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        let ran = place.run(command);
+        ran.assert_no_panic();
+        assert_eq!(ran.code(), 3, "{ran:?}");
+        assert!(ran.err.contains("root runs no program that others"), "{ran:?}");
+    }
+    let told = std::fs::read_to_string(&told).unwrap();
+    assert!(!told.is_empty() && told.lines().all(|line| line == uid.to_string()), "{told:?}");
+}

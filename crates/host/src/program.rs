@@ -6,7 +6,6 @@
 //! programs load code or read other settings stay behind. A caller who is not root runs what it likes.
 
 use crate::private::{self, PrivateError};
-use rustix::process::geteuid;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,7 @@ const KEPT: [&str; 12] = [
 /// If the caller is root, and each program of that name could have been put there by another user. A
 /// program that is not there at all is left to the start to tell.
 pub fn command(program: &str) -> Result<Command, PrivateError> {
-    if !geteuid().is_root() {
+    if !os::user::is_exposed() {
         return Ok(Command::new(program));
     }
     let path = match program.contains('/') {
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn root_passes_over_a_program_that_another_user_could_have_put_there() {
-        if !geteuid().is_root() {
+        if !os::user::is_exposed() {
             return eprintln!("skipped: only root has something to lose");
         }
         let place = tempfile::tempdir().unwrap();

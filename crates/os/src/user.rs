@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The system user that is taken before `nobody`, where an administrator has made it.
 const DEDICATED: &str = "tailback";
@@ -132,7 +133,16 @@ pub fn unprivileged() -> Option<&'static Account> {
 /// where there is nobody else. Nothing changes where it was decided already.
 pub fn stay_caller() {
     let _ = CHOSEN.set(None);
+    ALONE.store(true, Relaxed);
 }
+
+/// Whether a program that another user could have put there matters: the caller is root, and not alone
+/// in a guest.
+pub fn is_exposed() -> bool {
+    geteuid().is_root() && !ALONE.load(Relaxed)
+}
+
+static ALONE: AtomicBool = AtomicBool::new(false);
 
 static CHOSEN: OnceLock<Option<Account>> = OnceLock::new();
 

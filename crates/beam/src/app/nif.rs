@@ -115,7 +115,11 @@ fn run_compiler(
 ) -> Result<(), String> {
     let [object, scratch] = to;
     for compiler in COMPILERS {
-        let mut command = Command::new(compiler);
+        let mut command = match account {
+            Some(_) => Command::new(compiler),
+            // Not another user's, where this is root.
+            None => host::program::command(compiler).map_err(|error| error.to_string())?,
+        };
         if let Some(account) = account {
             strip(&mut command, account);
         }

@@ -10,7 +10,7 @@ pub use flags::Flags;
 use crate::error::BeamError;
 use crate::run;
 use crate::text::first_line;
-use host::private;
+use host::private::{self, PrivateError};
 use os::user::{Account, User};
 use probe::Answer;
 use std::ffi::OsString;
@@ -69,11 +69,23 @@ impl Otp {
             None => on_the_path(std::env::var_os("PATH"))?,
         };
         let account = os::user::unprivileged().filter(|account| may_execute(account, &program));
+        if account.is_none() {
+            check_own(&program)?;
+        }
         let Answer { release, erts, root, word_size } = probe::ask(&program, account, limit)?;
         if release < OLDEST {
             return Err(BeamError::TooOld { path: program, found: release, least: OLDEST });
         }
         Ok(Otp { erl: program, release, erts, root, word_size, account: account.cloned() })
+    }
+
+    /// The same, for the caller to run: as root only what no other user could have put there.
+    ///
+    /// # Errors
+    /// If another could have.
+    pub fn of_caller(self) -> Result<Self, BeamError> {
+        check_own(&self.erl)?;
+        Ok(Otp { account: None, ..self })
     }
 
     /// Whether this OTP takes these emulator flags; where not, the VM's own words, in one line of
@@ -105,6 +117,17 @@ impl Otp {
     /// Whom its processes become; absent: the caller.
     pub fn user(&self) -> Option<User> {
         self.account.as_ref().map(|account| account.user)
+    }
+}
+
+/// Refuses a program that root would run and another user could have put there.
+fn check_own(program: &Path) -> Result<(), BeamError> {
+    let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    match private::check(&real) {
+        Err(PrivateError::Unsafe { path, why }) if os::user::is_exposed() => {
+            Err(BeamError::UnsafeProgram { path, why })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn vm(path: Option<&Path>) -> Result<Vm, ScenarioError> {
 /// The OTP of that path, which runs as the caller, with an application that the caller has compiled:
 /// what a user executes in a shell, no other is to have made.
 fn vm_of_caller(path: Option<&Path>) -> Result<Vm, ScenarioError> {
-    let otp = Otp { account: None, ..Otp::find(path).map_err(refused)? };
+    let otp = Otp::find(path).and_then(Otp::of_caller).map_err(refused)?;
     let app = App::prepare(&otp, &cache()?).map_err(refused)?;
     Ok(Vm { otp, app })
 }
@@ -148,12 +148,13 @@ pub(crate) fn refused(error: BeamError) -> ScenarioError {
         BeamError::Flags { .. } | BeamError::NotErl { .. } => {
             ScenarioError::Unusable(error.to_string())
         }
-        BeamError::NoErl { .. } | BeamError::NotExecutable { .. } | BeamError::TooOld { .. } => {
-            ScenarioError::Missing(Missing {
-                what: error.to_string(),
-                grant: "a newer OTP can be named with --erl PATH".to_owned(),
-            })
-        }
+        BeamError::NoErl { .. }
+        | BeamError::NotExecutable { .. }
+        | BeamError::UnsafeProgram { .. }
+        | BeamError::TooOld { .. } => ScenarioError::Missing(Missing {
+            what: error.to_string(),
+            grant: "a newer OTP can be named with --erl PATH".to_owned(),
+        }),
         BeamError::Interrupted => ScenarioError::Interrupted,
         _ => ScenarioError::Broken(error.to_string()),
     }
