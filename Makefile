@@ -2,9 +2,10 @@
 # make test     build, and run every test
 # make test-fast  those tests that need no machine to themselves, within two minutes
 # make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds for each,
-#               FUZZ=record one alone
+#               FUZZ='record qmp' those alone
 # make torture  kills tailback at random moments of its scenarios, and looks for what is left; as root
-# make lint     formatting, warnings, documentation, shell scripts
+# make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
+# make lint     formatting, warnings, documentation, shell scripts, licences and sources of the crates
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
@@ -20,7 +21,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-fast fuzz torture lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
+.PHONY: run build test test-fast fuzz torture sanitize lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -59,9 +60,9 @@ test: needs erlang-needs
 test-fast: needs
 	$(CARGO) test --locked --workspace --no-fail-fast --lib \
 	  $(foreach test,arrows golden schema v1 same_words manual shown corpus effects fixing judging \
-	    simulation properties published two_arms versions,--test $(test))
+	    simulation properties published two_arms versions licences unsafe_code,--test $(test))
 
-# FUZZ_S: seconds for each target; FUZZ: one target alone.
+# FUZZ_S: seconds for each target; FUZZ: those targets alone.
 fuzz: needs
 	@scripts/need g++
 	scripts/fuzz $(or $(FUZZ_S),60) $(FUZZ)
@@ -70,6 +71,10 @@ fuzz: needs
 torture: build erlang-needs
 	scripts/torture $(abspath $(BINARY)) $(or $(KILLS),100) $(SEED)
 
+# What has unsafe code under Miri and AddressSanitizer; wants a nightly toolchain, which nothing else does.
+sanitize: needs
+	scripts/sanitize
+
 lint: lint-needs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
@@ -77,6 +82,7 @@ lint: lint-needs
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(MAKE) -C erlang dialyzer xref
 	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif
+	scripts/deny
 
 lint-needs: needs erlang-needs
 	@scripts/need shellcheck

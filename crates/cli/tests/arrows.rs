@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "analysis",
             "guest",
+            "history",
             "host",
             "load",
             "model",
@@ -28,6 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "sim",
         ],
     ),
+    ("tailback-history", &["host", "model", "report"]),
     ("tailback-runner", &["model", "os", "scenarios"]),
     ("tailback-scenarios", &["analysis", "beam", "host", "load", "model", "os", "probe"]),
     ("tailback-guest", &["host", "model", "os"]),
@@ -44,6 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "analysis",
             "beam",
             "guest",
+            "history",
             "host",
             "load",
             "model",
