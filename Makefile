@@ -2,11 +2,12 @@
 # make test     build, and run every test: those that measure alone, all others beside each other
 # make test-fast  those tests that need no machine to themselves, within two minutes
 # make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds for each,
-#               FUZZ=record one alone
+#               FUZZ='record qmp' those alone
 # make torture  kills tailback and what it starts, at random moments and in its n-th system call, fills its
 #               disks, lets its calls fail, and looks for what is left; as root. KILLS=100 at random moments,
 #               SEED=1, JOBS=2 at once; TORTURE holds other flags, as TORTURE="--case '{..}'"
-# make lint     formatting, warnings, documentation, shell scripts
+# make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
+# make lint     formatting, warnings, documentation, shell scripts, licences and sources of the crates
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
@@ -23,7 +24,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build test test-erlang test-guests test-beside test-docs test-alone \
-  test-fast fuzz torture lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
+  test-fast fuzz torture sanitize lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -54,8 +55,8 @@ needs:
 # Files of tests, by what they bear. FAST: pure, or played by fakes. GUESTS: boot one. BESIDE: run the
 # binary, but want no verdict of this machine and look for nothing that another run could leave. Whatever is
 # on no list has the machine to itself: a new file is safe there.
-FAST_TESTS := arrows corpus effects fixing golden judging kernels manual measured properties published \
-  resuming same_words schema shown simulation study study_files two_arms undecided v1 versions
+FAST_TESTS := arrows corpus effects fixing golden judging kernels licences manual measured properties published \
+  resuming same_words schema shown simulation study study_files two_arms undecided unsafe_code v1 versions
 GUEST_TESTS := guest hostile_kernel
 BESIDE_TESTS := bad_days bad_input check compat endings explain hostile_records page probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
@@ -96,7 +97,7 @@ test-alone:
 test-fast: needs
 	$(RUST_TESTS) --lib $(FAST_TESTS:%=--test %)
 
-# FUZZ_S: seconds for each target; FUZZ: one target alone.
+# FUZZ_S: seconds for each target; FUZZ: those targets alone.
 fuzz: needs
 	@scripts/need g++
 	scripts/fuzz $(or $(FUZZ_S),60) $(FUZZ)
@@ -109,6 +110,10 @@ torture: build erlang-needs
 	$(BUILD)/release/torture --binary $(BINARY) --moments $(or $(KILLS),100) --seed $(or $(SEED),1) \
 	  --jobs $(or $(JOBS),2) $(if $(KERNELS),--kernels $(KERNELS)) --log $(BUILD)/torture.jsonl $(TORTURE)
 
+# What has unsafe code under Miri and AddressSanitizer; wants a nightly toolchain, which nothing else does.
+sanitize: needs
+	scripts/sanitize
+
 lint: lint-needs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
@@ -116,6 +121,7 @@ lint: lint-needs
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(MAKE) -C erlang dialyzer xref
 	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif
+	scripts/deny
 
 lint-needs: needs erlang-needs
 	@scripts/need shellcheck

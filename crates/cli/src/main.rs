@@ -6,7 +6,6 @@ mod compat;
 mod exit;
 mod flags;
 mod guard;
-mod history_index;
 mod input;
 mod machine;
 mod output;

@@ -14,6 +14,7 @@ use std::process::Command;
 const BINARY: &[&str] = &[
     "analysis",
     "guest",
+    "history",
     "host",
     "load",
     "model",
@@ -27,6 +28,7 @@ const BINARY: &[&str] = &[
 
 /// Each other crate, and which of ours it may use.
 const ARROWS: &[(&str, &[&str])] = &[
+    ("tailback-history", &["host", "model", "report"]),
     ("tailback-runner", &["model", "os", "scenarios"]),
     ("tailback-scenarios", &["analysis", "beam", "host", "load", "model", "os", "probe"]),
     ("tailback-guest", &["host", "model", "os"]),

@@ -5,7 +5,8 @@
 
 mod common;
 
-use common::{Place, erlang_or_skip, processes, root_or_skip, turn, two_cpus_or_skip, wait_for};
+use common::{Place, erlang_or_skip, processes, turn, two_cpus_or_skip, wait_for};
+use testing::root_or_skip;
 use std::process::Command;
 
 /// Variables that would change what a child does, or that it has no business to know.

@@ -20,6 +20,8 @@ mod cgroup_tree;
 pub mod disturbance;
 mod error;
 pub mod facts;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod governor;
 pub mod journal;
 mod kernel_config;

@@ -6,7 +6,6 @@
 use libbpf_rs::MapCore;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::io;
-use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
 /// A table, mapped for as long as this lives.
@@ -20,7 +19,7 @@ impl<T> Shared<T> {
     ///
     /// # Errors
     /// If the map holds less, or the kernel does not let it be mapped.
-    pub fn map(map: &(impl MapCore + AsFd)) -> io::Result<Self> {
+    pub fn map(map: &impl MapCore) -> io::Result<Self> {
         if (map.value_size() as usize) < size_of::<T>() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

@@ -48,6 +48,13 @@ pub struct Otp {
     pub account: Option<Account>,
 }
 
+/// Reads a line as an answer, for the fuzzer.
+#[cfg(feature = "fuzz")]
+pub(crate) fn fuzz(text: &str) {
+    let answers = text.lines().filter_map(probe::answer);
+    assert!(answers.into_iter().all(|answer| !answer.erts.contains('/')));
+}
+
 impl Otp {
     /// Finds the `erl` on the PATH or at `erl`, which is the program or the root of an
     /// installation, and asks it what it is.

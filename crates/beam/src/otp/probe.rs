@@ -43,7 +43,7 @@ pub(super) fn ask(
     }
 }
 
-fn answer(line: &str) -> Option<Answer> {
+pub(super) fn answer(line: &str) -> Option<Answer> {
     let mut fields = line.strip_prefix("tailback-otp|")?.splitn(4, '|');
     let release = fields.next()?.parse().ok()?;
     // It becomes part of a folder's name.

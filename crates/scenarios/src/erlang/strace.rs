@@ -68,10 +68,7 @@ impl Strace {
     /// Ends the watch; none where strace said nothing of futex.
     pub(crate) fn finish(mut self) -> Option<Counted> {
         self.stop(Signal::INT);
-        let mut said = String::new();
-        // A few lines, whatever the node did.
-        self.child.stderr.take()?.take(65536).read_to_string(&mut said).ok()?;
-        said.lines().find_map(row)
+        counted(self.child.stderr.take()?)
     }
 
     fn stop(&self, signal: Signal) {
@@ -89,6 +86,14 @@ impl Drop for Strace {
     }
 }
 
+/// What strace says of futex when it ends.
+pub(crate) fn counted(said: impl Read) -> Option<Counted> {
+    let mut bytes = Vec::new();
+    // A few lines, whatever the node did.
+    said.take(65536).read_to_end(&mut bytes).ok()?;
+    String::from_utf8_lossy(&bytes).lines().find_map(row)
+}
+
 /// Whether somebody traces the process.
 fn is_traced(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -104,7 +109,8 @@ fn row(line: &str) -> Option<Counted> {
         return None;
     }
     let time = Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?;
-    Some(Counted { calls: calls.parse().ok()?, time })
+    let calls: u64 = calls.parse().ok()?;
+    Some(Counted { calls: calls as f64, time })
 }
 
 #[cfg(test)]
@@ -116,8 +122,15 @@ mod tests {
         let want = Counted { calls: 128.0, time: Duration::from_micros(965_618) };
         assert_eq!(row("100.00    0.965618        7543       128         1 futex"), Some(want));
         assert_eq!(row("100.00    0.965618        7543       128           futex"), Some(want));
-        for other in ["", "------ ----------- -----------", "100.00 0.965618 7543 128 1 total"] {
-            assert_eq!(row(other), None);
+        for other in [
+            "",
+            "------ ----------- -----------",
+            "100.00 0.965618 7543 128 1 total",
+            "100.00 nan 7543 128 1 futex",
+            "100.00 0.965618 7543 inf 1 futex",
+            "100.00 0.965618 7543 -128 1 futex",
+        ] {
+            assert_eq!(row(other), None, "{other}");
         }
     }
 }
