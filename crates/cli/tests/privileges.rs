@@ -158,7 +158,7 @@ fn strace_dies_with_a_run_that_is_killed() {
     let has_strace =
         Command::new("strace").arg("-V").output().is_ok_and(|ran| ran.status.success());
     if !has_strace {
-        return eprintln!("skipped: no strace");
+        return testing::skipped("no strace");
     }
     let _turn = turn::take();
     let place = Place::new();
@@ -225,7 +225,7 @@ fn the_record_says_whether_the_machine_was_held() {
     command.env_remove("TAILBACK_SHARE_HOST");
     let ran = place.run(command);
     if !ran.out.starts_with('{') {
-        return eprintln!("skipped: no mount of its own here: {}", ran.err);
+        return testing::skipped(format_args!("no mount of its own here: {}", ran.err));
     }
     assert_eq!(ran.json()["host"]["hold"], "unlocked", "{ran:?}");
     assert!(!ran.json()["verdict"]["caveats"].to_string().contains("shared-machine"));

@@ -280,7 +280,7 @@ fn a_guest_says_hello_once() {
 #[test]
 fn qemu_gets_no_more_of_roots_environment_than_it_needs_and_no_privilege() {
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("skipped: only root has something to keep back");
+        return testing::skipped("only root has something to keep back");
     }
     let fixture = Fixture::new();
     let told = fixture.path("told");

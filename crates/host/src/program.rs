@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn root_passes_over_a_program_that_another_user_could_have_put_there() {
         if !os::user::is_exposed() {
-            return eprintln!("skipped: only root has something to lose");
+            return testing::skipped("only root has something to lose");
         }
         let place = tempfile::tempdir().unwrap();
         let (theirs, ours) = (place.path().join("theirs"), place.path().join("ours"));

@@ -285,7 +285,7 @@ mod tests {
     fn a_process_that_has_become_somebody_keeps_no_privilege() {
         let Some(account) = unprivileged() else {
             assert!(!geteuid().is_root() || std::env::var_os("TAILBACK_SKIP_NOTHING").is_none());
-            return eprintln!("skipped: only root has something to drop");
+            return testing::skipped("only root has something to drop");
         };
         let user = account.user;
         let mut command = Command::new("cat");

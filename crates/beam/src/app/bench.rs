@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn only_what_the_user_made_itself_is_taken() {
         let Some(account) = os::user::unprivileged() else {
-            return eprintln!("skipped: only root has something to drop");
+            return testing::skipped("only root has something to drop");
         };
         let cache = tempfile::tempdir().unwrap();
         let sources = Sources(vec![("src/a.erl".to_owned(), b"text".to_vec())]);

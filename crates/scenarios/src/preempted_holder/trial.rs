@@ -131,7 +131,7 @@ mod tests {
     fn trial_of(says: &str) -> Result<Observation, ScenarioError> {
         let script = format!("echo '{says}'; exec sleep 600");
         let prefix = vec!["-c".to_owned(), script];
-        let spawner = LoadSpawner { program: "/bin/sh".into(), prefix };
+        let spawner = LoadSpawner { program: "/bin/sh".into(), prefix, user: None };
         let (roots, machine) = (Roots::at("/nonexistent"), Machine::default());
         let spec = Spec {
             threads: 8,
