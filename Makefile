@@ -78,8 +78,8 @@ test: needs erlang-needs
 	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
 	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
+# Without this make's flags: rebar3 calls one of its own.
 test-erlang:
-	@# Without the other make's flags: rebar3 calls one of its own.
 	MAKEFLAGS= $(MAKE) -k -C erlang eunit ct
 
 test-guests:
