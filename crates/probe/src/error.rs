@@ -2,7 +2,7 @@
 
 use model::not_seen::NoPrograms;
 
-/// Why nothing can be counted; a message names what next, but for [`NoPrograms`], which the report says.
+/// Why nothing can be counted. A message names what next; that of [`NoPrograms`] is the report's to make.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
     /// There are none.

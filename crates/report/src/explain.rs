@@ -163,7 +163,7 @@ mod tests {
                 "  - 3 waits of a millisecond or more were seen, 300 ms in total.",
                 "  Fix: --busy 1 fixed the stall in this study.",
                 "  Probes: no event was lost.",
-                "  From eBPF on tracepoints.",
+                "  From eBPF on tracepoints: what the scheduler did to each thread.",
                 "  Missing: kernel stacks [2J.",
             ]
         );
