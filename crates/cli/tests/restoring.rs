@@ -119,7 +119,9 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 /// What is left of a run that was killed: processes, its helper, groups, journals, files.
 fn left_of(tool: u32, place: &Place) -> Vec<String> {
     let own = tool.to_string();
-    let is_helper = |process: &processes::Process| process.argv.last() == Some(&own);
+    let is_helper = |process: &processes::Process| {
+        process.argv.iter().any(|word| word == "restore") && process.argv.contains(&own)
+    };
     let running =
         processes::of(tool).into_iter().chain(processes::all().into_iter().filter(is_helper));
     let journals = common::files(Path::new(FOLDER))

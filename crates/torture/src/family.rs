@@ -60,6 +60,12 @@ impl Ends {
         }
     }
 
+    /// Forgets those that have ended: their numbers are given away again.
+    pub fn forget(&mut self) {
+        self.reap();
+        self.0.clear();
+    }
+
     /// How a child ended, if it has.
     pub fn of(&mut self, pid: i32) -> Option<WaitStatus> {
         self.reap();

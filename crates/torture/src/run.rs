@@ -278,6 +278,7 @@ impl Runner {
     fn start(&mut self, mut command: Command) -> io::Result<i32> {
         let file = |name: &str| File::create(self.place.at(&format!("out/{name}")));
         command.stdout(file("out")?).stderr(file("err")?);
+        self.ends.forget();
         let child = command.spawn()?;
         // It is reaped with all others.
         i32::try_from(child.id()).map_err(io::Error::other)

@@ -84,7 +84,8 @@ fn victims_in(log: &[String], tool: i32) -> Vec<String> {
             }
             _ => (tool, line.as_str()),
         };
-        if rest.starts_with("execve(") && rest.ends_with("= 0") {
+        // The line of a call is in two parts where another process came in between.
+        if rest.starts_with("execve(") && (rest.ends_with("= 0") || rest.ends_with("...>")) {
             roles.insert(pid, role_of(rest));
         }
         if rest.starts_with("+++ killed by SIGKILL") {
@@ -117,7 +118,9 @@ mod tests {
     #[test]
     fn who_was_killed_is_told_by_how_it_was_started() {
         let log = r#"7 execve("/x/tailback", ["/x/tailback", "run"], 0x1 /* 9 vars */) = 0
-8 execve("/x/tailback", ["/x/tailback", "restore", "--when-input-ends", "7"], 0x1 /* 9 vars */) = 0
+8 execve("/x/tailback", ["/x/tailback", "restore", "--when-input-ends", "7"], 0x1 <unfinished ...>
+7 openat(AT_FDCWD, "/x", O_RDONLY) = 3
+8 <... execve resumed>) = 0
 9 execve("/nowhere/cc", ["cc"], 0x1 /* 9 vars */) = -1 ENOENT (No such file or directory)
 9 execve("/usr/bin/cc", ["cc"], 0x1 /* 9 vars */) = 0
 7 mkdirat(AT_FDCWD, "/x", 0777) = 0
