@@ -1,6 +1,6 @@
 //! What several crates need of the operating system, each once. Uses nothing of ours.
 //!
-//! - [`death`]: programs that end when this one does.
+//! - [`death`]: programs that end when this one does; [`tool`]: and are waited for within a limit.
 //! - [`pin`]: the CPUs of a thread; [`cpulist`] reads and writes them as the kernel does.
 //! - [`folders`]: where the user's state and caches belong.
 //! - [`memory`]: how much of it there is.
@@ -13,3 +13,4 @@ pub mod memory;
 pub mod pin;
 pub mod quote;
 pub mod terminal;
+pub mod tool;
