@@ -71,6 +71,7 @@ fn check() -> Command {
         .arg(no_probe())
         .arg(scenario_filter("only", "Run these scenarios only"))
         .arg(scenario_filter("skip", "Leave these scenarios out"))
+        .arg(otp("The OTP of the scenarios that run Erlang"))
         .arg(
             Arg::new("report")
                 .long("report")
@@ -79,6 +80,15 @@ fn check() -> Command {
                 .help("Write the page here [default: beside the records, in the state folder]"),
         )
         .after_help(EXIT_CODES)
+}
+
+fn otp(what: &str) -> Arg {
+    let forms = "debian:SUITE, an erl, or the folder of an installation";
+    Arg::new("otp")
+        .long("otp")
+        .alias("erl")
+        .value_name("OTP")
+        .help(format!("{what}: {forms} [default: the erl on the PATH]"))
 }
 
 fn scenario_filter(name: &'static str, help: &'static str) -> Arg {
@@ -328,7 +338,10 @@ fn of_advice(arg: Arg) -> Arg {
             "Schedulers that the node would have: the CPUs of its host [default: one a CPU here, \
              and 8 at least]",
         ),
-        "erl" => arg.value_name("PATH").help("The erl of the OTP [default: the one on the PATH]"),
+        "otp" => arg.value_name("OTP").help(
+            "The OTP: debian:SUITE, an erl, or the folder of an installation [default: the erl on \
+             the PATH]",
+        ),
         "load" => arg.help("What a request is [default: port]"),
         "rate" => arg.help(
             "Requests a second [default: a rate at which the node without busy waiting uses 60% of \
@@ -348,13 +361,7 @@ fn erlang_app() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("The folder: a new or empty one, or one that this command wrote before"),
         )
-        .arg(
-            Arg::new("erl")
-                .long("erl")
-                .value_name("PATH")
-                .value_parser(value_parser!(PathBuf))
-                .help("The erl of the OTP to compile it for [default: the one on the PATH]"),
-        )
+        .arg(otp("The OTP to compile it for"))
 }
 
 fn completions() -> Command {

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         guest::init::run();
     }
     forget_hostile_temporary_folder();
+    scenarios::erlang::fetch_with(output::note, signals::noticed);
     let code = match flags::command().try_get_matches() {
         Ok(matches) => commands::dispatch(&matches).unwrap_or_else(|failure| complain(&failure)),
         Err(error) => {

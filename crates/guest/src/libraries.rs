@@ -1,7 +1,7 @@
 //! The shared libraries of a program that is not linked statically.
 
 use crate::error::GuestError;
-use crate::tool::Tool;
+use host::tool::Tool;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -61,7 +61,7 @@ impl Fixture {
         let qemu = Qemu { program: program.display().to_string(), version: "0".into() };
         let image = self.path("k");
         std::fs::write(&image, "image").unwrap();
-        let sha256 = tailback_guest::kernel::cache::sha256(&image).unwrap();
+        let sha256 = debian::sha256(&image).unwrap();
         let kernel = Kernel {
             name: "k".into(),
             image,

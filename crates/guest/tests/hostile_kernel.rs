@@ -87,7 +87,7 @@ fn load_modules() {
 
 /// The kernel, if it is in the user's cache; a test of this crate fetches nothing.
 fn kernel_or_skip() -> Option<Kernel> {
-    let cache = Cache::of_user();
+    let cache = Cache::of_user("kernels");
     if !rustix::process::geteuid().is_root() {
         testing::skipped("only root can show a guest a folder");
         return None;

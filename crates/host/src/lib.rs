@@ -10,7 +10,8 @@
 //! - [`placement`]: which CPU for what.
 //! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
-//! - [`program`]: other people's programs that root runs with its own rights.
+//! - [`program`]: other people's programs that root runs with its own rights; [`tool`] runs them within a
+//!   limit.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
@@ -35,6 +36,7 @@ pub mod restore;
 pub mod roots;
 pub mod temporary;
 mod text;
+pub mod tool;
 mod topology;
 pub mod wakeup;
 

@@ -54,5 +54,5 @@ pub use series::Series;
 pub use state::State;
 pub use suggestion::{Run, Suggestion, What};
 pub use verdict::{Missed, Test, Verdict};
-pub use vm::Vm;
+pub use vm::{OtpOrigin, Vm};
 pub use worst::worst_case;

@@ -47,8 +47,13 @@ pub const META: Meta = Meta {
 
 fn parameters() -> &'static [Parameter] {
     static ALL: LazyLock<[Parameter; 2]> = LazyLock::new(|| {
-        let of =
-            |name, kind, default: Value| Parameter { name, kind, quick: default.clone(), default };
+        let of = |name, kind, default: Value| Parameter {
+            name,
+            former: None,
+            kind,
+            quick: default.clone(),
+            default,
+        };
         [
             of("busy", Kind::Amount, Value::Numbers(vec![0, 10])),
             of("flags", Kind::Flags, Value::Text(String::new())),

@@ -42,7 +42,7 @@ static PARAMETERS: LazyLock<[Parameter; 4]> = LazyLock::new(|| {
     ]
     .map(|(name, kind, default)| {
         let default = Value::Text(default.to_owned());
-        Parameter { name, kind, quick: default.clone(), default }
+        Parameter { name, former: None, kind, quick: default.clone(), default }
     })
 });
 

@@ -53,7 +53,7 @@ pub(super) fn answer(line: &str) -> Option<Answer> {
     Some(Answer { release, erts, root, word_size })
 }
 
-fn is_version(text: &str) -> bool {
+pub(super) fn is_version(text: &str) -> bool {
     let letters = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '-');
     letters && text.starts_with(|c: char| c.is_ascii_digit()) && text.len() <= 32
 }

@@ -3,7 +3,7 @@
 use super::run::{Done, study};
 use crate::exit::{self, Failure};
 use crate::progress::Round;
-use crate::settings::StudyOptions;
+use crate::settings::{StudyOptions, otp_of};
 use crate::signals::Interruption;
 use crate::{output, page, paths};
 use clap::ArgMatches;
@@ -52,14 +52,14 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     let interruption = Interruption::watch();
     let began = Instant::now();
     let chosen = chosen(matches);
-    let can_run = runnable(&chosen, &machine);
+    let can_run = runnable(&chosen, &machine, matches.contains_id("otp"));
     let together = u32::try_from(can_run.len()).unwrap_or(u32::MAX);
     let mut done = Vec::new();
     let mut ran = 0;
     for scenario in chosen {
         let runs = can_run.contains(&scenario.meta().id);
         let left = can_run.len() - ran;
-        let mut options = StudyOptions::of_check(scenario.meta(), matches, together);
+        let mut options = StudyOptions::of_check(scenario.meta(), matches, together)?;
         // What a study that settled early leaves over is for those after it.
         let time = TIME.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
         options.time = Some(time);
@@ -76,11 +76,19 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     Ok(done)
 }
 
-/// The scenarios that this machine can run: the time is theirs.
-fn runnable(chosen: &[&'static dyn AnyScenario], machine: &Machine) -> Vec<&'static str> {
+/// The scenarios that this machine can run: the time is theirs. Those of Erlang need none on the PATH
+/// where an OTP is named.
+fn runnable(
+    chosen: &[&'static dyn AnyScenario],
+    machine: &Machine,
+    with_otp: bool,
+) -> Vec<&'static str> {
     let roots = Roots::real();
     let host = Host { roots: &roots, machine };
-    let can = chosen.iter().filter(|scenario| scenario.missing(&host).is_none());
+    let can = chosen.iter().filter(|scenario| {
+        let has_otp = with_otp && otp_of(scenario.meta()).is_some();
+        has_otp || scenario.missing(&host).is_none()
+    });
     can.map(|scenario| scenario.meta().id).collect()
 }
 

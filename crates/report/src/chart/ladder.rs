@@ -108,7 +108,8 @@ pub fn steps(ladder: &Ladder) -> Table {
             _ => "no change shown",
         };
         let shift = step.shift.as_ref().map_or_else(|| "-".to_owned(), figures::shift);
-        let known = prose::known(step).unwrap_or_else(|| "not known".to_owned());
+        let nothing = if step.is_boundary() { "not known" } else { "-" };
+        let known = prose::known(step).unwrap_or_else(|| nothing.to_owned());
         vec![step.from.clone(), step.to.clone(), shift, shown.to_owned(), known]
     };
     table.rows = ladder.steps.iter().take(MOST_ROWS).map(row).collect();

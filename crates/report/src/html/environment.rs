@@ -70,6 +70,13 @@ fn vms(record: &Record) -> Vec<(&str, &Vm)> {
     found
 }
 
+/// The `erl`, and the package that it was fetched as.
+fn program(vm: &Vm) -> String {
+    let origin = vm.origin.as_ref();
+    let origin = origin.map(|origin| format!("erlang-base {} of {}", origin.version, origin.suite));
+    origin.map_or_else(|| vm.erl.clone(), |origin| format!("{origin}, {}", vm.erl))
+}
+
 fn of_vm(vm: &Vm) -> String {
     let quota = vm.cpu_quota.map_or_else(String::new, |quota| format!(", CPU quota seen: {quota}"));
     let flags = if vm.flags.is_empty() { "none".to_owned() } else { vm.flags.join(" ") };
@@ -82,6 +89,6 @@ fn of_vm(vm: &Vm) -> String {
         vm.schedulers,
         vm.dirty_cpu_online,
         vm.dirty_io,
-        vm.erl
+        program(vm)
     )
 }

@@ -42,7 +42,7 @@ pub fn command() -> Command {
                 .value_delimiter(',')
                 .action(ArgAction::Append)
                 .help(
-                    "The OTPs, as --erl takes them; debian:bookworm..sid is every suite between. They \
+                    "The OTPs, as --otp of `tailback run` takes them; debian:bookworm..sid is every suite between. They \
                      run on this machine, one after another",
                 ),
         )

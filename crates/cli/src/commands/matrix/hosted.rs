@@ -28,7 +28,7 @@ impl<'a> Hosted<'a> {
         interruption: &'a Interruption,
     ) -> Result<Self, Failure> {
         let meta = scenario.meta();
-        if meta.parameter("erl").is_none() {
+        if meta.parameter("otp").is_none() {
             return Err(Failure::usage(format!(
                 "--otps: {} runs no Erlang; give --kernels, or a scenario that does (see tailback \
                  list)",
@@ -36,7 +36,7 @@ impl<'a> Hosted<'a> {
             )));
         }
         let hosted = Hosted { scenario, words, machine: crate::machine::here(), interruption };
-        hosted.options("erl")?;
+        hosted.options("auto")?;
         Ok(hosted)
     }
 
@@ -76,7 +76,7 @@ impl<'a> Hosted<'a> {
 
     fn options(&self, otp: &str) -> Result<StudyOptions, Failure> {
         let id = self.scenario.meta().id;
-        let line = ["tailback", "run", id, "--erl", otp].map(str::to_owned);
+        let line = ["tailback", "run", id, "--otp", otp].map(str::to_owned);
         let line = line.into_iter().chain(self.words.iter().cloned());
         let matches = crate::flags::command().try_get_matches_from(line).map_err(|error| {
             let text = error.to_string();

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The ladder of these rows, with what is known to have changed from each to the next.
 pub fn of(rows: &[Row], meta: &Meta) -> Ladder {
     let all: Vec<_> = rows.iter().map(Row::version).collect();
-    let mut ladder = analysis::ladder::ladder(&all, Some(meta), Some("erl"));
+    let mut ladder = analysis::ladder::ladder(&all, Some(meta), Some("otp"));
     let Some((row, record)) = rows.iter().find_map(|row| Some((row, row.record()?))) else {
         return ladder;
     };

@@ -165,6 +165,6 @@ impl bisect::Runs for Halving<'_> {
     fn ladder(&self, places: &[usize]) -> Ladder {
         let rows = places.iter().filter_map(|place| self.rows[*place].as_ref());
         let versions: Vec<_> = rows.map(Row::version).collect();
-        analysis::ladder::ladder(&versions, Some(self.scenario.meta()), Some("erl"))
+        analysis::ladder::ladder(&versions, Some(self.scenario.meta()), Some("otp"))
     }
 }
