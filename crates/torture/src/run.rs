@@ -57,7 +57,7 @@ impl Runner {
     /// If the command cannot be started, or there is none of that name.
     pub fn run(&mut self, case: &Case) -> io::Result<Outcome> {
         let began = Instant::now();
-        self.place.clean(matches!(case.blow, Blow::Moment { seed, .. } if seed % 8 == 0));
+        self.place.clean(matches!(case.blow, Blow::Moment { seed, .. } if seed.is_multiple_of(8)));
         let before = State::now(&self.place, 0);
         let struck = self.strike(case)?;
         let mut wrong = self.processes_left(&struck);
