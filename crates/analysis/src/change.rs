@@ -138,4 +138,4 @@ fn twice(sides: &Sides) -> Option<Obstacle> {
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

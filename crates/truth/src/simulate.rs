@@ -348,13 +348,7 @@ fn comparison(
 fn compared(before: &[Record], after: &[Record]) -> Answer {
     let before: Vec<(&Record, &str)> = before.iter().map(|record| (record, "before")).collect();
     let after: Vec<(&Record, &str)> = after.iter().map(|record| (record, "after")).collect();
-    let sides = analysis::Sides {
-        before: &before,
-        after: &after,
-        meta: Some(&META),
-        across: &[],
-        among: 1,
-    };
+    let sides = analysis::Sides { before: &before, after: &after, meta: Some(&META), across: &[] };
     analysis::change(&sides).state.into()
 }
 

@@ -120,7 +120,6 @@ impl Setting {
             cpu_mapper,
             cpu_tool,
             cpu_loads,
-            reader_groups: Vec::new(),
             twin: None,
         })
     }

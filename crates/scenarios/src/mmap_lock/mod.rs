@@ -1,13 +1,10 @@
 //! `mmap-lock`: readers of /proc/PID stall the memory mapping of process PID.
 
-mod checks;
 mod load;
 mod meta;
 mod observe;
 mod params;
-mod place;
 mod plan;
-mod reader_group;
 mod review;
 mod sentences;
 mod summary;
@@ -19,7 +16,7 @@ pub use params::{MmapLockParams, Target};
 
 use crate::{Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;
-use model::{ArmResult, Judging, Machine, Meta, Plan, Suggestion, Trial};
+use model::{ArmResult, Judging, Meta, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -33,11 +30,7 @@ impl Scenario for MmapLock {
     }
 
     fn missing(&self, host: &Host) -> Option<Missing> {
-        place::missing(host.machine)
-    }
-
-    fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion> {
-        summary::of_old_kernels(machine)
+        plan::missing(host.machine)
     }
 
     fn arms(
@@ -45,7 +38,7 @@ impl Scenario for MmapLock {
         params: &MmapLockParams,
         host: &Host,
     ) -> Result<Arms<MmapLockParams>, ScenarioError> {
-        plan::arms(params, host)
+        plan::arms(params, host).map(Into::into)
     }
 
     fn judging(&self, params: &MmapLockParams) -> Vec<Judging> {
@@ -57,8 +50,8 @@ impl Scenario for MmapLock {
         params: &MmapLockParams,
         host: &Host,
     ) -> Result<Cell<MmapLockParams>, ScenarioError> {
-        // It looks at /proc and no more; a group is not made for it.
-        Cell::of(plan::sketch(params, host)?)
+        // It looks at /proc and no more.
+        self.cell(params, host)
     }
 
     fn expected(&self, params: &MmapLockParams) -> Duration {
@@ -71,8 +64,7 @@ impl Scenario for MmapLock {
         context: &mut Context,
     ) -> Result<TrialResult, ScenarioError> {
         let spec = plan::spec(params, context.host, context.seed)?;
-        let quota = params.reader_quota.get().map(reader_group::bandwidth);
-        trial::run(spec, quota, context)
+        trial::run(&spec, context)
     }
 
     fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
