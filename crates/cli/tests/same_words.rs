@@ -6,7 +6,7 @@ mod common;
 
 use common::Place;
 use common::story::story;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Sentences by their heading.
 #[derive(Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ fn explanation_and_page_say_the_same() {
     let place = Place::new();
     let mut most = 0;
     // The one that has trials with probes.
-    let probed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/example.record.json");
+    let probed = place.golden("example");
     for file in records(&place).into_iter().chain([probed]) {
         let name = file.to_str().unwrap();
         let text = on_one_line(&place.say(&["explain", name]).out);
