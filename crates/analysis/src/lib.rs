@@ -16,6 +16,7 @@ pub mod evidence;
 mod explain;
 mod fixes;
 pub mod judge;
+pub mod ladder;
 mod limits;
 mod lower_tail;
 pub mod missed;

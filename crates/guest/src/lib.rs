@@ -23,6 +23,7 @@ mod libraries;
 mod qemu;
 mod size;
 mod tool;
+pub mod versions;
 
 pub use accel::{Accel, Choice, Clock};
 pub use catalogue::{Catalogue, Entry, Expectation, catalogue, clock_of};

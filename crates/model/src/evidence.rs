@@ -301,6 +301,10 @@ pub struct Holder {
     pub preempted_ns: u64,
     /// Of that: asleep.
     pub blocked_ns: u64,
+    /// Of the time that it was runnable: throttled by the quota of its own group; absent where that
+    /// was not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
     /// CPU on which it waited to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,

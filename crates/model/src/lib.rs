@@ -13,6 +13,7 @@ pub mod explanation;
 pub mod fact;
 pub mod factorial;
 pub mod fix;
+pub mod ladder;
 pub mod latency;
 pub mod machine;
 pub mod measure;

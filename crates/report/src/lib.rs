@@ -32,7 +32,7 @@ pub use erl_flags::flags;
 pub use error::ReportError;
 pub use explain::{explanation, timeline};
 pub use look::Look;
-pub use matrix::{Row, matrix};
+pub use matrix::{Row, ladder, matrix, matrix_markdown};
 pub use perfetto::trace;
 pub use shown::Shown;
 pub use text::{check, record};

@@ -5,10 +5,10 @@ use crate::cells::{cell, column};
 use crate::grid::{self, Cell, Column, Grid};
 use crate::heat::heat_map;
 use crate::look::Look;
-use crate::prose::{Prose, figures, plain};
+use crate::prose::{Prose, Step, figures, plain};
 use crate::shown::Shown;
 use model::scenario::MeasureMeta;
-use model::{ArmResult, Machine, Meta, Record, Role, State, Trial};
+use model::{ArmResult, Machine, Meta, Record, Role, State, Suggestion, Trial};
 use std::fmt::Write as _;
 
 /// The most heat maps that a text shows.
@@ -275,6 +275,20 @@ pub fn check(all: &[Shown], look: Look) -> String {
         in_brief(&mut text, all, look);
     }
     text.push_str(&settings(all, look));
+    text
+}
+
+/// What else a machine may stall by, and the command that measures each: suggestions that no record
+/// holds.
+pub fn beside(all: &[(&Suggestion, &Meta)], look: Look) -> String {
+    let mut text = String::new();
+    for (suggestion, meta) in all {
+        let Step { what, command } = crate::prose::suggestion::step(suggestion, Some(meta));
+        let _ = writeln!(text, "{}", look.wrap(&format!("{}: {what}", meta.id), "  ", "    "));
+        if let Some(command) = command {
+            let _ = writeln!(text, "      {command}");
+        }
+    }
     text
 }
 

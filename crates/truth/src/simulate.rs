@@ -348,7 +348,13 @@ fn comparison(
 fn compared(before: &[Record], after: &[Record]) -> Answer {
     let before: Vec<(&Record, &str)> = before.iter().map(|record| (record, "before")).collect();
     let after: Vec<(&Record, &str)> = after.iter().map(|record| (record, "after")).collect();
-    let sides = analysis::Sides { before: &before, after: &after, meta: Some(&META), across: &[] };
+    let sides = analysis::Sides {
+        before: &before,
+        after: &after,
+        meta: Some(&META),
+        across: &[],
+        among: 1,
+    };
     analysis::change(&sides).state.into()
 }
 

@@ -9,7 +9,7 @@ use crate::{output, page, paths};
 use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record, State};
-use report::Shown;
+use report::{Look, Shown};
 use runner::End;
 use scenarios::{AnyScenario, Host};
 use std::path::PathBuf;
@@ -131,11 +131,26 @@ fn draw(all: &[Shown], path: PathBuf) -> Option<PathBuf> {
 fn end(all: &[Shown], matches: &ArgMatches, page: Option<PathBuf>) {
     let look = output::look_of(matches);
     output::print(&report::check(all, look));
+    of_old_kernels(all, look);
     if !look.why {
         output::print("\n  Reasons and limits of a verdict: tailback judge --why RECORD\n");
     }
     if let Some(page) = page {
         output::print(&format!("\n  Open in a browser: {}\n", page.display()));
+    }
+}
+
+/// Says which stalls this kernel is old enough for that no scenario shows by its defaults.
+fn of_old_kernels(all: &[Shown], look: Look) {
+    let known = all.iter().filter_map(|one| {
+        let scenario = scenarios::find(&one.record.scenario)?;
+        Some((scenario.of_old_kernels(&one.record.host), scenario.meta()))
+    });
+    let known: Vec<_> = known.collect();
+    let each = known.iter().flat_map(|(all, meta)| all.iter().map(move |one| (one, *meta)));
+    let each: Vec<_> = each.collect();
+    if !each.is_empty() {
+        output::print(&format!("\n{}", report::text::beside(&each, look)));
     }
 }
 

@@ -120,6 +120,7 @@ impl Setting {
             cpu_mapper,
             cpu_tool,
             cpu_loads,
+            reader_groups: Vec::new(),
             twin: None,
         })
     }

@@ -110,6 +110,7 @@ fn evidence() -> Evidence {
         running_ns: 2_000_000,
         preempted_ns: 468_000_000,
         blocked_ns: 0,
+        throttled_ns: None,
         cpu: Some(1),
         behind: vec![Behind {
             name: "spinner".into(),

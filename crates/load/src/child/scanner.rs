@@ -33,6 +33,10 @@ pub struct ScannerArgs {
     /// The CPU to be pinned to; anywhere if absent
     #[arg(long)]
     pub cpu: Option<u32>,
+    /// Control group for the scanners to join, by PATH/cgroup.procs; the process that leads them stays
+    /// outside
+    #[arg(long)]
+    pub join: Vec<PathBuf>,
     /// End after so many milliseconds in any case; never if absent
     #[arg(long)]
     pub limit_ms: Option<u64>,
@@ -50,6 +54,9 @@ impl ScannerArgs {
         line.put("workers", Some(self.workers));
         line.put("nice", Some(self.nice));
         line.put("cpu", self.cpu);
+        for group in &self.join {
+            line.put("join", Some(group.display()));
+        }
         line.put("limit-ms", self.limit_ms);
         line.put("parent", self.parent);
         line.words()
@@ -68,7 +75,7 @@ pub(super) fn serve(args: &ScannerArgs, user: Option<User>) -> Result<(), Failur
         parent: args.parent,
         limit: args.limit_ms.map(Duration::from_millis),
         workers: args.workers,
-        set_up: &|| set_up(args.cpu, Some(args.nice)),
+        set_up: &|| set_up(args.cpu, Some(args.nice)).and_then(|()| join(&args.join)),
         work: &|slot| scan_until_gone(&path, slot),
     };
     super::worker_pool::serve(&pool, Report::Scanners)
@@ -83,6 +90,12 @@ pub(super) fn set_up(cpu: Option<u32>, nice: Option<i32>) -> std::io::Result<()>
         rustix::process::setpriority_process(None, nice)?;
     }
     Ok(())
+}
+
+/// Moves the calling process into these groups, which may throttle it from then on.
+fn join(groups: &[PathBuf]) -> std::io::Result<()> {
+    // A zero is whoever writes it.
+    groups.iter().try_for_each(|group| std::fs::write(group.join("cgroup.procs"), "0"))
 }
 
 /// The path of a process's file.

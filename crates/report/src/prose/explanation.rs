@@ -72,7 +72,13 @@ fn held(holder: &Holder) -> String {
     let how = if holder.mode == "write" { "writing" } else { "reading" };
     let held = format!("{} held it for {how}", task(&holder.task));
     let Holder { running_ns, preempted_ns, blocked_ns, overlap_ns, .. } = *holder;
-    let did = if preempted_ns >= running_ns.max(blocked_ns) && preempted_ns > 0 {
+    let throttled_ns = holder.throttled_ns.unwrap_or(0);
+    let did = if throttled_ns >= running_ns.max(blocked_ns)
+        && 2 * throttled_ns >= preempted_ns.max(1)
+    {
+        let cpu = holder.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
+        format!(" and was throttled{cpu} by the quota of its own group for {}", ms(throttled_ns))
+    } else if preempted_ns >= running_ns.max(blocked_ns) && preempted_ns > 0 {
         let cpu = holder.cpu.map(|cpu| format!(" on CPU {cpu}"));
         let by = holder.behind.first().map(|behind| format!(" by {}", crowd(behind)));
         format!(
@@ -374,6 +380,7 @@ mod tests {
             running_ns: 2 * MS,
             preempted_ns: 262 * MS,
             blocked_ns: 0,
+            throttled_ns: None,
             cpu: Some(1),
             behind: vec![behind("spinner", BehindKind::Part, 10, 262)],
         };

@@ -13,6 +13,7 @@ mod fact;
 pub(crate) mod figures;
 pub(crate) mod fix;
 mod headline;
+pub mod ladder;
 pub(crate) mod not_seen;
 mod reason;
 mod record;

@@ -12,6 +12,7 @@ use load::protocol::{MapperReport, PoolReport, Report};
 use load::time::now_ns;
 use load::{Child, LoadSpawner};
 use probe::Role;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long children may take to get ready, beside a second for each GiB to populate.
@@ -50,6 +51,8 @@ pub struct TrialSpec {
     pub cpu_tool: u32,
     /// The load of each CPU.
     pub cpu_loads: Vec<CpuLoad>,
+    /// Control groups that the scanners join.
+    pub reader_groups: Vec<PathBuf>,
     /// The idle twin of the mapper, where there is one.
     pub twin: Option<Twin>,
 }
@@ -286,8 +289,9 @@ impl Pools {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
         let mut pools = Pools::default();
-        // Such a file is closed to the user of the load even where the process is that user's own.
-        let for_root = FOR_ROOT.contains(&spec.procfile.as_str());
+        // Such a file is closed to the user of the load even where the process is that user's own; and
+        // readers move themselves into the group of their quota, which is root's.
+        let for_root = FOR_ROOT.contains(&spec.procfile.as_str()) || !spec.reader_groups.is_empty();
         let user = spawner.user.filter(|_| !for_root);
         let readers = &LoadSpawner { user, ..spawner.clone() };
         for cpu_load in &spec.cpu_loads {
@@ -375,6 +379,7 @@ fn scanner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> ScannerArgs {
         workers: cpu_load.scanners,
         nice: cpu_load.nice,
         cpu: Some(cpu_load.cpu),
+        join: spec.reader_groups.clone(),
         limit_ms: Some(pool_limit_ms(spec)),
         parent: None,
     }

@@ -16,6 +16,36 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
         outcome.caveats.extend(hang::cut_off(arms, cut, Some("hang-after")));
     }
     take_back(plan, trials, arms, outcome);
+    never_throttled(plan, trials, arms, outcome);
+}
+
+/// Takes `not-affected` back where readers with a quota were never throttled: then the cause was not
+/// there.
+fn never_throttled(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+    let limited = |arm: &&model::Arm| {
+        let params = MmapLockParams::of(&arm.settings);
+        arm.role == Role::Case && params.is_some_and(|p| p.reader_quota.value().is_some())
+    };
+    for arm in plan.arms.iter().filter(limited) {
+        let result = arms.iter_mut().find(|result| result.id == arm.id);
+        let Some(result) = result.filter(|r| r.state == Some(State::NotAffected)) else { continue };
+        let of_arm = || trials.iter().filter(|trial| trial.arm == arm.id);
+        let throttled = |trial: &Trial| {
+            let periods = trial.observation.measures.get(measure::THROTTLED);
+            periods.is_some_and(|periods| periods.value > 0.0)
+        };
+        if of_arm().any(throttled) {
+            continue;
+        }
+        result.state = Some(State::Inconclusive);
+        if outcome.state == State::NotAffected {
+            outcome.state = State::Inconclusive;
+        }
+        let fact = Fact::new(say::NEVER_THROTTLED)
+            .with("arm", arm.id.as_str())
+            .with("trials", of_arm().count() as u64);
+        outcome.reasons.insert(0, Reason::Scenario(fact));
+    }
 }
 
 /// Takes `not-affected` back where the scanners of a case, or those of its control, read nothing in
