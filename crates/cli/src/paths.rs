@@ -122,12 +122,9 @@ fn start(path: &Path) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// If it cannot be written, or holds a record, which nothing replaces.
-pub fn for_page(path: &Path) -> Result<PathBuf, Failure> {
+pub fn for_page(flag: &str, path: &Path) -> Result<PathBuf, Failure> {
     let refuse = |why: String| {
-        Failure::usage(format!(
-            "--report {}: {why}; name a file that can be written",
-            path.display()
-        ))
+        Failure::usage(format!("{flag} {}: {why}; name a file that can be written", path.display()))
     };
     if holds_record(path) {
         return Err(refuse("there is a record of tailback, and it stays".to_owned()));

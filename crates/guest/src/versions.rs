@@ -2,6 +2,7 @@
 //! vm/versions.toml; and the list that a range of versions stands for.
 
 use crate::catalogue::catalogue;
+use model::ladder::{Direction, version};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -85,27 +86,17 @@ pub struct Changed {
     pub measured: bool,
     /// What it does to the effect, where that shows.
     #[serde(default)]
-    pub effect: Option<Effect>,
-}
-
-/// Where an effect goes with a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Effect {
-    /// It is less from then on.
-    Falls,
-    /// It is more from then on.
-    Rises,
+    pub effect: Option<Direction>,
 }
 
 impl Expected {
     /// Whether it is of this version.
-    fn covers(&self, version: &[u64]) -> bool {
-        let numbers = |text: &Option<String>| text.as_deref().map(numbers);
-        let from = numbers(&self.from).is_none_or(|from| version >= from.as_slice());
+    fn covers(&self, release: &[u64]) -> bool {
+        let numbers = |text: &Option<String>| text.as_deref().map(version);
+        let from = numbers(&self.from).is_none_or(|from| release >= from.as_slice());
         let to = numbers(&self.to)
-            .is_none_or(|to| version.get(..to.len()).unwrap_or(version) <= to.as_slice());
-        !version.is_empty() && from && to
+            .is_none_or(|to| release.get(..to.len()).unwrap_or(release) <= to.as_slice());
+        !release.is_empty() && from && to
     }
 }
 
@@ -119,11 +110,11 @@ impl Versions {
         scenario: &str,
         hold: impl Fn(&BTreeMap<String, String>) -> bool,
     ) -> Option<&Expected> {
-        let version = numbers(release);
+        let release = version(release);
         let fits = |one: &&Expected| {
             one.of == of
                 && one.scenario == scenario
-                && one.covers(&version)
+                && one.covers(&release)
                 && hold(&one.parameters)
         };
         self.expect.iter().filter(fits).max_by_key(|one| one.parameters.len())
@@ -180,14 +171,8 @@ fn ladder_of(of: Of) -> Vec<String> {
     }
     let mut all: Vec<String> = catalogue().debian.keys().cloned().collect();
     // What is no number, as sid, is the newest.
-    all.sort_by_key(|name| (numbers(name).is_empty(), numbers(name)));
+    all.sort_by_key(|name| (version(name).is_empty(), version(name)));
     all
-}
-
-/// The numbers with which a release begins.
-fn numbers(release: &str) -> Vec<u64> {
-    let plain = release.split(|c: char| !(c.is_ascii_digit() || c == '.')).next().unwrap_or("");
-    plain.split('.').map_while(|number| number.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -206,7 +191,7 @@ mod tests {
             assert!(!one.source.is_empty() && (one.measured || one.commit.is_some()), "{one:?}");
         }
         for one in &versions.change {
-            assert!(!numbers(&one.since).is_empty() && !one.source.is_empty(), "{one:?}");
+            assert!(!version(&one.since).is_empty() && !one.source.is_empty(), "{one:?}");
             assert!(one.measured || one.commit.is_some(), "{one:?}");
         }
     }

@@ -42,7 +42,7 @@ pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
 /// is refused before anything is measured.
 fn page_file(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
     match matches.get_one::<PathBuf>("report") {
-        Some(named) => paths::for_page(named).map(Some),
+        Some(named) => paths::for_page("--report", named).map(Some),
         None => Ok(paths::page("check")),
     }
 }

@@ -392,3 +392,23 @@ impl FromStr for Folder {
 }
 
 as_text!(Time, Size, Quota, Decimal, ProcFile, Folder);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_written_as_it_is_read() {
+        for text in ["10ms/100ms", "1500us/100ms", "10ms/100ms+10ms"] {
+            let quota: Quota = text.parse().unwrap();
+            assert_eq!(quota.to_string().parse::<Quota>().unwrap(), quota, "{text}");
+        }
+        let quota: Quota = "10ms/100ms".parse().unwrap();
+        assert_eq!(quota.with_burst().to_string(), "10ms/100ms+10ms");
+        for wrong in
+            ["", "10ms", "10ms/", "10/100", "1us/100ms", "10ms/2s", "10ms/100ms+11ms", "10ms/1h+1"]
+        {
+            assert!(wrong.parse::<Quota>().is_err(), "{wrong}");
+        }
+    }
+}

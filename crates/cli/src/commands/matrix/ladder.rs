@@ -3,7 +3,7 @@
 
 use super::held::Held;
 use super::row::Row;
-use guest::versions::{Changed, Effect, versions};
+use guest::versions::{Changed, versions};
 use model::ladder::{Direction, KnownChange, Ladder, Step, lies_between};
 use model::{Meta, Settings};
 use std::collections::BTreeMap;
@@ -41,10 +41,7 @@ fn known_change(changed: &Changed) -> KnownChange {
         what: changed.what.clone(),
         source: changed.source.clone(),
         measured: changed.measured,
-        effect: changed.effect.map(|effect| match effect {
-            Effect::Falls => Direction::Falls,
-            Effect::Rises => Direction::Rises,
-        }),
+        effect: changed.effect,
     }
 }
 
