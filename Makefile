@@ -7,7 +7,7 @@
 #               disks, lets its calls fail, and looks for what is left; as root. KILLS=100 at random moments,
 #               SEED=1, JOBS=2 at once; TORTURE holds other flags, as TORTURE="--case '{..}'"
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
-# make lint     formatting, warnings, documentation, shell scripts, licences and sources of the crates
+# make lint     formatting, warnings, documentation and its examples, shell scripts, licences and sources of the crates
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
@@ -23,7 +23,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-erlang test-guests test-beside test-docs test-alone \
+.PHONY: run build test test-erlang test-guests test-beside test-alone \
   test-fast fuzz torture sanitize lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
@@ -63,7 +63,8 @@ ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort 
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
 RUST_TESTS := $(CARGO) test --locked --workspace --no-fail-fast
-RUST_TESTS_ALL := TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
+# Without the flags of the make that runs the lanes: what a test compiles would look for its job server.
+RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 
 # strace delays a system call in one of the tests, chromium opens the pages, some boot a guest, which Debian's
 # later releases show a folder by a package of its own; gcc and make are there already.
@@ -74,7 +75,7 @@ test: needs erlang-needs
 	$(MAKE) -C erlang all
 	$(RUST_TESTS) --no-run
 	@mkdir -p $(BUILD); set -o pipefail; code=0; \
-	{ $(MAKE) -k -j4 --output-sync=target test-guests test-erlang test-beside test-docs || code=$$?; \
+	{ $(MAKE) -k -j3 --output-sync=target test-guests test-erlang test-beside || code=$$?; \
 	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
 	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
@@ -87,9 +88,6 @@ test-guests:
 
 test-beside:
 	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %) $(BESIDE_TESTS:%=--test %)
-
-test-docs:
-	$(RUST_TESTS_ALL) --doc
 
 test-alone:
 	$(RUST_TESTS_ALL) $(ALONE_TESTS:%=--test %)
@@ -119,6 +117,7 @@ lint: lint-needs
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --locked -p tailback --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+	$(CARGO) test --locked --workspace --doc
 	$(MAKE) -C erlang dialyzer xref
 	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif
 	scripts/deny

@@ -6,8 +6,8 @@
 mod common;
 
 use common::{Place, erlang_or_skip, processes, turn, two_cpus_or_skip, wait_for};
-use testing::root_or_skip;
 use std::process::Command;
+use testing::root_or_skip;
 
 /// Variables that would change what a child does, or that it has no business to know.
 const HOSTILE: &[(&str, &str)] = &[

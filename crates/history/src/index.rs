@@ -168,8 +168,7 @@ fn fits(record: &Record) -> bool {
         [&record.scenario, &record.started, &record.host.kernel, &record.plan.judging.measure];
     let arms =
         record.arms.iter().all(|arm| short(&arm.id) && arm.measures.keys().all(|n| short(n)));
-    arms && names.into_iter().all(short)
-        && record.verdict.measure.as_deref().is_none_or(short)
+    arms && names.into_iter().all(short) && record.verdict.measure.as_deref().is_none_or(short)
 }
 
 fn insert(work: &Connection, path: &str, record: &Record) -> rusqlite::Result<()> {

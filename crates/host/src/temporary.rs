@@ -118,10 +118,9 @@ pub(crate) fn remove(path: &Path) -> Undone {
 fn remove_file(path: &Path) -> io::Result<Undone> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => return Ok(Undone::Left("another run holds it".to_owned())),
-        // Locked, or a kernel without file locks.
-        _ => {}
+    // A kernel without file locks refuses in another way.
+    if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+        return Ok(Undone::Left("another run holds it".to_owned()));
     }
     // Whoever held it a moment ago may have removed it, and another made a new one.
     let (ours, there) = (file.metadata()?, fs::symlink_metadata(path)?);

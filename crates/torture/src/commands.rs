@@ -42,7 +42,7 @@ pub const ALL: &[Command] = &[
     long("vm", "vm --kernel {kernel} -- run mmap-lock --quick", 25_000, 2),
     long("vm-list", "vm --kernel {kernel} -- list", 9_000, 2),
     long("vm-root", "vm --kernel {kernel} --root {folder} -- list", 9_000, 1),
-    long("matrix", "matrix cpu-quota --quick --kernels {kernel},{kernel}", 40_000, 1),
+    long("matrix", "matrix cpu-quota --quick --kernels {kernel}", 40_000, 1),
     long("study-quota", "study {folder}/fibtest.toml --quick --yes", 25_000, 1),
     long("study-mmap", "study {folder}/proc-vs-map.toml --quick --yes", 25_000, 1),
     long("study-nif", "study {folder}/nif-collapse.toml --quick --yes", 25_000, 1),

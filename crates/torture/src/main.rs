@@ -117,7 +117,7 @@ fn torture(flags: &Flags) -> io::Result<bool> {
                 println!("not run: {why}");
             }
         }
-        if (count + 1) % 50 == 0 {
+        if (count + 1).is_multiple_of(50) {
             println!("{} of {total} cases, {} wrong", count + 1, tally.wrong());
         }
     }

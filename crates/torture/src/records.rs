@@ -1,7 +1,7 @@
 //! Records that a struck run left: each has to be readable.
 
 use crate::place::Place;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// What is wrong with the records that there are, a line for each that is.
 pub fn unreadable(place: &Place) -> Vec<String> {
@@ -13,7 +13,7 @@ pub fn unreadable(place: &Place) -> Vec<String> {
     records.filter_map(|record| why_not(place, &record)).collect()
 }
 
-fn why_not(place: &Place, record: &PathBuf) -> Option<String> {
+fn why_not(place: &Place, record: &Path) -> Option<String> {
     let ran = place.command(&place.program()).arg("judge").arg(record).output();
     let ran = match ran {
         Ok(ran) => ran,

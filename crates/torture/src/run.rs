@@ -57,7 +57,7 @@ impl Runner {
     /// If the command cannot be started, or there is none of that name.
     pub fn run(&mut self, case: &Case) -> io::Result<Outcome> {
         let began = Instant::now();
-        self.place.clean(matches!(case.blow, Blow::Moment { seed, .. } if seed % 8 == 0));
+        self.place.clean(matches!(case.blow, Blow::Moment { seed, .. } if seed.is_multiple_of(8)));
         let before = State::now(&self.place, 0);
         let struck = self.strike(case)?;
         let mut wrong = self.processes_left(&struck);
@@ -118,11 +118,11 @@ impl Runner {
                 if *everywhere {
                     command.env("TMPDIR", &disk);
                 }
-                self.to_its_end(command, format!("disk of {kib} KiB"))
+                self.run_until_end(command, format!("disk of {kib} KiB"))
             }
             Blow::Fails { calls, error, number } => {
                 let command = trace::failing(calls, error, number, words, &self.place);
-                let mut struck = self.to_its_end(command, format!("{calls} {error}"))?;
+                let mut struck = self.run_until_end(command, format!("{calls} {error}"))?;
                 if !trace::has_failed(&self.place) {
                     struck.victims.clear();
                 }
@@ -178,7 +178,7 @@ impl Runner {
         Ok(Struck { tool, victims, end })
     }
 
-    fn to_its_end(&mut self, command: Command, victim: String) -> io::Result<Struck> {
+    fn run_until_end(&mut self, command: Command, victim: String) -> io::Result<Struck> {
         let tool = self.start(command)?;
         let end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
         if end.is_none() {

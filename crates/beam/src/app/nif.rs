@@ -96,8 +96,7 @@ fn compile_on(
     run_compiler(name, include, &work, [&made, Path::new(".")], Some(account))?;
     fs::create_dir_all(folder).map_err(message)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).map_err(message)?;
-    let (whole, mut file) =
-        Temporary::file(&Roots::real(), folder, COMPILING).map_err(message)?;
+    let (whole, mut file) = Temporary::file(&Roots::real(), folder, COMPILING).map_err(message)?;
     bench.take(&made, &mut file).map_err(message)?;
     let shown = file.set_permissions(fs::Permissions::from_mode(0o644));
     shown.and_then(|()| file.sync_all()).map_err(message)?;

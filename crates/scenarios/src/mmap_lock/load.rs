@@ -291,8 +291,7 @@ impl Pools {
         let mut pools = Pools::default();
         // Such a file is closed to the user of the load even where the process is that user's own; and
         // readers move themselves into the group of their quota, which is root's.
-        let for_root =
-            FOR_ROOT.contains(&spec.procfile.as_str()) || !spec.reader_groups.is_empty();
+        let for_root = FOR_ROOT.contains(&spec.procfile.as_str()) || !spec.reader_groups.is_empty();
         let user = spawner.user.filter(|_| !for_root);
         let readers = &LoadSpawner { user, ..spawner.clone() };
         for cpu_load in &spec.cpu_loads {
