@@ -49,13 +49,18 @@ pub(super) fn judging(params: &MmapLockParams) -> Judging {
     Judging { margin: META.judging.margin.max(slice).max(readers_run), ..META.judging }
 }
 
-/// What readers with a quota can run in a trial at most, in milliseconds: what was left of one period,
-/// and what each refill in the trial gives. A mapper that stalls for longer stalls while no reader may
-/// run, so that is what the quota does; what they do to it while they run is what any reader does.
+/// How much more than their quota readers may run in a trial: from 6.18 on each goes on to the end of its
+/// system call, which takes it some milliseconds, and is paid back in periods that may lie behind the
+/// trial. Measured on 6.18 with four readers: 0.8 to 1.2 times the quota.
+const OVERRUN: f64 = 2.0;
+
+/// What readers with a quota can run in a trial at most, in milliseconds: what was left of one period and
+/// what each refill in the trial gives, and their overrun. A mapper that stalls for longer stalls while no
+/// reader runs, so that is what the quota does; what they do to it while they run is what any reader does.
 fn running_ms(quota: Quota, params: &MmapLockParams) -> f64 {
     let period = quota.period().get().as_secs_f64();
     let fillings = (params.duration.get().as_secs_f64() / period).ceil() + 1.0;
-    let running = fillings * quota.quota().get().as_secs_f64() * 1e3;
+    let running = OVERRUN * fillings * quota.quota().get().as_secs_f64() * 1e3;
     // A quota of a whole CPU and more limits nothing that one CPU of readers could do.
     running.min(params.duration.get().as_secs_f64() * 1e3)
 }
@@ -323,10 +328,10 @@ mod tests {
 
     #[test]
     fn what_readers_do_while_they_may_run_is_not_charged_to_their_quota() {
-        // 250 ms see three refills at most, and what was left before: 40 ms of 250.
-        assert!((judging(&throttled(&[4])).margin - 160.0).abs() < 1e-9);
+        // 250 ms see three refills at most, and what was left before: 40 ms of 250, and as much again.
+        assert!((judging(&throttled(&[4])).margin - 320.0).abs() < 1e-9);
         let mut long = throttled(&[4]);
         long.duration = Time::s(10);
-        assert!((judging(&long).margin - 101.0).abs() < 1e-9);
+        assert!((judging(&long).margin - 202.0).abs() < 1e-9);
     }
 }
