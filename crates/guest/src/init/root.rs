@@ -76,6 +76,19 @@ pub(super) fn copy_applications(job: &Job, cache: &Path) {
     }
 }
 
+/// Shows the OTPs that the host has fetched where the command looks for them. They stay where they
+/// are: their programs name their loader by its place.
+pub(super) fn show_otps(job: &Job, cache: &Path) {
+    let Some(otps) = job.applications.as_ref().map(|folder| folder.with_file_name("otp")) else {
+        return;
+    };
+    let to = cache.join("tailback");
+    if otps.is_dir() && std::fs::create_dir_all(&to).is_ok() {
+        // Without it the command says that it cannot fetch one.
+        let _ = std::os::unix::fs::symlink(&otps, to.join("otp"));
+    }
+}
+
 fn copy(from: &Path, to: &Path, left: &mut u64) -> std::io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
@@ -98,6 +111,18 @@ mod tests {
 
     fn job(folder: &Path) -> Job {
         Job { applications: Some(folder.to_owned()), ..Job::default() }
+    }
+
+    #[test]
+    fn fetched_otps_are_found_where_they_lie() {
+        let place = tempfile::tempdir().unwrap();
+        let (from, cache) = (place.path().join("erlang"), place.path().join("cache"));
+        show_otps(&job(&from), &cache);
+        assert!(!cache.exists(), "nothing to show");
+        std::fs::create_dir_all(place.path().join("otp/roots")).unwrap();
+        show_otps(&job(&from), &cache);
+        let shown = cache.join("tailback/otp").canonicalize().unwrap();
+        assert_eq!(shown, place.path().join("otp").canonicalize().unwrap());
     }
 
     #[test]
