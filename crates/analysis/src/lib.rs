@@ -31,7 +31,7 @@ pub mod theil_sen;
 pub mod trust;
 
 pub use arms::estimate_arms;
-pub use blocks::blocks_to_clear;
+pub use blocks::blocks_to_not_affected;
 pub use change::{Sides, change};
 pub use effects::effects;
 pub use explain::explain;

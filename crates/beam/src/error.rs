@@ -59,6 +59,14 @@ pub enum BeamError {
         /// For how long.
         limit: Duration,
     },
+    /// Root would run a program of another user's.
+    #[error("{}: {why}; root runs no program that others could have put there: name another with --otp PATH", path.display())]
+    UnsafeProgram {
+        /// The program, or a folder above it.
+        path: PathBuf,
+        /// Who may change it.
+        why: String,
+    },
     /// The OTP release is older than what is supported.
     #[error("{}: OTP {found} is too old; tailback needs OTP {least} or newer", path.display())]
     TooOld {

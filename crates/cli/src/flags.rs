@@ -3,7 +3,7 @@
 mod common;
 mod shown;
 
-use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
+use clap::{Arg, ArgAction, Args as _, Command, Subcommand, value_parser};
 use common::{json, why};
 use model::units;
 use scenarios::AnyScenario;
@@ -61,8 +61,8 @@ fn check() -> Command {
     Command::new("check")
         .about("Run every scenario that this host can run, and show the verdicts")
         .long_about(
-            "Run every scenario that this host can run, and show the verdicts. Several share about \
-             two minutes, so each takes its quick settings; one alone takes its own.",
+            "Run every scenario that this host can run, and show the verdicts. Several share two \
+             minutes at most, so each takes its quick settings; one alone takes its own.",
         )
         .arg(json("Print the records alone, as a JSON array"))
         .arg(why())
@@ -386,7 +386,8 @@ fn man() -> Command {
 
 /// The load generators; hidden, since only tailback itself starts them.
 fn load() -> Command {
-    load::LoadCommand::augment_subcommands(Command::new("load").hide(true))
+    let command = load::LoadArgs::augment_args(Command::new("load").hide(true));
+    load::LoadCommand::augment_subcommands(command)
         .subcommand_required(true)
         .about("Be a load generator")
 }

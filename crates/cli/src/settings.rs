@@ -110,7 +110,7 @@ impl StudyOptions {
         let emulated = machine.guest.as_ref().is_some_and(Guest::emulated);
         let slack = if emulated { EMULATED_SLACK } else { SLACK };
         let block: Duration = plan.arms.iter().map(|arm| scenario.expected(arm)).sum();
-        let blocks = analysis::blocks_to_clear(plan).min(plan.max_blocks);
+        let blocks = analysis::blocks_to_not_affected(plan).min(plan.max_blocks);
         let verdict = block.saturating_mul(blocks).as_secs_f64() * slack;
         let verdict = Duration::try_from_secs_f64(verdict).unwrap_or(Duration::MAX);
         self.time.unwrap_or(USUAL_TIME.max(verdict))
@@ -156,10 +156,10 @@ fn seed(matches: &ArgMatches) -> u64 {
     matches.get_one("seed").copied().unwrap_or_else(draw_seed)
 }
 
-/// A seed by lot.
+/// A random seed.
 pub fn draw_seed() -> u64 {
     // A seed that JSON readers of every language keep whole is below 2^53.
-    rand::random::<u64>() >> 11
+    os::random::number() >> 11
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use crate::cache::{Cache, failed, sha256};
 use crate::error::DebianError;
 use crate::package;
-use os::tool::{Tool, ToolError};
+use host::tool::{Tool, ToolError};
+use host::{Roots, Temporary};
 use serde::{Deserialize, Serialize};
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -50,7 +51,7 @@ const APT_USER: &str = "_apt";
 /// whose folders apt's own user may not enter.
 #[derive(Debug)]
 pub struct Apt {
-    folder: tempfile::TempDir,
+    folder: Temporary,
     options: Vec<String>,
 }
 
@@ -69,7 +70,7 @@ impl Apt {
             });
         }
         let temporary = std::env::temp_dir();
-        let made = tempfile::Builder::new().prefix("tailback-apt-").tempdir();
+        let made = Temporary::folder(&Roots::real(), &temporary, "tailback-apt-");
         let folder = made.map_err(|source| failed(&temporary, source))?;
         let failed = |source| failed(folder.path(), source);
         for part in ["lists/partial", "cache/archives/partial", "download"] {
@@ -185,7 +186,7 @@ impl Apt {
         packages: &[Package],
         cache: &Cache,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Vec<tempfile::NamedTempFile>, DebianError> {
+    ) -> Result<Vec<Temporary>, DebianError> {
         let wanted: Vec<String> = packages
             .iter()
             .map(|package| format!("{}={}", package.name, package.version))
@@ -197,11 +198,7 @@ impl Apt {
     }
 
     /// The file of a package that was downloaded.
-    fn take(
-        &self,
-        package: &Package,
-        cache: &Cache,
-    ) -> Result<tempfile::NamedTempFile, DebianError> {
+    fn take(&self, package: &Package, cache: &Cache) -> Result<Temporary, DebianError> {
         let tool = |why: &str| DebianError::Tool {
             program: "apt-get".to_owned(),
             why: format!("{}={}: {why}", package.name, package.version),

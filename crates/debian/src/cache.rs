@@ -2,6 +2,7 @@
 
 use crate::error::DebianError;
 use host::private::{self, PrivateError};
+use host::{Roots, Temporary};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -10,7 +11,6 @@ use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tempfile::NamedTempFile;
 
 /// The largest index or list of checksums, in bytes.
 const MOST_READ: u64 = 1 << 20;
@@ -75,9 +75,10 @@ impl Cache {
     /// Writes a file of the cache so that a reader finds it whole or not at all.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), DebianError> {
         let folder = path.parent().unwrap_or(&self.0);
-        let written = NamedTempFile::new_in(folder).and_then(|mut beside| {
-            beside.write_all(bytes)?;
-            beside.persist(path).map(drop).map_err(|error| error.error)
+        let beside = Temporary::file(&Roots::real(), folder, ".writing-");
+        let written = beside.and_then(|(beside, mut file)| {
+            file.write_all(bytes)?;
+            beside.put(path)
         });
         written.map_err(|source| failed(path, source))
     }
@@ -87,7 +88,7 @@ impl Cache {
     ///
     /// # Errors
     /// If it is larger than `most` bytes, no ordinary file, or cannot be copied.
-    pub fn take_in(&self, file: &Path, most: u64) -> Result<NamedTempFile, DebianError> {
+    pub fn take_in(&self, file: &Path, most: u64) -> Result<Temporary, DebianError> {
         self.make(&self.0)?;
         let unreadable = |source| DebianError::File { path: file.to_owned(), source };
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -98,8 +99,9 @@ impl Cache {
             let why = format!("no ordinary file of at most {} MiB", most >> 20);
             return Err(unreadable(std::io::Error::other(why)));
         }
-        let mut copy = NamedTempFile::new_in(&self.0).map_err(|source| failed(&self.0, source))?;
-        std::io::copy(&mut from.take(most), &mut copy).map_err(|e| failed(copy.path(), e))?;
+        let made = Temporary::file(&Roots::real(), &self.0, ".taking-in-");
+        let (copy, mut file) = made.map_err(|source| failed(&self.0, source))?;
+        std::io::copy(&mut from.take(most), &mut file).map_err(|e| failed(copy.path(), e))?;
         Ok(copy)
     }
 
@@ -169,6 +171,7 @@ pub fn sha256_of(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tempfile::NamedTempFile;
 
     #[test]
     fn a_known_checksum() {
@@ -222,7 +225,7 @@ mod tests {
         std::fs::create_dir(&theirs).unwrap();
         std::fs::write(theirs.join("index.json"), "{}").unwrap();
         if std::os::unix::fs::chown(&theirs, Some(65_534), None).is_err() {
-            return eprintln!("skipped: only root can give a folder away");
+            return testing::skipped("only root can give a folder away");
         }
         let cache = Cache::at(theirs.join("tailback/kernels"));
         let error = cache.lock(&mut |_| {}, &|| false).unwrap_err();

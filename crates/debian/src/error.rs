@@ -1,6 +1,6 @@
 //! What can go wrong between Debian's mirror and a file of the cache.
 
-use os::tool::ToolError;
+use host::tool::ToolError;
 use std::path::PathBuf;
 
 /// Why a package could not be had.

@@ -1,7 +1,7 @@
 //! What can go wrong before a guest runs, or around it.
 
 use debian::DebianError;
-use os::tool::ToolError;
+use host::tool::ToolError;
 use std::path::PathBuf;
 
 /// Why a guest could not be run.

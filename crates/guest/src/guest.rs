@@ -17,7 +17,7 @@ use crate::qemu::Qemu;
 use control::Control;
 #[cfg(feature = "fuzz")]
 pub(crate) use control::answer;
-use os::tool::Running;
+use host::tool::Running;
 pub use start::ROOT_TAG;
 use std::collections::VecDeque;
 use std::io::Write;

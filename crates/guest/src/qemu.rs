@@ -2,7 +2,7 @@
 
 use crate::accel::{Accel, Clock};
 use crate::error::GuestError;
-use os::tool::Tool;
+use host::tool::Tool;
 use std::time::Duration;
 
 /// Kernel parameters under every accelerator.

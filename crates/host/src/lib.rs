@@ -10,6 +10,8 @@
 //! - [`placement`]: which CPU for what.
 //! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
+//! - [`program`]: other people's programs that root runs with its own rights; [`tool`]: and waits for
+//!   within a limit.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
@@ -19,6 +21,8 @@ mod cgroup_tree;
 pub mod disturbance;
 mod error;
 pub mod facts;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod governor;
 pub mod journal;
 mod kernel_config;
@@ -27,9 +31,12 @@ mod owner;
 pub mod placement;
 mod preemption;
 pub mod private;
+pub mod program;
 pub mod restore;
 pub mod roots;
+pub mod temporary;
 mod text;
+pub mod tool;
 mod topology;
 pub mod wakeup;
 
@@ -39,3 +46,4 @@ pub use facts::machine;
 pub use placement::Placement;
 pub use restore::{Restored, restore};
 pub use roots::Roots;
+pub use temporary::Temporary;

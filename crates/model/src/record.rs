@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use crate::fact::Note;
 use crate::factorial::Factorial;
 use crate::latency::Latency;
-use crate::machine::{Machine, Surroundings};
+use crate::machine::{Disturbance, Machine};
 use crate::measure::Measure;
 use crate::said;
 use crate::scenario::Judging;
@@ -155,7 +155,8 @@ pub struct Trial {
     /// What it saw.
     pub observation: Observation,
     /// What the machine did meanwhile.
-    pub surroundings: Surroundings,
+    #[serde(rename = "surroundings")]
+    pub disturbance: Disturbance,
 }
 
 /// A trial that was run with probes, and what they cost.

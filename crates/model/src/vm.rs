@@ -15,6 +15,9 @@ pub struct Vm {
     /// The package that the OTP was fetched as; absent for one that was on the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<OtpOrigin>,
+    /// The user that it ran as; older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<u32>,
     /// Emulator flags beside the defaults.
     pub flags: Vec<String>,
     /// Normal schedulers.

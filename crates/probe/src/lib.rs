@@ -22,6 +22,8 @@ pub mod parts;
 pub mod privilege;
 pub mod quota;
 mod session;
+#[cfg(feature = "bpf")]
+mod shared;
 pub mod span;
 pub mod suspects;
 pub mod symbols;

@@ -3,9 +3,9 @@
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::scenario::{FixMeta, MeasureMeta, Sentence};
 use model::{
-    Arm, ArmResult, Comparison, Estimate, Fix, FixOutcome, Headline, Judging, Kind, Machine,
-    Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason, Record, Role,
-    Settings, State, Suggestion, Surroundings, Trial, Unit, Value, Verdict, What,
+    Arm, ArmResult, Comparison, Disturbance, Estimate, Fix, FixOutcome, Headline, Judging, Kind,
+    Machine, Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason, Record,
+    Role, Settings, State, Suggestion, Trial, Unit, Value, Verdict, What,
 };
 use std::sync::LazyLock;
 
@@ -186,7 +186,7 @@ pub fn trial(block: u32, arm: &str, lost: f64) -> Trial {
         started_ms: f64::from(block) * 1000.0,
         took_ms: 300.0,
         observation,
-        surroundings: Surroundings::default(),
+        disturbance: Disturbance::default(),
     }
 }
 

@@ -16,6 +16,8 @@ pub mod cpus;
 pub mod erlang;
 mod error;
 mod factors;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod hang;
 mod judging;
 mod list;

@@ -4,8 +4,8 @@ use super::*;
 use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
 use model::record::{Plan, SCHEMA as RECORD, Tool};
 use model::{
-    Arm, Headline, Judging, Kind, Machine, Measure, Meta, Observation, Parameter, Parameters,
-    Settings, Surroundings, Trial, Unit, Value, Verdict, Vm,
+    Arm, Disturbance, Headline, Judging, Kind, Machine, Measure, Meta, Observation, Parameter,
+    Parameters, Settings, Trial, Unit, Value, Verdict, Vm,
 };
 use std::sync::LazyLock;
 
@@ -103,7 +103,7 @@ fn trial(block: usize, arm: &str, lost: f64) -> Trial {
         started_ms: 0.0,
         took_ms: 0.0,
         observation,
-        surroundings: Surroundings::default(),
+        disturbance: Disturbance::default(),
     }
 }
 

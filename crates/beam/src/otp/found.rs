@@ -6,8 +6,11 @@ use super::probe::{self, Answer};
 use crate::error::BeamError;
 use crate::run;
 use crate::text::first_line;
+use host::private::{self, PrivateError};
+use os::user::{Account, User};
 use std::ffi::OsString;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -36,6 +39,8 @@ pub struct Otp {
     pub root: PathBuf,
     /// Bytes in a word of the emulator.
     pub word_size: u32,
+    /// Whom everything of it runs as; absent: the caller.
+    pub account: Option<Account>,
     /// Where it was fetched from; none for one that was on this machine.
     pub origin: Option<Origin>,
 }
@@ -47,6 +52,13 @@ pub struct Origin {
     pub suite: String,
     /// The version of `erlang-base`.
     pub version: String,
+}
+
+/// Reads a line as an answer, for the fuzzer.
+#[cfg(feature = "fuzz")]
+pub(crate) fn fuzz(text: &str) {
+    let answers = text.lines().filter_map(probe::answer);
+    assert!(answers.into_iter().all(|answer| !answer.erts.contains('/')));
 }
 
 /// The longest name of a version.
@@ -72,11 +84,23 @@ impl Otp {
             Some(path) => named(path)?,
             None => on_the_path(std::env::var_os("PATH"))?,
         };
-        let Answer { release, erts, root, word_size } = probe::ask(&program, limit)?;
+        let account = os::user::unprivileged().filter(|account| may_execute(account, &program));
+        if account.is_none() {
+            check_own(&program)?;
+        }
+        let Answer { release, erts, root, word_size } = probe::ask(&program, account, limit)?;
         if release < OLDEST {
             return Err(BeamError::TooOld { path: program, found: release, least: OLDEST });
         }
-        Ok(Otp { erl: program, release, erts, root, word_size, origin: None })
+        Ok(Otp {
+            erl: program,
+            release,
+            erts,
+            root,
+            word_size,
+            account: account.cloned(),
+            origin: None,
+        })
     }
 
     /// Its version, such as `27.3.4.1`; its release where it does not say.
@@ -90,6 +114,15 @@ impl Otp {
         version.map_or_else(|| self.release.to_string(), str::to_owned)
     }
 
+    /// The same, for the caller to run: as root only what no other user could have put there.
+    ///
+    /// # Errors
+    /// If another could have.
+    pub fn of_caller(self) -> Result<Self, BeamError> {
+        check_own(&self.erl)?;
+        Ok(Otp { account: None, ..self })
+    }
+
     /// Whether this OTP takes these emulator flags; where not, the VM's own words, in one line of
     /// at most 200 characters.
     ///
@@ -99,8 +132,8 @@ impl Otp {
         let mut command = self.command();
         command.args(flags.words()).args(command::QUIET);
         command.args(["-eval", "io:put_chars(\"tailback:ok\\n\"), erlang:halt(0)."]);
-        let ran =
-            run::run(command, LIMIT).map_err(|error| format!("{}: {error}", self.erl.display()))?;
+        let ran = run::run(command, self.user(), LIMIT)
+            .map_err(|error| format!("{}: {error}", self.erl.display()))?;
         if ran.stdout.split(|byte| *byte == b'\n').any(|line| line == b"tailback:ok") {
             return Ok(());
         }
@@ -113,8 +146,44 @@ impl Otp {
 
     /// A command that starts this Erlang in an environment without `ERL_*`.
     pub(crate) fn command(&self) -> Command {
-        command::command(&self.erl)
+        command::command(&self.erl, self.account.as_ref())
     }
+
+    /// Whom its processes become; absent: the caller.
+    pub fn user(&self) -> Option<User> {
+        self.account.as_ref().map(|account| account.user)
+    }
+}
+
+/// Refuses a program that root would run and another user could have put there.
+fn check_own(program: &Path) -> Result<(), BeamError> {
+    let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    match private::check(&real) {
+        Err(PrivateError::Unsafe { path, why }) if os::user::is_exposed() => {
+            Err(BeamError::UnsafeProgram { path, why })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether this user may execute a program; where not, it is root's own, which root executes.
+///
+/// A program that others could have put there, root never executes.
+fn may_execute(account: &Account, program: &Path) -> bool {
+    let reaches = |path: &Path, bits: u32| {
+        path.metadata().is_ok_and(|metadata| {
+            let shift = match () {
+                () if metadata.uid() == account.user.uid() => 6,
+                () if metadata.gid() == account.user.gid() => 3,
+                () => 0,
+            };
+            metadata.mode() >> shift & bits == bits
+        })
+    };
+    let Ok(real) = program.canonicalize() else { return true };
+    let named = program.ancestors().skip(1).chain(real.ancestors().skip(1));
+    let reached = reaches(&real, 0o5) && named.into_iter().all(|folder| reaches(folder, 0o1));
+    reached || private::check(&real).is_err()
 }
 
 /// The program that a user named.

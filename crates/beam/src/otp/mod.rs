@@ -7,7 +7,9 @@ mod found;
 mod probe;
 mod suite;
 
-pub(crate) use command::QUIET;
+pub(crate) use command::{QUIET, strip};
 pub use flags::Flags;
+#[cfg(feature = "fuzz")]
+pub(crate) use found::fuzz;
 pub use found::{OLDEST, Origin, Otp};
 pub use suite::{Fetch, SUITES, suite_of};

@@ -18,9 +18,6 @@ use std::time::{Duration, Instant};
 /// Time for all studies of a check together.
 const TIME: Duration = Duration::from_secs(120);
 
-/// Settings worth changing that are named at the end.
-const MOST_SETTINGS: usize = 3;
-
 /// Runs every scenario that was not left out; the exit code of the worst verdict.
 pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
     let page = page_file(matches)?;
@@ -141,7 +138,7 @@ fn draw(all: &[Shown], path: PathBuf) -> Option<PathBuf> {
 /// The answer: the verdicts, what to change, and the page.
 fn end(all: &[Shown], matches: &ArgMatches, page: Option<PathBuf>) {
     let look = output::look_of(matches);
-    output::print(&report::check(all, MOST_SETTINGS, look));
+    output::print(&report::check(all, look));
     if !look.why {
         output::print("\n  Reasons and limits of a verdict: tailback judge --why RECORD\n");
     }

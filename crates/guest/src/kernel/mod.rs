@@ -235,7 +235,7 @@ mod tests {
         let image = built.join("bzImage");
         std::fs::write(&image, image::tests::bzimage("6.12.1")).unwrap();
         if std::os::unix::fs::chown(&image, Some(65_534), None).is_err() {
-            return eprintln!("skipped: only root can give a file away");
+            return testing::skipped("only root can give a file away");
         }
         let error = find_in(&cache, "built:plain").unwrap_err();
         assert!(matches!(error, GuestError::Unsafe { .. }), "{error}");

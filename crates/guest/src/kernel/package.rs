@@ -4,6 +4,7 @@ use super::modules;
 use crate::error::GuestError;
 use debian::package::{self, Member};
 use debian::{Cache, DebianError, failed, sha256, sums};
+use host::{Roots, Temporary};
 use std::path::{Path, PathBuf};
 
 /// Takes the kernel, its configuration and the modules for a shared root out of a package, once for
@@ -20,7 +21,7 @@ pub(super) fn unpack(
     }
     let packages = folder.parent().unwrap_or(cache.folder());
     cache.make(packages)?;
-    let beside = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(packages);
+    let beside = Temporary::folder(&Roots::real(), packages, ".unpacking-");
     let beside = beside.map_err(|source| GuestError::from(failed(packages, source)))?;
     let new = beside.path().join("new");
     cache.make(&new.join(modules::FOLDER))?;

@@ -6,6 +6,7 @@ use super::slots::Slot;
 use super::worker_pool::PoolSpec;
 use crate::protocol::{Failure, Report};
 use clap::Args;
+use os::user::User;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ impl ScannerArgs {
     }
 }
 
-pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
+pub(super) fn serve(args: &ScannerArgs, user: Option<User>) -> Result<(), Failure> {
     if !control::die_with(args.parent) {
         return Ok(());
     }
@@ -63,6 +64,8 @@ pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
     let pool = PoolSpec {
         name: c"scanner",
         object: path.display().to_string(),
+        user,
+        parent: args.parent,
         limit: args.limit_ms.map(Duration::from_millis),
         workers: args.workers,
         set_up: &|| set_up(args.cpu, Some(args.nice)),

@@ -10,10 +10,11 @@ mod read;
 mod refused;
 mod serve;
 
+use crate::SessionOptions;
 use crate::watched::Watched;
-use crate::{ProbeError, SessionOptions};
 use command::Command;
 use model::Evidence;
+use model::not_seen::NoPrograms;
 use refused::refused;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -30,7 +31,7 @@ impl Tracer {
     /// # Errors
     /// If none of the programs can be had here; where one cannot, its evidence is missing and the
     /// record gives the reason.
-    pub fn start(options: &SessionOptions) -> Result<Self, ProbeError> {
+    pub fn start(options: &SessionOptions) -> Result<Self, NoPrograms> {
         crate::privilege::check(&options.roots)?;
         let (commands, inbox) = channel();
         let (reply, answer) = channel();

@@ -126,7 +126,8 @@ fn document(title: &str, body: &Markup) -> String {
             }
         }
     };
-    page.into_string()
+    // Once, for all that was said on the way: no character of a record turns the text around it.
+    os::terminal::lines(&page.into_string())
 }
 
 fn title(shown: &[Shown]) -> String {

@@ -8,8 +8,8 @@ use super::{heading, plain};
 use model::estimate::number;
 use model::evidence::{Behind, BehindKind, Holder, Resource, Task, Wait, part};
 use model::explanation::{
-    Busiest, Cause, Cost, Delay, Happened, MissingEvidence, Mostly, QuotaCause, Rate, Remedy,
-    SchedulersRan, SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
+    Busiest, Cause, Cost, Delay, Happened, Mostly, QuotaCause, Rate, Remedy, SchedulersRan,
+    SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
 };
 use model::{Explanation, FixOutcome, Meta, Unit};
 
@@ -300,26 +300,6 @@ fn rate(rate: &Rate, meta: Option<&Meta>) -> String {
         number(most),
         signed_percent(rate.change_percent)
     )
-}
-
-/// Where evidence comes from, in the words of what looked.
-pub fn source(source: &str) -> String {
-    ended(&plain(source))
-}
-
-/// Evidence that could not be had.
-pub fn missing(missing: &MissingEvidence) -> String {
-    match missing {
-        MissingEvidence::Refused(why) => ended(&plain(why)),
-        MissingEvidence::NoProbe => {
-            "evidence: the study was run with --no-probe; run it again without.".to_owned()
-        }
-        MissingEvidence::NothingRun => "evidence: nothing was run.".to_owned(),
-        MissingEvidence::NotAffected => {
-            "evidence: no arm was affected, so no trial with probes was run.".to_owned()
-        }
-        MissingEvidence::NotProbed => "evidence: the record has no trial with probes.".to_owned(),
-    }
 }
 
 /// Who ran, and for how long.

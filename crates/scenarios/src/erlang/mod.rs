@@ -89,17 +89,32 @@ pub(crate) fn vm(word: Option<&str>) -> Result<Vm, ScenarioError> {
     if let Some(vm) = known().get(&key) {
         return Ok(vm.clone());
     }
-    let (note, interrupted) = FETCHING.get().copied().unwrap_or((|_| {}, || false));
-    let fetch = Fetch { note: &mut |line| note(line), interrupted: &interrupted };
-    let otp = Otp::named(word, &Cache::of_user("otp"), fetch).map_err(refused)?;
-    let app = App::prepare(&otp, &cache()?).map_err(refused)?;
-    let path = otp.erl.display().to_string();
-    let fetched = word.filter(|_| otp.origin.is_some());
-    let vm = Vm { word: fetched.map_or_else(|| path.clone(), str::to_owned), otp, app };
+    let vm = prepared(word, find(word)?)?;
     known().insert(key, vm.clone());
     // Its own word leads to it too, as it stands in the settings of an arm.
     known().insert(Some(vm.word.clone()), vm.clone());
     Ok(vm)
+}
+
+/// The OTP of that word, which runs as the caller, with an application that the caller has compiled:
+/// what a user executes in a shell, no other is to have made.
+fn vm_of_caller(word: Option<&str>) -> Result<Vm, ScenarioError> {
+    prepared(word, find(word)?.of_caller().map_err(refused)?)
+}
+
+/// The OTP of that word; it is fetched where it is not there yet.
+fn find(word: Option<&str>) -> Result<Otp, ScenarioError> {
+    let (note, interrupted) = FETCHING.get().copied().unwrap_or((|_| {}, || false));
+    let fetch = Fetch { note: &mut |line| note(line), interrupted: &interrupted };
+    Otp::named(word, &Cache::of_user("otp"), fetch).map_err(refused)
+}
+
+/// An OTP with the application compiled for it, under the word that leads to it.
+fn prepared(word: Option<&str>, otp: Otp) -> Result<Vm, ScenarioError> {
+    let app = App::prepare(&otp, &cache()?).map_err(refused)?;
+    let path = otp.erl.display().to_string();
+    let word = word.filter(|_| otp.origin.is_some()).map_or(path, str::to_owned);
+    Ok(Vm { word, otp, app })
 }
 
 /// Where compiled applications are kept.
@@ -120,7 +135,7 @@ fn cache() -> Result<PathBuf, ScenarioError> {
 /// # Errors
 /// If there is no such OTP, if the application does not compile, or if the folder is somebody else's.
 pub fn write_app(otp: Option<&str>, folder: &Path) -> Result<(String, PathBuf), ScenarioError> {
-    let vm = vm(otp)?;
+    let vm = vm_of_caller(otp)?;
     let program = vm.otp.erl.display().to_string();
     let ebin = vm.app.write_to(folder).map_err(refused)?;
     Ok((program, ebin))
@@ -131,7 +146,7 @@ pub fn write_app(otp: Option<&str>, folder: &Path) -> Result<(String, PathBuf), 
 /// # Errors
 /// If there is no such OTP, if it refuses the flags, or if the application does not compile.
 pub fn evaluate(otp: Option<&str>, text: &str, expression: &str) -> Result<Command, ScenarioError> {
-    let vm = vm(otp)?;
+    let vm = vm_of_caller(otp)?;
     let flags = flags(text)?;
     accepted(&vm, &flags)?;
     let mut command = Command::new(&vm.otp.erl);
@@ -181,12 +196,13 @@ pub(crate) fn refused(error: BeamError) -> ScenarioError {
         BeamError::Flags { .. } | BeamError::NotErl { .. } | BeamError::Unknown { .. } => {
             ScenarioError::Unusable(error.to_string())
         }
-        BeamError::NoErl { .. } | BeamError::NotExecutable { .. } | BeamError::TooOld { .. } => {
-            ScenarioError::Missing(Missing {
-                what: error.to_string(),
-                grant: "another OTP can be fetched: --otp debian:trixie".to_owned(),
-            })
-        }
+        BeamError::NoErl { .. }
+        | BeamError::NotExecutable { .. }
+        | BeamError::UnsafeProgram { .. }
+        | BeamError::TooOld { .. } => ScenarioError::Missing(Missing {
+            what: error.to_string(),
+            grant: "another OTP can be fetched: --otp debian:trixie".to_owned(),
+        }),
         BeamError::Debian { source: DebianError::Interrupted, .. } => ScenarioError::Interrupted,
         BeamError::Debian { .. } => {
             let what = error.to_string();
@@ -228,6 +244,7 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
             suite: origin.suite.clone(),
             version: origin.version.clone(),
         }),
+        uid: Some(uid(vm)),
         flags: flags.words().to_vec(),
         schedulers: count(hello.schedulers),
         schedulers_online: count(hello.schedulers_online),
@@ -236,6 +253,11 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
         processors_available: hello.logical_processors_available.map(count),
         cpu_quota: hello.cpu_quota.map(count),
     }
+}
+
+/// The user that its nodes run as.
+fn uid(vm: &Vm) -> u32 {
+    vm.otp.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid())
 }
 
 /// A failed call as a scenario's error.

@@ -25,7 +25,7 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
         let params = MmapLockParams::of(&arm.settings);
         arm.role == Role::Case && params.is_some_and(|params| params.busy.most() > 0)
     };
-    let mut idlers = Vec::new();
+    let mut idle_readers = Vec::new();
     for arm in plan.arms.iter().filter(reads) {
         let result = arms.iter_mut().find(|result| result.id == arm.id);
         // Readers of the case that read nothing cannot say not-affected; readers of its control that read
@@ -41,19 +41,19 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
         let Some(result) = result else { continue };
         if !idle.is_empty() {
             result.state = Some(State::Inconclusive);
-            idlers.extend(idle);
+            idle_readers.extend(idle);
         }
     }
     let supported =
         arms.iter().any(|arm| arm.role == Role::Case && arm.state == Some(State::Affected));
     let taken_back = match outcome.state {
-        State::NotAffected => !idlers.is_empty(),
-        State::Affected => !idlers.is_empty() && !supported,
+        State::NotAffected => !idle_readers.is_empty(),
+        State::Affected => !idle_readers.is_empty() && !supported,
         _ => false,
     };
     if taken_back {
         outcome.state = State::Inconclusive;
-        outcome.reasons.splice(0..0, idlers);
+        outcome.reasons.splice(0..0, idle_readers);
         // More blocks like these would not settle it.
         outcome.caveats.clear();
         let settings = super::summary::asked(plan);

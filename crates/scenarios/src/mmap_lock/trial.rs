@@ -4,7 +4,7 @@ use super::load::{Event, TrialSpec, run_load};
 use super::observe;
 use crate::probing::Probing;
 use crate::{Context, ScenarioError, TrialResult, Watch};
-use model::Surroundings;
+use model::Disturbance;
 
 /// Runs a trial of the scenario and makes its observation.
 pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult, ScenarioError> {
@@ -13,10 +13,10 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     let roots = context.host.roots;
     let mut watch = None;
     let mut mapper = None;
-    let mut surroundings = Surroundings::default();
-    let (launcher, interrupted) = (context.launcher, context.interrupted);
+    let mut disturbance = Disturbance::default();
+    let (spawner, interrupted) = (context.spawner, context.interrupted);
     let mut probing = Probing::start(context.probe, roots);
-    let raw = run_load(spec, launcher, interrupted, &mut |event| match event {
+    let raw = run_load(spec, spawner, interrupted, &mut |event| match event {
         Event::Ready(parts) => {
             // The first of them is the mapper.
             mapper = parts.first().map(|process| process.pid);
@@ -29,11 +29,11 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
         Event::Tick(tick) => (context.tick)(tick),
         // What comes after is the end of the children, which is nobody's disturbance.
         Event::Ended => {
-            surroundings = watch.take().map_or_else(Default::default, |w| w.finish(roots));
+            disturbance = watch.take().map_or_else(Default::default, |w| w.finish(roots));
             probing.end();
         }
     })?;
     let mut observation = observe::observe(&raw)?;
     observation.evidence = probing.evidence();
-    Ok(TrialResult { observation, surroundings })
+    Ok(TrialResult { observation, disturbance })
 }

@@ -7,6 +7,7 @@ mod tree;
 use super::found::{OLDEST, Origin, Otp};
 use crate::error::BeamError;
 use debian::{Apt, Cache, DebianError, MIRROR, Package, package, sha256_of, sums};
+use host::{Roots, Temporary};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -157,14 +158,14 @@ fn fetch_root(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Fetched, D
 fn make(
     place: &Path,
     packages: &[Package],
-    files: &[tempfile::NamedTempFile],
+    files: &[Temporary],
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), DebianError> {
     let failed = |source| debian::failed(place, source);
     let roots = place.parent().unwrap_or(cache.folder());
     cache.make(roots)?;
-    let beside = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(roots);
+    let beside = Temporary::folder(&Roots::real(), roots, ".unpacking-");
     let beside = beside.map_err(failed)?;
     let new = beside.path().join("new");
     let mut tree = tree::Tree::new(&new, cache);

@@ -22,7 +22,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
     let scenario = matches.get_one::<String>("scenario").map_or("", String::as_str);
     let scenario = scenarios::find(scenario)
         .ok_or_else(|| Failure::usage(format!("no scenario {scenario}; see tailback list")))?;
-    let seed = matches.get_one("seed").copied().unwrap_or_else(|| rand::random::<u64>() >> 11);
+    let seed = matches.get_one("seed").copied().unwrap_or_else(|| os::random::number() >> 11);
     let inner = Inner::parse(&words(scenario, matches, seed))?;
     let names = kernels(matches)?;
     let interruption = Interruption::watch();

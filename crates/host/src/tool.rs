@@ -1,6 +1,7 @@
 //! Other people's programs: started so that they die with this one, and never waited for forever.
 
-use crate::death;
+use crate::program;
+use os::user::User;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
@@ -43,6 +44,8 @@ pub struct Tool {
     program: String,
     help: &'static str,
     command: Command,
+    /// Why it must not be run.
+    refused: Option<String>,
 }
 
 /// A program that runs; it is killed with its group when this is dropped.
@@ -56,10 +59,13 @@ impl Tool {
     /// A program, and what to do where it is missing.
     pub fn new(program: impl Into<String>, help: &'static str) -> Self {
         let program = program.into();
-        let mut command = Command::new(&program);
+        let (mut command, refused) = match program::command(&program) {
+            Ok(command) => (command, None),
+            Err(error) => (Command::new(&program), Some(error.to_string())),
+        };
         command.stdin(Stdio::null()).process_group(0);
-        death::bind(&mut command, Signal::KILL);
-        Tool { program, help, command }
+        os::death::bind(&mut command, Signal::KILL);
+        Tool { program, help, command, refused }
     }
 
     /// Adds an argument.
@@ -85,6 +91,18 @@ impl Tool {
         &mut self.command
     }
 
+    /// Has it run as this user, without any privilege; it dies with this program all the same.
+    pub fn become_user(&mut self, user: User) {
+        let parent = std::process::id();
+        let become_it = move || {
+            user.become_it()?;
+            // The kernel forgot it as the user changed.
+            os::death::die_with(parent, Signal::KILL)
+        };
+        // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
+        unsafe { self.command.pre_exec(become_it) };
+    }
+
     /// Keeps these descriptors open in the program that is about to be started, and only there.
     pub fn inherit(&mut self, descriptors: Vec<i32>) {
         let keep = move || {
@@ -100,6 +118,10 @@ impl Tool {
 
     /// Starts it.
     pub fn spawn(&mut self) -> Result<Running, ToolError> {
+        if let Some(why) = &self.refused {
+            let why = format!("{why}; root runs no program that others could have put there");
+            return Err(ToolError::Failed { program: self.program.clone(), why });
+        }
         let child = self.command.spawn().map_err(|source| {
             let why = match source.kind() {
                 std::io::ErrorKind::NotFound => format!("not found; {}", self.help),
