@@ -72,7 +72,9 @@ fn emulators(word: &str) -> Vec<u32> {
         .filter(|pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            line.starts_with("qemu-system") && line.contains(word)
+            // The program is named by its path.
+            let program = line.split(' ').next().unwrap_or_default();
+            program.contains("qemu-system") && line.contains(word)
         })
         .collect()
 }

@@ -118,11 +118,11 @@ impl Runner {
                 if *everywhere {
                     command.env("TMPDIR", &disk);
                 }
-                self.to_its_end(command, format!("disk of {kib} KiB"))
+                self.run_until_end(command, format!("disk of {kib} KiB"))
             }
             Blow::Fails { calls, error, number } => {
                 let command = trace::failing(calls, error, number, words, &self.place);
-                let mut struck = self.to_its_end(command, format!("{calls} {error}"))?;
+                let mut struck = self.run_until_end(command, format!("{calls} {error}"))?;
                 if !trace::has_failed(&self.place) {
                     struck.victims.clear();
                 }
@@ -178,7 +178,7 @@ impl Runner {
         Ok(Struck { tool, victims, end })
     }
 
-    fn to_its_end(&mut self, command: Command, victim: String) -> io::Result<Struck> {
+    fn run_until_end(&mut self, command: Command, victim: String) -> io::Result<Struck> {
         let tool = self.start(command)?;
         let end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
         if end.is_none() {
