@@ -58,7 +58,7 @@ needs:
 FAST_TESTS := arrows corpus effects fixing golden judging kernels licences manual measured properties published \
   resuming same_words schema shown simulation study study_files two_arms undecided unsafe_code v1 versions
 GUEST_TESTS := guest hostile_kernel
-BESIDE_TESTS := bad_days bad_input check compat endings explain hostile_records page probe_calls real studies
+BESIDE_TESTS := bad_days bad_input check compat debian endings explain hostile_records page probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))

@@ -60,7 +60,7 @@ pub enum BeamError {
         limit: Duration,
     },
     /// Root would run a program of another user's.
-    #[error("{}: {why}; root runs no program that others could have put there: name another with --erl PATH", path.display())]
+    #[error("{}: {why}; root runs no program that others could have put there: name another with --otp PATH", path.display())]
     UnsafeProgram {
         /// The program, or a folder above it.
         path: PathBuf,

@@ -21,7 +21,7 @@ impl Mirror {
     /// One whose `apt-get update` runs these lines of shell.
     fn new(update: &str) -> Self {
         let mirror = Mirror { place: Place::new(), cache: tempfile::tempdir().unwrap() };
-        std::fs::create_dir(mirror.place.path("bin")).unwrap();
+        std::fs::create_dir(mirror.bin()).unwrap();
         std::fs::create_dir(mirror.place.path("pool")).unwrap();
         let pool = mirror.place.path("pool");
         let pool = pool.display();
@@ -49,9 +49,14 @@ impl Mirror {
         mirror
     }
 
+    /// Where programs are that are found first; root runs none that others could have put there.
+    fn bin(&self) -> PathBuf {
+        self.cache.path().join("bin")
+    }
+
     /// A program that is found before the machine's own.
     fn tool(&self, name: &str, lines: &str) {
-        let path = self.place.path("bin").join(name);
+        let path = self.bin().join(name);
         std::fs::write(&path, format!("#!/bin/sh\nset -e\n{lines}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -71,20 +76,18 @@ impl Mirror {
     /// The binary with these words; no `erl` is on its PATH.
     fn say(&self, words: &[&str]) -> Ran {
         let mut command = self.place.tailback(words);
-        let path = format!("{}:/usr/sbin:/sbin:{}", self.place.path("bin").display(), self.path());
+        let path = format!("{}:/usr/sbin:/sbin:{}", self.bin().display(), self.path());
         command.env("XDG_CACHE_HOME", self.cache.path()).env("PATH", path);
         self.place.start(command).end_within(3 * common::PATIENCE)
     }
 
     /// A folder with links to all programs of the machine but Erlang's.
     fn path(&self) -> String {
-        let folder = self.place.path("programs");
+        let folder = self.cache.path().join("programs");
         if std::fs::create_dir(&folder).is_ok() {
             for entry in std::fs::read_dir("/usr/bin").unwrap().flatten() {
                 let name = entry.file_name();
-                if !name.to_string_lossy().starts_with("erl")
-                    && !self.place.path("bin").join(&name).exists()
-                {
+                if !name.to_string_lossy().starts_with("erl") && !self.bin().join(&name).exists() {
                     std::os::unix::fs::symlink(entry.path(), folder.join(name)).unwrap();
                 }
             }
@@ -144,7 +147,7 @@ fn a_package_that_does_not_unpack_leaves_nothing() {
 #[test]
 fn a_suite_is_fetched_once_and_used_without_an_erlang_or_a_network() {
     if !erlang_or_skip() || !Path::new("/usr/lib/erlang/bin/erl").exists() {
-        return eprintln!("skipped: it packs the Erlang of Debian that is installed here");
+        return testing::skipped("it packs the Erlang of Debian that is installed here");
     }
     let mirror = Mirror::new(
         "echo u >>$TMPDIR/updates\n\
@@ -209,7 +212,7 @@ fn pack_what_is_here(mirror: &Mirror) {
 #[test]
 fn a_series_that_is_gone_is_told_with_those_that_are_there() {
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
-        return eprintln!("skipped: needs qemu-system-x86");
+        return testing::skipped("needs qemu-system-x86");
     }
     let mirror = Mirror::new("echo u >>$TMPDIR/updates");
     for release in ["6.16.12+deb13", "6.9.1+deb13", "7.3.4+deb13"] {

@@ -191,4 +191,32 @@ mod tests {
         .unwrap();
         assert_eq!(seen, [("usr/a".to_owned(), None), ("usr/b".to_owned(), Some("a".to_owned()))]);
     }
+
+    /// An archive without an end, of empty members.
+    struct Endless {
+        member: Vec<u8>,
+        at: usize,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let rest = &self.member[self.at..];
+            let count = rest.len().min(into.len());
+            into[..count].copy_from_slice(&rest[..count]);
+            self.at = (self.at + count) % self.member.len();
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn an_archive_without_an_end_is_given_up() {
+        let mut header = tar::Header::new_ustar();
+        header.set_path("./x").unwrap();
+        header.set_size(0);
+        header.set_cksum();
+        let endless = Endless { member: header.as_bytes().to_vec(), at: 0 };
+        let taken = each_of_archive(endless, Path::new("k.deb"), &|| false, &mut |_| Ok(()));
+        let message = taken.unwrap_err().to_string();
+        assert!(message.contains("more than 200000 members"), "{message}");
+    }
 }

@@ -75,6 +75,19 @@ pub(super) fn copy_applications(job: &Job, cache: &Path) {
     }
 }
 
+/// Shows the OTPs that the host has fetched where the command looks for them. They stay where they
+/// are: their programs name their loader by its place.
+pub(super) fn show_otps(job: &Job, cache: &Path) {
+    let Some(otps) = job.applications.as_ref().map(|folder| folder.with_file_name("otp")) else {
+        return;
+    };
+    let to = cache.join("tailback");
+    if otps.is_dir() && std::fs::create_dir_all(&to).is_ok() {
+        // Without it the command says that it cannot fetch one.
+        let _ = std::os::unix::fs::symlink(&otps, to.join("otp"));
+    }
+}
+
 /// Copies the entries of a cache. In the guest all is one user's, so what another user of the host
 /// compiled there (`-userN`) does too, where the host's root has compiled none.
 fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
@@ -117,6 +130,18 @@ mod tests {
 
     fn job(folder: &Path) -> Job {
         Job { applications: Some(folder.to_owned()), ..Job::default() }
+    }
+
+    #[test]
+    fn fetched_otps_are_found_where_they_lie() {
+        let place = tempfile::tempdir().unwrap();
+        let (from, cache) = (place.path().join("erlang"), place.path().join("cache"));
+        show_otps(&job(&from), &cache);
+        assert!(!cache.exists(), "nothing to show");
+        std::fs::create_dir_all(place.path().join("otp/roots")).unwrap();
+        show_otps(&job(&from), &cache);
+        let shown = cache.join("tailback/otp").canonicalize().unwrap();
+        assert_eq!(shown, place.path().join("otp").canonicalize().unwrap());
     }
 
     #[test]

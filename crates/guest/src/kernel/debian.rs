@@ -45,7 +45,7 @@ pub(super) fn fetch(
 }
 
 fn unpack(
-    files: &[tempfile::NamedTempFile],
+    files: &[host::Temporary],
     newest: &Package,
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,

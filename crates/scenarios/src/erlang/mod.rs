@@ -89,7 +89,7 @@ pub(crate) fn vm(word: Option<&str>) -> Result<Vm, ScenarioError> {
     if let Some(vm) = known().get(&key) {
         return Ok(vm.clone());
     }
-    let vm = with_app(word, named(word)?)?;
+    let vm = prepared(word, find(word)?)?;
     known().insert(key, vm.clone());
     // Its own word leads to it too, as it stands in the settings of an arm.
     known().insert(Some(vm.word.clone()), vm.clone());
@@ -99,21 +99,21 @@ pub(crate) fn vm(word: Option<&str>) -> Result<Vm, ScenarioError> {
 /// The OTP of that word, which runs as the caller, with an application that the caller has compiled:
 /// what a user executes in a shell, no other is to have made.
 fn vm_of_caller(word: Option<&str>) -> Result<Vm, ScenarioError> {
-    with_app(word, named(word)?.of_caller().map_err(refused)?)
+    prepared(word, find(word)?.of_caller().map_err(refused)?)
 }
 
 /// The OTP of that word; it is fetched where it is not there yet.
-fn named(word: Option<&str>) -> Result<Otp, ScenarioError> {
+fn find(word: Option<&str>) -> Result<Otp, ScenarioError> {
     let (note, interrupted) = FETCHING.get().copied().unwrap_or((|_| {}, || false));
     let fetch = Fetch { note: &mut |line| note(line), interrupted: &interrupted };
     Otp::named(word, &Cache::of_user("otp"), fetch).map_err(refused)
 }
 
-/// An OTP with the application compiled for it.
-fn with_app(word: Option<&str>, otp: Otp) -> Result<Vm, ScenarioError> {
+/// An OTP with the application compiled for it, under the word that leads to it.
+fn prepared(word: Option<&str>, otp: Otp) -> Result<Vm, ScenarioError> {
     let app = App::prepare(&otp, &cache()?).map_err(refused)?;
-    let fetched = word.filter(|_| otp.origin.is_some());
-    let word = fetched.map_or_else(|| otp.erl.display().to_string(), str::to_owned);
+    let path = otp.erl.display().to_string();
+    let word = word.filter(|_| otp.origin.is_some()).map_or(path, str::to_owned);
     Ok(Vm { word, otp, app })
 }
 
@@ -240,11 +240,11 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
         otp: hello.otp_release.clone(),
         erts: hello.erts.clone(),
         erl: vm.otp.erl.display().to_string(),
-        uid: Some(uid(vm)),
         origin: vm.otp.origin.as_ref().map(|origin| model::OtpOrigin {
             suite: origin.suite.clone(),
             version: origin.version.clone(),
         }),
+        uid: Some(uid(vm)),
         flags: flags.words().to_vec(),
         schedulers: count(hello.schedulers),
         schedulers_online: count(hello.schedulers_online),

@@ -6,8 +6,8 @@ mod tree;
 
 use super::found::{OLDEST, Origin, Otp};
 use crate::error::BeamError;
-use host::{Roots, Temporary};
 use debian::{Apt, Cache, DebianError, MIRROR, Package, package, sha256_of, sums};
+use host::{Roots, Temporary};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -114,12 +114,17 @@ fn cached(
 }
 
 fn root_of(fetched: &Fetched, cache: &Cache) -> PathBuf {
-    cache.folder().join("roots").join(&fetched.root)
+    real(cache).join("roots").join(&fetched.root)
 }
 
-/// The name of the root that these packages make in this cache.
+/// The folder of the cache without links, as it stands in the programs.
+fn real(cache: &Cache) -> PathBuf {
+    cache.folder().canonicalize().unwrap_or_else(|_| cache.folder().to_owned())
+}
+
+/// The name of the root that these packages make in this cache, whatever links lead there.
 fn name_of(packages: &[Package], cache: &Cache) -> String {
-    let mut text = format!("{LAYOUT}\n{}\n", cache.folder().display());
+    let mut text = format!("{LAYOUT}\n{}\n", real(cache).display());
     for package in packages {
         text += &format!("{} {} {}\n", package.name, package.version, package.sha256);
     }
