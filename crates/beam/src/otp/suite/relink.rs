@@ -5,6 +5,8 @@
 //! libraries as well, and for those that the VM opens later.
 
 use debian::{DebianError, failed};
+use object::build::elf::Builder;
+use object::elf::PT_INTERP;
 use object_rewrite::Rewriter;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -29,7 +31,8 @@ pub(super) fn relink(program: &Path, loader: &Path) -> Result<(), DebianError> {
     }
     let changed = changed(&bytes, loader).map_err(|error| torn(error.to_string()))?;
     if let Some(changed) = changed {
-        fs::write(program, changed).map_err(|source| failed(program, source))?;
+        let whole = name_all(&changed).map_err(|error| torn(error.to_string()))?;
+        fs::write(program, whole).map_err(|source| failed(program, source))?;
     }
     Ok(())
 }
@@ -48,20 +51,50 @@ fn changed(bytes: &[u8], loader: &[u8]) -> Result<Option<Vec<u8>>, object_rewrit
     Ok(Some(changed))
 }
 
+/// The program whose header names its loader to the end: where a longer path fits into the gap behind the
+/// old one, the rewriter leaves it there and the header as long as the old path was.
+fn name_all(bytes: &[u8]) -> object::build::Result<Vec<u8>> {
+    let mut program = Builder::read(bytes)?;
+    let interp = program.interp_section();
+    let length = interp.map(|id| program.sections.get(id).sh_size);
+    let named = program.segments.iter_mut().find(|segment| segment.p_type == PT_INTERP);
+    if let (Some(segment), Some(length)) = (named, length) {
+        (segment.p_filesz, segment.p_memsz) = (length, length);
+    }
+    let mut whole = Vec::new();
+    program.write(&mut whole)?;
+    Ok(whole)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object::Endianness;
+    use object::elf::FileHeader64;
+    use object::read::elf::{FileHeader, ProgramHeader};
+
+    /// The loader as the kernel reads it: by the header of the program.
+    fn loader_of(bytes: &[u8]) -> Vec<u8> {
+        let header: &FileHeader64<Endianness> = FileHeader64::parse(bytes).unwrap();
+        let endian = header.endian().unwrap();
+        let mut headers = header.program_headers(endian, bytes).unwrap().iter();
+        headers.find_map(|one| one.interpreter(endian, bytes).unwrap()).unwrap().to_vec()
+    }
 
     #[test]
     fn a_program_names_the_loader_and_the_libraries_of_its_root() {
         let bytes = fs::read("/bin/sh").unwrap();
-        let Some(new) = changed(&bytes, b"/a/lib/ld.so").unwrap() else {
+        if Rewriter::read(&bytes[..]).unwrap().elf_interpreter().is_none() {
             return testing::skipped("/bin/sh is linked statically");
-        };
-        let rewriter = Rewriter::read(&new[..]).unwrap();
-        let loader = rewriter.elf_interpreter().unwrap();
-        assert_eq!(loader.strip_suffix(b"\0").unwrap_or(loader), b"/a/lib/ld.so");
-        assert_eq!(rewriter.elf_runpath().unwrap(), LIBRARIES);
+        }
+        // Among them are some that fit into the gap behind the old one, and some that do not.
+        for length in 20..200 {
+            let loader = format!("/a/{}/ld.so", "l".repeat(length));
+            let new = changed(&bytes, loader.as_bytes()).unwrap().unwrap();
+            let new = name_all(&new).unwrap();
+            assert_eq!(loader_of(&new), loader.as_bytes());
+            assert_eq!(Rewriter::read(&new[..]).unwrap().elf_runpath().unwrap(), LIBRARIES);
+        }
     }
 
     #[test]
