@@ -149,7 +149,7 @@ fn with_program(place: &Place, more: &str) -> (String, PathBuf) {
         .unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let text = format!(
-        "scenario = \"blocking-nif\"\nblocks = 1\n[fixed]\nerl = {program:?}\n[factors]\n\
+        "scenario = \"blocking-nif\"\nblocks = 1\n[fixed]\notp = {program:?}\n[factors]\n\
          mode = [\"bignum_yield\", \"bignum\"]\n{more}"
     );
     (write(place, &text), ran)
@@ -163,7 +163,7 @@ fn a_dry_run_executes_nothing_and_says_what_needs_trust() {
     let ran = place.say(&["study", &file, "--dry-run"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.out.contains("mode=bignum ") && ran.out.contains("4 arms, 1 blocks"), "{ran:?}");
-    assert!(ran.out.contains("needs --trust: `fixed.erl` runs the program "), "{ran:?}");
+    assert!(ran.out.contains("needs --trust: `fixed.otp` runs the program "), "{ran:?}");
     assert!(!was_run.exists(), "a dry run has executed a program");
 }
 
@@ -173,7 +173,7 @@ fn what_a_study_file_does_beyond_its_load_needs_trust() {
     let (file, was_run) = with_program(&place, "");
     let message = refused(&place, &["study", &file, "--yes"]);
     assert!(
-        message.contains("`fixed.erl` runs the program") && message.contains("--trust"),
+        message.contains("`fixed.otp` runs the program") && message.contains("--trust"),
         "{message}"
     );
     assert!(!was_run.exists(), "a program was run that nobody trusts");
