@@ -139,6 +139,14 @@ fn run_scenario(scenario: &dyn AnyScenario) -> Command {
                 .help("Run exactly N blocks, settled or not"),
         )
         .arg(
+            Arg::new("at-least")
+                .long("at-least")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..=1000))
+                .conflicts_with("samples")
+                .help("Let no verdict end the study before N blocks [default: 6]"),
+        )
+        .arg(
             Arg::new("fresh")
                 .long("fresh")
                 .action(ArgAction::SetTrue)

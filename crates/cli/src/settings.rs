@@ -34,6 +34,8 @@ pub struct StudyOptions {
     pub settings: Settings,
     /// Exactly so many blocks.
     pub samples: Option<u32>,
+    /// At least so many, where not exactly so many.
+    pub at_least: u32,
     /// No further block after so long; none for as long as a verdict may take.
     pub time: Option<Duration>,
     /// Seed of every random choice.
@@ -55,6 +57,7 @@ impl StudyOptions {
         Ok(StudyOptions {
             settings: scenario.settings(matches).map_err(|e| Failure::usage(e.to_string()))?,
             samples: matches.get_one("samples").copied(),
+            at_least: matches.get_one("at-least").copied().unwrap_or(MIN_BLOCKS),
             time: matches.get_one("time").copied(),
             seed: seed(matches),
             probe: probe(matches),
@@ -68,6 +71,7 @@ impl StudyOptions {
         StudyOptions {
             settings,
             samples: None,
+            at_least: MIN_BLOCKS,
             time: Some(ADVICE_TIME),
             seed: seed(matches),
             probe: ProbeWhen::Never,
@@ -94,6 +98,7 @@ impl StudyOptions {
         Ok(StudyOptions {
             settings,
             samples: None,
+            at_least: MIN_BLOCKS,
             time: None,
             seed: seed(matches),
             probe: probe(matches),
@@ -125,8 +130,8 @@ impl StudyOptions {
             left_out: arms.left_out,
             also: judging.collect(),
             seed: self.seed,
-            min_blocks: self.samples.unwrap_or(MIN_BLOCKS),
-            max_blocks: self.samples.unwrap_or(MAX_BLOCKS),
+            min_blocks: self.samples.unwrap_or(self.at_least),
+            max_blocks: self.samples.unwrap_or(MAX_BLOCKS.max(self.at_least)),
             stop_when_settled: self.samples.is_none(),
             error_rate: None,
             settle_fixes: self.studies == 1,
@@ -173,6 +178,7 @@ mod tests {
         StudyOptions {
             settings: Settings::default(),
             samples: None,
+            at_least: MIN_BLOCKS,
             time,
             seed: 1,
             probe: ProbeWhen::Never,

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, Command};
 
 const HELP: &str = "Each kernel has a guest of its own. While one runs a block of trials the others \
     stand still, their clocks too; so blocks interleave, and what disturbs the host meets all of \
-    them. Each version is held against the next; the error rate is \
+    them. Each version runs 16 blocks at least, and is held against the next; the error rate is \
     split over these pairs. One run of a version is one guest: a boundary is a difference between two \
     guests. Parameters of the scenario stand behind --, as in\n  tailback matrix mmap-lock --kernels \
     debian:6.1,debian:sid -- --procfile maps\n\nExit codes are those of the worst verdict; with \

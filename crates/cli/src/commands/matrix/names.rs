@@ -7,6 +7,13 @@ use guest::versions::{Of, expand};
 /// Versions of a matrix at most.
 const MOST: usize = 64;
 
+/// Blocks of each version at least. A verdict may come after six, but six against six have 924 orders, so
+/// that one outlier hides a boundary where the error rate is split over a few pairs.
+const BLOCKS: u32 = 16;
+
+/// Flags of `run` that say how many blocks there are.
+const SAY_BLOCKS: [&str; 3] = ["--samples", "--at-least", "--time"];
+
 /// Versions of what, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
@@ -78,7 +85,12 @@ pub fn words(matches: &ArgMatches, seed: u64) -> Vec<String> {
     if matches.get_flag("quick") {
         words.push("--quick".to_owned());
     }
-    words.extend(matches.get_many::<String>("words").into_iter().flatten().cloned());
+    let further: Vec<&String> = matches.get_many("words").into_iter().flatten().collect();
+    let says = |word: &&String| SAY_BLOCKS.contains(&word.split('=').next().unwrap_or_default());
+    if !further.iter().any(says) && !matches.get_flag("quick") {
+        words.extend(["--at-least".to_owned(), BLOCKS.to_string()]);
+    }
+    words.extend(further.into_iter().cloned());
     words
 }
 
@@ -101,6 +113,10 @@ mod tests {
         let matches = parse("matrix mmap-lock --kernels a,b --quick -- --procfile maps");
         let words = words(&matches, 7);
         assert_eq!(words, ["--seed", "7", "--quick", "--procfile", "maps"].map(String::from));
+        let words_of = |line: &str| super::words(&parse(&format!("matrix mmap-lock {line}")), 7);
+        assert_eq!(words_of("--kernels a,b")[2..], ["--at-least", "16"].map(String::from));
+        let few = words_of("--kernels a,b -- --samples=9");
+        assert_eq!(few[2..], ["--samples=9"].map(String::from));
         let line = ["run", "mmap-lock"].map(str::to_owned).into_iter().chain(words);
         assert!(Inner::parse(&line.collect::<Vec<_>>()).is_ok());
     }
