@@ -58,8 +58,8 @@ pub const META: Meta = Meta {
         },
         FixMeta {
             id: "file",
-            what: "Read another file: from Linux 6.17 on, maps takes the locks of single mappings \
-                   where smaps takes that of the whole map.",
+            what: "Read another file: maps takes the locks of single mappings from Linux 6.17 on, smaps \
+                   only from 7.2 on.",
             change: |settings| {
                 changed(settings, |params: &mut MmapLockParams| params.procfile = literal("maps"))
             },

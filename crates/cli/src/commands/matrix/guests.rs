@@ -18,6 +18,8 @@ pub struct Member<'a> {
     session: Option<Session>,
     /// Whether a record was kept that is not whole.
     kept: bool,
+    /// Whether it was booted once more, after its kernel gave up in its first boot.
+    again: bool,
 }
 
 /// Lets the guests take turns, a block each, until all have ended; their rows in the order asked.
@@ -72,7 +74,7 @@ impl<'a> Member<'a> {
     ) -> Result<Self, Failure> {
         let plain = kernel.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
         let record = paths::record(None, &format!("{scenario}-{plain}"))?;
-        Ok(Member { host, kernel, args, record, session: None, kept: false })
+        Ok(Member { host, kernel, args, record, session: None, kept: false, again: false })
     }
 
     /// Runs until the end of a block; the row, if that was the last.
@@ -90,6 +92,18 @@ impl<'a> Member<'a> {
         };
         match session.run_until(&Step::ends_block, interrupted)? {
             Pause::Step => session.pause().map(|()| None),
+            Pause::End(Outcome::Failed { ending, .. })
+                if !self.again && session.failed_by_emulation(&ending) =>
+            {
+                output::complain(&format!(
+                    "guest {}: {}; an emulated CPU may fail where a kernel changes its own code: booting \
+                     once more",
+                    self.kernel.name,
+                    ending.sentence()
+                ));
+                (self.session, self.again) = (None, true);
+                Ok(None)
+            }
             Pause::End(outcome) => {
                 let came = came(session, outcome, &self.record)?;
                 self.session = None;

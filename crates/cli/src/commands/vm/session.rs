@@ -5,8 +5,8 @@ use crate::output;
 use crate::progress::Step;
 use clap::ArgMatches;
 use guest::{
-    Accel, Cache, Choice, Clock, ErrorKind, Event, Guest, GuestError, Job, Kernel, Limits, Outcome,
-    Qemu, Setup, initramfs,
+    Accel, Cache, Choice, Clock, Ending, ErrorKind, Event, Guest, GuestError, Job, Kernel, Limits,
+    Outcome, Qemu, Setup, initramfs,
 };
 use model::machine::Guest as Facts;
 use os::{memory, terminal};
@@ -229,6 +229,12 @@ impl Session {
     /// If QEMU does not answer.
     pub fn resume(&mut self) -> Result<(), Failure> {
         self.guest.resume().map_err(failure)
+    }
+
+    /// Whether an emulated kernel panicked while it booted, before anything was measured in it: it patches
+    /// its own code then, which an emulated CPU may see half done.
+    pub fn failed_by_emulation(&self, ending: &Ending) -> bool {
+        self.facts.emulated() && matches!(ending, Ending::Panic { up: false, .. })
     }
 
     /// The kernel's name.
