@@ -6,6 +6,7 @@
 //! code. What is left can still be another in each run. Only several records a side, made in turns,
 //! show how much that is, so only they can say that something is worse or better.
 
+mod absent;
 mod bounded;
 mod design;
 mod figures;
@@ -16,7 +17,7 @@ mod sides;
 use design::Design;
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, RecordWith, SCHEMA, across};
 use model::record::Progress;
-use model::{Basis, Change, ChangeState, Record, Role, Side, State};
+use model::{Basis, Change, ChangeState, Record, Role, Side};
 pub use sides::{Named, Sides};
 use sides::{Obstacle, control_of, judgings};
 
@@ -100,7 +101,7 @@ fn with((_, name): Named, has: Option<&str>) -> RecordWith {
 
 fn unusable((record, name): Named) -> Option<Obstacle> {
     let name = || name.to_owned();
-    let reason = if record.verdict.state == State::Untrustworthy {
+    let reason = if absent::accounts_for(record).is_none() {
         ChangeReason::Untrustworthy { record: name() }
     } else if record.trials.is_empty() || record.progress == Progress::NotRun {
         ChangeReason::NoTrials { record: name() }

@@ -1,5 +1,6 @@
 //! Every figure of every arm on both sides.
 
+use super::absent::allowance;
 use super::bounded::{Bounded, compare, median};
 use super::sides::{Named, Sides, control_of, judgings};
 use crate::blocks::measured;
@@ -79,9 +80,9 @@ impl Figure<'_> {
         let plain = self.sides.confidence();
         let confidence = if judging.is_some() { self.sides.confidence_of_each() } else { plain };
         let comparison = compare(&before, &after, unit, confidence)?;
-        let state = judging.map(|judging| state(&comparison, judging.margin, self.basis));
+        let margin = judging.map(|judging| judging.margin + allowance(self.sides, unit));
+        let state = margin.map(|margin| state(&comparison, margin, self.basis));
         let (before, after) = (median(&before, unit, plain)?, median(&after, unit, plain)?);
-        let margin = judging.map(|judging| judging.margin);
         Some(Difference { over: over.map(str::to_owned), before, after, comparison, state, margin })
     }
 

@@ -4,8 +4,8 @@ use super::*;
 use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
 use model::record::{Plan, SCHEMA as RECORD, Tool};
 use model::{
-    Arm, Disturbance, Headline, Judging, Kind, Machine, Measure, Meta, Observation, Parameter,
-    Parameters, Settings, Trial, Unit, Value, Verdict, Vm,
+    Arm, Disturbance, Doubt, Headline, Judging, Kind, Machine, Measure, Meta, Observation,
+    Parameter, Parameters, Reason, Settings, State, Trial, Unit, Value, Verdict, Vm,
 };
 use std::sync::LazyLock;
 
@@ -385,6 +385,36 @@ fn what_proves_nothing_is_not_compared() {
         assert_eq!(between(&good, &bad, &[]).state, ChangeState::NotComparable);
         assert_eq!(between(&bad, &good, &[]).state, ChangeState::NotComparable);
     }
+}
+
+/// The same record in lost time, untrustworthy for this doubt.
+fn doubtful(case: &[f64], doubt: Doubt) -> Record {
+    let mut record = record(case, &[]);
+    for trial in &mut record.trials {
+        for measure in trial.observation.measures.values_mut() {
+            measure.unit = Unit::MillisecondsPerSecond;
+        }
+    }
+    let mut result = model::testing::result("case", Role::Case, Some(State::Untrustworthy));
+    let lost = model::testing::estimate(case[0], Unit::MillisecondsPerSecond);
+    result.measures.insert("lost".to_owned(), lost);
+    record.arms.push(result);
+    record.verdict.state = State::Untrustworthy;
+    record.verdict.reasons.push(Reason::Doubt(doubt));
+    record
+}
+
+#[test]
+fn time_without_a_cpu_widens_the_margin_and_other_doubts_forbid_to_compare() {
+    let without = |ms_per_s| Doubt::NoCpu { arm: None, ms_per_s };
+    let little = doubtful(&LITTLE, without(29.0));
+    let states =
+        [40.0, 60.0].map(|away| between(&little, &doubtful(&MUCH, without(away)), &[]).state);
+    assert_eq!(states, [ChangeState::Differs, ChangeState::NoDifferenceShown], "80 ms/s apart");
+    let tainted = doubtful(&MUCH, Doubt::Tainted { flags: 1 });
+    assert_eq!(between(&little, &tainted, &[]).state, ChangeState::NotComparable);
+    let absurd = doubtful(&MUCH, without(f64::NAN));
+    assert_eq!(between(&little, &absurd, &[]).state, ChangeState::NotComparable);
 }
 
 #[test]
