@@ -24,8 +24,7 @@ pub(super) fn accounts_for(record: &Record) -> Option<f64> {
         Doubt::NoCpu { ms_per_s, .. } if *ms_per_s >= 0.0 => Some(*ms_per_s),
         _ => None,
     });
-    let most = each.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max);
-    most
+    each.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 
 /// How much more than its margin a difference in this unit has to be, since either side may be off by what
