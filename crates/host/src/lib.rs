@@ -11,11 +11,13 @@
 //! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
+//! - [`cpu_groups`]: groups, quotas and counters of any process.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
 pub mod cgroup;
 pub mod cgroup_facts;
 mod cgroup_tree;
+pub mod cpu_groups;
 pub mod disturbance;
 mod error;
 pub mod facts;
@@ -34,6 +36,7 @@ mod topology;
 pub mod wakeup;
 
 pub use disturbance::Snapshot;
+pub use cpu_groups::CpuGroups;
 pub use error::HostError;
 pub use facts::machine;
 pub use placement::Placement;

@@ -31,7 +31,7 @@ mod summary;
 #[cfg(test)]
 mod testing;
 mod wait;
-mod watch;
+mod disturbances;
 
 pub use any::AnyScenario;
 pub use arms::Arms;
@@ -45,4 +45,4 @@ pub use load::{LoadSpawner, OwnGenerator};
 pub use probing::{Part, Probing};
 pub use scenario::Scenario;
 pub use summary::Summary;
-pub use watch::Watch;
+pub use disturbances::Disturbances;

@@ -7,14 +7,13 @@ mod command;
 mod load;
 mod object;
 mod read;
-mod refused;
 mod serve;
 
 use crate::watched::Watched;
 use crate::{ProbeError, SessionOptions};
+use crate::refused::refused;
 use command::Command;
 use model::Evidence;
-use refused::refused;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 

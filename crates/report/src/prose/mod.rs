@@ -13,6 +13,7 @@ mod fact;
 pub(crate) mod figures;
 pub(crate) mod fix;
 mod headline;
+pub mod live;
 mod reason;
 mod record;
 mod sentence;

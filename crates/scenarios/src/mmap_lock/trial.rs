@@ -3,7 +3,7 @@
 use super::load::{Event, TrialSpec, run_load};
 use super::observe;
 use crate::probing::Probing;
-use crate::{Context, ScenarioError, TrialResult, Watch};
+use crate::{Context, ScenarioError, TrialResult, Disturbances};
 use model::Surroundings;
 
 /// Runs a trial of the scenario and makes its observation.
@@ -24,7 +24,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
         }
         Event::Released => {
             probing.release();
-            watch = Some(Watch::start(roots, mapper));
+            watch = Some(Disturbances::start(roots, mapper));
         }
         Event::Tick(tick) => (context.tick)(tick),
         // What comes after is the end of the children, which is nobody's disturbance.

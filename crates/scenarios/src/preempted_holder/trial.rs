@@ -3,7 +3,7 @@
 use super::load::{Did, GENERATOR, Spec};
 use super::meta::measure;
 use crate::probing::{Part, Probing};
-use crate::{Context, ScenarioError, TrialResult, Watch, wait};
+use crate::{Context, ScenarioError, TrialResult, Disturbances, wait};
 use host::governor::Governor;
 use load::protocol::Report;
 use load::{OwnArgs, histogram};
@@ -29,7 +29,7 @@ pub(super) fn run(spec: &Spec, context: &mut Context) -> Result<TrialResult, Sce
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
     probing.watch(&Part { pid: child.pid(), part: "thread", role: Role::Bystander });
     probing.release();
-    let watch = Watch::start(roots, None);
+    let watch = Disturbances::start(roots, None);
     child.go()?;
     let limit = Duration::from_millis(spec.duration_ms) + REPORT_LIMIT;
     let report = wait::report(&mut child, limit, interrupted)?;

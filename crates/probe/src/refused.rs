@@ -2,6 +2,6 @@
 
 use crate::ProbeError;
 
-pub(super) fn refused(what: &str, why: &dyn std::fmt::Display) -> ProbeError {
+pub(crate) fn refused(what: &str, why: &dyn std::fmt::Display) -> ProbeError {
     ProbeError::Refused { what: what.to_owned(), why: why.to_string() }
 }

@@ -1,0 +1,58 @@
+//! Programs that are ready on one CPU while another that they may use is idle.
+
+use super::ms;
+use crate::limits::{BESIDE_IDLE_MS_PER_S, BESIDE_IDLE_SHARE, BESIDE_IDLE_WORST_MS};
+use crate::parts::program_of;
+use crate::window::Window;
+use model::live::{BesideIdle, Finding, FindingKind, LiveFix, Sure};
+
+pub fn find(window: &Window) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (key, sums) in window.victims() {
+        let held = sums.quota.values().copied().fold(0, u64::saturating_add);
+        let free = sums.all.ready_ns.saturating_sub(held);
+        let share = sums.all.beside_idle_ns as f64 / free.max(1) as f64;
+        let cost = window.rate(sums.all.beside_idle_ns);
+        let worst_ms = ms(sums.all.worst_ns);
+        if cost < BESIDE_IDLE_MS_PER_S
+            || worst_ms < BESIDE_IDLE_WORST_MS
+            || share < BESIDE_IDLE_SHARE
+        {
+            continue;
+        }
+        found.push(Finding {
+            kind: FindingKind::BesideIdle(BesideIdle { share: share.min(1.0) }),
+            victim: program_of(key, sums),
+            culprits: Vec::new(),
+            cost_ms_per_s: cost,
+            worst_ms,
+            since_s: 0.0,
+            sure: Sure::Measured,
+            fixes: vec![LiveFix::Balance],
+            run: None,
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, process, second, thread};
+
+    #[test]
+    fn ready_work_beside_an_idle_cpu_is_found() {
+        let mut tick = second();
+        process(&mut tick, 1, "web", None);
+        let mut victim = thread(1, 300, 400);
+        victim.beside_idle_ns = 350 * MS;
+        tick.threads.push(victim);
+        let [found] = &find(&Window::of([&tick]))[..] else { panic!() };
+        assert_eq!((found.cost_ms_per_s, found.worst_ms), (350.0, 100.0));
+        tick.threads[0].beside_idle_ns = 90 * MS;
+        assert!(find(&Window::of([&tick])).is_empty());
+        tick.threads[0].beside_idle_ns = 350 * MS;
+        tick.threads[0].worst_ns = 2 * MS;
+        assert!(find(&Window::of([&tick])).is_empty());
+    }
+}

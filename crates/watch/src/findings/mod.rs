@@ -1,0 +1,75 @@
+//! From sums to findings: pure, one file for each kind.
+
+mod foreign;
+mod idle;
+mod neighbour;
+mod quota;
+
+use crate::limits;
+use crate::sums::{Key, Sums};
+use crate::window::Window;
+use model::live::Finding;
+
+/// What was measured of each kind where nothing was found: the most that anybody loses to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Most {
+    /// To foreign readers, in milliseconds a second.
+    pub foreign: f64,
+    /// To quotas.
+    pub quota: f64,
+    /// To one neighbour.
+    pub neighbour: f64,
+    /// Beside an idle CPU.
+    pub beside_idle: f64,
+}
+
+/// All findings, the dearest first.
+pub fn all(window: &Window) -> Vec<Finding> {
+    if window.seconds() < limits::LEAST_SECONDS {
+        return Vec::new();
+    }
+    let mut all = foreign::find(window);
+    all.extend(quota::find(window));
+    all.extend(neighbour::find(window));
+    all.extend(idle::find(window));
+    all.sort_by(|a, b| b.cost_ms_per_s.total_cmp(&a.cost_ms_per_s));
+    all
+}
+
+/// The most that anybody loses.
+pub fn most(window: &Window) -> Most {
+    let rate = |ns: u64| window.rate(ns);
+    let victims = || window.victims().map(|(_, sums)| sums);
+    let most = |of: &dyn Fn(&Sums) -> u64| victims().map(of).max().map_or(0.0, rate);
+    Most {
+        foreign: most(&|sums| sums.all.foreign_ns),
+        quota: most(&|sums| sums.quota.values().copied().fold(0, u64::saturating_add)),
+        neighbour: most(&|sums| sums.neighbours.values().map(|(ns, _)| *ns).max().unwrap_or(0)),
+        beside_idle: most(&|sums| sums.all.beside_idle_ns),
+    }
+}
+
+impl Window {
+    /// Its length, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.over_ns as f64 / 1e9
+    }
+
+    /// A time as milliseconds a second.
+    pub(crate) fn rate(&self, ns: u64) -> f64 {
+        if self.over_ns == 0 { 0.0 } else { ns as f64 / self.over_ns as f64 * 1e3 }
+    }
+
+    /// Programs that are looked at, always in the same order.
+    pub(crate) fn victims(&self) -> impl Iterator<Item = (&Key, &Sums)> {
+        let mut all: Vec<(&Key, &Sums)> =
+            self.programs.iter().filter(|(_, sums)| sums.in_scope).collect();
+        all.sort_by(|a, b| a.0.cmp(b.0));
+        all.into_iter()
+    }
+}
+
+/// A time in milliseconds.
+pub(crate) fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
