@@ -4,6 +4,8 @@
 # make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds for each,
 #               FUZZ=record one alone
 # make torture  kills tailback at random moments of its scenarios, and looks for what is left; as root
+# make blind    plays stalls and harmless loads that tailback watch has to tell apart, and writes the matrix into
+#               docs/watch.md; as root, on a quiet machine. RUNS=150, SEED=1, ONLY='idle compile'
 # make lint     formatting, warnings, documentation, shell scripts
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
@@ -20,7 +22,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-fast fuzz torture lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
+.PHONY: run build test test-fast fuzz torture blind lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -69,6 +71,10 @@ fuzz: needs
 # KILLS: how many; SEED: which, where a run is to be made again.
 torture: build erlang-needs
 	scripts/torture $(abspath $(BINARY)) $(or $(KILLS),100) $(SEED)
+
+blind: build
+	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc
+	WRITE=1 scripts/blind $(abspath $(BINARY)) $(or $(RUNS),150) $(or $(SEED),1) $(ONLY)
 
 lint: lint-needs
 	$(CARGO) fmt --all --check

@@ -82,6 +82,13 @@ static __always_inline u32 owner_of(u64 mm)
 	return BPF_CORE_READ(space, owner, tgid);
 }
 
+static __always_inline bool notes_owner(void)
+{
+	struct mm_struct___watch *space = 0;
+
+	return bpf_core_field_exists(space->owner);
+}
+
 static __always_inline bool is_own(u64 mm)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -130,8 +137,9 @@ static __always_inline void begins_to_read(u64 mm)
 	u32 target = owner_of(mm);
 	struct thread *thread;
 
-	/* A program that is being loaded has a memory map already that is not yet its own. */
-	if (target == (u32)task->tgid)
+	/* A program that is being loaded has a memory map already that is not yet its own, and one that
+	 * ends has one that is nobody's any more. */
+	if (target == (u32)task->tgid || (!target && notes_owner()))
 		return;
 	thread = entry_of(task);
 	if (!thread)

@@ -5,6 +5,12 @@
 
 #include "watch_tables.h"
 
+/* After so many waits the name of a thread is read again. */
+#define COMM_EVERY 64
+
+/* The end of a stretch on a CPU that has none yet. */
+#define STILL_RUNS (~0ULL)
+
 /* A wait of at least so long is held against the CPUs that were idle. */
 #define LONG_WAIT 1000000
 
@@ -64,8 +70,10 @@ static __always_inline void share_out(struct thread *thread, u32 number, u64 fro
 		u64 end = ran->to < now ? ran->to : now;
 		u64 ns;
 
-		if (end <= from || end <= begin)
+		if (end <= from)
 			break;
+		if (end <= begin)
+			continue;
 		ns = end - begin;
 		if (ns > left)
 			ns = left;
@@ -149,25 +157,29 @@ static __always_inline void leaves(struct thread *thread, struct task_struct *ta
 
 	if (cpu->since && thread->state == RUNNING)
 		thread->ran += now - cpu->since;
-	bpf_probe_read_kernel(thread->comm, COMM, task->comm);
+	/* A thread may rename itself; a new program is seen when it begins. */
+	if (!(thread->waits % COMM_EVERY))
+		bpf_probe_read_kernel(thread->comm, COMM, task->comm);
 	if (preempted)
 		return becomes_ready(thread, task, number, now);
 	thread->state = state & STATE_UNINTERRUPTIBLE ? UNINTERRUPTIBLE : ASLEEP;
 	thread->since = now;
 }
 
-static __always_inline void remember(struct cpu *cpu, struct task_struct *task, struct thread *thread,
+/* Notes that the one that ran has ended, and who runs from now on. */
+static __always_inline void remember(struct cpu *cpu, struct task_struct *next, struct thread *thread,
 				     u64 now)
 {
-	struct runner *ran;
+	struct runner *ran = &cpu->ring[cpu->head & (RUNNERS - 1)];
 
-	if (!cpu->since)
-		return;
+	ran->to = now;
+	if (!ran->from)
+		ran->from = now;
 	cpu->head++;
 	ran = &cpu->ring[cpu->head & (RUNNERS - 1)];
-	ran->from = cpu->since;
-	ran->to = now;
-	ran->tgid = task->pid ? task->tgid : 0;
+	ran->from = now;
+	ran->to = STILL_RUNS;
+	ran->tgid = next->pid ? next->tgid : 0;
 	ran->session = thread ? thread->session : 0;
 	if (thread)
 		__builtin_memcpy(ran->comm, thread->comm, COMM);
@@ -187,11 +199,11 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 	from = prev->pid ? entry_of(prev) : 0;
 	if (from)
 		leaves(from, prev, cpu, number, now, preempt || !state_of(prev));
-	remember(cpu, prev, from, now);
+	to = next->pid ? entry_of(next) : 0;
+	remember(cpu, next, to, now);
 	cpu->switches++;
 	cpu->since = now;
 	cpu->idle_since = next->pid ? 0 : now;
-	to = next->pid ? entry_of(next) : 0;
 	if (!to)
 		return 0;
 	if (to->state == READY)
@@ -241,6 +253,16 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(watch_wakeup_new, struct task_struct *task)
 {
 	wakes(task);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(watch_exec, struct task_struct *task)
+{
+	struct thread *thread = entry_of(task);
+
+	if (thread)
+		bpf_probe_read_kernel(thread->comm, COMM, task->comm);
 	return 0;
 }
 

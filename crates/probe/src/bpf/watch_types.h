@@ -13,8 +13,8 @@ typedef __s64 s64;
 #define BPF_ANY 0
 #define BPF_NOEXIST 1
 
-/* Who ran last on a CPU: so many are remembered. */
-#define RUNNERS 16
+/* Who ran last on a CPU: so many are remembered, the one that runs now among them. */
+#define RUNNERS 512
 /* Pairs of a victim and who ran instead of it, for each CPU and interval. */
 #define PAIRS 256
 #define PROBES 4
@@ -104,6 +104,7 @@ struct cpu {
 	u64 since;
 	u64 idle_since;
 	u64 switches;
+	/* The place of the one that runs. */
 	u64 head;
 	struct runner ring[RUNNERS];
 };

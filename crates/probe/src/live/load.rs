@@ -123,6 +123,7 @@ impl Loaded {
             &mut progs.watch_wakeup,
             &mut progs.watch_wakeup_new,
             &mut progs.watch_migrate,
+            &mut progs.watch_exec,
         ];
         if has.lock {
             programs.extend(match has.grouped {

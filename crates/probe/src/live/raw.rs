@@ -82,7 +82,7 @@ pub struct Cpu {
     idle_since: u64,
     pub switches: u64,
     head: u64,
-    ring: [Runner; 16],
+    ring: [Runner; 512],
 }
 
 #[repr(C)]

@@ -176,6 +176,7 @@ impl LiveProbe {
             &progs.watch_wakeup,
             &progs.watch_wakeup_new,
             &progs.watch_migrate,
+            &progs.watch_exec,
             &progs.watch_lock_start,
             &progs.watch_lock_start_group,
             &progs.watch_lock_returned,
@@ -192,7 +193,7 @@ impl LiveProbe {
         let maps = &self.loaded.skel.maps;
         let all = [&maps.threads, &maps.cpus, &maps.pairs, &maps.readers, &maps.spaces];
         let of = |map: &libbpf_rs::MapMut| map.query_fdinfo().ok()?.memlock;
-        all.into_iter().filter_map(of).map(u64::from).sum()
+        all.into_iter().filter_map(of).sum()
     }
 }
 

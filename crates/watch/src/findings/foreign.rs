@@ -7,12 +7,15 @@ use crate::sums::{Key, Reading, Sums};
 use crate::window::{ReadingKey, Window};
 use model::live::{Finding, FindingKind, ForeignReaders, LiveFix, Sure};
 use model::suggestion::{Command, Run};
-use scenarios::mmap_lock::{MmapLock, MmapLockParams};
+use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::{Counts, Params, ProcFile};
 use std::str::FromStr;
 
 /// A share of the held time from which on the reader's own waits are worth a fix.
 const MUCH: f64 = 0.2;
+
+/// Readers that are tried in the lab at most.
+const MOST_IN_LAB: u32 = 100;
 
 /// Readers that are named.
 const NAMED: usize = 3;
@@ -82,16 +85,15 @@ fn fixes(facts: &ForeignReaders) -> Vec<LiveFix> {
 /// The same in the lab: as many readers of the same file at the same priority.
 fn run(facts: &ForeignReaders) -> Option<Run> {
     let procfile = ProcFile::from_str(facts.file.as_deref()?).ok()?;
-    let busy = Counts::from_str(&facts.readers.clamp(1, 100).to_string()).ok()?;
     let params = MmapLockParams {
         procfile,
-        busy,
+        busy: Counts::one(facts.readers.clamp(1, MOST_IN_LAB)),
         nice: facts.nice.clamp(-20, 19),
         ..MmapLockParams::default()
     };
     Some(Run {
         command: Command::Run,
-        scenario: scenarios::AnyScenario::meta(&MmapLock).id.to_owned(),
+        scenario: META.id.to_owned(),
         parameters: params.settings(),
     })
 }

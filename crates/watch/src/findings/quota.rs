@@ -7,7 +7,7 @@ use crate::sums::{GroupSums, Key, Sums};
 use crate::window::Window;
 use model::live::{Finding, FindingKind, LiveFix, QuotaCause, QuotaFinding, Sure, Whose};
 use model::suggestion::{Command, Run};
-use scenarios::cpu_quota::{CpuQuota, CpuQuotaParams};
+use scenarios::cpu_quota::{CpuQuotaParams, META};
 use scenarios::params::{Params, Time};
 
 /// What a sound kernel may keep back on each CPU in a period, in nanoseconds.
@@ -157,7 +157,7 @@ fn run(facts: &QuotaFinding) -> Option<Run> {
     };
     Some(Run {
         command: Command::Run,
-        scenario: scenarios::AnyScenario::meta(&CpuQuota).id.to_owned(),
+        scenario: META.id.to_owned(),
         parameters: params.settings(),
     })
 }

@@ -1,0 +1,253 @@
+//! `tailback watch` beside the tool's own loads: who is held up, by whom, and that nothing is written.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{BINARY, Place, Ran, allowed_cpus, root_or_skip, turn};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+/// A load that ends with the test.
+struct Load(Child);
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Load {
+    /// A program of its own session, as a service is.
+    fn start(words: &[&str]) -> Self {
+        let mut command = Command::new("setsid");
+        Load(command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    /// A generator of the tool, once it is set up and released.
+    fn generator(words: &[&str]) -> Self {
+        let mut command = Command::new(BINARY);
+        command.arg("load").args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
+        assert!(ready.contains("ready"), "{ready}");
+        child.stdin.as_mut().unwrap().write_all(b"g").unwrap();
+        Load(child)
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+/// The last line of JSON: what was seen in all of the time.
+fn seen(ran: &Ran) -> Value {
+    ran.assert_no_panic();
+    let last = ran.out.lines().last().unwrap_or_else(|| panic!("{ran:?}"));
+    let line: Value = serde_json::from_str(last).unwrap();
+    assert_eq!(line["schema"], "tailback/watch/1");
+    line["live"].clone()
+}
+
+/// Whether programs can be had here, by the tool's own word.
+fn has_programs(live: &Value) -> bool {
+    let scheduler = &live["sources"][0];
+    assert_eq!(scheduler["source"], "scheduler");
+    let there = scheduler["missing"].is_null();
+    let wanted = std::env::var_os("TAILBACK_SKIP_NOTHING").is_some();
+    assert!(there || !wanted, "no programs, and no test may be skipped: {scheduler}");
+    if !there {
+        eprintln!("skipped: {scheduler}");
+    }
+    there
+}
+
+fn finding<'a>(live: &'a Value, kind: &str) -> Option<&'a Value> {
+    live["findings"].as_array().unwrap().iter().find(|one| !one["kind"][kind].is_null())
+}
+
+/// Every victim's parts add up to its ready time.
+fn assert_parts_add_up(live: &Value) {
+    for victim in live["victims"].as_array().unwrap() {
+        let parts: model::live::Parts = serde_json::from_value(victim["parts"].clone()).unwrap();
+        assert_eq!(parts.sum_ns(), parts.ready_ns, "{victim}");
+    }
+}
+
+#[test]
+fn a_reader_of_a_memory_map_is_named_with_its_file() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let mapper = Load::generator(&["mapper", "--mb", "64", "--duration-ms", "60000"]);
+    let scanner = ["scanner", "--pid", &mapper.pid(), "--file", "smaps", "--workers", "2"];
+    let _scanners = Load::generator(&[&scanner[..], &["--nice", "0"]].concat());
+    let place = Place::new();
+    let record = place.path("watch.record.json");
+    let to = record.to_str().unwrap();
+    let ran = place.say(&["watch", "--for", "4s", "--json", "--record", to]);
+    let live = seen(&ran);
+    if !has_programs(&live) {
+        return;
+    }
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let found = finding(&live, "foreign-readers").unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!(found["victim"]["name"], "mapper", "{found}");
+    assert_eq!(found["culprits"][0]["name"], "scanner", "{found}");
+    assert_eq!(found["kind"]["foreign-readers"]["file"], "smaps", "{found}");
+    assert_eq!(found["run"]["parameters"]["procfile"], "smaps", "{found}");
+    assert_parts_add_up(&live);
+
+    let explained = place.say(&["explain", to]);
+    assert_eq!(explained.code(), 1, "{explained:?}");
+    assert!(explained.out.contains("reads its smaps"), "{explained:?}");
+    assert!(explained.out.lines().count() <= 24, "{}", explained.out);
+    let judged = place.say(&["judge", to]);
+    assert_eq!(judged.code(), 2, "{judged:?}");
+}
+
+#[test]
+fn a_quota_that_work_uses_up_is_the_groups_own() {
+    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
+        eprintln!("skipped: no groups can be made here");
+        return;
+    };
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let group = BandwidthGroup::create(&parent).unwrap();
+    group.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();
+    let hog = Load::start(&["sh", "-c", "while :; do :; done"]);
+    group.add(hog.0.id()).unwrap();
+    let before = group.usage();
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json"]));
+    let throttled = group.usage().since(&before).throttled_ns.unwrap() as f64 / 1e6;
+    if !has_programs(&live) {
+        return;
+    }
+    let found = finding(&live, "quota").unwrap_or_else(|| panic!("{live:#}"));
+    let facts = &found["kind"]["quota"];
+    let name = group.path().file_name().unwrap().to_str().unwrap();
+    assert!(facts["group"].as_str().unwrap().ends_with(name), "{found}");
+    assert_eq!((&facts["whose"], &facts["cause"]), (&"own".into(), &"used-up".into()), "{found}");
+    assert_eq!((&facts["quota_us"], &facts["period_us"]), (&5000.into(), &50_000.into()));
+    assert_eq!(found["run"]["parameters"]["quota"], "5ms");
+    // As much as the group's own counter, which counts a little longer.
+    let held = found["cost_ms_per_s"].as_f64().unwrap() * live["over_ns"].as_f64().unwrap() / 1e9;
+    assert!(held > 0.5 * throttled && held < 1.2 * throttled, "{held} of {throttled}");
+    assert_parts_add_up(&live);
+}
+
+#[test]
+fn a_neighbour_on_the_same_cpu_is_named() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let cpu = allowed_cpus()[0].to_string();
+    let victim = ["taskset", "-c", &cpu, "nice", "-n", "5", "sh", "-c", "while :; do :; done"];
+    let _victim = Load::start(&victim);
+    let _hog = Load::start(&["taskset", "-c", &cpu, "yes"]);
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--comm", "sh"]));
+    if !has_programs(&live) {
+        return;
+    }
+    let found = finding(&live, "neighbour").unwrap_or_else(|| panic!("{live:#}"));
+    assert_eq!(found["victim"]["name"], "sh", "{found}");
+    let named = live["victims"][0]["parts"]["neighbours"].as_array().unwrap();
+    assert!(named.iter().any(|one| one["program"]["name"] == "yes"), "{live:#}");
+}
+
+#[test]
+fn a_process_that_sleeps_is_well() {
+    let _turn = turn::take();
+    let sleeper = Load::start(&["sleep", "60"]);
+    let ran = Place::new().say(&["watch", "--for", "1s", "--pid", &sleeper.pid()]);
+    ran.assert_no_panic();
+    if ran.code() == 3 {
+        eprintln!("skipped: {}", ran.err);
+        return;
+    }
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.lines().last().unwrap().starts_with("All well"), "{ran:?}");
+}
+
+#[test]
+fn every_known_stall_has_an_answer_without_programs_too() {
+    let place = Place::new();
+    // Somebody who may load no programs.
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => {
+            let mut command = place.program("setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", BINARY]);
+            command
+        }
+        false => place.program(BINARY),
+    };
+    command.args(["watch", "--for", "1s", "--json"]);
+    let live = seen(&place.run(command));
+    let answers = live["answers"].as_array().unwrap();
+    for scenario in scenarios::ALL {
+        let id = scenario.meta().id;
+        let answer = answers.iter().find(|one| one["stall"] == id).unwrap();
+        let is_honest = !answer["state"]["not-measurable"].is_null() || id == "cpu-quota";
+        assert!(is_honest, "{answer}");
+    }
+}
+
+#[test]
+fn wrong_words_are_refused_with_what_is_wrong() {
+    common::assert_refused(
+        &["watch"],
+        &[
+            (&["--pid", "4194305"], 2, "no such process"),
+            (&["--for", "never"], 2, "never"),
+            (&["--pid", "0"], 2, "0"),
+        ],
+    );
+}
+
+/// System calls by which a process could be stopped, changed or read under its locks.
+const FORBIDDEN: [&str; 6] =
+    ["ptrace(", "process_vm_readv(", "process_vm_writev(", "kill(", "tgkill(", "tkill("];
+
+/// Files of /proc/PID that are made under a lock of the process.
+const UNDER_LOCK: [&str; 7] =
+    ["/smaps", "/maps", "/numa_maps", "/cmdline", "/environ", "/pagemap", "/mem\""];
+
+#[test]
+fn it_writes_its_record_and_nothing_else() {
+    let place = Place::new();
+    let works = place.program("strace").arg("-V").output().is_ok();
+    if !works || !root_or_skip() {
+        eprintln!("skipped: needs strace and root");
+        return;
+    }
+    let _turn = turn::take();
+    let (trace, record) = (place.path("trace"), place.path("kept.json"));
+    let mut command = place.program("strace");
+    command.args(["-f", "-qq", "-o", trace.to_str().unwrap(), BINARY, "watch", "--for", "2s"]);
+    command.args(["--record", record.to_str().unwrap()]);
+    let ran = place.run(command);
+    assert!([0, 1].contains(&ran.code()), "{ran:?}");
+    let trace = std::fs::read_to_string(trace).unwrap();
+    let kept = record.to_str().unwrap();
+    for line in trace.lines() {
+        let opens = line.contains("openat(") || line.contains("open(") || line.contains("creat(");
+        let writes = ["O_WRONLY", "O_RDWR", "O_CREAT"].iter().any(|flag| line.contains(flag));
+        assert!(!(opens && writes) || line.contains(kept), "{line}");
+        assert!(!FORBIDDEN.iter().any(|call| line.contains(call)), "{line}");
+        let locked = UNDER_LOCK.iter().any(|file| line.contains(&format!("{file}\"")));
+        assert!(!(opens && locked) || line.contains("/proc/self"), "{line}");
+        for call in ["unlink", "rename", "mkdir", "rmdir", "chmod", "chown", "mount("] {
+            assert!(!line.contains(&format!("{call}(")) && !line.contains(&format!("{call}at(")), "{line}");
+        }
+    }
+    assert!(record.exists());
+}
