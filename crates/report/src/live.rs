@@ -95,11 +95,7 @@ fn row(victim: &Victim, over_ns: u64) -> String {
         parts.waking_ns,
         parts.not_told_apart_ns,
     ];
-    let rate = |ns: u64| match ns as f64 / over_ns.max(1) as f64 * 1e3 {
-        zero if zero < 0.05 => "-".to_owned(),
-        small if small < 9.95 => format!("{small:.1}"),
-        large => format!("{large:.0}"),
-    };
+    let rate = |ns: u64| words::rate(ns, over_ns);
     let worst = parts.worst_ns.max(victim.lock.worst_ns) as f64 / 1e6;
     let name: String = plain(&victim.program.name).chars().take(20).collect();
     format!(

@@ -13,6 +13,7 @@ pub mod limits;
 mod parts;
 mod sample;
 mod since;
+mod size;
 mod sums;
 #[cfg(test)]
 mod testing;

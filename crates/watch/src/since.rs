@@ -15,6 +15,7 @@ type Id = (&'static str, String, Option<String>);
 #[derive(Debug, Default)]
 pub struct Since {
     first: HashMap<Id, f64>,
+    begun: bool,
 }
 
 impl Since {
@@ -22,11 +23,17 @@ impl Since {
     pub fn look(&mut self, interval: &Window, began_s: f64) {
         let found: Vec<Id> = findings::all(interval).iter().map(id).collect();
         self.first.retain(|id, _| found.contains(id));
+        self.begun = found.iter().any(|id| !self.first.contains_key(id));
         for id in found {
             if self.first.len() < MOST {
                 self.first.entry(id).or_insert(began_s);
             }
         }
+    }
+
+    /// Whether a finding began in the interval that was looked at last.
+    pub fn has_begun(&self) -> bool {
+        self.begun
     }
 
     /// Notes it in findings; one that no single interval shows is there since the start.

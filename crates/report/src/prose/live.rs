@@ -141,6 +141,15 @@ fn time(us: u64) -> String {
     }
 }
 
+/// A time as milliseconds a second, as it stands in a table.
+pub fn rate(ns: u64, over_ns: u64) -> String {
+    match ns as f64 / over_ns.max(1) as f64 * 1e3 {
+        zero if zero < 0.05 => "-".to_owned(),
+        small if small < 9.95 => format!("{small:.1}"),
+        large => format!("{large:.0}"),
+    }
+}
+
 /// A fix as a sentence.
 pub fn fix(fix: &LiveFix) -> String {
     match fix {

@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use model::units;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 const EXIT_CODES: &str = "Exit codes:\n  0    nothing that was measured holds anybody up\n  1    a \
@@ -59,6 +60,27 @@ pub fn command() -> Command {
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
                 .help("Keep what was seen here, for explain, report and export"),
+        )
+        .arg(
+            Arg::new("ring")
+                .long("ring")
+                .value_name("SIZE")
+                .value_parser(|text: &str| units::parse_size(text))
+                .help("Keep the last intervals in so much memory (64MiB), and write them to --record when a finding begins or SIGUSR1 comes"),
+        )
+        .arg(
+            Arg::new("listen")
+                .long("listen")
+                .value_name("ADDRESS")
+                .value_parser(value_parser!(SocketAddr))
+                .help("Answer with the figures as OpenMetrics: 127.0.0.1:9100"),
+        )
+        .arg(
+            Arg::new("listen-anywhere")
+                .long("listen-anywhere")
+                .action(ArgAction::SetTrue)
+                .requires("listen")
+                .help("Allow an address that other machines can reach"),
         )
         .arg(
             Arg::new("why")
