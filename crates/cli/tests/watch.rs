@@ -246,7 +246,10 @@ fn it_writes_its_record_and_nothing_else() {
         let locked = UNDER_LOCK.iter().any(|file| line.contains(&format!("{file}\"")));
         assert!(!(opens && locked) || line.contains("/proc/self"), "{line}");
         for call in ["unlink", "rename", "mkdir", "rmdir", "chmod", "chown", "mount("] {
-            assert!(!line.contains(&format!("{call}(")) && !line.contains(&format!("{call}at(")), "{line}");
+            assert!(
+                !line.contains(&format!("{call}(")) && !line.contains(&format!("{call}at(")),
+                "{line}"
+            );
         }
     }
     assert!(record.exists());

@@ -61,9 +61,7 @@ impl CpuGroups {
     /// without the controller is none.
     pub fn lineage(&self, group: &str) -> Vec<String> {
         let all = Path::new(group).ancestors().filter_map(Path::to_str);
-        all.filter(|group| *group == "/" || self.has_controller(group))
-            .map(str::to_owned)
-            .collect()
+        all.filter(|group| *group == "/" || self.has_controller(group)).map(str::to_owned).collect()
     }
 
     fn has_controller(&self, group: &str) -> bool {

@@ -35,8 +35,8 @@ mod text;
 mod topology;
 pub mod wakeup;
 
-pub use disturbance::Snapshot;
 pub use cpu_groups::CpuGroups;
+pub use disturbance::Snapshot;
 pub use error::HostError;
 pub use facts::machine;
 pub use placement::Placement;

@@ -17,10 +17,11 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
         let of = sources.iter().find(|one| one.source == Source::Scheduler);
         of.and_then(|one| one.missing.clone())
     };
-    let measured = |id: &str, most: f64, at: f64| match findings.iter().any(|f| f.kind.stall() == id) {
-        true => AnswerState::Hitting,
-        false => AnswerState::NotHitting { most_ms_per_s: most, finding_at_ms_per_s: at },
-    };
+    let measured =
+        |id: &str, most: f64, at: f64| match findings.iter().any(|f| f.kind.stall() == id) {
+            true => AnswerState::Hitting,
+            false => AnswerState::NotHitting { most_ms_per_s: most, finding_at_ms_per_s: at },
+        };
     let scheduler = |id: &str, most: f64, at: f64| match programs() {
         Some(why) => AnswerState::NotMeasurable(NotMeasurable::NoPrograms(why)),
         None => measured(id, most, at),

@@ -21,6 +21,14 @@ pub const UNDER_QUOTA: f64 = 0.8;
 /// And so many periods in which it was throttled: in fewer one period that had begun before counts.
 pub const UNDER_QUOTA_PERIODS: u64 = 10;
 
+/// A quota was spun away where this share of the samples of its threads stand at an instruction of active
+/// waiting: work that takes a lock now and then has a few of them, and less of a third is not what a
+/// quota is lost to.
+pub const SPUN: f64 = 0.3;
+
+/// And so many samples: of fewer the share says nothing.
+pub const SPUN_SAMPLES: u64 = 20;
+
 /// Lost to a program that does another job: a tenth of a thread's time. The scheduler gives slices of
 /// 3 ms and more, so programs that use a busy machine together lose some percent to each other.
 pub const NEIGHBOUR_MS_PER_S: f64 = 100.0;

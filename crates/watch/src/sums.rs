@@ -105,6 +105,8 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
         (&mut all.lock_ns, gained.lock_ns),
         (&mut all.foreign_ns, gained.foreign_ns),
         (&mut all.lock_waits, gained.lock_waits),
+        (&mut all.samples, gained.samples),
+        (&mut all.spins, gained.spins),
     ];
     for (sum, more) in sums {
         *sum = sum.saturating_add(more);
@@ -166,4 +168,9 @@ pub fn both(one: &Usage, other: &Usage) -> Usage {
         burst_ns: sum(one.burst_ns, other.burst_ns),
         throttled_self_ns: sum(one.throttled_self_ns, other.throttled_self_ns),
     }
+}
+
+/// A time in milliseconds.
+pub fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
 }

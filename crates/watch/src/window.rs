@@ -1,8 +1,8 @@
 //! Several intervals, folded into sums for each program.
 
 use crate::sums::{GroupSums, Key, Reading, Sums, both};
-use host::cgroup::Usage;
 use crate::tick::{Job, MachineTick, Process, Spent, Tick};
+use host::cgroup::Usage;
 use probe::live::{LEVELS, PairCounts, ReaderCounts, ThreadCounts};
 use std::collections::HashMap;
 
@@ -94,11 +94,7 @@ impl Window {
         }
         tick.groups.iter().for_each(|group| {
             if self.groups.len() < MOST_GROUPS || self.groups.contains_key(&group.group) {
-                let blank = || GroupSums {
-                    limit: group.limit,
-                    gained: Usage::ZERO,
-                    over_ns: 0,
-                };
+                let blank = || GroupSums { limit: group.limit, gained: Usage::ZERO, over_ns: 0 };
                 let sums = self.groups.entry(group.group.clone()).or_insert_with(blank);
                 sums.limit = group.limit;
                 sums.gained = both(&sums.gained, &group.gained);
@@ -111,6 +107,24 @@ impl Window {
         self.machine(&tick.machine);
         self.spent(&tick.spent);
         self.prune();
+    }
+
+    /// Its length, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.over_ns as f64 / 1e9
+    }
+
+    /// A time as milliseconds a second.
+    pub(crate) fn rate(&self, ns: u64) -> f64 {
+        if self.over_ns == 0 { 0.0 } else { ns as f64 / self.over_ns as f64 * 1e3 }
+    }
+
+    /// Programs that are looked at, always in the same order.
+    pub(crate) fn victims(&self) -> impl Iterator<Item = (&Key, &Sums)> {
+        let mut all: Vec<(&Key, &Sums)> =
+            self.programs.iter().filter(|(_, sums)| sums.in_scope).collect();
+        all.sort_by(|a, b| a.0.cmp(b.0));
+        all.into_iter()
     }
 
     fn thread(&mut self, thread: &ThreadCounts, names: &Names) {
@@ -185,7 +199,9 @@ impl Window {
 
     fn spent(&mut self, more: &Spent) {
         let counted = match (self.spent.programs_ns, more.programs_ns) {
-            (Some((ns, over)), Some((more_ns, more_over))) => Some((ns + more_ns, over + more_over)),
+            (Some((ns, over)), Some((more_ns, more_over))) => {
+                Some((ns + more_ns, over + more_over))
+            }
             (one, other) => one.or(other),
         };
         self.spent = Spent {

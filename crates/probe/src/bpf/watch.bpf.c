@@ -2,6 +2,7 @@
 /* The programs of `tailback watch`: they add up in the kernel, and their reader looks once a second. */
 #include "watch_sched.h"
 #include "watch_lock.h"
+#include "watch_sample.h"
 
 /* Some helpers are for programs under the GPL only. */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

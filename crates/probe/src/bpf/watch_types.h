@@ -87,6 +87,9 @@ struct thread {
 	u64 hold_throttled;
 	u32 target;
 	u32 call;
+	/* Samples of its program, and those at an instruction of active waiting. */
+	u32 samples;
+	u32 spins;
 	char file[FILE_NAME];
 	char comm[COMM];
 };

@@ -95,6 +95,10 @@ pub struct ThreadCounts {
     pub lock_waits: u64,
     /// The worst of them in the last interval that another process had a part in.
     pub lock_worst_ns: u64,
+    /// Samples of its program.
+    pub samples: u64,
+    /// Of those: at an instruction of active waiting.
+    pub spins: u64,
 }
 
 /// How long a process ran while threads of another were ready on its CPU.

@@ -1,10 +1,11 @@
 //! Loading the programs that this kernel can have.
 
 use super::Seen;
+use super::samples;
 use super::object::{OpenWatchSkel, WatchSkel, WatchSkelBuilder};
 use crate::ProbeError;
-use crate::tracepoint::arguments;
 use crate::refused::refused;
+use crate::tracepoint::arguments;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -83,9 +84,13 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, ProbeError> {
             throttled: field("throttled_clock_self_time")
                 || field("throttled_clock_pelt_time")
                 || field("throttled_clock_task_time"),
+            samples: false,
         },
     };
     loaded.attach(has)?;
+    let samples = samples::attach(&loaded.skel, cpus);
+    loaded.seen.samples = !samples.is_empty();
+    loaded.links.extend(samples);
     Ok(loaded)
 }
 

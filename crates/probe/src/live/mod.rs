@@ -15,6 +15,8 @@ mod raw;
 #[cfg(feature = "bpf")]
 mod read;
 #[cfg(feature = "bpf")]
+mod samples;
+#[cfg(feature = "bpf")]
 mod stats;
 
 pub use counts::{Counts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, ThreadState};
@@ -33,6 +35,8 @@ pub struct Seen {
     pub file: bool,
     /// How long a quota held a thread, to the microsecond.
     pub throttled: bool,
+    /// Whether threads wait actively.
+    pub samples: bool,
 }
 
 /// In a build without programs for the kernel there is none.

@@ -61,6 +61,8 @@ pub struct Thread {
     hold_throttled: u64,
     target: u32,
     call: u32,
+    samples: u32,
+    spins: u32,
     file: [u8; 16],
     comm: [u8; 16],
 }
@@ -179,6 +181,8 @@ impl Thread {
             lock_ns: self.lock_ns,
             foreign_ns: self.foreign_ns,
             lock_waits: self.lock_waits,
+            samples: self.samples.into(),
+            spins: self.spins.into(),
             lock_worst_ns: worst(self.lock_worst, self.lock_worst_of, interval),
         }
     }
@@ -226,10 +230,10 @@ mod tests {
 
     #[test]
     fn an_entry_has_the_size_that_the_programs_give_it() {
-        assert_eq!(size_of::<Thread>(), 360);
+        assert_eq!(size_of::<Thread>(), 368);
         assert_eq!(size_of::<Pairs>(), 56 * PAIRS + 8);
         assert_eq!((size_of::<ReaderKey>(), size_of::<Reader>()), (32, 80));
-        assert!(Thread::read(&[0; 359]).is_none() && Thread::read(&[7; 360]).is_some());
+        assert!(Thread::read(&[0; 367]).is_none() && Thread::read(&[7; 368]).is_some());
     }
 
     #[test]

@@ -184,6 +184,7 @@ impl LiveProbe {
             &progs.watch_lock_released,
             &progs.watch_contention,
             &progs.watch_contention_end,
+            &progs.watch_sample,
         ];
         all.into_iter().filter(|program| program.autoload()).map(AsFd::as_fd).collect()
     }
@@ -198,9 +199,7 @@ impl LiveProbe {
 }
 
 /// All entries of a table of hashes.
-fn entries<M: MapCore>(
-    map: &M,
-) -> Result<impl Iterator<Item = (Vec<u8>, Vec<u8>)>, ProbeError> {
+fn entries<M: MapCore>(map: &M) -> Result<impl Iterator<Item = (Vec<u8>, Vec<u8>)>, ProbeError> {
     map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
         .map_err(|error| refused("a table", &error))
 }

@@ -9,9 +9,9 @@ mod object;
 mod read;
 mod serve;
 
+use crate::refused::refused;
 use crate::watched::Watched;
 use crate::{ProbeError, SessionOptions};
-use crate::refused::refused;
 use command::Command;
 use model::Evidence;
 use std::sync::mpsc::{Sender, channel};

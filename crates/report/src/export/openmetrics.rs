@@ -3,9 +3,9 @@
 //! Only gauges: the collector reads the older text format too, which knows no other type that fits,
 //! and takes none with a time of its own.
 
-use crate::ReportError;
 use super::family::{Family, Labels, write};
 use super::live;
+use crate::ReportError;
 use crate::prose::plain;
 use model::{Estimate, Record, State};
 use std::collections::BTreeSet;

@@ -165,7 +165,9 @@ pub fn fix(fix: &LiveFix) -> String {
         }
         LiveFix::NewerKernel(version) => format!("Use Linux {} or newer.", plain(version)),
         LiveFix::RaiseQuota(cpus) => format!("Raise the quota to {cpus:.1} CPUs or more."),
-        LiveFix::Burst => "Let unused quota be carried over (cpu.max.burst, cpu.cfs_burst_us).".to_owned(),
+        LiveFix::Burst => {
+            "Let unused quota be carried over (cpu.max.burst, cpu.cfs_burst_us).".to_owned()
+        }
         LiveFix::FewerThreads => "Run no more threads than CPUs of quota.".to_owned(),
         LiveFix::StopSpinning => "Have its threads sleep where they wait actively.".to_owned(),
         LiveFix::Separate => "Give the two CPUs of their own (cpuset, taskset).".to_owned(),

@@ -13,7 +13,7 @@ use super::observe::{Measured, Outside, observe};
 use super::plan::TrialSpec;
 use super::ticks::Ticks;
 use crate::erlang::evidence::Watched;
-use crate::{Context, ScenarioError, Tick, TrialResult, Disturbances, erlang};
+use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, as_f64, as_list, as_text, as_tuple, as_u64, each, field};
 use beam::{CallError, Node, NodeOptions, Term, ThreadSampler};
 use model::{Measure, Observation, Unit};

@@ -2,7 +2,7 @@
 
 use super::observe::Outside;
 use crate::erlang::strace::Strace;
-use crate::{ScenarioError, Disturbances, erlang};
+use crate::{Disturbances, ScenarioError, erlang};
 use beam::ThreadSampler;
 use host::cgroup::{BandwidthGroup, ThrottledRuns, Usage};
 use host::roots::Roots;

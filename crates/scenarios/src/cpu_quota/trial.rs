@@ -3,7 +3,7 @@
 use super::meta::measure;
 use crate::probing::{Part, Probing};
 use crate::quota::{self, KEPT_MS, refused};
-use crate::{Context, ScenarioError, Tick, TrialResult, Disturbances, wait};
+use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, wait};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::governor::Governor;
 use host::roots::Roots;

@@ -12,7 +12,7 @@ use super::read;
 use super::sentences::say;
 use super::sink::Sink;
 use crate::erlang::evidence::Watched;
-use crate::{Context, ScenarioError, Tick, TrialResult, Disturbances, erlang};
+use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, Read, atom, list, uint};
 use beam::{CallError, Node, NodeOptions, Term};
 use model::{Fact, Note};

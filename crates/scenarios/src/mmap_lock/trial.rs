@@ -3,7 +3,7 @@
 use super::load::{Event, TrialSpec, run_load};
 use super::observe;
 use crate::probing::Probing;
-use crate::{Context, ScenarioError, TrialResult, Disturbances};
+use crate::{Context, Disturbances, ScenarioError, TrialResult};
 use model::Surroundings;
 
 /// Runs a trial of the scenario and makes its observation.

@@ -3,7 +3,7 @@
 use super::load::{Did, GENERATOR, Spec};
 use super::meta::measure;
 use crate::probing::{Part, Probing};
-use crate::{Context, ScenarioError, TrialResult, Disturbances, wait};
+use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
 use host::governor::Governor;
 use load::protocol::Report;
 use load::{OwnArgs, histogram};

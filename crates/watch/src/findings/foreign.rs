@@ -1,9 +1,8 @@
 //! Processes that read the memory map of another, which waits meanwhile.
 
-use super::ms;
 use crate::limits::{FOREIGN_MS_PER_S, FOREIGN_WORST_MS};
 use crate::parts::{program, program_of};
-use crate::sums::{Key, Reading, Sums};
+use crate::sums::{Key, Reading, Sums, ms};
 use crate::window::{ReadingKey, Window};
 use model::live::{Finding, FindingKind, ForeignReaders, LiveFix, Sure};
 use model::suggestion::{Command, Run};
@@ -51,7 +50,8 @@ fn finding(window: &Window, key: &Key, sums: &Sums) -> Option<Finding> {
     let mut culprits: Vec<_> = readers
         .iter()
         .map(|(reading, sums)| {
-            let pid = sums.pids.iter().max_by_key(|(pid, ns)| (**ns, **pid)).map_or(0, |(pid, _)| *pid);
+            let pid =
+                sums.pids.iter().max_by_key(|(pid, ns)| (**ns, **pid)).map_or(0, |(pid, _)| *pid);
             program(&reading.reader, pid, sums.pids.len())
         })
         .collect();
@@ -91,11 +91,7 @@ fn run(facts: &ForeignReaders) -> Option<Run> {
         nice: facts.nice.clamp(-20, 19),
         ..MmapLockParams::default()
     };
-    Some(Run {
-        command: Command::Run,
-        scenario: META.id.to_owned(),
-        parameters: params.settings(),
-    })
+    Some(Run { command: Command::Run, scenario: META.id.to_owned(), parameters: params.settings() })
 }
 
 #[cfg(test)]
@@ -119,7 +115,8 @@ mod tests {
     fn the_reader_its_file_and_the_loss_are_named() {
         let mut tick = tick(40, 8);
         tick.readers.push(reader(2, 1, "smaps", 60));
-        let [found] = &find(&Window::of([&tick]))[..] else { panic!() };
+        let all = find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
         assert_eq!((found.victim.name.as_str(), found.culprits[0].pid), ("mapper", 2));
         assert_eq!((found.cost_ms_per_s, found.worst_ms), (40.0, 8.0));
         let FindingKind::ForeignReaders(facts) = &found.kind else { panic!() };

@@ -1,8 +1,8 @@
 //! Programs that are ready on one CPU while another that they may use is idle.
 
-use super::ms;
 use crate::limits::{BESIDE_IDLE_MS_PER_S, BESIDE_IDLE_SHARE, BESIDE_IDLE_WORST_MS};
 use crate::parts::program_of;
+use crate::sums::ms;
 use crate::window::Window;
 use model::live::{BesideIdle, Finding, FindingKind, LiveFix, Sure};
 
@@ -47,7 +47,8 @@ mod tests {
         let mut victim = thread(1, 300, 400);
         victim.beside_idle_ns = 350 * MS;
         tick.threads.push(victim);
-        let [found] = &find(&Window::of([&tick]))[..] else { panic!() };
+        let all = find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
         assert_eq!((found.cost_ms_per_s, found.worst_ms), (350.0, 100.0));
         tick.threads[0].beside_idle_ns = 90 * MS;
         assert!(find(&Window::of([&tick])).is_empty());

@@ -6,7 +6,7 @@ mod neighbour;
 mod quota;
 
 use crate::limits;
-use crate::sums::{Key, Sums};
+use crate::sums::Sums;
 use crate::window::Window;
 use model::live::Finding;
 
@@ -47,29 +47,4 @@ pub fn most(window: &Window) -> Most {
         neighbour: most(&|sums| sums.neighbours.values().map(|(ns, _)| *ns).max().unwrap_or(0)),
         beside_idle: most(&|sums| sums.all.beside_idle_ns),
     }
-}
-
-impl Window {
-    /// Its length, in seconds.
-    pub fn seconds(&self) -> f64 {
-        self.over_ns as f64 / 1e9
-    }
-
-    /// A time as milliseconds a second.
-    pub(crate) fn rate(&self, ns: u64) -> f64 {
-        if self.over_ns == 0 { 0.0 } else { ns as f64 / self.over_ns as f64 * 1e3 }
-    }
-
-    /// Programs that are looked at, always in the same order.
-    pub(crate) fn victims(&self) -> impl Iterator<Item = (&Key, &Sums)> {
-        let mut all: Vec<(&Key, &Sums)> =
-            self.programs.iter().filter(|(_, sums)| sums.in_scope).collect();
-        all.sort_by(|a, b| a.0.cmp(b.0));
-        all.into_iter()
-    }
-}
-
-/// A time in milliseconds.
-pub(crate) fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
 }

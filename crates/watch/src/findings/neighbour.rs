@@ -1,9 +1,8 @@
 //! Programs that have the CPU of others which have nothing to do with them.
 
-use super::ms;
 use crate::limits::{NEIGHBOUR_MS_PER_S, NEIGHBOUR_SHARE};
 use crate::parts::{program, program_of};
-use crate::sums::{Key, Sums};
+use crate::sums::{Key, Sums, ms};
 use crate::tick::Job;
 use crate::window::Window;
 use model::live::{Finding, FindingKind, LiveFix, NeighbourFinding, Sure};
@@ -99,8 +98,12 @@ mod tests {
 
     #[test]
     fn another_jobs_program_is_a_neighbour() {
-        let [found] = &find(&Window::of([&tick(300)]))[..] else { panic!() };
-        assert_eq!((found.victim.name.as_str(), found.culprits[0].name.as_str()), ("web", "backup"));
+        let all = find(&Window::of([&tick(300)]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!(
+            (found.victim.name.as_str(), found.culprits[0].name.as_str()),
+            ("web", "backup")
+        );
         assert_eq!(found.cost_ms_per_s, 300.0);
         assert!(find(&Window::of([&tick(50)])).is_empty());
     }

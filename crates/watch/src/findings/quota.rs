@@ -1,9 +1,8 @@
 //! Programs that a quota holds, and why it was used up.
 
-use super::ms;
-use crate::limits::{QUOTA_MS_PER_S, UNDER_QUOTA, UNDER_QUOTA_PERIODS};
+use crate::limits::{QUOTA_MS_PER_S, SPUN, SPUN_SAMPLES, UNDER_QUOTA, UNDER_QUOTA_PERIODS};
 use crate::parts::program_of;
-use crate::sums::{GroupSums, Key, Sums};
+use crate::sums::{GroupSums, Key, Sums, ms};
 use crate::window::Window;
 use model::live::{Finding, FindingKind, LiveFix, QuotaCause, QuotaFinding, Sure, Whose};
 use model::suggestion::{Command, Run};
@@ -61,7 +60,7 @@ fn finding(
         throttled_ms_per_s: counted.gained.throttled_ns.map_or(0.0, |ns| window.rate(ns)),
         used: used(counted),
         threads: running_threads(window, group),
-        cause: cause(counted, window.machine.cpus),
+        cause: cause(counted, window.machine.cpus, spun(window, group)),
     };
     Finding {
         victim: program_of(key, sums),
@@ -91,7 +90,10 @@ fn used(counted: &GroupSums) -> Option<f64> {
 
 /// In each period in which it was throttled a sound kernel gave it its whole quota, but for what the
 /// CPUs kept back.
-fn cause(counted: &GroupSums, cpus: u32) -> QuotaCause {
+fn cause(counted: &GroupSums, cpus: u32, spun: Option<f64>) -> QuotaCause {
+    if let Some(share) = spun.filter(|share| *share >= SPUN) {
+        return QuotaCause::Spun(share);
+    }
     let gained = &counted.gained;
     let (Some(used), Some(periods)) = (gained.usage_ns, gained.nr_throttled) else {
         return QuotaCause::UsedUp;
@@ -104,6 +106,15 @@ fn cause(counted: &GroupSums, cpus: u32) -> QuotaCause {
         true => QuotaCause::UnderQuota,
         false => QuotaCause::UsedUp,
     }
+}
+
+/// The share of samples of a group's threads at an instruction of active waiting.
+fn spun(window: &Window, group: &str) -> Option<f64> {
+    let inside = window.programs.iter().filter(|(key, _)| is_below(window, key, group));
+    let (samples, spins) = inside.fold((0, 0), |(samples, spins), (_, sums)| {
+        (samples + sums.all.samples, spins + sums.all.spins)
+    });
+    (samples >= SPUN_SAMPLES).then(|| spins as f64 / samples as f64)
 }
 
 /// Programs whose CPU time a quota counts, those that used most first.
@@ -155,11 +166,7 @@ fn run(facts: &QuotaFinding) -> Option<Run> {
         threads: facts.threads.clamp(1, 1024),
         ..CpuQuotaParams::default()
     };
-    Some(Run {
-        command: Command::Run,
-        scenario: META.id.to_owned(),
-        parameters: params.settings(),
-    })
+    Some(Run { command: Command::Run, scenario: META.id.to_owned(), parameters: params.settings() })
 }
 
 impl Window {
@@ -193,7 +200,8 @@ mod tests {
         let mut tick = tick(0, 0);
         tick.machine.switches = None;
         tick.groups.push(group("/a/b", 50, 500, (10, 480)));
-        let [found] = &find(&Window::of([&tick]))[..] else { panic!() };
+        let all = find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
         assert_eq!((found.sure, found.cost_ms_per_s), (Sure::Likely, 480.0));
     }
 
@@ -201,7 +209,8 @@ mod tests {
     fn a_quota_that_work_uses_up_is_the_groups_own() {
         let mut tick = tick(0, 400);
         tick.groups.push(group("/a/b", 50, 500, (10, 480)));
-        let [found] = &find(&Window::of([&tick]))[..] else { panic!() };
+        let all = find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
         let FindingKind::Quota(facts) = &found.kind else { panic!() };
         assert_eq!((facts.whose, facts.cause), (Whose::Own, QuotaCause::UsedUp));
         assert_eq!((facts.throttled_periods, facts.used), (1.0, Some(1.0)));
@@ -216,7 +225,8 @@ mod tests {
     fn a_quota_of_a_group_above_is_an_ancestors() {
         let mut tick = tick(1, 400);
         tick.groups.push(group("/a", 50, 500, (10, 480)));
-        let [found] = &find(&Window::of([&tick]))[..] else { panic!() };
+        let all = find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
         let FindingKind::Quota(facts) = &found.kind else { panic!() };
         assert_eq!((facts.whose, facts.group.as_str()), (Whose::Ancestor, "/a"));
     }
@@ -242,6 +252,16 @@ mod tests {
         let found = find(&Window::of([&tick]));
         let FindingKind::Quota(facts) = &found[0].kind else { panic!() };
         assert_eq!((facts.cause, &found[0].fixes[0]), (QuotaCause::UsedUp, &LiveFix::Burst));
+    }
+
+    #[test]
+    fn a_quota_that_active_waiting_uses_up_is_spun_away() {
+        let mut tick = tick(0, 400);
+        (tick.threads[0].samples, tick.threads[0].spins) = (40, 30);
+        tick.groups.push(group("/a/b", 50, 500, (10, 480)));
+        let found = find(&Window::of([&tick]));
+        let FindingKind::Quota(facts) = &found[0].kind else { panic!() };
+        assert_eq!((facts.cause, &found[0].fixes[0]), (QuotaCause::Spun(0.75), &LiveFix::StopSpinning));
     }
 
     #[test]

@@ -83,6 +83,8 @@ fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
         lock_ns: less(|of| of.lock_ns),
         foreign_ns: less(|of| of.foreign_ns),
         lock_waits: less(|of| of.lock_waits),
+        samples: less(|of| of.samples),
+        spins: less(|of| of.spins),
         ..now.clone()
     }
 }

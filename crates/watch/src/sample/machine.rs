@@ -1,8 +1,8 @@
 //! The machine as a whole, and the memory of this process.
 
 use crate::tick::MachineTick;
-use host::roots::{Roots, read_start};
 use host::Snapshot;
+use host::roots::{Roots, read_start};
 use probe::idle::Idle;
 use std::time::Duration;
 

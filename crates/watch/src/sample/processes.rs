@@ -2,8 +2,8 @@
 
 use super::scope;
 use crate::tick::{Job, Process, Tick};
-use host::roots::{Roots, read_start};
 use host::CpuGroups;
+use host::roots::{Roots, read_start};
 use model::live::Scope;
 use os::terminal;
 use std::collections::{BTreeMap, HashMap};

@@ -110,7 +110,10 @@ mod tests {
         let listener = Listener::start("127.0.0.1:0".parse().unwrap(), false).unwrap();
         listener.show(&Live { over_ns: 1, ..Live::default() });
         let answer = ask(listener.address(), "/metrics");
-        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("tailback_watch"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 200") && answer.contains("tailback_watch"),
+            "{answer}"
+        );
         assert!(ask(listener.address(), "/etc/passwd").starts_with("HTTP/1.1 404"));
     }
 

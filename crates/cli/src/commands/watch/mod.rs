@@ -93,7 +93,9 @@ impl<'a> Wanted<'a> {
             screen: false,
         };
         if wanted.ring.is_some() && wanted.record.is_none() {
-            return Err(Failure::usage("--ring: name the file that a finding is written to: --record FILE"));
+            return Err(Failure::usage(
+                "--ring: name the file that a finding is written to: --record FILE",
+            ));
         }
         let quiet = wanted.json || wanted.length.is_some();
         let listens = matches.get_one::<SocketAddr>("listen").is_some();

@@ -137,7 +137,10 @@ fn worst_ns(victim: &Victim) -> u64 {
 /// Draws all of it.
 pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
     let Some(live) = live else {
-        frame.render_widget(Paragraph::new("watching; the first figures come in a second"), frame.area());
+        frame.render_widget(
+            Paragraph::new("watching; the first figures come in a second"),
+            frame.area(),
+        );
         return;
     };
     let findings = if live.findings.is_empty() { 1 } else { FINDING_LINES };
@@ -232,9 +235,9 @@ fn draw_table(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
 fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
     let parts = &victim.parts;
     let above: u64 = parts.ancestors.iter().map(|part| part.ns).sum();
-    let rest = parts.ready_ns.saturating_sub(
-        parts.own_quota_ns + above + parts.neighbours_ns() + parts.own_program_ns,
-    );
+    let rest = parts
+        .ready_ns
+        .saturating_sub(parts.own_quota_ns + above + parts.neighbours_ns() + parts.own_program_ns);
     let times = [
         victim.lost_ns(),
         parts.own_quota_ns,
@@ -277,12 +280,7 @@ fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
 fn draw_help(frame: &mut Frame) {
     let area = frame.area();
     let (width, height) = (62.min(area.width), (HELP.len() as u16 + 2).min(area.height));
-    let place = Rect {
-        x: (area.width - width) / 2,
-        y: (area.height - height) / 2,
-        width,
-        height,
-    };
+    let place = Rect { x: (area.width - width) / 2, y: (area.height - height) / 2, width, height };
     let lines: Vec<Line> = HELP.iter().map(|line| Line::raw(*line)).collect();
     frame.render_widget(Clear, place);
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("Keys")), place);

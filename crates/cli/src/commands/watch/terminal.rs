@@ -33,7 +33,9 @@ impl Terminal {
         match event::poll(time) {
             Ok(false) => true,
             Ok(true) => match event::read() {
-                Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => self.state.key(key, live),
+                Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                    self.state.key(key, live)
+                }
                 Ok(_) => true,
                 Err(_) => false,
             },
