@@ -28,7 +28,6 @@ fn entry<T>(_: &[T]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::testing::{process, second, thread};
 
     #[test]

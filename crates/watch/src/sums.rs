@@ -174,3 +174,8 @@ pub fn both(one: &Usage, other: &Usage) -> Usage {
 pub fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
+
+/// The largest of these figures, 0 without any.
+pub fn largest(all: impl Iterator<Item = f64>) -> f64 {
+    all.fold(0.0, f64::max)
+}

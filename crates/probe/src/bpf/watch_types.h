@@ -16,8 +16,8 @@ typedef __s64 s64;
 /* Who ran last on a CPU: so many are remembered, the one that runs now among them. */
 #define RUNNERS 512
 /* Pairs of a victim and who ran instead of it, for each CPU and interval. */
-#define PAIRS 256
-#define PROBES 4
+#define PAIRS 1024
+#define PROBES 8
 /* Threads, and those who read the memory map of another process. */
 #define THREADS 16384
 #define READERS 2048

@@ -4,7 +4,7 @@ use super::counts::{LEVELS, PairCounts, ReaderCounts, ThreadCounts, ThreadState}
 use crate::event::name;
 
 /// Pairs of one CPU and one interval.
-pub const PAIRS: usize = 256;
+pub const PAIRS: usize = 1024;
 
 /// An entry of a table: numbers and bytes alone, so that any bytes of its size are one.
 ///

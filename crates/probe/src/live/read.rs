@@ -56,7 +56,7 @@ impl LiveProbe {
             readings: 0,
             last_ns: 0,
             known_threads: 0,
-            counting: Counting::start(),
+            counting: None,
             counted_before: 0,
             table_bytes: 0,
         };
@@ -163,7 +163,7 @@ impl LiveProbe {
         let over = now_ns().saturating_sub(self.last_ns);
         let counted = self.counting.take().map(|_| (spent - self.counted_before.min(spent), over));
         self.counted_before = spent;
-        if (self.readings + 1).is_multiple_of(COUNTED) {
+        if self.readings.is_multiple_of(COUNTED) {
             self.counting = Counting::start();
         }
         counted

@@ -2,7 +2,7 @@
 
 use crate::limits::{FOREIGN_MS_PER_S, FOREIGN_WORST_MS};
 use crate::parts::{program, program_of};
-use crate::sums::{Key, Reading, Sums, ms};
+use crate::sums::{Key, Reading, Sums, largest, ms};
 use crate::window::{ReadingKey, Window};
 use model::live::{Finding, FindingKind, ForeignReaders, LiveFix, Sure};
 use model::suggestion::{Command, Run};
@@ -20,13 +20,24 @@ const MOST_IN_LAB: u32 = 100;
 const NAMED: usize = 3;
 
 pub fn find(window: &Window) -> Vec<Finding> {
-    let lost = |sums: &Sums| window.rate(sums.all.foreign_ns);
-    window
-        .victims()
-        .filter(|(_, sums)| lost(sums) >= FOREIGN_MS_PER_S)
-        .filter(|(_, sums)| ms(sums.all.lock_worst_ns) >= FOREIGN_WORST_MS)
+    held_up(window)
+        .filter(|(_, sums)| window.rate(sums.all.foreign_ns) >= FOREIGN_MS_PER_S)
         .filter_map(|(key, sums)| finding(window, key, sums))
         .collect()
+}
+
+/// The most that anybody loses in this way, in milliseconds a second.
+pub fn most(window: &Window) -> f64 {
+    largest(held_up(window).map(|(_, sums)| window.rate(sums.all.foreign_ns)))
+}
+
+/// Programs that waited long enough for it to matter, beside a reader.
+fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
+    let is_read = |key: &Key| window.readings.keys().any(|reading| reading.target == *key);
+    window
+        .victims()
+        .filter(|(_, sums)| ms(sums.all.lock_worst_ns) >= FOREIGN_WORST_MS)
+        .filter(move |(key, _)| is_read(key))
 }
 
 fn finding(window: &Window, key: &Key, sums: &Sums) -> Option<Finding> {

@@ -2,37 +2,45 @@
 
 use crate::limits::{BESIDE_IDLE_MS_PER_S, BESIDE_IDLE_SHARE, BESIDE_IDLE_WORST_MS};
 use crate::parts::program_of;
-use crate::sums::ms;
+use crate::sums::{Key, Sums, largest, ms};
 use crate::window::Window;
 use model::live::{BesideIdle, Finding, FindingKind, LiveFix, Sure};
 
 pub fn find(window: &Window) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (key, sums) in window.victims() {
-        let held = sums.quota.values().copied().fold(0, u64::saturating_add);
-        let free = sums.all.ready_ns.saturating_sub(held);
-        let share = sums.all.beside_idle_ns as f64 / free.max(1) as f64;
-        let cost = window.rate(sums.all.beside_idle_ns);
-        let worst_ms = ms(sums.all.worst_ns);
-        if cost < BESIDE_IDLE_MS_PER_S
-            || worst_ms < BESIDE_IDLE_WORST_MS
-            || share < BESIDE_IDLE_SHARE
-        {
-            continue;
-        }
-        found.push(Finding {
-            kind: FindingKind::BesideIdle(BesideIdle { share: share.min(1.0) }),
+    held_up(window)
+        .filter(|(_, sums)| window.rate(sums.all.beside_idle_ns) >= BESIDE_IDLE_MS_PER_S)
+        .map(|(key, sums)| Finding {
+            kind: FindingKind::BesideIdle(BesideIdle { share: share(sums).min(1.0) }),
             victim: program_of(key, sums),
             culprits: Vec::new(),
-            cost_ms_per_s: cost,
-            worst_ms,
+            cost_ms_per_s: window.rate(sums.all.beside_idle_ns),
+            worst_ms: ms(sums.all.worst_ns),
             since_s: 0.0,
             sure: Sure::Measured,
             fixes: vec![LiveFix::Balance],
             run: None,
-        });
-    }
-    found
+        })
+        .collect()
+}
+
+/// The most that anybody loses in this way, in milliseconds a second.
+pub fn most(window: &Window) -> f64 {
+    largest(held_up(window).map(|(_, sums)| window.rate(sums.all.beside_idle_ns)))
+}
+
+/// Programs that waited long, and mostly so.
+fn held_up(window: &Window) -> impl Iterator<Item = (&Key, &Sums)> {
+    window
+        .victims()
+        .filter(|(_, sums)| ms(sums.all.worst_ns) >= BESIDE_IDLE_WORST_MS)
+        .filter(|(_, sums)| share(sums) >= BESIDE_IDLE_SHARE)
+}
+
+/// Of the time in which it was ready and no quota held it.
+fn share(sums: &Sums) -> f64 {
+    let held = sums.quota.values().copied().fold(0, u64::saturating_add);
+    let free = sums.all.ready_ns.saturating_sub(held);
+    sums.all.beside_idle_ns as f64 / free.max(1) as f64
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ mod neighbour;
 mod quota;
 
 use crate::limits;
-use crate::sums::Sums;
 use crate::window::Window;
 use model::live::Finding;
 
@@ -36,15 +35,12 @@ pub fn all(window: &Window) -> Vec<Finding> {
     all
 }
 
-/// The most that anybody loses.
+/// The most that anybody loses in a way that would be a finding if it were more.
 pub fn most(window: &Window) -> Most {
-    let rate = |ns: u64| window.rate(ns);
-    let victims = || window.victims().map(|(_, sums)| sums);
-    let most = |of: &dyn Fn(&Sums) -> u64| victims().map(of).max().map_or(0.0, rate);
     Most {
-        foreign: most(&|sums| sums.all.foreign_ns),
-        quota: most(&|sums| sums.quota.values().copied().fold(0, u64::saturating_add)),
-        neighbour: most(&|sums| sums.neighbours.values().map(|(ns, _)| *ns).max().unwrap_or(0)),
-        beside_idle: most(&|sums| sums.all.beside_idle_ns),
+        foreign: foreign::most(window),
+        quota: quota::most(window),
+        neighbour: neighbour::most(window),
+        beside_idle: idle::most(window),
     }
 }

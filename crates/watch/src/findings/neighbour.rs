@@ -2,14 +2,14 @@
 
 use crate::limits::{NEIGHBOUR_MS_PER_S, NEIGHBOUR_SHARE};
 use crate::parts::{program, program_of};
-use crate::sums::{Key, Sums, ms};
+use crate::sums::{Key, Sums, largest, ms};
 use crate::tick::Job;
 use crate::window::Window;
 use model::live::{Finding, FindingKind, LiveFix, NeighbourFinding, Sure};
 
 pub fn find(window: &Window) -> Vec<Finding> {
-    let all: Vec<Found> =
-        window.victims().filter_map(|(key, sums)| worst(window, key, sums)).collect();
+    let is_much = |found: &Found| window.rate(found.ns) >= NEIGHBOUR_MS_PER_S;
+    let all: Vec<Found> = held_up(window).filter(is_much).collect();
     // Of two that compete the one is the victim that gets less of what it wants.
     let loses_less = |one: &&Found| {
         !all.iter().any(|other| {
@@ -17,6 +17,16 @@ pub fn find(window: &Window) -> Vec<Finding> {
         })
     };
     all.iter().filter(loses_less).map(|found| found.finding(window)).collect()
+}
+
+/// The most that anybody loses in this way, in milliseconds a second.
+pub fn most(window: &Window) -> f64 {
+    largest(held_up(window).map(|found| window.rate(found.ns)))
+}
+
+/// Programs that lose a part of what they want that they would notice.
+fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
+    window.victims().filter_map(|(key, sums)| worst(window, key, sums))
 }
 
 /// A victim with the program of another job that takes most from it.
@@ -37,8 +47,14 @@ fn worst<'a>(window: &'a Window, key: &'a Key, sums: &'a Sums) -> Option<Found<'
     let (culprit, (ns, worst_ns)) =
         strangers.max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)))?;
     let share = *ns as f64 / wanted.max(1) as f64;
-    let is_much = window.rate(*ns) >= NEIGHBOUR_MS_PER_S && share >= NEIGHBOUR_SHARE;
-    is_much.then_some(Found { victim: key, sums, culprit, ns: *ns, worst_ns: *worst_ns, share })
+    (share >= NEIGHBOUR_SHARE).then_some(Found {
+        victim: key,
+        sums,
+        culprit,
+        ns: *ns,
+        worst_ns: *worst_ns,
+        share,
+    })
 }
 
 /// Whether two programs have nothing to do with each other: neither belongs to the other's job, and

@@ -2,7 +2,7 @@
 
 use crate::limits::{QUOTA_MS_PER_S, SPUN, SPUN_SAMPLES, UNDER_QUOTA, UNDER_QUOTA_PERIODS};
 use crate::parts::program_of;
-use crate::sums::{GroupSums, Key, Sums, ms};
+use crate::sums::{GroupSums, Key, Sums, largest, ms};
 use crate::window::Window;
 use model::live::{Finding, FindingKind, LiveFix, QuotaCause, QuotaFinding, Sure, Whose};
 use model::suggestion::{Command, Run};
@@ -18,6 +18,21 @@ pub fn find(window: &Window) -> Vec<Finding> {
         found.extend(of_group(window, group, sums));
     }
     found
+}
+
+/// The most that all programs together lose to the quota of one group, in milliseconds a second.
+pub fn most(window: &Window) -> f64 {
+    let held = |group: &String| {
+        let of = |sums: &Sums| sums.quota.get(&Some(group.clone())).copied().unwrap_or(0);
+        window.victims().map(|(_, sums)| of(sums)).fold(0, u64::saturating_add)
+    };
+    match window.machine.switches {
+        Some(_) => largest(window.groups.keys().map(|group| window.rate(held(group)))),
+        None => {
+            let counted = window.groups.values().filter_map(|group| group.gained.throttled_ns);
+            largest(counted.map(|ns| window.rate(ns)))
+        }
+    }
 }
 
 /// Of all programs that a group's quota holds the one that loses most.
@@ -261,7 +276,10 @@ mod tests {
         tick.groups.push(group("/a/b", 50, 500, (10, 480)));
         let found = find(&Window::of([&tick]));
         let FindingKind::Quota(facts) = &found[0].kind else { panic!() };
-        assert_eq!((facts.cause, &found[0].fixes[0]), (QuotaCause::Spun(0.75), &LiveFix::StopSpinning));
+        assert_eq!(
+            (facts.cause, &found[0].fixes[0]),
+            (QuotaCause::Spun(0.75), &LiveFix::StopSpinning)
+        );
     }
 
     #[test]

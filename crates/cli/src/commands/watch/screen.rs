@@ -171,11 +171,10 @@ fn head_line(live: &Live) -> String {
     let busy = machine.busy_ns.map_or(0.0, |busy| busy as f64 / all.max(1.0) * 1e2);
     let programs = cost.programs_ms_per_s.unwrap_or(0.0);
     format!(
-        "tailback watch: {}, last {:.0} s; {} CPUs {busy:.0}% busy; {:.0} switches/s; own cost {:.1} ms/s",
+        "watch: {}, last {:.0} s; {} CPUs {busy:.0}% busy; own cost {:.1} ms/s",
         words::scope(&live.scope),
         live.over_ns as f64 / 1e9,
         machine.cpus,
-        machine.switches_per_s.unwrap_or(0.0),
         cost.tool_ms_per_s + programs,
     )
 }
