@@ -14,10 +14,13 @@ const FINDINGS: usize = 2;
 /// Programs that are listed.
 const VICTIMS: usize = 4;
 
+/// Of each at most, with all that there is to say: a record may be anybody's.
+const MOST: usize = 64;
+
 /// The text; all of it with [`Look::why`].
 pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
     let mut text = head(live);
-    let shown = look.most(FINDINGS);
+    let shown = look.most(FINDINGS).min(MOST);
     for (number, finding) in live.findings.iter().take(shown).enumerate() {
         tell(&mut text, number + 1, finding, meta_of, look);
     }
@@ -81,7 +84,7 @@ fn victims(text: &mut String, live: &Live, look: Look) {
         "{:<20} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8}",
         "lost, ms/s", "all", "quota", "above", "others", "own", "lock", "rest", "worst ms"
     );
-    for victim in live.victims.iter().take(look.most(VICTIMS)) {
+    for victim in live.victims.iter().take(look.most(VICTIMS).min(MOST)) {
         text.push_str(&row(victim, live.over_ns));
     }
 }
@@ -107,12 +110,13 @@ fn row(victim: &Victim, over_ns: u64) -> String {
 
 /// The three answers: what hits or does not on one line, what cannot be measured with its reason.
 fn answers(text: &mut String, live: &Live, look: Look) {
-    let measured: Vec<String> = live.answers.iter().filter_map(words::measured).collect();
+    let measured: Vec<String> =
+        live.answers.iter().take(MOST).filter_map(words::measured).collect();
     if !measured.is_empty() {
         let _ = writeln!(text, "{}", look.wrap(&measured.join("; "), "", "  "));
     }
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for answer in &live.answers {
+    for answer in live.answers.iter().take(MOST) {
         let AnswerState::NotMeasurable(why) = &answer.state else { continue };
         let (why, name) = (words::not_measurable(why), words::stall_name(&answer.stall));
         match reasons.iter_mut().find(|(known, _)| *known == why) {
@@ -137,7 +141,7 @@ fn cost(text: &mut String, live: &Live, look: Look) {
     let _ = write!(line, "; {own:.0} MiB and {tables:.0} MiB; lost: {} threads", cost.lost_threads);
     let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
     if look.why {
-        for one in &live.sources {
+        for one in live.sources.iter().take(MOST) {
             let state = one.missing.as_deref().map_or_else(|| "read".to_owned(), plain);
             let line = format!("Source: {}: {state}", words::source(one.source));
             let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
