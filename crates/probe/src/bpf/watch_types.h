@@ -14,10 +14,10 @@ typedef __s64 s64;
 #define BPF_NOEXIST 1
 
 /* Who ran last on a CPU: so many are remembered, the one that runs now among them. */
-#define RUNNERS 512
+#define RUNNERS 256
 /* Pairs of a victim and who ran instead of it, for each CPU and interval. */
 #define PAIRS 1024
-#define PROBES 8
+#define PROBES 4
 /* Threads, and those who read the memory map of another process. */
 #define THREADS 16384
 #define READERS 2048

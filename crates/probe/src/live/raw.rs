@@ -84,7 +84,7 @@ pub struct Cpu {
     idle_since: u64,
     pub switches: u64,
     head: u64,
-    ring: [Runner; 512],
+    ring: [Runner; 256],
 }
 
 #[repr(C)]
