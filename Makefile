@@ -1,12 +1,15 @@
 # make run      build, and find out what stalls on this machine
-# make test     build, and run every test
+# make test     build, and run every test: those that measure alone, all others beside each other
 # make test-fast  those tests that need no machine to themselves, within two minutes
 # make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds for each,
-#               FUZZ=record one alone
-# make torture  kills tailback at random moments of its scenarios, and looks for what is left; as root
+#               FUZZ='record qmp' those alone
+# make torture  kills tailback and what it starts, at random moments and in its n-th system call, fills its
+#               disks, lets its calls fail, and looks for what is left; as root. KILLS=100 at random moments,
+#               SEED=1, JOBS=2 at once; TORTURE holds other flags, as TORTURE="--case '{..}'"
 # make blind    plays stalls and harmless loads that tailback watch has to tell apart, and writes the matrix into
 #               docs/watch.md; as root, on a quiet machine. RUNS=150, SEED=1, ONLY='idle compile'
-# make lint     formatting, warnings, documentation, shell scripts
+# make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
+# make lint     formatting, warnings, documentation and its examples, shell scripts, licences and sources of the crates
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
@@ -22,7 +25,8 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-fast fuzz torture blind lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
+.PHONY: run build test test-erlang test-guests test-beside test-alone \
+  test-fast fuzz torture blind sanitize lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -50,27 +54,65 @@ build: needs
 needs:
 	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config ca-certificates
 
-# strace delays a system call in one of the tests, chromium opens the pages, some boot a guest; gcc and
-# make are there already.
+# Files of tests, by what they bear. FAST: pure, or played by fakes. GUESTS: boot one. BESIDE: run the
+# binary, but want no verdict of this machine and look for nothing that another run could leave. Whatever is
+# on no list has the machine to itself: a new file is safe there.
+FAST_TESTS := arrows corpus effects fixing golden judging kernels licences manual measured properties published \
+  resuming same_words schema shown simulation study study_files two_arms undecided unsafe_code v1 versions
+GUEST_TESTS := guest hostile_kernel
+BESIDE_TESTS := bad_days bad_input check compat debian endings explain hostile_records page probe_calls real studies
+ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
+  $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
+  $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
+RUST_TESTS := $(CARGO) test --locked --workspace --no-fail-fast
+# Without the flags of the make that runs the lanes: what a test compiles would look for its job server.
+RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
+
+# strace delays a system call in one of the tests, chromium opens the pages, some boot a guest, which Debian's
+# later releases show a folder by a package of its own; gcc and make are there already.
+# What a lane prints comes when it has ended, in one piece. What failed is told once more at the end.
 test: needs erlang-needs
-	@scripts/need strace chromium fonts-dejavu-core qemu-system-x86
-	$(MAKE) -C erlang all eunit ct
-	TAILBACK_SKIP_NOTHING=1 $(CARGO) test --locked --workspace --no-fail-fast
+	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86
+	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
+	$(MAKE) -C erlang all
+	$(RUST_TESTS) --no-run
+	@mkdir -p $(BUILD); set -o pipefail; code=0; \
+	{ $(MAKE) -k -j3 --output-sync=target test-guests test-erlang test-beside || code=$$?; \
+	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
+	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
-# Everything that needs no machine to itself: unit tests, simulations, golden files, kept inputs of the fuzzer.
+# Without this make's flags: rebar3 calls one of its own.
+test-erlang:
+	MAKEFLAGS= $(MAKE) -k -C erlang eunit ct
+
+test-guests:
+	$(RUST_TESTS_ALL) $(GUEST_TESTS:%=--test %)
+
+test-beside:
+	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %) $(BESIDE_TESTS:%=--test %)
+
+test-alone:
+	$(RUST_TESTS_ALL) $(ALONE_TESTS:%=--test %)
+
 test-fast: needs
-	$(CARGO) test --locked --workspace --no-fail-fast --lib \
-	  $(foreach test,arrows golden schema v1 same_words manual shown corpus effects fixing judging \
-	    simulation properties published two_arms versions,--test $(test))
+	$(RUST_TESTS) --lib $(FAST_TESTS:%=--test %)
 
-# FUZZ_S: seconds for each target; FUZZ: one target alone.
+# FUZZ_S: seconds for each target; FUZZ: those targets alone.
 fuzz: needs
 	@scripts/need g++
 	scripts/fuzz $(or $(FUZZ_S),60) $(FUZZ)
 
-# KILLS: how many; SEED: which, where a run is to be made again.
+# Guests are killed too where `make kernels` has built one.
+KERNELS := $(wildcard $(HOME)/.cache/tailback/kernels/built)
 torture: build erlang-needs
-	scripts/torture $(abspath $(BINARY)) $(or $(KILLS),100) $(SEED)
+	@scripts/need strace qemu-system-x86
+	$(CARGO) build --release --locked -p tailback-torture
+	$(BUILD)/release/torture --binary $(BINARY) --moments $(or $(KILLS),100) --seed $(or $(SEED),1) \
+	  --jobs $(or $(JOBS),2) $(if $(KERNELS),--kernels $(KERNELS)) --log $(BUILD)/torture.jsonl $(TORTURE)
+
+# What has unsafe code under Miri and AddressSanitizer; wants a nightly toolchain, which nothing else does.
+sanitize: needs
+	scripts/sanitize
 
 blind: build
 	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc
@@ -81,8 +123,10 @@ lint: lint-needs
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --locked -p tailback --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+	$(CARGO) test --locked --workspace --doc
 	$(MAKE) -C erlang dialyzer xref
 	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif
+	scripts/deny
 
 lint-needs: needs erlang-needs
 	@scripts/need shellcheck
@@ -149,7 +193,7 @@ BARE ?= make run install && { tailback run mmap-lock || [ $$? -eq 1 ]; }
 bare:
 	scripts/bare '$(BARE)'
 
-RECORD ?= crates/cli/tests/golden/example.record.json
+RECORD ?= crates/cli/tests/golden/example.record.json.gz
 picture: build
 	scripts/screenshot $(BINARY) $(RECORD) docs/example.png
 

@@ -9,7 +9,7 @@
 %% One byte; 20 bytes; a reference-counted binary of 70; or as many bytes as said.
 -type way() :: direct | handled | threshold | credit.
 %% `handled': straight to the server, waiting until it has dealt with each message.
--record(senders, {launcher :: pid(), counts :: counters:counters_ref()}).
+-record(senders, {starter :: pid(), counts :: counters:counters_ref()}).
 -opaque senders() :: #senders{}.
 
 -define(SENT, 1).
@@ -29,21 +29,21 @@
 start(Options) ->
     Counts = counters:new(3, [write_concurrency]),
     %% All are linked to one process, whose end ends them.
-    Launcher = spawn_link(fun() -> launch(Options, Counts) end),
-    #senders{launcher = Launcher, counts = Counts}.
+    Starter = spawn_link(fun() -> launch(Options, Counts) end),
+    #senders{starter = Starter, counts = Counts}.
 
 %% @doc Lets them send.
 -spec release(senders()) -> ok.
-release(#senders{launcher = Launcher}) ->
-    Launcher ! release,
+release(#senders{starter = Starter}) ->
+    Starter ! release,
     ok.
 
 %% @doc Ends them, however far they are.
 -spec stop(senders()) -> ok.
-stop(#senders{launcher = Launcher}) ->
-    true = unlink(Launcher),
-    Monitor = monitor(process, Launcher),
-    true = exit(Launcher, kill),
+stop(#senders{starter = Starter}) ->
+    true = unlink(Starter),
+    Monitor = monitor(process, Starter),
+    true = exit(Starter, kill),
     receive
         {'DOWN', Monitor, process, _, _} -> ok
     end.

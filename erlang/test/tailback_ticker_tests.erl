@@ -57,7 +57,9 @@ a_long_stall_is_told_once_test_() ->
 a_long_stall_is_told_once() ->
     Pid = start(1),
     receive
-        {tick, 1, _} -> ok
+        {tick, 1, _} -> ok;
+        %% The machine itself may have held it up for a second by then.
+        {ticks, 1, _, _} -> ok
     end,
     true = erlang:suspend_process(Pid),
     timer:sleep(1300),

@@ -18,28 +18,28 @@ pub fn cpu_absent_ms_per_s(plan: &Plan, trial: &Trial) -> f64 {
     if !plan.judging.wants_cpu || !is_time_lost {
         return 0.0;
     }
-    let surroundings = &trial.surroundings;
+    let disturbance = &trial.disturbance;
     let window = trial.observation.window_ms;
     let rate = |ms: Option<f64>, over: f64| match ms {
         Some(ms) if over > 0.0 => (ms / over * 1e3).clamp(0.0, 1e3),
         _ => 0.0,
     };
-    let own = rate(surroundings.run_delay_ms, window);
-    let quota = rate(surroundings.enclosing_throttled_ms, over_ms(trial));
+    let own = rate(disturbance.run_delay_ms, window);
+    let quota = rate(disturbance.enclosing_throttled_ms, over_ms(trial));
     let steal = (worst_steal(trial).unwrap_or(0.0) * 1e3).clamp(0.0, 1e3);
     (own + quota + steal).min(1e3)
 }
 
-/// The time over which the surroundings of a trial were read, in milliseconds.
+/// The time over which the disturbance of a trial were read, in milliseconds.
 fn over_ms(trial: &Trial) -> f64 {
-    trial.surroundings.over_ms.unwrap_or(trial.observation.window_ms)
+    trial.disturbance.over_ms.unwrap_or(trial.observation.window_ms)
 }
 
 /// The share of its time that the hypervisor took from the CPU from which it took most.
 pub(crate) fn worst_steal(trial: &Trial) -> Option<f64> {
     let over = over_ms(trial);
-    let worst = trial.surroundings.steal_by_cpu.iter().map(|cpu| cpu.ms).reduce(f64::max);
+    let worst = trial.disturbance.steal_by_cpu.iter().map(|cpu| cpu.ms).reduce(f64::max);
     // Older records know the sum alone: at worst it was all of one CPU.
-    let worst = worst.or(trial.surroundings.steal_ms).filter(|ms| ms.is_finite())?;
+    let worst = worst.or(trial.disturbance.steal_ms).filter(|ms| ms.is_finite())?;
     (over > 0.0).then(|| (worst / over).clamp(0.0, 1.0))
 }

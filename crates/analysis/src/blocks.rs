@@ -146,7 +146,7 @@ pub fn study_error_rate(plan: &Plan) -> f64 {
 }
 
 /// The blocks that `not-affected` takes where the arms never differ.
-pub fn blocks_to_clear(plan: &Plan) -> u32 {
+pub fn blocks_to_not_affected(plan: &Plan) -> u32 {
     let all = std::iter::once(&plan.judging).chain(&plan.also);
     let lowest = all.map(|judging| judging.error_rate).fold(1.0, f64::min);
     AbsenceBet::blocks_to(1.0 / plan.error_rate.unwrap_or(lowest).max(1e-12))

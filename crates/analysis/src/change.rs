@@ -138,4 +138,4 @@ fn twice(sides: &Sides) -> Option<Obstacle> {
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -179,7 +179,8 @@ impl Readings {
         let mut seen: BTreeMap<(u32, usize), u32> = BTreeMap::new();
         for trial in trials {
             let Some(cell) = cells.get(trial.arm.as_str()).copied() else { continue };
-            let block = blocks.entry(trial.block).or_insert_with(|| vec![None; cells.len()]);
+            let block =
+                blocks.entry(trial.block).or_insert_with(|| vec![None; factorial.cells.len()]);
             let times = seen.entry((trial.block, cell)).or_default();
             *times += 1;
             // Figures of another unit, or an arm twice in a block: a record edited by hand.

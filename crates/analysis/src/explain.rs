@@ -86,7 +86,7 @@ fn remedy(record: &Record) -> Option<Remedy> {
 
 fn missing(record: &Record, evidence: Option<&Evidence>) -> Vec<MissingEvidence> {
     match evidence {
-        Some(evidence) => evidence.missing.iter().cloned().map(MissingEvidence::Refused).collect(),
+        Some(evidence) => evidence.missing.iter().cloned().map(MissingEvidence::NotSeen).collect(),
         None => vec![without_evidence(record)],
     }
 }

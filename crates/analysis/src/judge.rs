@@ -83,6 +83,9 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
     if ground.emulated {
         caveats.push(Caveat::Emulated);
     }
+    if ground.shared {
+        caveats.push(Caveat::SharedMachine);
+    }
     caveats.extend(carry_over(plan, trials, &study));
     reasons.extend(grounds(plan, trials, arms, &study, &evidence, state));
     let missed = missed.filter(|_| state == State::NotAffected);

@@ -16,6 +16,7 @@ pub mod evidence;
 mod explain;
 mod fixes;
 pub mod judge;
+pub mod ladder;
 mod limits;
 mod lower_tail;
 pub mod missed;
@@ -31,7 +32,7 @@ pub mod theil_sen;
 pub mod trust;
 
 pub use arms::estimate_arms;
-pub use blocks::blocks_to_clear;
+pub use blocks::blocks_to_not_affected;
 pub use change::{Sides, change};
 pub use effects::effects;
 pub use explain::explain;

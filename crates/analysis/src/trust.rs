@@ -23,6 +23,8 @@ pub struct Ground {
     pub tainted: Option<u64>,
     /// Whether it is a guest whose time is emulated.
     pub emulated: bool,
+    /// Whether other runs were let load it at the same time.
+    pub shared: bool,
 }
 
 /// Why figures prove nothing.
@@ -121,7 +123,7 @@ fn is_explained(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study: &Study
 }
 
 fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<Doubt> {
-    let mut known = trials.iter().filter_map(|trial| trial.surroundings.tainted);
+    let mut known = trials.iter().filter_map(|trial| trial.disturbance.tainted);
     let before = match ground.tainted {
         Some(before) => before,
         None => known.next()?,

@@ -294,11 +294,11 @@ fn steal_from_every_case_counts_where_none_is_named_yet() {
 /// Steal of so many milliseconds from one CPU over a second around each trial of these arms.
 fn steal_from(trials: &mut [Trial], arms: &[&str], ms: f64) {
     for trial in trials.iter_mut() {
-        trial.surroundings.over_ms = Some(1000.0);
-        trial.surroundings.steal_ms = Some(0.0);
+        trial.disturbance.over_ms = Some(1000.0);
+        trial.disturbance.steal_ms = Some(0.0);
     }
     for trial in trials.iter_mut().filter(|trial| arms.contains(&trial.arm.as_str())) {
-        trial.surroundings.steal_by_cpu = vec![CpuSteal { cpu: 3, ms }];
+        trial.disturbance.steal_by_cpu = vec![CpuSteal { cpu: 3, ms }];
     }
 }
 
@@ -328,7 +328,7 @@ fn what_the_absence_of_a_cpu_explains_is_not_affected_but_untrustworthy() {
     let delayed = |lost: f64, delay_ms: f64| {
         let mut trials = blocks(8, 0.0, lost, 0.0);
         for trial in trials.iter_mut().filter(|trial| trial.arm == "busy") {
-            trial.surroundings.run_delay_ms = Some(delay_ms);
+            trial.disturbance.run_delay_ms = Some(delay_ms);
         }
         trials
     };
@@ -343,7 +343,7 @@ fn what_the_absence_of_a_cpu_explains_is_not_affected_but_untrustworthy() {
     assert_eq!(judge(&figure_of_another_kind, &delayed(200.0, 60.0)).1.state, State::Affected);
     // Delay that both suffer alike is taken off both.
     let mut trials = blocks(14, 200.0, 200.0, 0.0);
-    trials.iter_mut().for_each(|trial| trial.surroundings.run_delay_ms = Some(60.0));
+    trials.iter_mut().for_each(|trial| trial.disturbance.run_delay_ms = Some(60.0));
     assert_eq!(judge(&plan, &trials).1.state, State::NotAffected);
 }
 
@@ -360,7 +360,7 @@ fn what_the_absence_of_a_cpu_explains_of_one_arm_is_not_affected_beside_one_that
             steal_from(&mut trials, &["waits"], 200.0);
         } else {
             let waits = trials.iter_mut().filter(|trial| trial.arm == "waits");
-            waits.for_each(|trial| trial.surroundings.run_delay_ms = Some(60.0));
+            waits.for_each(|trial| trial.disturbance.run_delay_ms = Some(60.0));
         }
         judge(&plan, &trials)
     };
@@ -382,7 +382,7 @@ fn what_the_absence_of_a_cpu_explains_of_one_arm_is_not_affected_beside_one_that
 fn a_kernel_that_became_tainted_is_untrustworthy() {
     let plan = three_arms();
     let mut trials = blocks(6, 0.0, 700.0, 0.0);
-    trials.iter_mut().for_each(|trial| trial.surroundings.tainted = Some(4096));
+    trials.iter_mut().for_each(|trial| trial.disturbance.tainted = Some(4096));
     assert_eq!(judge(&plan, &trials).1.state, State::Affected, "it was so before");
     let arms = estimate_arms(&plan, &trials);
     let before = |tainted| Ground { tainted: Some(tainted), ..Ground::default() };
@@ -390,7 +390,7 @@ fn a_kernel_that_became_tainted_is_untrustworthy() {
     let outcome = decide(&plan, &trials, &arms, before(0));
     assert_eq!(outcome.state, State::Untrustworthy);
     assert_eq!(outcome.reasons[0], Reason::Doubt(Doubt::Tainted { flags: 4096 }));
-    trials[9].surroundings.tainted = Some(4096 | 512);
+    trials[9].disturbance.tainted = Some(4096 | 512);
     assert_eq!(judge(&plan, &trials).1.state, State::Untrustworthy);
 }
 
@@ -398,7 +398,12 @@ fn a_kernel_that_became_tainted_is_untrustworthy() {
 fn an_emulated_guest_is_said_to_be_one() {
     let (plan, trials) = (three_arms(), blocks(6, 0.0, 700.0, 0.0));
     let arms = estimate_arms(&plan, &trials);
+    let ground = Ground { shared: true, ..Ground::default() };
+    let outcome = decide(&plan, &trials, &arms, ground);
+    assert!(outcome.caveats.contains(&Caveat::SharedMachine));
+    assert!(!outcome.caveats.contains(&Caveat::Emulated));
     let outcome = decide(&plan, &trials, &arms, Ground { emulated: true, ..Ground::default() });
+    assert!(!outcome.caveats.contains(&Caveat::SharedMachine));
     assert_eq!(outcome.state, State::Affected);
     assert!(outcome.caveats.contains(&Caveat::Emulated), "{outcome:?}");
 }
@@ -474,7 +479,7 @@ fn any_trial() -> impl Strategy<Value = Trial> {
             let mut trial = trial(block, arm, value);
             trial.observation.hang = hang;
             trial.took_ms = ms;
-            trial.surroundings.steal_ms = Some(ms);
+            trial.disturbance.steal_ms = Some(ms);
             let unit = Unit::MillisecondsPerSecond;
             trial.observation.measures.insert(LOST.to_owned(), Measure { value, unit, at_least });
             trial
@@ -491,7 +496,7 @@ proptest! {
     ) {
         let plan = three_arms();
         let arms = estimate_arms(&plan, &trials);
-        let outcome = decide(&plan, &trials, &arms, Ground { tainted, emulated: false });
+        let outcome = decide(&plan, &trials, &arms, Ground { tainted, ..Ground::default() });
         prop_assert!(outcome.test.evidence_affected >= 0.0);
         prop_assert!(!outcome.reasons.is_empty());
         for estimate in arms.iter().flat_map(|arm| arm.measures.values()) {

@@ -10,14 +10,31 @@ use std::time::Duration;
 pub enum BeamError {
     /// There is no Erlang where it was looked for.
     #[error(
-        "erl: not found {place}; install erlang-base (Debian, Ubuntu) or name one with --erl PATH"
+        "erl: not found {place}; fetch one with --otp debian:trixie, install erlang-base (Debian, \
+         Ubuntu), or name one with --otp PATH"
     )]
     NoErl {
         /// Where it was looked for, in words.
         place: String,
     },
+    /// There is no OTP by that name.
+    #[error("--otp {word}: {why}; or name an erl, or the root of an installation")]
+    Unknown {
+        /// What was asked for.
+        word: String,
+        /// Why not, and what there is.
+        why: String,
+    },
+    /// The OTP of a suite of Debian could not be had.
+    #[error("debian:{suite}: {source}")]
+    Debian {
+        /// The suite.
+        suite: String,
+        /// Why.
+        source: debian::DebianError,
+    },
     /// The file cannot be executed.
-    #[error("{}: cannot be executed: {source}; name another with --erl PATH", path.display())]
+    #[error("{}: cannot be executed: {source}; name another with --otp PATH", path.display())]
     NotExecutable {
         /// The file.
         path: PathBuf,
@@ -25,7 +42,7 @@ pub enum BeamError {
         source: io::Error,
     },
     /// The program is something else than an Erlang.
-    #[error("{}: not an Erlang: {printed}; name one with --erl PATH", path.display())]
+    #[error("{}: not an Erlang: {printed}; name one with --otp PATH", path.display())]
     NotErl {
         /// The program.
         path: PathBuf,
@@ -41,6 +58,14 @@ pub enum BeamError {
         what: &'static str,
         /// For how long.
         limit: Duration,
+    },
+    /// Root would run a program of another user's.
+    #[error("{}: {why}; root runs no program that others could have put there: name another with --otp PATH", path.display())]
+    UnsafeProgram {
+        /// The program, or a folder above it.
+        path: PathBuf,
+        /// Who may change it.
+        why: String,
     },
     /// The OTP release is older than what is supported.
     #[error("{}: OTP {found} is too old; tailback needs OTP {least} or newer", path.display())]

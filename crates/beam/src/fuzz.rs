@@ -1,7 +1,8 @@
-//! For the fuzzer: what is read of a node, behind a function that takes any bytes.
+//! For the fuzzer: what is read of a node and its process, behind functions that take any bytes.
 
 use crate::node::Hello;
 use crate::wire::{Frames, Incoming};
+use std::path::Path;
 
 /// How many bytes come at a time.
 const AT_A_TIME: usize = 61;
@@ -21,6 +22,17 @@ pub fn node(bytes: &[u8]) {
             }
         }
     }
+}
+
+/// Files of a thread, below the folder that lists the threads.
+pub fn threads(task: &Path) {
+    crate::threads::fuzz(task);
+}
+
+/// The line by which an OTP says which it is, and the parent in `/proc/PID/stat`.
+pub fn texts(bytes: &[u8]) {
+    crate::otp::fuzz(&String::from_utf8_lossy(bytes));
+    let _ = crate::stat::parent_of(bytes);
 }
 
 fn message(frame: &[u8]) {

@@ -26,10 +26,11 @@ mod threads;
 mod wire;
 
 pub use app::App;
+pub use debian::{Cache, DebianError};
 pub use eetf::Term;
 pub use error::{BeamError, CallError, Death};
 pub use node::{Hello, Node, NodeOptions};
-pub use otp::{Flags, OLDEST, Otp};
+pub use otp::{Fetch, Flags, OLDEST, Origin, Otp, SUITES, suite_of};
 pub use threads::{
     Class, Shares, ThreadKind, ThreadReport, ThreadSampler, ThreadSeries, ThreadTotal,
 };

@@ -1,6 +1,7 @@
 //! Running a program to its end, with a limit on its time and its output.
 
 use crate::{reap, spawner, supervisor};
+use os::user::User;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -27,14 +28,15 @@ pub(crate) struct Ran {
     pub stderr: Vec<u8>,
 }
 
-/// Runs a program with nothing to read, and kills it with its group after `limit`.
+/// Runs a program as that user, or as the caller, with nothing to read, and kills it with its group
+/// after `limit`.
 ///
 /// # Errors
 /// If it cannot be started.
-pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<Ran> {
+pub(crate) fn run(mut command: Command, user: Option<User>, limit: Duration) -> io::Result<Ran> {
     let deadline = Instant::now() + limit;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = Guard(supervised(command)?);
+    let mut child = Guard(supervised(command, user)?);
     let mut out = Stream::new(child.0.stdout.take().map(OwnedFd::from))?;
     let mut err = Stream::new(child.0.stderr.take().map(OwnedFd::from))?;
     let mut status = None;
@@ -50,11 +52,11 @@ pub(crate) fn run(mut command: Command, limit: Duration) -> io::Result<Ran> {
 
 /// Starts a program behind a supervisor, which ends all that the program has started once the tool is
 /// gone: a compiler's own passes would outlive it.
-fn supervised(mut command: Command) -> io::Result<Child> {
+fn supervised(mut command: Command, user: Option<User>) -> io::Result<Child> {
     command.process_group(0);
     let tool = std::process::id();
     // SAFETY: the supervisor makes system calls only, and neither allocates nor locks.
-    unsafe { command.pre_exec(move || supervisor::split(tool)) };
+    unsafe { command.pre_exec(move || supervisor::split(tool)?.hand_over(user)) };
     spawner::spawn_as_is(command)
 }
 
@@ -121,21 +123,22 @@ mod tests {
 
     #[test]
     fn both_streams_and_the_end_are_heard() {
-        let ran = run(shell("echo a; echo b >&2; exit 3"), Duration::from_secs(60)).unwrap();
+        let ran = run(shell("echo a; echo b >&2; exit 3"), None, Duration::from_secs(60)).unwrap();
         assert_eq!((ran.stdout, ran.stderr), (b"a\n".to_vec(), b"b\n".to_vec()));
         assert_eq!(ran.status.unwrap().code(), Some(3));
     }
 
     #[test]
     fn what_never_ends_is_killed_with_its_children() {
-        let ran = run(shell("echo $$; sleep 300 & sleep 300"), Duration::from_millis(400)).unwrap();
+        let ran =
+            run(shell("echo $$; sleep 300 & sleep 300"), None, Duration::from_millis(400)).unwrap();
         assert!(ran.status.is_none());
         let group = String::from_utf8(ran.stdout).unwrap();
         let left = format!("kill -0 -- -{}", group.trim());
         // The group's last process may need a moment until init has reaped it.
         let gone = (0..200).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
-            let ran = run(shell(&left), Duration::from_secs(60)).unwrap();
+            let ran = run(shell(&left), None, Duration::from_secs(60)).unwrap();
             !ran.status.unwrap().success()
         });
         assert!(gone);
@@ -145,7 +148,7 @@ mod tests {
     fn a_daemon_that_keeps_the_pipe_open_holds_nobody_up() {
         let script = "setsid sleep 3 & echo done";
         let began = Instant::now();
-        let ran = run(shell(script), Duration::from_secs(60)).unwrap();
+        let ran = run(shell(script), None, Duration::from_secs(60)).unwrap();
         assert!(ran.status.unwrap().success());
         assert_eq!(ran.stdout, b"done\n");
         assert!(began.elapsed() < Duration::from_secs(30));
@@ -153,7 +156,7 @@ mod tests {
 
     #[test]
     fn endless_output_is_cut() {
-        let ran = run(shell("head -c 3000000 /dev/zero"), Duration::from_secs(60)).unwrap();
+        let ran = run(shell("head -c 3000000 /dev/zero"), None, Duration::from_secs(60)).unwrap();
         assert!(ran.status.unwrap().success());
         assert_eq!(ran.stdout.len(), MOST);
     }

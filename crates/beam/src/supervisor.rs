@@ -10,6 +10,7 @@
 
 use crate::stat::parent_of;
 use os::death::die_with;
+use os::user::User;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::Errno;
 use rustix::process::{
@@ -28,6 +29,24 @@ const GRACE: Duration = Duration::from_millis(300);
 /// How long to go on killing; what the kernel holds even then is left to init.
 const LIMIT: Duration = Duration::from_secs(4);
 
+/// The supervisor of the calling process, which is its parent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Supervisor(u32);
+
+impl Supervisor {
+    /// Makes the calling process one of this user, or leaves it the caller's; the supervisor stays the
+    /// caller's, since it has to end what it supervises.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or the supervisor has died.
+    pub fn hand_over(self, user: Option<User>) -> io::Result<()> {
+        let Some(user) = user else { return Ok(()) };
+        user.become_it()?;
+        // The kernel forgot it as the user changed.
+        die_with(self.0, Signal::KILL)
+    }
+}
+
 /// Splits in two: returns in a new child that is to become the VM; the caller never returns but
 /// stays as the supervisor of that child.
 ///
@@ -35,7 +54,7 @@ const LIMIT: Duration = Duration::from_secs(4);
 ///
 /// # Errors
 /// If the tool is gone or no child can be made; then there is no supervisor either.
-pub(crate) fn split(tool: u32) -> io::Result<()> {
+pub(crate) fn split(tool: u32) -> io::Result<Supervisor> {
     let before = block_signals();
     die_with(tool, Signal::TERM)?;
     let supervisor = std::process::id();
@@ -46,7 +65,8 @@ pub(crate) fn split(tool: u32) -> io::Result<()> {
         0 => {
             // SAFETY: the set was filled by `block_signals`.
             unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
-            die_with(supervisor, Signal::KILL)
+            die_with(supervisor, Signal::KILL)?;
+            Ok(Supervisor(supervisor))
         }
         vm => watch(vm),
     }

@@ -6,17 +6,22 @@
 //! kernel lets go of a lock when the run that holds it ends, however it ends.
 
 use crate::paths;
-use host::private;
+use host::journal::Noted;
+use host::{Roots, private, temporary};
 use std::fs::{DirBuilder, File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How often a lock is taken anew that its holder removes at that moment.
 const MOST_TRIES: usize = 100;
 
-/// What became of the wish to be the only writer of a record.
+/// Pause between two tries while a lock is held by nobody that lives: it is being removed.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// What became of the request to be the only writer of a record.
 #[derive(Debug)]
 pub enum Claim {
     /// No other run writes it while this lives.
@@ -33,12 +38,15 @@ pub struct Held {
     path: PathBuf,
     /// Open as long as the lock is held.
     _file: File,
+    /// By which the lock's file goes where this run is killed.
+    noted: Option<Noted>,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         // A file that stays is locked by nobody, and the next run takes it.
         let _ = std::fs::remove_file(&self.path);
+        self.noted.take().into_iter().for_each(Noted::undone);
     }
 }
 
@@ -55,29 +63,52 @@ pub fn take(record: &Path) -> Claim {
 
 /// Claims a record by a lock in this folder.
 pub fn take_in(folder: &Path, record: &Path) -> Claim {
-    let above = folder.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let above = folder.parent().map_or(Ok(()), os::folders::make);
     // Nobody else can then hold a lock here, or take one away.
     let made = above.and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(folder));
     if made.is_err() {
         return Claim::Impossible;
     }
     let path = folder.join(name(record));
+    let noted = temporary::announce(&Roots::real(), &path);
+    let mut claim = lock(path);
+    match &mut claim {
+        Claim::Ours(held) => held.noted = noted,
+        Claim::Theirs(_) | Claim::Impossible => noted.into_iter().for_each(Noted::undone),
+    }
+    claim
+}
+
+/// Takes the lock in this file.
+fn lock(path: PathBuf) -> Claim {
+    let mut theirs = None;
     for _ in 0..MOST_TRIES {
         let Ok(mut file) = private::lock_file(&path) else { return Claim::Impossible };
         match file.try_lock() {
             Ok(()) if is_at(&file, &path) => {
                 // Who holds it is for people to read; the lock is what counts.
                 let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
-                return Claim::Ours(Held { path, _file: file });
+                return Claim::Ours(Held { path, _file: file, noted: None });
             }
             // Its holder has just removed it: the file that is there now counts.
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Claim::Theirs(holder(file)),
+            Err(TryLockError::WouldBlock) => {
+                theirs = Some(holder(file));
+                // Held for a dead run, it is being removed by whoever restores.
+                if theirs.flatten().is_some_and(is_running) {
+                    break;
+                }
+                std::thread::sleep(PAUSE);
+            }
             Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(TryLockError::Error(_)) => return Claim::Impossible,
         }
     }
-    Claim::Impossible
+    theirs.map_or(Claim::Impossible, Claim::Theirs)
+}
+
+fn is_running(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// What a process that writes a record is called.

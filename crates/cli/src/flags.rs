@@ -3,7 +3,7 @@
 mod common;
 mod shown;
 
-use clap::{Arg, ArgAction, Command, Subcommand, value_parser};
+use clap::{Arg, ArgAction, Args as _, Command, Subcommand, value_parser};
 use common::{json, why};
 use model::units;
 use scenarios::AnyScenario;
@@ -62,8 +62,8 @@ fn check() -> Command {
     Command::new("check")
         .about("Run every scenario that this host can run, and show the verdicts")
         .long_about(
-            "Run every scenario that this host can run, and show the verdicts. Several share about \
-             two minutes, so each takes its quick settings; one alone takes its own.",
+            "Run every scenario that this host can run, and show the verdicts. Several share two \
+             minutes at most, so each takes its quick settings; one alone takes its own.",
         )
         .arg(json("Print the records alone, as a JSON array"))
         .arg(why())
@@ -72,6 +72,7 @@ fn check() -> Command {
         .arg(no_probe())
         .arg(scenario_filter("only", "Run these scenarios only"))
         .arg(scenario_filter("skip", "Leave these scenarios out"))
+        .arg(otp("The OTP of the scenarios that run Erlang"))
         .arg(
             Arg::new("report")
                 .long("report")
@@ -80,6 +81,15 @@ fn check() -> Command {
                 .help("Write the page here [default: beside the records, in the state folder]"),
         )
         .after_help(EXIT_CODES)
+}
+
+fn otp(what: &str) -> Arg {
+    let forms = "debian:SUITE, an erl, or the folder of an installation";
+    Arg::new("otp")
+        .long("otp")
+        .alias("erl")
+        .value_name("OTP")
+        .help(format!("{what}: {forms} [default: the erl on the PATH]"))
 }
 
 fn scenario_filter(name: &'static str, help: &'static str) -> Arg {
@@ -329,7 +339,10 @@ fn of_advice(arg: Arg) -> Arg {
             "Schedulers that the node would have: the CPUs of its host [default: one a CPU here, \
              and 8 at least]",
         ),
-        "erl" => arg.value_name("PATH").help("The erl of the OTP [default: the one on the PATH]"),
+        "otp" => arg.value_name("OTP").help(
+            "The OTP: debian:SUITE, an erl, or the folder of an installation [default: the erl on \
+             the PATH]",
+        ),
         "load" => arg.help("What a request is [default: port]"),
         "rate" => arg.help(
             "Requests a second [default: a rate at which the node without busy waiting uses 60% of \
@@ -349,13 +362,7 @@ fn erlang_app() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("The folder: a new or empty one, or one that this command wrote before"),
         )
-        .arg(
-            Arg::new("erl")
-                .long("erl")
-                .value_name("PATH")
-                .value_parser(value_parser!(PathBuf))
-                .help("The erl of the OTP to compile it for [default: the one on the PATH]"),
-        )
+        .arg(otp("The OTP to compile it for"))
 }
 
 fn completions() -> Command {
@@ -380,7 +387,8 @@ fn man() -> Command {
 
 /// The load generators; hidden, since only tailback itself starts them.
 fn load() -> Command {
-    load::LoadCommand::augment_subcommands(Command::new("load").hide(true))
+    let command = load::LoadArgs::augment_args(Command::new("load").hide(true));
+    load::LoadCommand::augment_subcommands(command)
         .subcommand_required(true)
         .about("Be a load generator")
 }

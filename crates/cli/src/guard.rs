@@ -7,14 +7,17 @@
 use crate::exit::{self, Failure};
 use crate::output;
 use host::cgroup::{ParentGroup, sweep};
-use host::{Restored, Roots};
+use host::journal::{Change, Noted};
+use host::{Restored, Roots, temporary};
+use model::machine::Hold;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The flag by which the helper waits for the end of its standard input, and is told whose it is.
@@ -41,6 +44,11 @@ static HELPER: Mutex<Option<Child>> = Mutex::new(None);
 /// The lock that this process holds on the machine, until it ends.
 static HELD: Mutex<Option<File>> = Mutex::new(None);
 
+/// Files that a kill at the wrong moment leaves; none where nothing was begun.
+static LEAVES: Mutex<Option<Vec<Noted>>> = Mutex::new(None);
+/// What became of the request to have the machine alone; nothing before it was asked for.
+static HOLD: OnceLock<Hold> = OnceLock::new();
+
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -53,11 +61,30 @@ pub fn begin(command: &str) -> Result<(), Failure> {
     let restored = host::restore(&Roots::real());
     tell(&restored, true);
     host::journal::before_changes(start_helper);
-    take_machine(command)
+    *unpoisoned(&LEAVES) = Some(Vec::new());
+    let hold = take_machine(command, std::env::var_os(SHARE).is_some())?;
+    let _ = HOLD.set(hold);
+    Ok(())
+}
+
+/// Whether another run can load the machine while this one does; none where this one does not.
+pub fn hold() -> Option<Hold> {
+    HOLD.get().copied()
+}
+
+/// Has a file removed that a kill would leave, where this command loads or changes the machine: the others
+/// have no helper, and need none.
+pub fn may_leave(file: &Path) {
+    let begun = unpoisoned(&LEAVES).is_some();
+    if let Some(noted) = begun.then(|| temporary::announce(&Roots::real(), file)).flatten() {
+        unpoisoned(&LEAVES).get_or_insert_default().push(noted);
+    }
 }
 
 /// Ends the helper, and waits until it has.
 pub fn end() {
+    // A save ends by itself before this, and leaves nothing.
+    unpoisoned(&LEAVES).take().into_iter().flatten().for_each(Noted::undone);
     let Some(mut helper) = unpoisoned(&HELPER).take() else { return };
     if let Some(mut input) = helper.stdin.take() {
         // A helper that is gone already has nothing to be told.
@@ -126,7 +153,12 @@ fn tell(restored: &Restored, beside: bool) {
         true => output::note(&format!("left by a run that was killed: {line}")),
         false => output::print(&format!("{line}\n")),
     };
-    restored.undone.iter().for_each(|change| say(format!("put back {change}")));
+    restored.undone.iter().for_each(|change| {
+        say(match change {
+            Change::Temporary { path } => format!("removed {}", path.display()),
+            Change::File { .. } | Change::Controller { .. } => format!("put back {change}"),
+        });
+    });
     for (change, why) in &restored.left {
         say(format!("left as it is, {change}: {why}"));
     }
@@ -139,15 +171,26 @@ fn tell(restored: &Restored, beside: bool) {
 ///
 /// The lock goes with this process, however it ends. Where there is no folder for it, as for an ordinary
 /// user without a session, or a kernel without file locks, nothing is locked.
-fn take_machine(command: &str) -> Result<(), Failure> {
-    if std::env::var_os(SHARE).is_some() {
-        return Ok(());
+fn take_machine(command: &str, share: bool) -> Result<Hold, Failure> {
+    if share {
+        return Ok(Hold::Shared);
     }
     let folder = Roots::real().run.join("tailback");
-    let Ok(folder) = host::private::folder(&folder) else { return Ok(()) };
-    let Ok(mut file) = host::private::lock_file(&folder.join("run")) else { return Ok(()) };
+    let Ok(folder) = host::private::folder(&folder) else { return Ok(Hold::Unlocked) };
+    match host::private::lock_file(&folder.join("run")) {
+        Ok(file) => take_lock(file, command),
+        Err(_) => Ok(Hold::Unlocked),
+    }
+}
+
+fn take_lock(mut file: File, command: &str) -> Result<Hold, Failure> {
     let deadline = Instant::now() + JUST_ENDED;
-    while let Some(true) = is_taken(flock(&file, FlockOperation::NonBlockingLockExclusive)) {
+    loop {
+        match is_taken(flock(&file, FlockOperation::NonBlockingLockExclusive)) {
+            Some(true) => {}
+            Some(false) => break,
+            None => return Ok(Hold::Unlocked),
+        }
         let holder = holder(&mut file);
         if holder.is_running() || Instant::now() > deadline {
             return Err(Failure::need(format!(
@@ -165,10 +208,10 @@ fn take_machine(command: &str) -> Result<(), Failure> {
     // Without its words the lock holds all the same.
     let _ = written;
     *unpoisoned(&HELD) = Some(file);
-    Ok(())
+    Ok(Hold::Exclusive)
 }
 
-/// Whether somebody else holds a lock, by the answer to the wish for it; none where that cannot be told,
+/// Whether somebody else holds a lock, by the answer to the request for it; none where that cannot be told,
 /// as in a kernel without file locks.
 fn is_taken(answer: rustix::io::Result<()>) -> Option<bool> {
     match answer {
@@ -208,6 +251,17 @@ impl Holder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_became_of_the_lock_is_told() {
+        assert_eq!(take_machine("run x", true).unwrap(), Hold::Shared);
+        let place = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(take_lock(place.reopen().unwrap(), "run x").unwrap(), Hold::Exclusive);
+        // The first one's handle is kept, so the lock is held.
+        let second = take_lock(place.reopen().unwrap(), "run y").unwrap_err();
+        assert!(second.line.contains("tailback run x"), "{}", second.line);
+        assert_eq!(second.code, exit::NEED);
+    }
 
     #[test]
     fn a_kernel_without_file_locks_has_no_other_run() {

@@ -1,9 +1,31 @@
-//! The machine that this process runs on.
+//! The machine that this process runs on, and how this process uses it.
 
+use crate::guard;
 use host::Roots;
 use model::Machine;
+use model::machine::{LoadUser, UserChoice};
+use os::user::Origin;
 
 /// All that is known of it, and the guest that it is where tailback made it.
 pub fn here() -> Machine {
-    Machine { guest: guest::inside(), ..host::machine(&Roots::real()) }
+    let guest = guest::inside();
+    // The host's lock is not seen from a guest, which has one run at a time.
+    let hold = if guest.is_some() { None } else { guard::hold() };
+    Machine { guest, hold, load_user: Some(load_user()), ..host::machine(&Roots::real()) }
+}
+
+fn load_user() -> LoadUser {
+    let caller = || LoadUser {
+        uid: rustix::process::geteuid().as_raw(),
+        gid: rustix::process::getegid().as_raw(),
+        chosen: UserChoice::Caller,
+    };
+    os::user::unprivileged().map_or_else(caller, |account| LoadUser {
+        uid: account.user.uid(),
+        gid: account.user.gid(),
+        chosen: match account.origin {
+            Origin::Sudo => UserChoice::Sudo,
+            Origin::System => UserChoice::System,
+        },
+    })
 }

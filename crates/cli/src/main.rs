@@ -6,7 +6,6 @@ mod compat;
 mod exit;
 mod flags;
 mod guard;
-mod history_index;
 mod input;
 mod machine;
 mod output;
@@ -29,6 +28,8 @@ fn main() -> ExitCode {
     if guest::init::is_init() {
         guest::init::run();
     }
+    forget_hostile_temporary_folder();
+    scenarios::erlang::fetch_with(output::note, signals::noticed);
     let code = match flags::command().try_get_matches() {
         Ok(matches) => commands::dispatch(&matches).unwrap_or_else(|failure| complain(&failure)),
         Err(error) => {
@@ -44,6 +45,20 @@ fn main() -> ExitCode {
     // A verdict that could not be printed is no success.
     let unprinted = output::failed() && code < exit::USAGE;
     ExitCode::from(if unprinted { exit::NEED } else { code })
+}
+
+/// Where root was given a folder for temporary files in which another user could replace them, as by
+/// `sudo -E`, they go to /tmp.
+fn forget_hostile_temporary_folder() {
+    let Some(folder) = std::env::var_os("TMPDIR").filter(|_| rustix::process::geteuid().is_root())
+    else {
+        return;
+    };
+    if let Err(why) = host::program::check_temporary(std::path::Path::new(&folder)) {
+        output::note(&format!("TMPDIR={why}; temporary files go to /tmp"));
+        // SAFETY: no other thread has been started yet.
+        unsafe { std::env::remove_var("TMPDIR") };
+    }
 }
 
 fn complain(failure: &Failure) -> u8 {

@@ -1,6 +1,7 @@
 //! Where records and pages are kept.
 
 use crate::exit::Failure;
+use crate::guard;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,7 @@ pub fn record(asked: Option<&PathBuf>, scenario: &str) -> Result<PathBuf, Failur
 /// If neither can be written.
 pub fn named_record(name: &str) -> Result<PathBuf, Failure> {
     // Where it cannot be made, the next place is taken.
-    let _ = std::fs::create_dir_all(state_folder());
+    let _ = os::folders::make(&state_folder());
     first_free(&[state_folder(), std::env::temp_dir()].map(|folder| folder.join(name)))
 }
 
@@ -49,7 +50,7 @@ fn first_free(places: &[PathBuf; 2]) -> Result<PathBuf, Failure> {
 /// The default places for a record, also used where the one that was asked for fails.
 pub fn fallback(scenario: &str) -> [PathBuf; 2] {
     // Where it cannot be made, saving there fails and the next place is tried.
-    let _ = std::fs::create_dir_all(state_folder());
+    let _ = os::folders::make(&state_folder());
     [state_folder().join(file_name(scenario)), std::env::temp_dir().join(file_name(scenario))]
 }
 
@@ -81,10 +82,13 @@ fn place(path: &Path) -> Result<(), String> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    std::fs::create_dir_all(folder).map_err(message)?;
+    os::folders::make(folder).map_err(message)?;
     let flags = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     rustix::fs::access(folder, flags).map_err(|error| message(error.into()))?;
     runner::sweep(folder);
+    if let Some(unfinished) = runner::unfinished(path) {
+        guard::may_leave(&unfinished);
+    }
     Ok(())
 }
 
@@ -118,12 +122,9 @@ fn start(path: &Path) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// If it cannot be written, or holds a record, which nothing replaces.
-pub fn for_page(path: &Path) -> Result<PathBuf, Failure> {
+pub fn for_page(flag: &str, path: &Path) -> Result<PathBuf, Failure> {
     let refuse = |why: String| {
-        Failure::usage(format!(
-            "--report {}: {why}; name a file that can be written",
-            path.display()
-        ))
+        Failure::usage(format!("{flag} {}: {why}; name a file that can be written", path.display()))
     };
     if holds_record(path) {
         return Err(refuse("there is a record of tailback, and it stays".to_owned()));

@@ -2,17 +2,20 @@
 //!
 //! A record may be anybody's, and root reads it like everybody else. So before anything of it is read,
 //! the kernel is told (Landlock, Linux 5.13; a kernel without it restricts nothing) that this process
-//! writes only where its output goes and where the index of the history is, and executes nothing.
+//! writes only where its output goes and where the index of the history is, and executes nothing, reaches
+//! no network and signals nobody. Root keeps only the privilege to read and write files of others, which
+//! Landlock bounds: a record may be in the folder of any user.
 
 use clap::ArgMatches;
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetError, RulesetStatus, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use std::path::{Path, PathBuf};
 
 /// Rights of the newest version of Landlock that is asked for; an older kernel takes what it knows.
-const NEWEST: ABI = ABI::V5;
+const NEWEST: ABI = ABI::V6;
 
 /// Flags that name a file that is written.
 const OUTPUTS: [&str; 2] = ["output", "perfetto"];
@@ -24,9 +27,18 @@ const READERS: [&str; 6] = ["judge", "explain", "report", "compare", "history", 
 pub fn enter(matches: &ArgMatches) {
     let Some((name, inner)) = matches.subcommand() else { return };
     if READERS.contains(&name) {
-        // Without it the command does the same; it is a second wall behind the checks.
+        // Without them the command does the same; they are a second wall behind the checks.
+        let _ = keep_files_alone();
         let _ = restrict(&writable(inner));
     }
+}
+
+/// Takes every privilege from the calling thread but that over files.
+fn keep_files_alone() -> rustix::io::Result<()> {
+    let own = capabilities(None)?;
+    let kept = own.permitted & (CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+    let inheritable = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable })
 }
 
 /// The folders that the command writes to.
@@ -45,6 +57,8 @@ fn restrict(writable: &[PathBuf]) -> Result<bool, RulesetError> {
     let rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(NEWEST))?
+        .handle_access(AccessNet::from_all(NEWEST))?
+        .scope(Scope::from_all(NEWEST))?
         .create()?
         .add_rules(path_beneath_rules(["/"], read))?
         .add_rules(path_beneath_rules(writable, AccessFs::from_all(NEWEST) & !AccessFs::Execute))?;
@@ -56,6 +70,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_reader_keeps_no_privilege_but_that_over_files() {
+        let before = capabilities(None).unwrap().effective;
+        // The thread alone loses them, and ends.
+        let after = std::thread::spawn(|| {
+            keep_files_alone().unwrap();
+            capabilities(None).unwrap()
+        });
+        let after = after.join().unwrap();
+        let files = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+        assert_eq!(after.effective, before & files);
+        assert_eq!((after.permitted, after.inheritable.is_empty()), (after.effective, true));
+    }
+
+    #[test]
     fn a_reader_writes_where_its_output_goes_and_nowhere_else() {
         let place = tempfile::tempdir().unwrap();
         let (own, other) = (place.path().join("own"), place.path().join("other"));
@@ -65,7 +93,7 @@ mod tests {
         // The thread alone is restricted, and ends.
         let tried = std::thread::spawn(move || {
             if !restrict(std::slice::from_ref(&own)).unwrap() {
-                eprintln!("skipped: this kernel has no Landlock");
+                testing::skipped("this kernel has no Landlock");
                 return None;
             }
             let read = std::fs::read_to_string(other.join("record")).is_ok();

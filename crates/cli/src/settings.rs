@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use clap::ArgMatches;
 use model::machine::Guest;
 use model::record::Plan;
-use model::{Machine, Meta, Settings};
+use model::{Kind, Machine, Meta, Parameter, Settings};
 use runner::ProbeWhen;
 use scenarios::{AnyScenario, Arms};
 use std::time::Duration;
@@ -78,16 +78,28 @@ impl StudyOptions {
 
     /// As `check` runs a scenario: several share the time and the error rate, so each takes its
     /// quick settings and its part of the rate.
-    pub fn of_check(meta: &'static Meta, matches: &ArgMatches, studies: u32) -> Self {
-        StudyOptions {
-            settings: meta.defaults(studies > 1 || matches.get_flag("quick")),
+    ///
+    /// # Errors
+    /// If the OTP is no word for one.
+    pub fn of_check(
+        meta: &'static Meta,
+        matches: &ArgMatches,
+        studies: u32,
+    ) -> Result<Self, Failure> {
+        let mut settings = meta.defaults(studies > 1 || matches.get_flag("quick"));
+        if let (Some(otp), Some(parameter)) = (matches.get_one::<String>("otp"), otp_of(meta)) {
+            let value = (meta.parameters.read)(parameter.name, otp).map_err(Failure::usage)?;
+            settings.0.insert(parameter.name.to_owned(), value);
+        }
+        Ok(StudyOptions {
+            settings,
             samples: None,
             time: None,
             seed: seed(matches),
             probe: probe(matches),
             studies: studies.max(1),
             go_on: !matches.contains_id("seed"),
-        }
+        })
     }
 
     /// After how long a study of this plan begins no further block.
@@ -98,7 +110,7 @@ impl StudyOptions {
         let emulated = machine.guest.as_ref().is_some_and(Guest::emulated);
         let slack = if emulated { EMULATED_SLACK } else { SLACK };
         let block: Duration = plan.arms.iter().map(|arm| scenario.expected(arm)).sum();
-        let blocks = analysis::blocks_to_clear(plan).min(plan.max_blocks);
+        let blocks = analysis::blocks_to_not_affected(plan).min(plan.max_blocks);
         let verdict = block.saturating_mul(blocks).as_secs_f64() * slack;
         let verdict = Duration::try_from_secs_f64(verdict).unwrap_or(Duration::MAX);
         self.time.unwrap_or(USUAL_TIME.max(verdict))
@@ -125,6 +137,11 @@ impl StudyOptions {
     }
 }
 
+/// The parameter that says which OTP a scenario runs; none where it runs none.
+pub fn otp_of(meta: &'static Meta) -> Option<&'static Parameter> {
+    (meta.parameters.all)().iter().find(|parameter| parameter.kind == Kind::Programs)
+}
+
 fn probe(matches: &ArgMatches) -> ProbeWhen {
     // `check` has no flag for always.
     let always = matches!(matches.try_get_one("probe"), Ok(Some(true)));
@@ -139,10 +156,10 @@ fn seed(matches: &ArgMatches) -> u64 {
     matches.get_one("seed").copied().unwrap_or_else(draw_seed)
 }
 
-/// A seed by lot.
+/// A random seed.
 pub fn draw_seed() -> u64 {
     // A seed that JSON readers of every language keep whole is below 2^53.
-    rand::random::<u64>() >> 11
+    os::random::number() >> 11
 }
 
 #[cfg(test)]

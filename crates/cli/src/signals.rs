@@ -4,8 +4,16 @@
 use crate::exit::INTERRUPTED;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// What the running command watches, for what cannot be handed it.
+static WATCHED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Whether the user wants the running command to end.
+pub fn noticed() -> bool {
+    WATCHED.get().is_some_and(|noticed| noticed.load(Ordering::Relaxed))
+}
 
 /// Notices that the user wants the program to end.
 #[derive(Debug, Clone)]
@@ -28,6 +36,7 @@ impl Interruption {
         }
         // A parent that ignored this would have the kernel reap our children before we can.
         let _ = flag::register(SIGCHLD, Arc::default());
+        let _ = WATCHED.set(Arc::clone(&noticed));
         Interruption(noticed)
     }
 

@@ -81,7 +81,7 @@ fn a_signal_in_mid_trial_ends_the_study_in_order() {
         return;
     }
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let _turn = turn::take();
+        let _turn = turn::take_of("-bad-days");
         let place = Place::new();
         let running = start_many_blocks(&place);
         wait_for_mid_trial(&place, running.pid());
@@ -96,7 +96,7 @@ fn a_signal_in_the_very_first_trial() {
     if !common::two_cpus_or_skip() {
         return;
     }
-    let _turn = turn::take();
+    let _turn = turn::take_of("-bad-days");
     let place = Place::new();
     let running = start_many_blocks(&place);
     processes::mapper(running.pid());
@@ -117,10 +117,10 @@ fn a_signal_while_the_mapper_is_set_up_is_not_put_off() {
         return;
     }
     if free_memory_gib() < 8 {
-        eprintln!("skipped: needs 8 GiB of free memory, to be set up for longer than a moment");
+        testing::skipped("needs 8 GiB of free memory, to be set up for longer than a moment");
         return;
     }
-    let _turn = turn::take();
+    let _turn = turn::take_of("-bad-days");
     let place = Place::new();
     let (path, seed) = (record(&place), common::seed_for(&[1, 0]));
     let mut args = vec!["run", "mmap-lock", "--size", "4GiB", "--busy", "1", "--seed", &seed];
@@ -144,7 +144,7 @@ fn control_c_reaches_the_whole_process_group() {
     if !common::two_cpus_or_skip() {
         return;
     }
-    let _turn = turn::take();
+    let _turn = turn::take_of("-bad-days");
     let place = Place::new();
     let mut command = many_blocks(&place);
     command.process_group(0);
@@ -172,7 +172,7 @@ fn killed_at_any_moment_it_leaves_nothing_running_and_no_torn_record() {
         return;
     }
     for moment in moments_us() {
-        let _turn = turn::take();
+        let _turn = turn::take_of("-bad-days");
         let place = Place::new();
         let running = start_many_blocks(&place);
         // The moments are arbitrary on purpose; every one of them has to be survived.
@@ -195,7 +195,7 @@ fn killed_right_after_a_block_it_leaves_that_block() {
     if !common::two_cpus_or_skip() {
         return;
     }
-    let _turn = turn::take();
+    let _turn = turn::take_of("-bad-days");
     let place = Place::new();
     let running = start_many_blocks(&place);
     wait_for_mid_trial(&place, running.pid());
@@ -212,7 +212,7 @@ fn a_second_run_into_the_same_record_is_refused_until_the_first_is_gone() {
     if !common::two_cpus_or_skip() {
         return;
     }
-    let _turn = turn::take();
+    let _turn = turn::take_of("-bad-days");
     // What the second prints goes to a place of its own; the state folder is that of both.
     let (place, other) = (Place::new(), Place::new());
     let running = start_many_blocks(&place);
@@ -246,7 +246,7 @@ fn start_stopped_while_saving(place: &Place) -> Option<Running<'_>> {
     };
     let works = strace(&["true"]).status().is_ok_and(|status| status.success());
     if !works {
-        eprintln!("skipped: needs strace, to stop the program while it saves");
+        testing::skipped("needs strace, to stop the program while it saves");
         return None;
     }
     let mut command = strace(&["-e", "inject=rename,renameat,renameat2:delay_enter=3000000"]);
@@ -260,7 +260,7 @@ fn killed_while_saving_it_leaves_nothing_that_the_next_run_does_not_clean_up() {
     if !common::two_cpus_or_skip() {
         return;
     }
-    let _turn = turn::take();
+    let _turn = turn::take_of("-bad-days");
     let place = Place::new();
     let Some(mut running) = start_stopped_while_saving(&place) else { return };
     let mut saving = || !common::files(&place.path("kept")).is_empty() || running.has_ended();
@@ -275,10 +275,10 @@ fn killed_while_saving_it_leaves_nothing_that_the_next_run_does_not_clean_up() {
     assert_nothing_temporary(&place);
 }
 
-/// Plays one trial with this many readers, has somebody kill one of its processes once the load
+/// Runs one trial with this many readers, has somebody kill one of its processes once the load
 /// was released, and gives back what the tool made of it.
 fn with_a_killed(readers: &str, choose: fn(u32) -> processes::Process) {
-    let _turn = turn::take();
+    let _turn = turn::take_of("-bad-days");
     let place = Place::new();
     let path = record(&place);
     let mut args = vec!["run", "mmap-lock", "--busy", readers, "--seed"];
@@ -361,7 +361,7 @@ fn the_original_programs_leave_nothing_running_either() {
     let mut args = vec!["compat", "proc-vs-map", "--duration", "60", "--nbusytasks", "3"];
     args.extend(["--cpumapper", &cpus[0], "--cpuscript", &cpus[0], "--cpubusytasks", &cpus[1]]);
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
-        let _turn = turn::take();
+        let _turn = turn::take_of("-bad-days");
         let place = Place::new();
         let running = place.start(place.tailback(&args));
         processes::wait_until_released(running.pid());

@@ -65,7 +65,7 @@ fn reachable(place: &Place) -> PathBuf {
 
 #[test]
 fn nobody_may_not_raise_a_priority_and_is_told_what_would_help() {
-    if !common::root_or_skip() || !common::two_cpus_or_skip() {
+    if !testing::root_or_skip() || !common::two_cpus_or_skip() {
         return;
     }
     let place = Place::new();
@@ -81,7 +81,7 @@ fn nobody_may_not_raise_a_priority_and_is_told_what_would_help() {
 
 #[test]
 fn nobody_may_run_it_with_its_defaults() {
-    if !common::root_or_skip() || !common::two_cpus_or_skip() {
+    if !testing::root_or_skip() || !common::two_cpus_or_skip() {
         return;
     }
     let _turn = turn::take();
@@ -96,7 +96,7 @@ fn nobody_may_run_it_with_its_defaults() {
 
 #[test]
 fn nobody_may_not_make_a_group_and_is_told_what_would_help() {
-    if !common::root_or_skip() {
+    if !testing::root_or_skip() {
         return;
     }
     let place = Place::new();
@@ -140,14 +140,14 @@ fn start_mounted<'a>(place: &'a Place, mount: &str, program: &[&str]) -> Running
 
 /// Whether mount namespaces can be had; says that the test is skipped where they cannot.
 fn mounts_or_skip(mount: &str) -> bool {
-    if !common::root_or_skip() || !common::two_cpus_or_skip() {
+    if !testing::root_or_skip() || !common::two_cpus_or_skip() {
         return false;
     }
     let place = Place::new();
     let ran = start_mounted(&place, mount, &["true"]).end();
     let works = ran.status.success();
     if !works {
-        eprintln!("skipped: cannot do `{mount}` in a mount namespace: {}", ran.err);
+        testing::skipped(format_args!("cannot do `{mount}` in a mount namespace: {}", ran.err));
     }
     works
 }

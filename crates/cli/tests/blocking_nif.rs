@@ -82,7 +82,7 @@ fn work_beyond_the_time_limit_is_a_hang_with_every_judged_figure() {
 }
 
 #[test]
-fn what_cannot_be_played_is_said_in_one_line() {
+fn what_cannot_be_run_is_said_in_one_line() {
     if !erlang_or_skip() {
         return;
     }

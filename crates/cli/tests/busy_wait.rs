@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{Place, erlang_or_skip, root_or_skip, sure, turn};
+use common::{Place, erlang_or_skip, sure, turn};
+use testing::root_or_skip;
 
 /// The flags that take busy waiting away.
 const NONE: &str = "+sbwt none +sbwtdcpu none +sbwtdio none";

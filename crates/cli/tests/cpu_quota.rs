@@ -19,7 +19,7 @@ fn groups_or_skip() -> bool {
     if mine["can_run"] == true {
         return true;
     }
-    eprintln!("skipped: {}", mine["missing"]);
+    testing::skipped(format_args!("{}", mine["missing"]));
     false
 }
 
@@ -66,7 +66,7 @@ fn this_kernel_gives_a_group_its_quota() {
     assert_ne!(record["verdict"]["state"], "affected", "{ran:?}");
     assert!([0, 4].contains(&ran.code()), "{ran:?}");
     if record["verdict"]["state"] == "untrustworthy" {
-        eprintln!("skipped: something disturbs this machine, so its figures prove nothing");
+        testing::skipped("something disturbs this machine, so its figures prove nothing");
         return;
     }
     for arm in record["arms"].as_array().unwrap() {
@@ -157,7 +157,7 @@ fn kernel_and_model_reach_the_same_verdict() {
     // Other work on the machine keeps the group below its quota, and never lets it have more.
     let mut real = (0..5).filter_map(|_| verdict(cpus, measured)).peekable();
     if real.peek().is_none() {
-        eprintln!("skipped: other work keeps a thread from its quota");
+        testing::skipped("other work keeps a thread from its quota");
         return;
     }
     assert!(real.any(|real| real == model), "never {model:?}");

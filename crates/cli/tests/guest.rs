@@ -42,14 +42,14 @@ fn kernel_or_skip() -> bool {
     let place = Place::new();
     let qemu = Command::new("qemu-system-x86_64").arg("--version").output().is_ok();
     if !qemu {
-        eprintln!("skipped: needs qemu-system-x86");
+        testing::skipped("needs qemu-system-x86");
         return false;
     }
     // What a guest is refused for comes after its kernel was looked for and fetched.
     let ran = place.run(vm(&place, &["vm", "--kernel", KERNEL, "--accel", "kvm", "--", "list"]));
     let here = cache().join("tailback/kernels/debian/6.1.json").exists();
     if !here {
-        eprintln!("skipped: {KERNEL} is neither cached nor to be had: {}", ran.err);
+        testing::skipped(format_args!("{KERNEL} is neither cached nor to be had: {}", ran.err));
     }
     here
 }
@@ -72,7 +72,9 @@ fn emulators(word: &str) -> Vec<u32> {
         .filter(|pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            line.starts_with("qemu-system") && line.contains(word)
+            // The program is named by its path.
+            let program = line.split(' ').next().unwrap_or_default();
+            program.contains("qemu-system") && line.contains(word)
         })
         .collect()
 }
@@ -88,7 +90,7 @@ fn without_qemu_the_package_is_named() {
 #[test]
 fn what_is_no_kernel_is_refused_before_anything_is_booted() {
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
-        eprintln!("skipped: needs qemu-system-x86");
+        testing::skipped("needs qemu-system-x86");
         return;
     }
     let place = Place::new();
@@ -126,7 +128,7 @@ fn a_command_that_is_none_is_refused_before_anything_is_booted() {
 fn without_a_network_what_is_cached_works_and_what_is_not_says_so() {
     let place = Place::new();
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
-        eprintln!("skipped: needs qemu-system-x86");
+        testing::skipped("needs qemu-system-x86");
         return;
     }
     let mut command = place.tailback(&["vm", "--kernel", "debian:6.1", "--", "list"]);
@@ -143,7 +145,7 @@ fn without_a_network_what_is_cached_works_and_what_is_not_says_so() {
 
 #[test]
 fn a_verdict_comes_back_with_the_guest_as_its_host() {
-    let _turn = common::turn::take();
+    let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {
         return;
     }
@@ -171,7 +173,7 @@ fn a_verdict_comes_back_with_the_guest_as_its_host() {
 
 #[test]
 fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
-    let _turn = common::turn::take();
+    let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {
         return;
     }
@@ -199,7 +201,7 @@ fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
 
 #[test]
 fn quotas_of_cgroup_v2_are_set_and_counted_in_a_guest() {
-    let _turn = common::turn::take();
+    let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {
         return;
     }
@@ -221,7 +223,7 @@ fn quotas_of_cgroup_v2_are_set_and_counted_in_a_guest() {
 
 #[test]
 fn a_guest_dies_with_the_tool_however_that_dies() {
-    let _turn = common::turn::take();
+    let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {
         return;
     }
@@ -242,7 +244,7 @@ fn a_guest_dies_with_the_tool_however_that_dies() {
 
 #[test]
 fn an_interrupted_guest_brings_back_what_it_measured() {
-    let _turn = common::turn::take();
+    let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {
         return;
     }
@@ -266,13 +268,13 @@ fn an_interrupted_guest_brings_back_what_it_measured() {
 
 #[test]
 fn an_erlang_scenario_runs_in_a_guest_that_shares_the_hosts_root() {
-    let _turn = common::turn::take();
-    if !kernel_or_skip() || !common::erlang_or_skip() || !common::root_or_skip() {
+    let _turn = common::turn::take_of("-guests");
+    if !kernel_or_skip() || !common::erlang_or_skip() || !testing::root_or_skip() {
         return;
     }
     if !["/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd"].iter().any(|p| Path::new(p).exists())
     {
-        eprintln!("skipped: needs virtiofsd");
+        testing::skipped("needs virtiofsd");
         return;
     }
     let place = Place::new();
@@ -282,7 +284,7 @@ fn an_erlang_scenario_runs_in_a_guest_that_shares_the_hosts_root() {
     ran.assert_no_panic();
     if ran.code() == 3 && ran.err.contains("fetching") {
         // Cached by a version that kept no modules, and no network to fetch them now.
-        eprintln!("skipped: the modules of {KERNEL} are not to be had: {}", ran.err);
+        testing::skipped(format_args!("the modules of {KERNEL} are not to be had: {}", ran.err));
         return;
     }
     let record = ran.json();
@@ -298,7 +300,7 @@ fn an_erlang_scenario_runs_in_a_guest_that_shares_the_hosts_root() {
 
 #[test]
 fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
-    let _turn = common::turn::take();
+    let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {
         return;
     }
@@ -322,7 +324,7 @@ fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
 
 #[test]
 fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
-    let _turn = common::turn::take();
+    let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {
         return;
     }

@@ -150,3 +150,50 @@ fn nothing_of_a_record_steers_the_terminal() {
         assert!(!ran.err.chars().any(steers), "{words:?}: {:?}", ran.err);
     }
 }
+
+/// The record of a study in which every text but those that have to be known words is this one.
+fn hostile_study(text: &str) -> Value {
+    fn replace(value: &mut Value, key: &str, text: &str) {
+        const KNOWN: [&str; 7] =
+            ["schema", "scenario", "role", "state", "unit", "progress", "data"];
+        match value {
+            Value::Object(map) => map.iter_mut().for_each(|(key, value)| replace(value, key, text)),
+            Value::Array(list) => list.iter_mut().for_each(|value| replace(value, key, text)),
+            Value::String(old) if !KNOWN.contains(&key) => text.clone_into(old),
+            _ => {}
+        }
+    }
+    let golden = common::packed::read(&common::packed::golden("study"));
+    let mut record = serde_json::from_str(&golden).unwrap();
+    replace(&mut record, "", text);
+    record
+}
+
+#[test]
+fn combinations_that_share_an_arm_are_refused() {
+    let place = Place::new();
+    let text = hostile_study("one").to_string();
+    for words in COMMANDS {
+        let ran = bounded(&place, words, &text);
+        ran.assert_no_panic();
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        assert!(ran.err.contains("two cells are of arm `one`"), "{ran:?}");
+    }
+}
+
+#[test]
+fn no_text_of_a_record_steers_a_page() {
+    let place = Place::new();
+    let mut record = hostile_study("<script>x\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{200b}</script>");
+    // One arm a cell, since it would be refused otherwise; the rest stays as it was read.
+    record["factorial"]["cells"].as_array_mut().unwrap().truncate(1);
+    // In a file: what is printed is cleaned once more.
+    let page = place.path("page.html");
+    let ran = bounded(&place, &["report", "-o", page.to_str().unwrap()], &record.to_string());
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<svg") && !page.contains("<script"));
+    let steers = |c: &char| os::terminal::steers(*c) && *c != '\n' && *c != '\t';
+    assert_eq!(page.chars().find(steers), None);
+}

@@ -130,7 +130,7 @@ fn a_handful_of_messages_is_no_verdict() {
 }
 
 #[test]
-fn what_cannot_be_played_is_said_in_one_line() {
+fn what_cannot_be_run_is_said_in_one_line() {
     if !erlang_or_skip() {
         return;
     }
@@ -208,7 +208,7 @@ fn the_lines_and_the_profile_of_the_original() {
     let args = ["compat", "msgq-flood-profile", "--queued", "5000", "--for", "200"];
     let ran = place.say(&args);
     if ran.code() == 3 && ran.err.contains("erlang-tools") {
-        eprintln!("skipped: no profiler");
+        testing::skipped("no profiler");
         return;
     }
     assert_eq!(ran.code(), 0, "{ran:?}");

@@ -233,8 +233,8 @@ fn every_link_leads_somewhere() {
 /// The record of README's picture; its example is the table of the same run.
 #[test]
 fn the_example_of_readme_is_what_its_record_prints() {
-    let record = root().join("crates/cli/tests/golden/example.record.json");
-    let ran = Place::new().say(&["judge", record.to_str().unwrap()]);
+    let place = Place::new();
+    let ran = place.say(&["judge", place.golden("example").to_str().unwrap()]);
     assert_eq!(ran.code(), 1, "{ran:?}");
     let (blocks, _) = blocks_and_prose(&root().join("README.md"));
     let rows: Vec<&String> = blocks.iter().filter(|line| line.starts_with("  ")).collect();

@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::{Place, Running, erlang_or_skip, root_or_skip, wait_for};
+use common::{Place, Running, erlang_or_skip, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::process::Command;
+use testing::root_or_skip;
 
 /// Processes of the node that make updates.
 const WORKERS: u64 = 8;
@@ -73,7 +74,7 @@ fn counts_or_skip(counter: &mut Running) -> bool {
     let err = counter.err();
     if !counts {
         assert!(err.contains("eBPF: "), "{err}");
-        eprintln!("skipped: {err}");
+        testing::skipped(err);
     }
     counts
 }
@@ -89,7 +90,7 @@ fn the_calls_of_all_cpus_add_up_to_those_that_were_made() {
     let node = of_node.start(node(&of_node));
     wait_for("a node with crypto", || is_there("ready"));
     let Some(library) = libcrypto(node.pid()) else {
-        eprintln!("skipped: this OTP has its digests from no libcrypto of its own");
+        testing::skipped("this OTP has its digests from no libcrypto of its own");
         return;
     };
     let mut counter = count(&of_tool, node.pid(), &library);

@@ -4,9 +4,11 @@
 
 mod common;
 
-use common::{Place, root_or_skip, turn, two_cpus_or_skip, wait_for};
+use common::{Place, processes, turn, two_cpus_or_skip, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use testing::root_or_skip;
 
 /// The journals of runs that are gone or going on.
 const FOLDER: &str = "/run/tailback";
@@ -83,6 +85,88 @@ fn a_killed_run_leaves_no_group_for_longer_than_a_moment() {
     wait_for("the group to go", || groups_of(tool.id()).is_empty().then_some(()));
     let gone = || (!Path::new(&format!("/proc/{helper}")).exists()).then_some(());
     wait_for("the helper to go", gone);
+}
+
+/// Kills for the test below: `TAILBACK_KILLS=200` asks for more. `make torture` has more kinds of them.
+fn kills() -> u64 {
+    std::env::var("TAILBACK_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
+}
+
+/// Moments in microseconds that repeat, and that cover a short run evenly however many there are.
+fn moment(kill: u64) -> Duration {
+    Duration::from_micros((kill + 1) * 927_051 % 1_500_000)
+}
+
+/// What a run may leave in its place: records that are whole, and what the test itself made.
+fn may_stay(path: &Path) -> bool {
+    let name = path.file_name().unwrap().to_string_lossy();
+    let record = name.ends_with(".json") && !name.starts_with('.');
+    let folder = ["state", "tailback"].contains(&name.as_ref()) || name.starts_with("locks-");
+    record || folder || ["out", "err"].contains(&name.as_ref())
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in common::files(folder) {
+        if path.is_dir() {
+            found.append(&mut files_below(&path));
+        }
+        found.push(path);
+    }
+    found
+}
+
+/// What is left of a run that was killed: processes, its helper, groups, journals, files.
+fn left_of(tool: u32, place: &Place) -> Vec<String> {
+    let own = tool.to_string();
+    let is_helper = |process: &processes::Process| {
+        process.argv.iter().any(|word| word == "restore") && process.argv.contains(&own)
+    };
+    let running =
+        processes::of(tool).into_iter().chain(processes::all().into_iter().filter(is_helper));
+    let journals = common::files(Path::new(FOLDER))
+        .into_iter()
+        .filter(|path| path.to_string_lossy().contains(&format!("tailback-{tool}-")));
+    let files = files_below(&place.path("")).into_iter().filter(|path| !may_stay(path));
+    let paths = groups_of(tool).into_iter().chain(journals).chain(files);
+    let running = running.map(|process| format!("{process:?}"));
+    running.chain(paths.map(|path| path.display().to_string())).collect()
+}
+
+#[test]
+fn killed_at_two_dozen_moments_runs_leave_nothing() {
+    if !two_cpus_or_skip() {
+        return;
+    }
+    let commands: &[&[&str]] = &[
+        &["run", "cpu-quota", "--samples", "2", "--duration", "100ms", "--no-probe"],
+        &["run", "mmap-lock", "--busy", "2", "--samples", "4", "--duration", "100ms", "--no-probe"],
+    ];
+    for (kill, command) in (0..kills()).zip(commands.iter().cycle()) {
+        let _turn = turn::take();
+        let place = Place::new();
+        let running = place.start(place.tailback(command));
+        let tool = running.pid();
+        std::thread::sleep(moment(kill));
+        // Of each three one loses a child first.
+        let children = processes::of(tool);
+        if kill % 3 == 2
+            && let Some(child) = children.get(kill as usize % children.len().max(1))
+        {
+            let _ = kill_process(Pid::from_raw(child.pid as i32).unwrap(), Signal::KILL);
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        running.signal(Signal::KILL);
+        running.end();
+        let all_gone = || left_of(tool, &place).is_empty().then_some(());
+        let what =
+            format!("kill {kill} of {command:?} to leave nothing: {:?}", left_of(tool, &place));
+        wait_for(&what, all_gone);
+        for record in place.records() {
+            let ran = place.say(&["judge", record.to_str().unwrap()]);
+            assert!([0, 1, 3, 4].contains(&ran.code()), "kill {kill} of {command:?}: {ran:?}");
+        }
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod common;
 
 use common::Place;
 use common::story::story;
+use std::path::PathBuf;
 
 /// Sentences by their heading.
 #[derive(Debug, PartialEq, Eq)]
@@ -84,15 +85,62 @@ fn words(html: &str) -> String {
     on_one_line(&plain.replace("&amp;", "&"))
 }
 
-#[test]
-fn text_and_page_say_the_same() {
-    let place = Place::new();
+/// Records of every sort.
+fn records(place: &Place) -> Vec<PathBuf> {
     let mut files: Vec<_> = ["mmap-lock", "mmap-lock.quiet", "study", "cpu-quota"]
         .map(|name| place.golden(name))
         .to_vec();
     files.push(place.path("story.json"));
     std::fs::write(&files[4], story().to_json()).unwrap();
-    for file in files {
+    files
+}
+
+/// What a page says of who held up whom: the cause, what else was seen, where it is from, what is
+/// missing, each a sentence or more.
+fn evidence_on(page: &str) -> Vec<String> {
+    let Some((_, block)) = page.split_once("<h3>Who held up whom</h3>") else { return Vec::new() };
+    let (block, after) = block.split_once("<p class=\"note\">").unwrap();
+    let (note, _) = after.split_once("</p>").unwrap();
+    let cause =
+        block.split_once("<p class=\"evidence\">").and_then(|(_, rest)| rest.split_once("</p>"));
+    let cause = cause.map(|(cause, _)| words(cause));
+    let list =
+        block.split_once("<ul class=\"advice\">").and_then(|(_, rest)| rest.split_once("</ul>"));
+    let list = list.map(|(list, _)| list).unwrap_or_default();
+    let seen = list.split("<li>").skip(1).map(words);
+    let note = words(note);
+    let marks = ["From ", "Missing: "].map(|mark| note.match_indices(mark));
+    let mut starts: Vec<usize> = marks.into_iter().flatten().map(|(at, _)| at).collect();
+    starts.sort_unstable();
+    let of_note = starts.iter().map(|start| {
+        let rest = &note[*start..];
+        rest[..rest.find(". ").map_or(rest.len(), |end| end + 1)].to_owned()
+    });
+    cause.into_iter().chain(seen).chain(of_note).collect()
+}
+
+#[test]
+fn explanation_and_page_say_the_same() {
+    let place = Place::new();
+    let mut most = 0;
+    // The one that has trials with probes.
+    let probed = place.golden("example");
+    for file in records(&place).into_iter().chain([probed]) {
+        let name = file.to_str().unwrap();
+        let text = on_one_line(&place.say(&["explain", name]).out);
+        let page = evidence_on(&place.say(&["report", name, "-o", "-"]).out);
+        for sentence in &page {
+            assert!(text.contains(sentence), "{name}: {sentence:?} is not in {text:?}");
+        }
+        most = most.max(page.len());
+    }
+    assert!(most >= 4, "{most}");
+}
+
+#[test]
+fn text_and_page_say_the_same() {
+    let place = Place::new();
+    for file in records(&place) {
         let name = file.to_str().unwrap();
         let text = of_text(&place.say(&["judge", "--why", name]).out);
         let page = of_page(&place.say(&["report", name, "-o", "-"]).out);

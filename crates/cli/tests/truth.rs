@@ -21,7 +21,7 @@ fn rows(simulated: bool) -> Vec<Row> {
 }
 
 fn run(rows: &[Row], runs: Option<u32>) -> End {
-    let programs = Programs { tailback: BINARY.into(), scripts: "/".into() };
+    let programs = Programs { tailback: BINARY.into() };
     let session = Session {
         rows,
         runs,

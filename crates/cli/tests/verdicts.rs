@@ -76,10 +76,6 @@ fn assert_bounded(figures: &Value, name: &str) {
 
 fn assert_valid(record: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/record.v2.json");
-    if !path.exists() {
-        eprintln!("skipped: {} is not there to hold the record against", path.display());
-        return;
-    }
     let validator = jsonschema::validator_for(&common::json(&path)).unwrap();
     let errors: Vec<String> = validator.iter_errors(record).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
@@ -218,33 +214,4 @@ fn colours_are_there_and_no_color_drops_them() {
     let (coloured, plain) = (with("CLICOLOR_FORCE"), with("NO_COLOR"));
     assert!(coloured.contains('\x1b'), "{coloured}");
     assert!(!plain.contains('\x1b'), "{plain}");
-}
-
-#[test]
-fn check_shows_a_table_and_ends_as_its_worst_verdict() {
-    if !common::two_cpus_or_skip() {
-        return;
-    }
-    let _turn = turn::take();
-    let place = Place::new();
-    let ran = place.say(&["check", "--quick", "--only", "mmap-lock"]);
-    ran.assert_no_panic();
-    let heading = ["scenario", "verdict", "seconds"];
-    let mut lines = ran.out.lines();
-    lines
-        .find(|line| line.split_whitespace().take(3).eq(heading))
-        .unwrap_or_else(|| panic!("no table: {ran:?}"));
-    let rows: Vec<&str> = lines.filter(|line| line.trim_start().starts_with("mmap-lock")).collect();
-    assert_eq!(rows.len(), 1, "{ran:?}");
-    let records = place.records();
-    assert_eq!(records.len(), 1, "{ran:?}");
-    let state = common::json(&records[0])["verdict"]["state"].as_str().unwrap().to_owned();
-    assert_eq!(rows[0].split_whitespace().nth(1), Some(state.as_str()), "{ran:?}");
-    let code = match state.as_str() {
-        "affected" => 1,
-        "not-affected" => 0,
-        _ => 4,
-    };
-    assert_eq!(ran.code(), code, "{ran:?}");
-    assert!(!ran.out.contains('\x1b'), "{ran:?}");
 }

@@ -4,11 +4,12 @@
 
 mod common;
 
-use common::{BINARY, Place, Ran, allowed_cpus, root_or_skip, turn};
+use common::{BINARY, Place, Ran, allowed_cpus, turn};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
+use testing::{has_or_skip, root_or_skip, skipped};
 
 /// A load that ends with the test.
 struct Load(Child);
@@ -57,13 +58,7 @@ fn seen(ran: &Ran) -> Value {
 fn has_programs(live: &Value) -> bool {
     let scheduler = &live["sources"][0];
     assert_eq!(scheduler["source"], "scheduler");
-    let there = scheduler["missing"].is_null();
-    let wanted = std::env::var_os("TAILBACK_SKIP_NOTHING").is_some();
-    assert!(there || !wanted, "no programs, and no test may be skipped: {scheduler}");
-    if !there {
-        eprintln!("skipped: {scheduler}");
-    }
-    there
+    has_or_skip(scheduler["missing"].is_null(), scheduler)
 }
 
 fn finding<'a>(live: &'a Value, kind: &str) -> Option<&'a Value> {
@@ -114,7 +109,7 @@ fn a_reader_of_a_memory_map_is_named_with_its_file() {
 #[test]
 fn a_quota_that_work_uses_up_is_the_groups_own() {
     let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
-        eprintln!("skipped: no groups can be made here");
+        skipped("no groups can be made here");
         return;
     };
     if !root_or_skip() {
@@ -171,7 +166,7 @@ fn a_process_that_sleeps_is_well() {
     let ran = Place::new().say(&["watch", "--for", "1s", "--pid", &sleeper.pid()]);
     ran.assert_no_panic();
     if ran.code() == 3 {
-        eprintln!("skipped: {}", ran.err);
+        skipped(&ran.err);
         return;
     }
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -225,8 +220,7 @@ const UNDER_LOCK: [&str; 7] =
 fn it_writes_its_record_and_nothing_else() {
     let place = Place::new();
     let works = place.program("strace").arg("-V").output().is_ok();
-    if !works || !root_or_skip() {
-        eprintln!("skipped: needs strace and root");
+    if !has_or_skip(works, "needs strace") || !root_or_skip() {
         return;
     }
     let _turn = turn::take();

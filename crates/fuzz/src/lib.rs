@@ -36,6 +36,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "generator", take: peers::generator },
     Target { name: "events", take: peers::events },
     Target { name: "machine", take: machine::machine },
+    Target { name: "process", take: machine::process },
+    Target { name: "programs", take: peers::programs },
+    Target { name: "index", take: records::index },
 ];
 
 /// The target of that name.

@@ -41,6 +41,28 @@ pub(crate) fn machine(bytes: &[u8]) {
     read(&Roots::at(folder.path()));
 }
 
+/// The files of a thread that are read, each below the folder of the thread.
+const OF_A_THREAD: &[&str] = &["comm", "stat", "schedstat", "status", "wchan"];
+
+/// Bytes for the files of a process: the first byte picks the one that gets the rest, 255 all of them.
+pub(crate) fn process(bytes: &[u8]) {
+    let Some((which, rest)) = bytes.split_first() else { return };
+    let Ok(folder) = tempfile::tempdir() else { return };
+    let task = folder.path().join("proc/1/task");
+    for (index, file) in OF_A_THREAD.iter().enumerate() {
+        if *which == u8::MAX || usize::from(*which) % OF_A_THREAD.len() == index {
+            write(&task.join("1").join(file), rest);
+        }
+    }
+    write(&folder.path().join("proc/1/stat"), rest);
+    beam::fuzz::threads(&task);
+    beam::fuzz::texts(rest);
+    scenarios::fuzz::process(folder.path());
+    let text = String::from_utf8_lossy(rest);
+    host::fuzz::owner(&text);
+    host::fuzz::group(&text);
+}
+
 fn write(path: &Path, bytes: &[u8]) {
     let made = path.parent().map(std::fs::create_dir_all);
     // A folder that is full stops nothing: then less is read.

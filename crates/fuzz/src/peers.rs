@@ -32,6 +32,14 @@ pub(crate) fn kernel_image(bytes: &[u8]) {
     guest::fuzz::kernel_image(bytes);
 }
 
+/// What programs print that are asked something: strace, an Erlang, the loader of libraries; and the start of a
+/// program whose libraries are packed.
+pub(crate) fn programs(bytes: &[u8]) {
+    scenarios::fuzz::strace(bytes);
+    beam::fuzz::texts(bytes);
+    guest::fuzz::program(bytes);
+}
+
 /// A line of a load generator.
 pub(crate) fn generator(bytes: &[u8]) {
     let _ = serde_json::from_slice::<Message>(bytes);

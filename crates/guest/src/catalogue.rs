@@ -11,7 +11,10 @@ const TEXT: &str = include_str!("../../../vm/kernels.toml");
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
-    /// The series that can be fetched, and the suite of Debian that has each.
+    /// The suites of Debian whose lists are looked through for a series, those with short lists first.
+    #[serde(default)]
+    pub suites: Vec<String>,
+    /// The series that are known to be there, and the suite that is looked through first.
     pub debian: BTreeMap<String, String>,
     /// Kernels that were tried.
     pub kernel: Vec<Entry>,

@@ -1,5 +1,7 @@
 //! What can go wrong before a guest runs, or around it.
 
+use debian::DebianError;
+use host::tool::ToolError;
 use std::path::PathBuf;
 
 /// Why a guest could not be run.
@@ -132,5 +134,25 @@ impl GuestError {
             E::System { .. } | E::Qemu(_) => ErrorKind::Broken,
             E::Interrupted => ErrorKind::Interrupted,
         }
+    }
+}
+
+impl From<DebianError> for GuestError {
+    fn from(error: DebianError) -> Self {
+        match error {
+            DebianError::Tool { program, why } => GuestError::Tool { program, why },
+            DebianError::Cache { path, source } => GuestError::Cache { path, source },
+            DebianError::Unsafe { path, why } => GuestError::Unsafe { path, why },
+            DebianError::File { path, source } => GuestError::File { path, source },
+            DebianError::Torn { path, why } => GuestError::NotKernel { path, why },
+            DebianError::System { what, source } => GuestError::System { what, source },
+            DebianError::Interrupted => GuestError::Interrupted,
+        }
+    }
+}
+
+impl From<ToolError> for GuestError {
+    fn from(error: ToolError) -> Self {
+        DebianError::from(error).into()
     }
 }

@@ -14,8 +14,8 @@ const HEADER: usize = 11;
 /// The longest payload that is taken, in bytes; a packed record of many trials is far smaller.
 pub const MOST_PAYLOAD: usize = 32 << 20;
 
-/// The most that a packed payload is unpacked to, in bytes.
-pub const MOST_UNPACKED: u64 = 256 << 20;
+/// The most that a packed payload is unpacked to, in bytes: the largest record that is read.
+pub const MOST_UNPACKED: u64 = 64 << 20;
 
 /// The one byte that the host sends to a guest, over the same port. The guest ends its command as
 /// SIGINT would, and sends what there is.
@@ -98,12 +98,17 @@ pub fn unpack(payload: &[u8]) -> Result<String, String> {
 /// Takes frames out of bytes as they come.
 #[derive(Debug, Default)]
 pub struct Decoder {
+    /// What has come; up to `taken` it was taken out as frames.
     pending: Vec<u8>,
+    taken: usize,
 }
 
 impl Decoder {
     /// Adds bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
+        // Here and not with each frame, of which a flood of small ones has hundreds of thousands.
+        self.pending.drain(..self.taken);
+        self.taken = 0;
         self.pending.extend_from_slice(bytes);
     }
 
@@ -112,11 +117,12 @@ impl Decoder {
     /// # Errors
     /// If the bytes are no frame: then nothing that follows can be read.
     pub fn take(&mut self) -> Result<Option<Frame>, String> {
-        let start = &self.pending[..self.pending.len().min(2)];
+        let pending = self.pending.get(self.taken..).unwrap_or_default();
+        let start = &pending[..pending.len().min(2)];
         if !MAGIC.starts_with(start) {
             return Err(format!("the guest's data begins with {start:?} and not with a frame"));
         }
-        let Some(header) = self.pending.get(..HEADER) else { return Ok(None) };
+        let Some(header) = pending.get(..HEADER) else { return Ok(None) };
         let kind = Kind::of(header[2]).ok_or_else(|| format!("no frame of kind {}", header[2]))?;
         let word = |at: usize| {
             u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
@@ -125,12 +131,9 @@ impl Decoder {
         if length > MOST_PAYLOAD {
             return Err(format!("a frame of {length} bytes; {MOST_PAYLOAD} are the most"));
         }
-        if self.pending.len() < HEADER + length {
-            return Ok(None);
-        }
-        let rest = self.pending.split_off(HEADER + length);
-        let mut payload = std::mem::replace(&mut self.pending, rest);
-        payload.drain(..HEADER);
+        let Some(payload) = pending.get(HEADER..HEADER + length) else { return Ok(None) };
+        let payload = payload.to_vec();
+        self.taken += HEADER + length;
         match crc32fast::hash(&payload) == checksum {
             true => Ok(Some(Frame { kind, payload })),
             false => Err(format!("the checksum of a frame ({kind:?}) is wrong")),
@@ -161,6 +164,20 @@ mod tests {
         let mut decoder = Decoder::default();
         decoder.feed(&bytes);
         assert!(decoder.take().is_err());
+    }
+
+    #[test]
+    fn taking_a_frame_moves_nothing_of_what_follows() {
+        let mut decoder = Decoder::default();
+        decoder.feed(&encode(Kind::Heartbeat, b"").repeat(1000));
+        let before = (decoder.pending.as_ptr(), decoder.pending.len());
+        for _ in 0..1000 {
+            assert!(decoder.take().unwrap().is_some());
+            assert_eq!((decoder.pending.as_ptr(), decoder.pending.len()), before);
+        }
+        assert_eq!(decoder.take(), Ok(None));
+        decoder.feed(b"T");
+        assert_eq!(decoder.pending, b"T");
     }
 
     #[test]

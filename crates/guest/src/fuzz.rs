@@ -5,6 +5,7 @@ use crate::console::Console;
 use crate::frame::{Decoder, Kind, unpack};
 use crate::guest::answer;
 use crate::kernel::{image, package};
+use crate::libraries;
 use std::path::Path;
 
 /// How many bytes come at a time.
@@ -39,6 +40,12 @@ pub fn console(bytes: &[u8]) {
 /// What QEMU answers.
 pub fn qmp(line: &[u8]) {
     let _ = answer(line);
+}
+
+/// A program whose libraries are packed, and what the loader says of them.
+pub fn program(start: &[u8]) {
+    let _ = libraries::interpreter(start);
+    let _ = String::from_utf8_lossy(start).lines().filter_map(libraries::library).count();
 }
 
 /// The start of a file that may be a kernel.

@@ -14,10 +14,10 @@ use crate::frame::{Decoder, END};
 use crate::job::Hello;
 use crate::kernel::Kernel;
 use crate::qemu::Qemu;
-use crate::tool::Running;
 use control::Control;
 #[cfg(feature = "fuzz")]
 pub(crate) use control::answer;
+use host::tool::Running;
 pub use start::ROOT_TAG;
 use std::collections::VecDeque;
 use std::io::Write;

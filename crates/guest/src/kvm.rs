@@ -3,8 +3,8 @@
 use crate::accel::{Accel, Choice};
 use crate::error::GuestError;
 use crate::guest::{self, Setup};
-use crate::kernel::cache::Cache;
 use crate::qemu::Qemu;
+use debian::Cache;
 use rustix::fs::{Access, access};
 use std::time::Duration;
 

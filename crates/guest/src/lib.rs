@@ -22,15 +22,15 @@ mod kvm;
 mod libraries;
 mod qemu;
 mod size;
-mod tool;
+pub mod versions;
 
 pub use accel::{Accel, Choice, Clock};
 pub use catalogue::{Catalogue, Entry, Expectation, catalogue, clock_of};
+pub use debian::Cache;
 pub use ending::Ending;
 pub use error::{ErrorKind, GuestError};
 pub use guest::{Event, Guest, Limits, Outcome, ROOT_TAG, Setup};
 pub use job::{Hello, Job, events, inside};
-pub use kernel::cache::Cache;
 pub use kernel::{Kernel, find as find_kernel};
 pub use kvm::choose as choose_accel;
 pub use qemu::Qemu;

@@ -1,7 +1,7 @@
 //! The shared libraries of a program that is not linked statically.
 
 use crate::error::GuestError;
-use crate::tool::Tool;
+use host::tool::Tool;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -30,14 +30,14 @@ pub(crate) fn of(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
 }
 
 /// A library of a line such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)`.
-fn library(line: &str) -> Option<PathBuf> {
+pub(crate) fn library(line: &str) -> Option<PathBuf> {
     let (_, to) = line.split_once("=> ")?;
     let path = to.split(" (").next()?.trim();
     path.starts_with('/').then(|| PathBuf::from(path))
 }
 
 /// The path that a program names as its interpreter.
-fn interpreter(start: &[u8]) -> Option<PathBuf> {
+pub(crate) fn interpreter(start: &[u8]) -> Option<PathBuf> {
     let word = |at: usize, bytes: usize| -> Option<u64> {
         let mut word = [0; 8];
         word[..bytes].copy_from_slice(start.get(at..at.checked_add(bytes)?)?);

@@ -2,7 +2,7 @@
 
 use crate::accel::{Accel, Clock};
 use crate::error::GuestError;
-use crate::tool::Tool;
+use host::tool::Tool;
 use std::time::Duration;
 
 /// Kernel parameters under every accelerator.
@@ -55,12 +55,13 @@ impl Qemu {
         let program = "qemu-system-x86_64".to_owned();
         let mut tool = Tool::new(program.clone(), "");
         tool.arg("--version");
-        let text = tool.run(Duration::from_secs(20), &|| false).map_err(|error| match error {
-            GuestError::Tool { why, .. } if why.starts_with("not found") => {
-                GuestError::NoQemu { program: program.clone() }
-            }
-            other => other,
-        })?;
+        let text =
+            tool.run(Duration::from_secs(20), &|| false).map_err(|error| match error.into() {
+                GuestError::Tool { why, .. } if why.starts_with("not found") => {
+                    GuestError::NoQemu { program: program.clone() }
+                }
+                other => other,
+            })?;
         let version = text.split_whitespace().skip_while(|word| *word != "version").nth(1);
         Ok(Qemu { program, version: version.unwrap_or("unknown").to_owned() })
     }

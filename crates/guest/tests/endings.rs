@@ -61,7 +61,7 @@ impl Fixture {
         let qemu = Qemu { program: program.display().to_string(), version: "0".into() };
         let image = self.path("k");
         std::fs::write(&image, "image").unwrap();
-        let sha256 = tailback_guest::kernel::cache::sha256(&image).unwrap();
+        let sha256 = debian::sha256(&image).unwrap();
         let kernel = Kernel {
             name: "k".into(),
             image,
@@ -247,4 +247,57 @@ fn an_interrupted_guest_leaves_no_process() {
     assert!(matches!(guest.next(&|| true), Err(GuestError::Interrupted)));
     drop(guest);
     assert!(!Path::new(&format!("/proc/{pid}")).exists());
+}
+
+#[test]
+fn a_flood_of_long_lines_and_warnings_is_cut() {
+    let fixture = Fixture::new();
+    let long = vec![b'x'; 1 << 20];
+    let mut frames: Vec<(Kind, &[u8])> = vec![(Kind::Line, &long), (Kind::Warning, &long)];
+    frames.extend(std::iter::repeat_n((Kind::Warning, &b"w"[..]), 30_000));
+    frames.push((Kind::Exit, &[0]));
+    let sent = fixture.frames("sent", &frames);
+    let script = format!("send {}; send {sent}; sleep 1000", fixture.hello());
+    let (events, outcome) = fixture.run(&script, patient());
+    assert!(matches!(outcome, Outcome::Done { code: 0, .. }), "{outcome:?}");
+    let longest = events.iter().map(|event| match event {
+        Event::Line(line) | Event::Warning(line) => line.len(),
+        _ => 0,
+    });
+    assert_eq!(longest.max(), Some(4096));
+    assert!(events.len() <= 20_001, "{}", events.len());
+}
+
+#[test]
+fn a_guest_says_hello_once() {
+    let fixture = Fixture::new();
+    let script = format!("send {0}; send {0}; sleep 1000", fixture.hello());
+    let (_, outcome) = fixture.run(&script, patient());
+    let ending = ending(outcome);
+    assert!(matches!(&ending, Ending::Garbled { why } if why.contains("twice")), "{ending:?}");
+}
+
+#[test]
+fn qemu_gets_no_more_of_roots_environment_than_it_needs_and_no_privilege() {
+    if !rustix::process::geteuid().is_root() {
+        return testing::skipped("only root has something to keep back");
+    }
+    let fixture = Fixture::new();
+    let told = fixture.path("told");
+    std::fs::write(&told, "").unwrap();
+    std::fs::set_permissions(&told, PermissionsExt::from_mode(0o666)).unwrap();
+    let exit = fixture.frames("exit", &[(Kind::Exit, &[0])]);
+    let hello = fixture.hello();
+    let told_in = told.display();
+    let script = format!(
+        "send {hello}; {{ env; cat /proc/self/status; }} > {told_in}; send {exit}; sleep 1000"
+    );
+    fixture.run(&script, patient());
+    let told = std::fs::read_to_string(told).unwrap();
+    // Cargo sets some of these for every test.
+    assert!(std::env::vars().any(|(name, _)| name.starts_with("CARGO")));
+    assert!(!told.contains("CARGO"), "{told}");
+    for line in ["NoNewPrivs:\t1", "CapEff:\t0000000000000000", "Uid:\t65534"] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
 }

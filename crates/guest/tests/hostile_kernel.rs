@@ -87,23 +87,24 @@ fn load_modules() {
 
 /// The kernel, if it is in the user's cache; a test of this crate fetches nothing.
 fn kernel_or_skip() -> Option<Kernel> {
-    let cache = Cache::of_user();
-    let skip = |why: &str| eprintln!("skipped: {why}");
+    let cache = Cache::of_user("kernels");
     if !rustix::process::geteuid().is_root() {
-        skip("only root can show a guest a folder");
+        testing::skipped("only root can show a guest a folder");
         return None;
     }
     let sharer = ["/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd"];
     if !sharer.iter().any(|path| Path::new(path).exists()) {
-        skip("needs virtiofsd");
+        testing::skipped("needs virtiofsd");
         return None;
     }
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
-        skip("needs qemu-system-x86");
+        testing::skipped("needs qemu-system-x86");
         return None;
     }
     if !cache.folder().join("debian/6.1.json").exists() {
-        skip("debian:6.1 is not cached; tailback vm --kernel debian:6.1 -- list fetches it");
+        testing::skipped(
+            "debian:6.1 is not cached; tailback vm --kernel debian:6.1 -- list fetches it",
+        );
         return None;
     }
     Some(find_kernel(KERNEL, &cache, false, &mut |_| {}, &|| false).unwrap())

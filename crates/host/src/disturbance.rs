@@ -3,7 +3,7 @@
 use crate::cgroup_tree::GroupTree;
 use crate::roots::{self, Roots};
 use crate::text;
-use model::Surroundings;
+use model::Disturbance;
 use model::machine::CpuSteal;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,11 +48,11 @@ impl Snapshot {
     ///
     /// A counter that vanished or went backwards, as after a migration to another machine, is
     /// absent. What one thread suffered is not known here and absent too.
-    pub fn until(&self, later: &Snapshot) -> Surroundings {
+    pub fn until(&self, later: &Snapshot) -> Disturbance {
         let over = later.at.saturating_duration_since(self.at);
         let ticks_per_second = rustix::param::clock_ticks_per_second();
         let disturbance = self.counters.until(&later.counters, ticks_per_second);
-        Surroundings { over_ms: Some(over.as_secs_f64() * 1e3), ..disturbance }
+        Disturbance { over_ms: Some(over.as_secs_f64() * 1e3), ..disturbance }
     }
 }
 
@@ -71,13 +71,13 @@ impl Counters {
         }
     }
 
-    fn until(&self, later: &Counters, ticks_per_second: u64) -> Surroundings {
+    fn until(&self, later: &Counters, ticks_per_second: u64) -> Disturbance {
         let tick_ms = 1000.0 / ticks_per_second.max(1) as f64;
         let by_cpu = later.steal_by_cpu.iter().filter_map(|(&cpu, &ticks)| {
             let ticks = ticks.checked_sub(*self.steal_by_cpu.get(&cpu)?).filter(|t| *t > 0)?;
             Some(CpuSteal { cpu, ms: ticks as f64 * tick_ms })
         });
-        Surroundings {
+        Disturbance {
             over_ms: None,
             steal_ms: grown(self.steal_ticks, later.steal_ticks).map(|ticks| ticks * tick_ms),
             steal_by_cpu: by_cpu.collect(),
@@ -232,13 +232,13 @@ mod tests {
             throttled_ns: Some(3_500_000),
             tainted: Some(0),
         };
-        let expected = Surroundings {
+        let expected = Disturbance {
             steal_ms: Some(30.0),
             steal_by_cpu: vec![CpuSteal { cpu: 0, ms: 30.0 }],
             cpu_pressure_ms: Some(2.5),
             enclosing_throttled_ms: Some(2.5),
             tainted: Some(0),
-            ..Surroundings::default()
+            ..Disturbance::default()
         };
         assert_eq!(before.until(&after, 100), expected);
     }

@@ -61,6 +61,8 @@ pub fn machine_named(roots: &Roots, kernel: KernelName) -> Machine {
         distribution: distribution(roots),
         tainted: crate::disturbance::tainted(roots),
         guest: None,
+        load_user: None,
+        hold: None,
         kernel: kernel.release,
         kernel_build: kernel.build,
         arch: kernel.arch,

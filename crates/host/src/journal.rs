@@ -17,6 +17,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 /// End of a journal's name.
 const SUFFIX: &str = ".journal";
 
+/// End of the name that a journal has until it is whole.
+const UNFINISHED: &str = ".journal.new";
+
 /// The most that is read of a journal, in bytes: an entry takes some hundred, and a machine has two a
 /// CPU.
 const MOST_BYTES: u64 = 4 << 20;
@@ -41,6 +44,11 @@ pub enum Change {
         /// Its children at that time: one that came later may have come to need the controller.
         children: Vec<String>,
     },
+    /// A file or folder is there only for a while: half made, or a lock.
+    Temporary {
+        /// Its absolute path.
+        path: PathBuf,
+    },
 }
 
 impl std::fmt::Display for Change {
@@ -50,6 +58,7 @@ impl std::fmt::Display for Change {
             Change::Controller { group, .. } => {
                 write!(f, "{}: no cpu controller for its children", group.display())
             }
+            Change::Temporary { path } => write!(f, "{}: gone", path.display()),
         }
     }
 }
@@ -173,11 +182,10 @@ impl Journal {
         }
         // Text keys, paths that are UTF-8 and whole numbers serialise; a path that is not is refused.
         let text = serde_json::to_vec(&self.entries).map_err(|error| failed(error.into()))?;
-        let folder = self.file.parent().unwrap_or(Path::new("/"));
-        let mut whole = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        whole.write_all(&text).map_err(failed)?;
-        whole.persist(&self.file).map_err(|error| failed(error.error))?;
-        Ok(())
+        // A name by which whoever restores knows whose it is; nobody else writes to this folder.
+        let whole = self.file.with_extension("journal.new");
+        std::fs::write(&whole, &text).map_err(failed)?;
+        std::fs::rename(&whole, &self.file).map_err(failed)
     }
 }
 
@@ -188,10 +196,19 @@ pub(crate) fn folder(roots: &Roots) -> PathBuf {
 
 /// The journals of processes that are surely gone, in the order of their names.
 pub(crate) fn left_behind(roots: &Roots, folder: &Path) -> Vec<PathBuf> {
+    of_the_gone(roots, folder, SUFFIX)
+}
+
+/// Those that were not yet whole when their processes died: what stands in them was not done.
+pub(crate) fn unfinished(roots: &Roots, folder: &Path) -> Vec<PathBuf> {
+    of_the_gone(roots, folder, UNFINISHED)
+}
+
+fn of_the_gone(roots: &Roots, folder: &Path, suffix: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let gone = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let owner = name.strip_suffix(SUFFIX).and_then(Owner::of);
+        let owner = name.strip_suffix(suffix).and_then(Owner::of);
         owner.is_some_and(|owner| owner.is_gone(roots))
     };
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(gone).collect();

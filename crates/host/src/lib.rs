@@ -10,6 +10,8 @@
 //! - [`placement`]: which CPU for what.
 //! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
+//! - [`program`]: other people's programs that root runs with its own rights; [`tool`] runs them within a
+//!   limit.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`cpu_groups`]: groups, quotas and counters of any process.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
@@ -21,6 +23,8 @@ pub mod cpu_groups;
 pub mod disturbance;
 mod error;
 pub mod facts;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod governor;
 pub mod journal;
 mod kernel_config;
@@ -29,9 +33,12 @@ mod owner;
 pub mod placement;
 mod preemption;
 pub mod private;
+pub mod program;
 pub mod restore;
 pub mod roots;
+pub mod temporary;
 mod text;
+pub mod tool;
 mod topology;
 pub mod wakeup;
 
@@ -42,3 +49,4 @@ pub use facts::machine;
 pub use placement::Placement;
 pub use restore::{Restored, restore};
 pub use roots::Roots;
+pub use temporary::Temporary;

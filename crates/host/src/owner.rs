@@ -82,7 +82,7 @@ fn namespace(roots: &Roots) -> Option<u64> {
 }
 
 /// State and start time in `/proc/PID/stat`. The name before them may hold anything.
-fn parse_stat(stat: &str) -> Option<(char, u64)> {
+pub(crate) fn parse_stat(stat: &str) -> Option<(char, u64)> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
     let state = fields.next()?.chars().next()?;

@@ -62,6 +62,15 @@ pub fn check(real: &Path) -> Result<()> {
     ancestors(real, true)
 }
 
+/// Refuses a folder, given without symbolic links, in which another user could take away or replace
+/// what is the caller's; others may add to it.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_above(real: &Path) -> Result<()> {
+    ancestors(real, false)
+}
+
 /// Refuses a folder if another user could have put anything below it there; `real` is given without
 /// symbolic links, and there may be none below it.
 ///
@@ -207,7 +216,7 @@ mod tests {
         let outer = dir.path().join("a");
         mode(&outer, 0o775);
         if chown(&outer, None, Some(4_000)).is_err() {
-            return eprintln!("skipped: only root can give a folder away");
+            return testing::skipped("only root can give a folder away");
         }
         assert!(matches!(folder(&inner), Err(PrivateError::Unsafe { .. })));
         mode(&outer, 0o755);
@@ -219,7 +228,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let theirs = folder(&dir.path().join("theirs")).unwrap();
         if chown(&theirs, Some(65_534), None).is_err() {
-            return eprintln!("skipped: only root can give a folder away");
+            return testing::skipped("only root can give a folder away");
         }
         let link = dir.path().join("link");
         symlink(&theirs, &link).unwrap();

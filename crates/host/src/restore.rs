@@ -4,6 +4,7 @@ use crate::cgroup::controller;
 use crate::journal::{self, Change, Undone, write_existing};
 use crate::private;
 use crate::roots::{self, Roots};
+use crate::temporary;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -51,6 +52,11 @@ pub fn restore(roots: &Roots) -> Restored {
             return restored;
         }
     };
+    for file in journal::unfinished(roots, &folder) {
+        if let Err(error) = std::fs::remove_file(&file) {
+            restored.failed.push((file, error.to_string()));
+        }
+    }
     for file in journal::left_behind(roots, &folder) {
         restore_one(&file, &mut restored);
     }
@@ -98,6 +104,7 @@ fn undo(change: &Change) -> Undone {
     match change {
         Change::File { path, was, set } => undo_file(path, was, set),
         Change::Controller { group, children } => controller::withdraw(group, children),
+        Change::Temporary { path } => temporary::remove(path),
     }
 }
 
@@ -155,6 +162,11 @@ mod tests {
         fn change_and_die(&self) {
             let _ = note(&self.roots, self.change()).unwrap();
             fs::write(self.governor(), "performance").unwrap();
+            self.die();
+        }
+
+        /// Lets the process be gone whose journal there is.
+        fn die(&self) {
             fs::remove_dir_all(self.roots.proc.join(std::process::id().to_string())).unwrap();
             let gone = self.journals();
             // A pid that no process can have.
@@ -169,6 +181,44 @@ mod tests {
             let paths = entries.flatten().map(|entry| entry.path());
             paths.filter(|path| path.extension().is_some_and(|end| end == "journal")).collect()
         }
+    }
+
+    #[test]
+    fn a_journal_that_was_not_whole_yet_is_removed() {
+        let tree = Tree::new();
+        let folder = tree.roots.run.join("tailback");
+        private::folder(&folder).unwrap();
+        let name = |pid: u32| folder.join(format!("tailback-{pid}-1-0.journal.new"));
+        let living = name(std::process::id())
+            .with_file_name(format!("tailback-{}-4711-0.journal.new", std::process::id()));
+        for file in [&name(2_000_000_000), &living] {
+            fs::write(file, "[{").unwrap();
+        }
+        assert!(restore(&tree.roots).is_empty());
+        assert!(!name(2_000_000_000).exists());
+        assert!(living.exists());
+    }
+
+    #[test]
+    fn what_was_half_made_is_removed_and_what_another_run_holds_is_not() {
+        let tree = Tree::new();
+        let path = |name: &str| tree.dir.path().join(name);
+        fs::create_dir_all(path("building/ebin")).unwrap();
+        for name in ["building/ebin/a", "half", "held"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let held = fs::File::open(path("held")).unwrap();
+        held.lock().unwrap();
+        for name in ["building", "half", "held", "never made"] {
+            let change = Change::Temporary { path: path(name) };
+            let _ = note(&tree.roots, change).unwrap();
+        }
+        tree.die();
+        let restored = restore(&tree.roots);
+        assert_eq!(restored.undone.len(), 2, "{restored:?}");
+        assert_eq!(restored.left.len(), 1, "{restored:?}");
+        assert!(!path("building").exists() && !path("half").exists() && path("held").exists());
+        assert!(tree.journals().is_empty());
     }
 
     #[test]

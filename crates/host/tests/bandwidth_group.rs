@@ -23,7 +23,7 @@ fn parent_group() -> Option<ParentGroup> {
     match ParentGroup::find(&Roots::real()) {
         Ok(parent_group) => Some(parent_group),
         Err(why) => {
-            eprintln!("skipped: {why}");
+            testing::skipped(why);
             None
         }
     }
@@ -92,7 +92,7 @@ fn settings_are_taken_in_any_order_and_read_back() {
     ];
     for bandwidth in bandwidths {
         match group.set(&bandwidth) {
-            Err(CgroupError::NoBurst { .. }) => eprintln!("skipped: no burst here"),
+            Err(CgroupError::NoBurst { .. }) => testing::skipped("no burst here"),
             done => done.unwrap(),
         }
     }

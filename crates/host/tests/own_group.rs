@@ -10,7 +10,7 @@ use tailback_host::cgroup::{BandwidthGroup, CgroupError, ParentGroup};
 fn what_this_process_is_in_itself_stays_until_it_has_left() {
     let parent_group = match ParentGroup::find(&Roots::real()) {
         Ok(parent_group) => parent_group,
-        Err(why) => return eprintln!("skipped: {why}"),
+        Err(why) => return testing::skipped(why),
     };
     let group = BandwidthGroup::create(&parent_group).unwrap();
     let path = group.path().to_owned();

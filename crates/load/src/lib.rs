@@ -12,5 +12,5 @@ pub mod protocol;
 pub mod time;
 
 pub use child::own::{OwnArgs, OwnGenerator, Work};
-pub use child::{LoadCommand, run};
+pub use child::{LoadArgs, LoadCommand, run};
 pub use parent::{Child, LoadError, LoadSpawner};

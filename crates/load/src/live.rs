@@ -2,7 +2,7 @@
 //!
 //! It shows the tool a stall while it lasts, and it outlives a generator that had to be killed.
 
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
@@ -91,9 +91,9 @@ impl Snapshot {
         let under_way = now_ns.saturating_sub(self.began_ns);
         self.worst_ns = self.worst_ns.max(under_way);
         if under_way > STALL_NS {
-            self.stalled_ns += under_way;
+            self.stalled_ns = self.stalled_ns.saturating_add(under_way);
             for (count, limit) in self.over.iter_mut().zip(LIMITS_NS) {
-                *count += u64::from(under_way > limit);
+                *count = count.saturating_add(u64::from(under_way > limit));
             }
         }
         self
@@ -121,8 +121,11 @@ impl LivePage {
     /// # Errors
     /// If the kernel has no memory or no descriptor left.
     pub fn create() -> std::io::Result<Self> {
-        let file = memfd_create("tailback-live", MemfdFlags::CLOEXEC)?;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create("tailback-live", flags)?;
         ftruncate(&file, Self::SIZE as u64)?;
+        // A generator that made it shorter would end the tool by SIGBUS.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         Self::map(file)
     }
 
@@ -191,6 +194,17 @@ mod tests {
         assert_eq!(stalled.over, [2, 1, 1]);
         counters.end(10);
         assert_eq!(counters.snapshot().as_of(u64::MAX).over, [1, 0, 0]);
+    }
+
+    #[test]
+    fn a_generator_can_neither_shorten_the_page_nor_overflow_what_is_read_of_it() {
+        let page = LivePage::create().unwrap();
+        let other = page.as_fd().try_clone_to_owned().unwrap();
+        assert_eq!(ftruncate(&other, 0), Err(rustix::io::Errno::PERM));
+        let all = u64::MAX;
+        let worst =
+            Snapshot { operations: all, began_ns: 1, worst_ns: 0, stalled_ns: all, over: [all; 3] };
+        assert_eq!(worst.as_of(all).over, [all; 3]);
     }
 
     #[test]

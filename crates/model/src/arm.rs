@@ -53,7 +53,7 @@ impl<S> Arm<S> {
 pub struct LeftOut {
     /// The name it would have had.
     pub id: String,
-    /// Why: in the words of whoever refused it.
+    /// Why: as what refused it says.
     pub why: String,
 }
 

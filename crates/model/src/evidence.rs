@@ -1,7 +1,8 @@
 //! Who waited, for what, how long, who held it, and what the holder was doing meanwhile.
 
 use crate::measure::Measure;
-use crate::said::data_or_said;
+use crate::not_seen::{EvidenceSource, NotSeen};
+use crate::said::{self, data_or_said};
 use serde::{Deserialize, Serialize};
 
 /// What was seen of the waits of one trial, and what could not be.
@@ -9,10 +10,11 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Where it came from, source by source: a probe, a file of /proc.
-    pub sources: Vec<String>,
-    /// What could not be had, and why; each with what would give it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<String>,
+    #[serde(deserialize_with = "said::list")]
+    pub sources: Vec<EvidenceSource>,
+    /// What could not be had, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "said::list")]
+    pub missing: Vec<NotSeen>,
     /// Events that were lost because buffers were full.
     pub lost_events: u64,
     /// The longest waits, longest first; a bounded number.
@@ -299,6 +301,10 @@ pub struct Holder {
     pub preempted_ns: u64,
     /// Of that: asleep.
     pub blocked_ns: u64,
+    /// Of the time that it was runnable: throttled by the quota of its own group; absent where that
+    /// was not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
     /// CPU on which it waited to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,

@@ -3,6 +3,7 @@
 use crate::evidence::{Behind, Task, Wait};
 use crate::fix::FixOutcome;
 use crate::measure::Unit;
+use crate::not_seen::{EvidenceSource, NotSeen};
 use crate::reason::Headline;
 use crate::state::State;
 use crate::suggestion::Suggestion;
@@ -36,7 +37,7 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Where the evidence comes from.
-    pub sources: Vec<String>,
+    pub sources: Vec<EvidenceSource>,
     /// What could not be had.
     pub missing: Vec<MissingEvidence>,
     /// The longest waits, longest first, with the timeline of the worst.
@@ -352,8 +353,8 @@ pub struct Rate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingEvidence {
-    /// In the words of what could not look, with what would make it possible.
-    Refused(String),
+    /// What the trial with probes could not see.
+    NotSeen(NotSeen),
     /// The study was run with `--no-probe`.
     NoProbe,
     /// Nothing was run.

@@ -2,7 +2,7 @@
 
 use crate::measure::Unit;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A study of several factors: which arm is which combination of levels, and what each change of
 /// a level did.
@@ -24,7 +24,7 @@ pub struct Factorial {
     pub cells: Vec<Cell>,
     /// What was found of some levels before, in the words of the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub found: Vec<Found>,
+    pub found: Vec<PriorFinding>,
     /// When somebody started or went on with the study.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sittings: Vec<Sitting>,
@@ -59,7 +59,7 @@ pub struct Cell {
 /// What was found of a level before, by others or on another machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Found {
+pub struct PriorFinding {
     /// The factor.
     pub factor: String,
     /// Its level.
@@ -144,7 +144,11 @@ impl Factorial {
         if self.control.len() != self.factors.len() {
             return Err("its control has not one level for each factor".to_owned());
         }
+        let mut arms = BTreeSet::new();
         for cell in &self.cells {
+            if !arms.insert(&cell.arm) {
+                return Err(format!("two cells are of arm `{}`", cell.arm));
+            }
             if !is_arm(&cell.arm) {
                 return Err(format!(
                     "a cell is of arm `{}`, which the plan does not have",
@@ -178,6 +182,9 @@ mod tests {
         };
         assert_eq!(factorial.check(|arm| arm == "one"), Ok(()));
         assert!(factorial.check(|_| false).is_err_and(|why| why.contains("`one`")));
+        factorial.cells.push(factorial.cells[0].clone());
+        assert!(factorial.check(|_| true).is_err_and(|why| why.contains("two cells")));
+        factorial.cells.pop();
         factorial.cells[0].levels.pop();
         assert!(factorial.check(|_| true).is_err_and(|why| why.contains("`one`")));
         factorial.control.pop();

@@ -3,6 +3,7 @@
 //! Times are whole nanoseconds, so that parts add up. A figure that could not be had is absent, and
 //! [`SourceUse::missing`] says why; there is no zero in its place.
 
+use crate::not_seen::NoPrograms;
 use crate::suggestion::Run;
 use serde::{Deserialize, Serialize};
 
@@ -72,9 +73,24 @@ pub enum Source {
 pub struct SourceUse {
     /// The source.
     pub source: Source,
-    /// Why it could not be had, and what would give it.
+    /// Why it could not be had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<String>,
+    pub missing: Option<Missing>,
+}
+
+/// Why a source could not be had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// There are no programs in the kernel.
+    NoPrograms(NoPrograms),
+    /// The kernel has no tracepoints of the lock; those from 5.11 on have.
+    NoLockTracepoints,
+    /// The kernel counts no throttled time of a queue.
+    NoThrottledTime,
+    /// No hierarchy of the cpu controller is mounted.
+    NoGroups,
 }
 
 /// A program: the processes of one name in one group.
@@ -488,12 +504,8 @@ pub enum AnswerState {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NotMeasurable {
-    /// No programs in the kernel, in the words of what refused them.
-    NoPrograms(String),
-    /// The kernel has no tracepoints of the lock; those from 5.11 on have.
-    NoLockTracepoints,
-    /// No hierarchy of the cpu controller is mounted.
-    NoGroups,
+    /// A source that it needs could not be had.
+    Missing(Missing),
     /// It is about a lock inside a program, which no tracepoint shows.
     LockInProgram,
     /// `watch` looks at no Erlang node yet.

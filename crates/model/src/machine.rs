@@ -47,6 +47,52 @@ pub struct Machine {
     /// The guest that tailback made of it; absent on a machine that it found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
+    /// Whom the load runs as, but for readers of a file in /proc that only root may read; older records
+    /// do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_user: Option<LoadUser>,
+    /// Whether another run could load the machine at the same time; absent in a guest, and older
+    /// records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
+}
+
+/// The user of load generators and Erlang nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LoadUser {
+    /// The user.
+    pub uid: u32,
+    /// Its group.
+    pub gid: u32,
+    /// Why it is this one.
+    pub chosen: UserChoice,
+}
+
+/// Why the load runs as a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum UserChoice {
+    /// It is the caller: not root, or root that may not become another user.
+    Caller,
+    /// Root was called by sudo, and this is who called it.
+    Sudo,
+    /// The caller is root, and this is a system user.
+    System,
+}
+
+/// Whether two runs could load one machine, from the best to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// No other run could: this one had the lock of the machine.
+    Exclusive,
+    /// There is no lock to be had: the kernel has none, or the caller may not write to /run.
+    Unlocked,
+    /// Others were let in on purpose (TAILBACK_SHARE_HOST).
+    Shared,
 }
 
 /// A guest that tailback booted, and the host underneath.
@@ -117,7 +163,7 @@ pub struct CgroupFacts {
 /// What the machine did to a trial from outside; a field that could not be read is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Surroundings {
+pub struct Disturbance {
     /// How long these figures were gathered, in milliseconds; older records do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_ms: Option<f64>,

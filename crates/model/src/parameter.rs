@@ -14,6 +14,8 @@ pub const AUTO: &str = "auto";
 pub struct Parameter {
     /// Name: the flag without its dashes, and the key in the record.
     pub name: &'static str,
+    /// The name that it had in older versions, which is read as well.
+    pub former: Option<&'static str>,
     /// What its values are to others.
     pub kind: Kind,
     /// Its value where nobody says otherwise.

@@ -263,6 +263,8 @@ pub enum Caveat {
     },
     /// The guest was emulated, so sizes do not carry over to a real machine.
     Emulated,
+    /// Another run could load the machine at the same time.
+    SharedMachine,
     /// A control reads otherwise right after a case.
     CarryOver {
         /// The control.

@@ -8,7 +8,7 @@ use crate::fact::Note;
 use crate::factorial::Factorial;
 use crate::latency::Latency;
 use crate::live::Live;
-use crate::machine::{Machine, Surroundings};
+use crate::machine::{Disturbance, Machine};
 use crate::measure::Measure;
 use crate::said;
 use crate::scenario::Judging;
@@ -159,7 +159,8 @@ pub struct Trial {
     /// What it saw.
     pub observation: Observation,
     /// What the machine did meanwhile.
-    pub surroundings: Surroundings,
+    #[serde(rename = "surroundings")]
+    pub disturbance: Disturbance,
 }
 
 /// A trial that was run with probes, and what they cost.

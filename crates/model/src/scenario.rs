@@ -134,9 +134,11 @@ impl Meta {
         self.sentences.iter().find(|sentence| sentence.id == id)
     }
 
-    /// The parameter of that name.
+    /// The parameter of that name, or of the name that it had before.
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
-        (self.parameters.all)().iter().find(|parameter| parameter.name == name)
+        let named =
+            |parameter: &&Parameter| parameter.name == name || parameter.former == Some(name);
+        (self.parameters.all)().iter().find(named)
     }
 
     /// Every parameter at its default, for a quick or an ordinary run.

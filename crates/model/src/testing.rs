@@ -2,7 +2,7 @@
 
 use crate::arm::{Arm, Role, Settings};
 use crate::estimate::{ArmResult, Comparison, Estimate, Proportion};
-use crate::machine::Surroundings;
+use crate::machine::Disturbance;
 use crate::measure::{Measure, Unit};
 use crate::record::{Observation, Plan, Trial};
 use crate::scenario::Judging;
@@ -58,7 +58,7 @@ pub fn trial(block: u32, arm: &str, lost: f64) -> Trial {
             measures: [(LOST.to_owned(), lost)].into(),
             ..Observation::default()
         },
-        surroundings: Surroundings::default(),
+        disturbance: Disturbance::default(),
     }
 }
 

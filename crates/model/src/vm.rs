@@ -12,6 +12,12 @@ pub struct Vm {
     pub erts: String,
     /// The `erl` that was started.
     pub erl: String,
+    /// The user that it ran as; older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<u32>,
+    /// The package that the OTP was fetched as; absent for one that was on the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<OtpOrigin>,
     /// Emulator flags beside the defaults.
     pub flags: Vec<String>,
     /// Normal schedulers.
@@ -28,4 +34,14 @@ pub struct Vm {
     /// CPU quota that the VM detected, in CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<u32>,
+}
+
+/// The package of a suite of Debian that an OTP was fetched as.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OtpOrigin {
+    /// The suite: `trixie`.
+    pub suite: String,
+    /// The version of the package `erlang-base`: `1:27.3.4.1+dfsg-1+deb13u3`.
+    pub version: String,
 }

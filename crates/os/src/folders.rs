@@ -2,8 +2,17 @@
 //!
 //! A folder that is not an absolute path counts as not set, as the specification has it.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// The most links that are followed on the way to a folder, as the kernel has it.
+const MOST_LINKS: u32 = 40;
 
 /// The folder for what is kept: `$XDG_STATE_HOME`, else `~/.local/state`.
 pub fn state() -> Option<PathBuf> {
@@ -20,9 +29,122 @@ fn folder(name: &str, at_home: &str, get: impl Fn(&str) -> Option<OsString>) -> 
     absolute(name).or_else(|| absolute("HOME").map(|home| home.join(at_home)))
 }
 
+/// A folder, opened for what is below it. On root's way there no link of another user is followed: root
+/// may have been given that user's folders, as by `sudo -E`, and a link would choose another place.
+///
+/// # Errors
+/// If it is not there, or behind such a link.
+pub fn hold(path: &Path) -> io::Result<OwnedFd> {
+    walk(path, false, rustix::process::geteuid().as_raw())
+}
+
+/// Makes a folder, and those above it that are missing, in the same way.
+///
+/// # Errors
+/// If it cannot be made, or is behind such a link.
+pub fn make(path: &Path) -> io::Result<()> {
+    walk(path, true, rustix::process::geteuid().as_raw()).map(drop)
+}
+
+fn walk(path: &Path, make: bool, caller: u32) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let root = || openat(CWD, c"/", flags, Mode::empty());
+    let parts = |path: &[u8]| -> VecDeque<OsString> {
+        let parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+        parts.map(|part| OsString::from_vec(part.to_vec())).collect()
+    };
+    let mut left = parts(std::path::absolute(path)?.as_os_str().as_bytes());
+    let (mut folder, mut links) = (root()?, 0);
+    while let Some(part) = left.pop_front() {
+        match openat(&folder, &part, flags, Mode::empty()) {
+            Ok(next) => folder = next,
+            Err(Errno::NOENT) if make => {
+                match mkdirat(&folder, &part, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                folder = openat(&folder, &part, flags, Mode::empty())?;
+            }
+            Err(Errno::NOTDIR | Errno::LOOP) if links < MOST_LINKS => {
+                let leads = link(&folder, &part, caller)?;
+                links += 1;
+                if leads.starts_with(b"/") {
+                    folder = root()?;
+                }
+                let further = parts(&leads).into_iter().chain(left);
+                left = further.collect();
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(folder)
+}
+
+/// Where a link leads that may be followed.
+fn link(folder: &OwnedFd, part: &OsStr, caller: u32) -> io::Result<Vec<u8>> {
+    let stat = statat(folder, part, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+        return Err(Errno::NOTDIR.into());
+    }
+    if caller == 0 && stat.st_uid != 0 {
+        let shown = crate::terminal::line(&part.to_string_lossy());
+        let why = format!(
+            "{shown} is a symbolic link of user {}, which root does not follow",
+            stat.st_uid
+        );
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    Ok(readlinkat(folder, part, Vec::new())?.into_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{lchown, symlink};
+
+    fn real(folder: &OwnedFd) -> PathBuf {
+        std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).unwrap()
+    }
+
+    #[test]
+    fn folders_are_made_and_held_through_links_that_may_be_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        make(&place.join("a/b")).unwrap();
+        symlink("a", place.join("near")).unwrap();
+        symlink(place.join("near"), place.join("far")).unwrap();
+        symlink("loop", place.join("loop")).unwrap();
+        std::fs::write(place.join("file"), "").unwrap();
+        for path in ["a/b", "near/b", "far/b", "far/../a/./b"] {
+            assert_eq!(real(&hold(&place.join(path)).unwrap()), place.join("a/b"), "{path}");
+        }
+        make(&place.join("far/c")).unwrap();
+        assert!(place.join("a/c").is_dir());
+        for path in ["none", "file", "file/x", "loop"] {
+            assert!(hold(&place.join(path)).is_err(), "{path}");
+        }
+        assert!(make(&place.join("file/x")).is_err());
+    }
+
+    #[test]
+    fn root_follows_no_link_of_another_user() {
+        let place = tempfile::tempdir().unwrap();
+        let (aim, link) = (place.path().join("aim"), place.path().join("link"));
+        make(&aim).unwrap();
+        symlink(&aim, &link).unwrap();
+        if lchown(&link, Some(65_534), None).is_err() {
+            return testing::skipped("only root can give a link away");
+        }
+        for path in [link.clone(), link.join("new")] {
+            let error = make(&path).unwrap_err().to_string();
+            assert!(error.contains("link of user 65534"), "{error}");
+            assert!(hold(&path).is_err());
+        }
+        assert_eq!(std::fs::read_dir(&aim).unwrap().count(), 0);
+        // Anybody else goes where the kernel lets it.
+        walk(&link, false, 1000).unwrap();
+    }
 
     #[test]
     fn what_is_named_comes_before_the_home_and_relative_paths_do_not_count() {

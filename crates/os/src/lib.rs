@@ -1,9 +1,10 @@
 //! What several crates need of the operating system, each once. Uses nothing of ours.
 //!
 //! - [`death`]: programs that end when this one does.
+//! - [`user`]: who does what needs no root.
 //! - [`pin`]: the CPUs of a thread; [`cpulist`] reads and writes them as the kernel does.
 //! - [`folders`]: where the user's state and caches belong.
-//! - [`memory`]: how much of it there is.
+//! - [`memory`]: how much of it there is; [`random`]: numbers that nobody can guess.
 //! - [`terminal`]: text of others, made fit to be shown; [`quote`]: and to be pasted into a shell.
 
 pub mod cpulist;
@@ -12,4 +13,6 @@ pub mod folders;
 pub mod memory;
 pub mod pin;
 pub mod quote;
+pub mod random;
 pub mod terminal;
+pub mod user;

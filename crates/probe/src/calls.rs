@@ -55,7 +55,7 @@ fn attached(
     _: &Path,
     _: &mut dyn FnMut(&dyn Fn() -> Table),
 ) -> Result<(), ProbeError> {
-    Err(ProbeError::NotBuilt)
+    Err(ProbeError::NoPrograms(model::not_seen::NoPrograms::NotBuilt))
 }
 
 impl Calls<'_> {

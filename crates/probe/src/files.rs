@@ -3,6 +3,7 @@
 use crate::watched::Watched;
 use host::roots::{Roots, read_start};
 use model::evidence::{Evidence, Task, ThreadEvidence};
+use model::not_seen::EvidenceSource;
 use std::collections::HashMap;
 
 /// Threads that are read at most.
@@ -60,9 +61,7 @@ impl Files {
     /// What the counters had gained.
     pub fn finish(self, evidence: &mut Evidence) {
         let mut all = self.gained;
-        evidence.sources.push(
-            "/proc/PID/task/TID/schedstat and status: time on a CPU and waiting for one".to_owned(),
-        );
+        evidence.sources.push(EvidenceSource::ThreadFiles);
         all.sort_by_key(|thread| std::cmp::Reverse(thread.runnable_ns));
         all.truncate(LISTED);
         evidence.threads = all;
@@ -82,17 +81,8 @@ impl Files {
             },
             running_ns: now.running_ns.saturating_sub(before.running_ns),
             runnable_ns: now.runnable_ns.saturating_sub(before.runnable_ns),
-            longest_runnable_ns: 0,
-            blocked_ns: None,
-            migrations: None,
             preemptions: Some(now.preemptions.saturating_sub(before.preemptions)),
-            throttled_ns: None,
-            throttles: None,
-            futex_calls: None,
-            futex_ns: None,
-            futex_slept_ns: None,
-            poll_slept_ns: None,
-            behind: Vec::new(),
+            ..ThreadEvidence::default()
         }
     }
 }

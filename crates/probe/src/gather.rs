@@ -125,7 +125,7 @@ impl Gatherer {
         let owner = self.spaces.get(&joined.wait.space).copied();
         let stack = joined.wait.stack.map(|stack| stacks.names(stack)).unwrap_or_default();
         let resource = resource(&joined.wait, owner, &stack);
-        Wait { stack, ..to_model::wait(joined, parts, resource, self.zero) }
+        Wait { stack, ..to_model::wait(joined, parts, resource, &self.throttled, self.zero) }
     }
 }
 

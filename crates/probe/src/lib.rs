@@ -25,6 +25,8 @@ pub mod quota;
 #[cfg(feature = "bpf")]
 mod refused;
 mod session;
+#[cfg(feature = "bpf")]
+mod shared;
 pub mod span;
 pub mod suspects;
 pub mod symbols;

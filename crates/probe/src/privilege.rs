@@ -1,7 +1,7 @@
 //! Whether this process and this kernel can have programs, before anything is tried.
 
-use crate::ProbeError;
 use host::roots::{Roots, read_start};
+use model::not_seen::NoPrograms;
 
 const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_PERFMON: u64 = 1 << 38;
@@ -11,19 +11,19 @@ const CAP_BPF: u64 = 1 << 39;
 ///
 /// # Errors
 /// With what is missing.
-pub fn check(roots: &Roots) -> Result<(), ProbeError> {
+pub fn check(roots: &Roots) -> Result<(), NoPrograms> {
     let effective = capabilities(roots).unwrap_or(u64::MAX);
     let all = |wanted: u64| effective & wanted == wanted;
     if !all(CAP_SYS_ADMIN) && !all(CAP_BPF | CAP_PERFMON) {
-        return Err(ProbeError::Privilege);
+        return Err(NoPrograms::Privilege);
     }
     let lockdown = text(roots, "security/lockdown").unwrap_or_default();
     if lockdown.contains("[confidentiality]") {
-        return Err(ProbeError::Lockdown("confidentiality".to_owned()));
+        return Err(NoPrograms::Lockdown { mode: "confidentiality".to_owned() });
     }
     let btf = roots.sys.join("kernel/btf/vmlinux");
     if !btf.exists() {
-        return Err(ProbeError::NoBtf(btf.display().to_string()));
+        return Err(NoPrograms::NoBtf { file: btf.display().to_string() });
     }
     Ok(())
 }
@@ -67,12 +67,12 @@ mod tests {
         };
         assert_eq!(checked("000001fffeffffff", open, true), Ok(()));
         assert_eq!(checked("000000c000000000", open, true), Ok(()));
-        assert_eq!(checked("0000008000000000", open, true), Err(ProbeError::Privilege));
-        assert_eq!(checked("0000000000000000", open, true), Err(ProbeError::Privilege));
+        assert_eq!(checked("0000008000000000", open, true), Err(NoPrograms::Privilege));
+        assert_eq!(checked("0000000000000000", open, true), Err(NoPrograms::Privilege));
         assert!(matches!(
             checked("000001ffffffffff", "none integrity [confidentiality]", true),
-            Err(ProbeError::Lockdown(_))
+            Err(NoPrograms::Lockdown { .. })
         ));
-        assert!(matches!(checked("000001ffffffffff", open, false), Err(ProbeError::NoBtf(_))));
+        assert!(matches!(checked("000001ffffffffff", open, false), Err(NoPrograms::NoBtf { .. })));
     }
 }

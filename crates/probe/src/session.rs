@@ -7,6 +7,7 @@ use crate::tracer::Tracer;
 use crate::watched::Watched;
 use host::roots::Roots;
 use model::Evidence;
+use model::not_seen::{NotSeen, OnlyPrograms};
 
 /// A watch over one trial. Where it is dropped, nothing of it is left behind.
 pub struct Session {
@@ -14,7 +15,7 @@ pub struct Session {
     #[cfg(feature = "bpf")]
     tracer: Option<Tracer>,
     files: Files,
-    missing: Vec<String>,
+    missing: Vec<NotSeen>,
 }
 
 impl Session {
@@ -35,13 +36,13 @@ impl Session {
     fn load(&mut self, options: &SessionOptions) {
         match Tracer::start(options) {
             Ok(tracer) => self.tracer = Some(tracer),
-            Err(error) => self.missing.push(error.to_string()),
+            Err(why) => self.missing.push(NotSeen::NoPrograms(why)),
         }
     }
 
     #[cfg(not(feature = "bpf"))]
     fn load(&mut self, _: &SessionOptions) {
-        self.missing.push(crate::ProbeError::NotBuilt.to_string());
+        self.missing.push(NotSeen::NoPrograms(model::not_seen::NoPrograms::NotBuilt));
     }
 
     /// Whether programs are loaded.
@@ -86,14 +87,12 @@ impl Session {
         #[cfg(feature = "bpf")]
         if let Some(tracer) = self.tracer {
             return tracer.finish().unwrap_or_else(|| Evidence {
-                missing: vec!["eBPF: the thread that listened to it broke".to_owned()],
+                missing: vec![NotSeen::Listener],
                 ..Evidence::default()
             });
         }
         let mut evidence = Evidence { missing: self.missing, ..Evidence::default() };
-        evidence.missing.push(
-            "who held what, and who ran instead: only programs in the kernel see that".to_owned(),
-        );
+        evidence.missing.push(NotSeen::OnlyPrograms(OnlyPrograms::Holders));
         self.files.finish(&mut evidence);
         evidence
     }

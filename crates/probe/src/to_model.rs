@@ -1,9 +1,10 @@
 //! Turns joined events into the types of a record.
 
+use crate::event::Event;
 use crate::history::{Doing, History};
 use crate::join::{BehindWhom, Held, Joined, Split as Ways};
 use crate::parts::Parts;
-use crate::span::Stretch;
+use crate::span::{Stretch, union_ns};
 use model::evidence::{Behind, Holder, Resource, Span, Split, Wait};
 
 /// Holders of a wait that are listed.
@@ -52,7 +53,15 @@ pub fn mode(write: bool) -> String {
 }
 
 /// A wait as it is in a record; `zero` is when the load was released.
-pub fn wait(joined: &Joined, parts: &Parts, resource: Resource, zero: u64) -> Wait {
+///
+/// `throttled` is when a quota kept the watched group off each CPU.
+pub fn wait(
+    joined: &Joined,
+    parts: &Parts,
+    resource: Resource,
+    throttled: &[Event],
+    zero: u64,
+) -> Wait {
     let wait = &joined.wait;
     Wait {
         at_ms: ms_after(zero, wait.from),
@@ -61,14 +70,19 @@ pub fn wait(joined: &Joined, parts: &Parts, resource: Resource, zero: u64) -> Wa
         resource,
         mode: (wait.space != 0).then(|| mode(wait.write)),
         stack: Vec::new(),
-        holders: joined.holders.iter().take(HOLDERS).map(|held| holder(held, parts)).collect(),
+        holders: joined
+            .holders
+            .iter()
+            .take(HOLDERS)
+            .map(|held| holder(held, parts, throttled))
+            .collect(),
         covered_ns: joined.covered,
         split: Some(split(joined.covered, joined.own, &joined.split, parts)),
         timeline: Vec::new(),
     }
 }
 
-fn holder(held: &Held, parts: &Parts) -> Holder {
+fn holder(held: &Held, parts: &Parts, throttled: &[Event]) -> Holder {
     Holder {
         task: parts.task(&held.who),
         mode: mode(held.who.write),
@@ -76,9 +90,20 @@ fn holder(held: &Held, parts: &Parts) -> Holder {
         running_ns: held.spent(Doing::Running),
         preempted_ns: held.spent(Doing::Runnable),
         blocked_ns: held.spent(Doing::Blocked),
+        throttled_ns: Some(throttled_ns(held, throttled)).filter(|ns| *ns > 0),
         cpu: held.waited_for(),
         behind: behind(&held.behind, parts),
     }
+}
+
+/// How long a holder was runnable on a CPU off which the quota kept its group.
+fn throttled_ns(held: &Held, throttled: &[Event]) -> u64 {
+    let on = |cpu| throttled.iter().filter(move |event| event.cpu == cpu);
+    let runnable = held.did.iter().filter(|did| did.doing == Doing::Runnable);
+    let both = runnable.flat_map(|did| {
+        on(did.cpu).filter_map(|event| Stretch::new(event.from, event.to).meet(did.when))
+    });
+    union_ns(both.collect())
 }
 
 /// What happened in a wait, moment by moment.

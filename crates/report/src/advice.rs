@@ -99,16 +99,12 @@ fn tried(fixes: &mut [Advice], sure: Sure) -> Option<&mut Advice> {
 
 /// The surest change of each of several records, the surest first; what was not shown to help is none,
 /// and what a record that is not affected names as next steps has no place here.
-pub fn first<'a>(
-    records: impl Iterator<Item = (&'a Record, Option<&'a Meta>)>,
-    most: usize,
-) -> Vec<Advice> {
+pub fn first<'a>(records: impl Iterator<Item = (&'a Record, Option<&'a Meta>)>) -> Vec<Advice> {
     let affected = records.filter(|(record, _)| record.verdict.state == State::Affected);
     let mut all: Vec<Advice> =
         affected.filter_map(|(record, meta)| of(record, meta).into_iter().next()).collect();
     all.retain(|advice| advice.sure != Sure::NotShown);
     all.sort_by_key(|advice| advice.sure);
-    all.truncate(most);
     all
 }
 
@@ -127,10 +123,10 @@ mod tests {
         ];
         let sure: Vec<Sure> = of(&record, None).iter().map(|advice| advice.sure).collect();
         assert_eq!(sure, [Sure::Fixed, Sure::Helped, Sure::Try, Sure::NotShown]);
-        let all = first([(&record, None), (&record, None)].into_iter(), 9);
+        let all = first([(&record, None), (&record, None)].into_iter());
         assert_eq!(all.iter().map(|advice| advice.sure).collect::<Vec<_>>(), [Sure::Fixed; 2]);
         record.verdict.state = State::NotAffected;
-        assert_eq!(first([(&record, None)].into_iter(), 9), []);
+        assert_eq!(first([(&record, None)].into_iter()), []);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::look::Look;
 use crate::prose::explanation as prose;
-use crate::prose::plain;
+use crate::prose::{not_seen, plain};
 use model::evidence::{Span, Wait};
 use model::explanation::Share;
 use model::{Explanation, Meta, State};
@@ -60,10 +60,10 @@ fn sources(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, lo
         line(text, look, "  ", &format!("Probes: {cost}"));
     }
     for source in &explanation.sources {
-        line(text, look, "  ", &format!("From {}", prose::source(source)));
+        line(text, look, "  ", &format!("From {}", not_seen::source(source)));
     }
     for missing in &explanation.missing {
-        line(text, look, "  ", &format!("Missing: {}", prose::missing(missing)));
+        line(text, look, "  ", &format!("Missing: {}", not_seen::missing(missing)));
     }
 }
 
@@ -103,6 +103,7 @@ fn name(span: &Span) -> &str {
 pub(crate) mod testing {
     use model::evidence::{Resource, Task, Wait};
     use model::explanation::{Cause, Cost, Happened, MissingEvidence, Remedy, SCHEMA, Seen, Share};
+    use model::not_seen::{EvidenceSource, NotSeen, Sees};
     use model::{Explanation, FixOutcome, State};
 
     /// An explanation by a wait of which the holder is not known.
@@ -135,8 +136,10 @@ pub(crate) mod testing {
             evidence: vec![Seen::Waits { count: 3, ns: 300_000_000 }],
             fix: Some(remedy),
             cost: Some(Cost::default()),
-            sources: vec!["eBPF on tracepoints".to_owned()],
-            missing: vec![MissingEvidence::Refused("kernel stacks\u{1b}[2J".to_owned())],
+            sources: vec![EvidenceSource::Probe(Sees::Scheduler)],
+            missing: vec![MissingEvidence::NotSeen(NotSeen::Said(
+                "kernel stacks\u{1b}[2J".to_owned(),
+            ))],
             waits: vec![wait],
         }
     }
@@ -160,7 +163,7 @@ mod tests {
                 "  - 3 waits of a millisecond or more were seen, 300 ms in total.",
                 "  Fix: --busy 1 fixed the stall in this study.",
                 "  Probes: no event was lost.",
-                "  From eBPF on tracepoints.",
+                "  From eBPF on tracepoints: what the scheduler did to each thread.",
                 "  Missing: kernel stacks [2J.",
             ]
         );

@@ -34,7 +34,7 @@ pub use error::ReportError;
 pub use explain::{explanation, timeline};
 pub use live::live;
 pub use look::Look;
-pub use matrix::{Row, matrix};
+pub use matrix::{Row, ladder, matrix, matrix_markdown};
 pub use perfetto::trace;
 pub use shown::Shown;
 pub use text::{check, record};

@@ -142,7 +142,7 @@ fn cost(text: &mut String, live: &Live, look: Look) {
     let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
     if look.why {
         for one in live.sources.iter().take(MOST) {
-            let state = one.missing.as_deref().map_or_else(|| "read".to_owned(), plain);
+            let state = one.missing.as_ref().map_or_else(|| "read".to_owned(), words::missing);
             let line = format!("Source: {}: {state}", words::source(one.source));
             let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
         }

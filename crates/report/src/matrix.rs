@@ -1,44 +1,89 @@
-//! A table of kernels and their verdicts.
+//! A table of versions and their verdicts, and where the effect changes.
 
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
-use crate::prose::plain;
-use model::State;
+use crate::prose::{ladder as prose, plain};
+use model::ladder::Ladder;
+use model::{Meta, State};
+use std::fmt::Write as _;
 
-/// A kernel and what came of it.
+/// A version and what came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The name that the kernel was asked for by.
-    pub kernel: String,
+    /// The name that the version was asked for by.
+    pub name: String,
     /// Its release.
     pub release: String,
     /// Its verdict, or how else its guest ended.
     pub result: Result<State, String>,
-    /// What the worst arm has over its control.
+    /// What the arm that is followed has over its control.
     pub effect: Option<String>,
     /// The verdict that was expected.
     pub expected: Option<String>,
-    /// The commits that fix what it shows.
-    pub fixed_by: String,
 }
 
 /// Lays the rows out.
 pub fn matrix(rows: impl Iterator<Item = Row>, look: Look) -> String {
-    let titles = ["kernel", "verdict", "effect", "expected", "fixed by", "release"];
+    let titles = ["version", "verdict", "effect", "expected", "release"];
     let mut grid = Grid::new(titles.map(Column::left).to_vec());
     for row in rows {
         let or_dash = |text: Option<String>| Cell::from(text.as_deref().map_or("-".into(), plain));
         grid.row(vec![
-            Cell::from(plain(&row.kernel)),
+            Cell::from(plain(&row.name)),
             row.result.map_or_else(|ending| Cell::from(plain(&ending)), Cell::state),
             or_dash(row.effect),
             or_dash(row.expected),
-            Cell::from(plain(&row.fixed_by)),
-            Cell::from(plain(&row.release)),
+            Cell::from(plain(numbers(&row.release))),
         ]);
     }
     let parts = grid.parts(look.width, 1);
     parts.iter().map(|part| part.text(look)).collect::<Vec<String>>().join("\n")
+}
+
+/// The numbers of a release; what stands behind them is in the JSON.
+fn numbers(release: &str) -> &str {
+    let end = release.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    match end.map_or(release, |end| &release[..end]) {
+        "" => release,
+        numbers => numbers,
+    }
+}
+
+/// Which figure the effects are of, and the boundaries.
+pub fn ladder(ladder: &Ladder, meta: Option<&Meta>, look: Look) -> String {
+    let mut text = String::new();
+    for line in prose::followed(ladder, meta).into_iter().chain(prose::boundaries(ladder)) {
+        let _ = writeln!(text, "{}", look.wrap(&line, "  ", "    "));
+    }
+    text
+}
+
+/// The table and the boundaries as Markdown, for a document.
+pub fn matrix_markdown(
+    rows: impl Iterator<Item = Row>,
+    ladder: &Ladder,
+    meta: Option<&Meta>,
+) -> String {
+    let mut text =
+        String::from("| version | release | verdict | effect (95%) |\n|---|---|---|---|\n");
+    let cell = |text: &str| plain(text).replace('|', "\\|");
+    for row in rows {
+        let result = row.result.map_or_else(|ending| ending, |state| state.word().to_owned());
+        let effect = row.effect.unwrap_or_else(|| "-".to_owned());
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} |",
+            cell(&row.name),
+            cell(numbers(&row.release)),
+            cell(&result),
+            cell(&effect)
+        );
+    }
+    let said = prose::followed(ladder, meta).into_iter().chain(prose::boundaries(ladder));
+    for line in said {
+        let _ = writeln!(text, "\n{line}");
+    }
+    text
 }
 
 #[cfg(test)]
@@ -48,12 +93,11 @@ mod tests {
     #[test]
     fn a_row_stands_in_its_columns() {
         let row = Row {
-            kernel: "debian:6.1".to_owned(),
-            release: "6.1.0".to_owned(),
+            name: "debian:6.1".to_owned(),
+            release: "6.1.0-56-cloud-amd64".to_owned(),
             result: Ok(State::Affected),
-            effect: Some("busy-10 +968 ms/s [960, 970]".to_owned()),
+            effect: Some("+968 ms/s [960, 970]".to_owned()),
             expected: None,
-            fixed_by: "none known".to_owned(),
         };
         let other = Row { result: Err("panic".to_owned()), ..row.clone() };
         let text = matrix([row, other].into_iter(), Look { width: 100, ..Look::default() });
@@ -61,5 +105,23 @@ mod tests {
         assert_eq!(lines.len(), 3, "{text}");
         assert_eq!(lines[0].find("verdict"), lines[1].find("affected"));
         assert_eq!(lines[0].find("verdict"), lines[2].find("panic"));
+        assert!(lines[1].ends_with("6.1.0"), "{text}");
+    }
+
+    #[test]
+    fn the_table_of_a_document_has_a_line_a_version() {
+        let row = Row {
+            name: "a|b".to_owned(),
+            release: "7.2.12+deb13".to_owned(),
+            result: Ok(State::Affected),
+            effect: None,
+            expected: None,
+        };
+        let ladder: Ladder = serde_json::from_value(serde_json::json!({
+            "schema": "", "scenario": "s", "confidence": 0.95, "rungs": [], "steps": []
+        }))
+        .unwrap();
+        let text = matrix_markdown([row].into_iter(), &ladder, None);
+        assert!(text.ends_with("| a\\|b | 7.2.12 | affected | - |\n"), "{text}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::cells::{cell, column};
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
-use model::factorial::{Factorial, Found};
+use model::factorial::{Factorial, PriorFinding};
 use model::{ArmResult, Meta, Record};
 use os::terminal::line as plain;
 use std::fmt::Write as _;
@@ -48,7 +48,7 @@ pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String 
 /// The arm with this level and the control's levels otherwise.
 fn arm_of<'a>(
     factorial: &Factorial,
-    found: &Found,
+    found: &PriorFinding,
     arms: &'a [ArmResult],
 ) -> Option<&'a ArmResult> {
     let place = factorial.factors.iter().position(|factor| factor.name == found.factor)?;
@@ -69,7 +69,7 @@ mod tests {
         let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let factor = |name: &str, levels| Factor { name: name.to_owned(), levels: names(levels) };
         let cell = |arm: &str, sink| Cell { arm: arm.to_owned(), levels: names(&[sink, "1"]) };
-        let found = |level: &str, words: &str| Found {
+        let found = |level: &str, words: &str| PriorFinding {
             factor: "sink".to_owned(),
             level: level.to_owned(),
             words: words.to_owned(),

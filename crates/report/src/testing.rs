@@ -3,9 +3,9 @@
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::scenario::{FixMeta, MeasureMeta, Sentence};
 use model::{
-    Arm, ArmResult, Comparison, Estimate, Fix, FixOutcome, Headline, Judging, Kind, Machine,
-    Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason, Record, Role,
-    Settings, State, Suggestion, Surroundings, Trial, Unit, Value, Verdict, What,
+    Arm, ArmResult, Comparison, Disturbance, Estimate, Fix, FixOutcome, Headline, Judging, Kind,
+    Machine, Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason, Record,
+    Role, Settings, State, Suggestion, Trial, Unit, Value, Verdict, What,
 };
 use std::sync::LazyLock;
 
@@ -47,8 +47,13 @@ pub const META: Meta = Meta {
 
 fn parameters() -> &'static [Parameter] {
     static ALL: LazyLock<[Parameter; 2]> = LazyLock::new(|| {
-        let of =
-            |name, kind, default: Value| Parameter { name, kind, quick: default.clone(), default };
+        let of = |name, kind, default: Value| Parameter {
+            name,
+            former: None,
+            kind,
+            quick: default.clone(),
+            default,
+        };
         [
             of("busy", Kind::Amount, Value::Numbers(vec![0, 10])),
             of("flags", Kind::Flags, Value::Text(String::new())),
@@ -182,7 +187,7 @@ pub fn trial(block: u32, arm: &str, lost: f64) -> Trial {
         started_ms: f64::from(block) * 1000.0,
         took_ms: 300.0,
         observation,
-        surroundings: Surroundings::default(),
+        disturbance: Disturbance::default(),
     }
 }
 

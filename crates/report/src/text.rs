@@ -5,10 +5,10 @@ use crate::cells::{cell, column};
 use crate::grid::{self, Cell, Column, Grid};
 use crate::heat::heat_map;
 use crate::look::Look;
-use crate::prose::{Prose, figures, plain};
+use crate::prose::{Prose, Step, figures, plain};
 use crate::shown::Shown;
 use model::scenario::MeasureMeta;
-use model::{ArmResult, Machine, Meta, Record, Role, State, Trial};
+use model::{ArmResult, Machine, Meta, Record, Role, State, Suggestion, Trial};
 use std::fmt::Write as _;
 
 /// The most heat maps that a text shows.
@@ -193,16 +193,26 @@ fn advise(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
         return;
     }
     let _ = writeln!(text, "\n  {}:", advice::heading(record.verdict.state, &advice));
+    shortened(text, look, &advice, |_| None);
+}
+
+/// As much advice as there is room for, each with the scenario that it is about where that is not clear.
+fn shortened(
+    text: &mut String,
+    look: Look,
+    advice: &[Advice],
+    about: fn(&Advice) -> Option<String>,
+) {
     let most = look.most(SHORT_ADVICE);
     for one in advice.iter().take(most) {
-        item(text, look, one, None);
+        item(text, look, one, about(one));
     }
     if advice.len() > most {
         let _ = writeln!(text, "  {} more: --why", advice.len() - most);
     }
 }
 
-fn item(text: &mut String, look: Look, advice: &Advice, scenario: Option<&str>) {
+fn item(text: &mut String, look: Look, advice: &Advice, scenario: Option<String>) {
     let mark = advice.sure.mark().map(|mark| format!("{mark}: ")).unwrap_or_default();
     let scenario = scenario.map(|scenario| format!("{scenario}, ")).unwrap_or_default();
     let sentence = format!("{scenario}{mark}{}", advice.what);
@@ -242,7 +252,7 @@ fn goes_on(record: &Record) -> bool {
 }
 
 /// Several records: a table of verdicts, why what is not settled is not, and what to change.
-pub fn check(all: &[Shown], most_advice: usize, look: Look) -> String {
+pub fn check(all: &[Shown], look: Look) -> String {
     let mut grid = Grid::new(vec![
         Column::left("scenario"),
         Column::left("verdict"),
@@ -264,7 +274,21 @@ pub fn check(all: &[Shown], most_advice: usize, look: Look) -> String {
     if !look.why {
         in_brief(&mut text, all, look);
     }
-    text.push_str(&settings(all, most_advice, look));
+    text.push_str(&settings(all, look));
+    text
+}
+
+/// What else a machine may stall by, and the command that measures each: suggestions that no record
+/// holds.
+pub fn beside(all: &[(&Suggestion, &Meta)], look: Look) -> String {
+    let mut text = String::new();
+    for (suggestion, meta) in all {
+        let Step { what, command } = crate::prose::suggestion::step(suggestion, Some(meta));
+        let _ = writeln!(text, "{}", look.wrap(&format!("{}: {what}", meta.id), "  ", "    "));
+        if let Some(command) = command {
+            let _ = writeln!(text, "      {command}");
+        }
+    }
     text
 }
 
@@ -281,15 +305,13 @@ fn in_brief(text: &mut String, all: &[Shown], look: Look) {
 }
 
 /// The settings worth changing that a check found, the surest first.
-fn settings(all: &[Shown], most: usize, look: Look) -> String {
-    let advice = advice::first(all.iter().map(|shown| (shown.record, shown.meta)), most);
+fn settings(all: &[Shown], look: Look) -> String {
+    let advice = advice::first(all.iter().map(|shown| (shown.record, shown.meta)));
     if advice.is_empty() {
         return String::new();
     }
     let mut text = "\n  Worth changing:\n".to_owned();
-    for one in &advice {
-        item(&mut text, look, one, Some(&plain(&one.scenario)));
-    }
+    shortened(&mut text, look, &advice, |one| Some(plain(&one.scenario)));
     text
 }
 
@@ -390,10 +412,13 @@ mod tests {
         open.verdict.state = State::Inconclusive;
         let meta = testing::META;
         let all = [shown(&affected, &meta), shown(&open, &meta)];
-        let text = check(&all, 3, Look::default());
+        let text = check(&all, Look::default());
         assert!(text.contains("affected            3  lost +898 ms/s"), "{text}");
         assert!(text.contains("\n  some-stall: The control was best.\n"), "{text}");
-        assert!(text.contains("Worth changing:"), "{text}");
+        assert!(text.contains("Worth changing:") && !text.contains("more: --why"), "{text}");
         assert_narrow(&text, 80);
+        let five = [0; 5].map(|_| shown(&affected, &meta));
+        assert!(check(&five, Look::default()).ends_with("\n  2 more: --why\n"));
+        assert!(!check(&five, Look { why: true, ..Look::default() }).contains("more: --why"));
     }
 }

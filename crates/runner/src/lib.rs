@@ -10,6 +10,6 @@ mod undecided;
 
 pub use events::{Event, Listener};
 pub use order::{order_of_block, seed_of_trial};
-pub use save::{SaveError, save, save_text, sweep, target, would_lose};
+pub use save::{SaveError, save, save_text, sweep, target, unfinished, would_lose};
 pub use study::{End, ProbeWhen, Study};
 pub use undecided::undecided;

@@ -5,8 +5,9 @@ use crate::events::{Event, Listener};
 use crate::study::{Clock, ProbeWhen, Study};
 use model::evidence::Evidence;
 use model::median::{ascending, median};
+use model::not_seen::NotSeen;
 use model::record::{ProbeCost, Probed};
-use model::{Arm, Observation, Record, Role, State, Surroundings, Trial};
+use model::{Arm, Disturbance, Observation, Record, Role, State, Trial};
 use scenarios::{ScenarioError, TrialResult};
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ impl Study<'_> {
                 started_ms: started.as_secs_f64() * 1e3,
                 took_ms: took.as_secs_f64() * 1e3,
                 observation: seen.observation,
-                surroundings: seen.surroundings,
+                disturbance: seen.disturbance,
             };
             let cost = cost(record, &trial);
             record.probed.push(Probed { trial, cost });
@@ -76,10 +77,10 @@ fn arms(record: &Record, always: bool) -> Vec<usize> {
 
 /// The record's entry where a trial with probes broke.
 fn without(error: &ScenarioError) -> TrialResult {
-    let missing = vec![format!("the trial with probes broke: {error}; run it again")];
+    let missing = vec![NotSeen::TrialBroke { why: error.to_string() }];
     let evidence = Some(Evidence { missing, ..Evidence::default() });
     let observation = Observation { evidence, ..Observation::default() };
-    TrialResult { observation, surroundings: Surroundings::default() }
+    TrialResult { observation, disturbance: Disturbance::default() }
 }
 
 /// The figures of a trial with probes beside those of the same arm without.

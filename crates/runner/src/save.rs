@@ -63,7 +63,11 @@ pub fn would_lose(record: &Record, path: &Path) -> bool {
 /// If a folder, a device, a pipe or a socket stands there, or a link that is somebody else's.
 pub fn target(path: &Path) -> std::io::Result<PathBuf> {
     let (folder, name) = split(path)?;
-    let Ok(folder) = held(&folder) else { return Ok(path.to_owned()) };
+    let folder = match held(&folder) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Err(error),
+        Err(_) => return Ok(path.to_owned()),
+    };
     match what_is_at(&folder, name)? {
         Found::Link => std::fs::canonicalize(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => other("a symbolic link that leads nowhere"),
@@ -127,17 +131,13 @@ fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     {
         return Ok(Arc::clone(folder));
     }
+    let found = os::folders::hold(&path)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = openat(rustix::fs::CWD, &path, flags, Mode::empty());
     // A folder that may be written and not read is held without reading.
-    let opened = opened.or_else(|error| match error {
-        rustix::io::Errno::ACCESS => {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            openat(rustix::fs::CWD, &path, flags, Mode::empty())
-        }
-        error => Err(error),
+    let folder = Arc::new(match openat(&found, ".", flags, Mode::empty()) {
+        Err(rustix::io::Errno::ACCESS) => found,
+        opened => opened?,
     });
-    let folder = Arc::new(opened?);
     held.insert(path, Arc::clone(&folder));
     Ok(folder)
 }
@@ -185,6 +185,14 @@ fn write_whole(bytes: &[u8], path: &Path) -> std::io::Result<()> {
     // read or synced holds the new record all the same.
     let _ = rustix::fs::fsync(&folder);
     Ok(())
+}
+
+/// The file that a save of this process makes before it takes the name of `path`, which a kill at that
+/// moment leaves.
+pub fn unfinished(path: &Path) -> Option<PathBuf> {
+    let target = target(path).ok()?;
+    let name = beside(target.file_name()?);
+    Some(target.with_file_name(name))
 }
 
 /// The name between writing and renaming; a hidden neighbour, told apart by the process.
@@ -268,6 +276,15 @@ mod tests {
     }
 
     #[test]
+    fn the_name_between_writing_and_renaming_is_known_beforehand() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = unfinished(&folder.path().join("a.json")).unwrap();
+        assert_eq!(path.parent(), Some(folder.path()));
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert_eq!(writer(name), Some(std::process::id()));
+    }
+
+    #[test]
     fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         assert!(write_whole(b"x", &folder.path().join("no/such/folder")).is_err());
@@ -275,18 +292,10 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    /// Whether this is root; only root can make a link of somebody else.
-    fn root_or_skip() -> bool {
-        let root = rustix::process::geteuid().is_root();
-        if !root {
-            eprintln!("skipped: needs root");
-        }
-        root
-    }
-
     #[test]
     fn a_link_that_another_user_put_in_the_records_place_is_not_followed() {
-        if !root_or_skip() {
+        // Only root can make a link of somebody else.
+        if !testing::root_or_skip() {
             return;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -21,7 +21,7 @@ pub struct Study<'a> {
     /// Where it runs.
     pub host: Host<'a>,
     /// How children are executed.
-    pub launcher: LoadSpawner,
+    pub spawner: LoadSpawner,
     /// The command line, for the record.
     pub argv: Vec<String>,
     /// Where the record is kept after each block; nowhere where absent.
@@ -89,6 +89,8 @@ impl Study<'_> {
     pub fn go_on(&self, mut record: Record, listener: &mut dyn Listener) -> (Record, End) {
         let clock = Clock::after(record.elapsed_s);
         record.plan = self.plan.clone();
+        // Of several runs the one that was least alone.
+        record.host.hold = record.host.hold.max(self.host.machine.hold);
         record.progress = Progress::Running;
         listener.on_event(self.beginning());
         let end = self.run_blocks(&mut record, clock, listener);
@@ -161,7 +163,7 @@ impl Study<'_> {
                 started_ms: began.as_secs_f64() * 1e3,
                 took_ms: took.as_secs_f64() * 1e3,
                 observation: seen.observation,
-                surroundings: seen.surroundings,
+                disturbance: seen.disturbance,
             });
             if let Some(trial) = record.trials.last() {
                 let observation = &trial.observation;
@@ -181,7 +183,7 @@ impl Study<'_> {
         let mut tick = |Tick { elapsed, worst }| listener.on_event(Event::Tick { elapsed, worst });
         let mut context = Context {
             host: &self.host,
-            launcher: &self.launcher,
+            spawner: &self.spawner,
             seed: seed_of_trial(self.plan.seed, block),
             probe,
             interrupted: self.interrupted,

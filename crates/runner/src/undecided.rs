@@ -56,6 +56,7 @@ fn is_same(old: &Record, plan: &Plan, machine: &Machine) -> bool {
         && old.host.kernel_build == machine.kernel_build
         && old.host.tainted == machine.tainted
         && old.host.guest == machine.guest
+        && old.host.load_user == machine.load_user
         && limit(&old.host) == limit(machine)
         && cpus(&old.host) == cpus(machine)
         && old.host.allowed_cpus == machine.allowed_cpus

@@ -1,4 +1,4 @@
-//! Going on with studies, with a scenario that plays figures.
+//! Going on with studies, with a fake scenario that makes its figures up.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

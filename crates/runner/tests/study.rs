@@ -1,4 +1,5 @@
-//! Studies of a scenario that plays figures instead of loads, so that nothing here takes time.
+//! Studies of a fake scenario, which makes its figures up instead of running loads, so that nothing
+//! here takes time.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -6,8 +7,8 @@ use analysis::Outcome;
 use host::Roots;
 use model::record::Progress;
 use model::{
-    Arm, ArmResult, Headline, Machine, Measure, Meta, Observation, Plan, Reason, Record, Role,
-    State, Surroundings, Unit, What,
+    Arm, ArmResult, Disturbance, Headline, Machine, Measure, Meta, Observation, Plan, Reason,
+    Record, Role, State, Unit, What,
 };
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::{Counts, Params};
@@ -19,7 +20,7 @@ use std::path::Path;
 use std::time::Duration;
 use tailback_runner::{End, Event, Study, order_of_block};
 
-/// Plays `mmap-lock` with figures of its own: its judge and its words, but no children.
+/// A fake `mmap-lock`: its judge and its words, made-up figures, and no children.
 struct FakeScenario;
 
 thread_local! {
@@ -68,7 +69,7 @@ impl Scenario for FakeScenario {
         let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
         put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
         put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
-        Ok(TrialResult { observation, surroundings: Surroundings::default() })
+        Ok(TrialResult { observation, disturbance: Disturbance::default() })
     }
 
     fn summary(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Summary {
@@ -122,7 +123,7 @@ fn run_for(
         plan,
         time,
         host: Host { roots: &roots, machine: &machine },
-        launcher: LoadSpawner::default(),
+        spawner: LoadSpawner::default(),
         argv: vec!["tailback".to_owned()],
         keep,
         interrupted: &|| stop.get(),

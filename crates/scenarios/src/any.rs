@@ -7,7 +7,7 @@ use crate::{
 };
 use analysis::Outcome;
 use clap::{ArgMatches, Command, FromArgMatches as _};
-use model::{Arm, ArmResult, Judging, Meta, Plan, Settings, Trial};
+use model::{Arm, ArmResult, Judging, Machine, Meta, Plan, Settings, Suggestion, Trial};
 use std::time::Duration;
 
 /// A scenario whose parameters are settings, as they stand in a record: what the list of all
@@ -21,6 +21,9 @@ pub trait AnyScenario: Sync {
 
     /// As [`Scenario::missing`].
     fn missing(&self, host: &Host) -> Option<Missing>;
+
+    /// As [`Scenario::of_old_kernels`].
+    fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion>;
 
     /// Adds a flag for each parameter to a command that has no other yet.
     fn flags(&self, command: Command) -> Command;
@@ -90,6 +93,10 @@ impl<S: Scenario> AnyScenario for S {
 
     fn missing(&self, host: &Host) -> Option<Missing> {
         Scenario::missing(self, host)
+    }
+
+    fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion> {
+        Scenario::of_old_kernels(self, machine)
     }
 
     fn flags(&self, command: Command) -> Command {

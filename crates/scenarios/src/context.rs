@@ -2,7 +2,7 @@
 
 use crate::LoadSpawner;
 use host::roots::Roots;
-use model::{Machine, Observation, Surroundings};
+use model::{Disturbance, Machine, Observation};
 use std::time::Duration;
 
 /// Where a study runs.
@@ -19,7 +19,7 @@ pub struct Context<'a> {
     /// Where it runs.
     pub host: &'a Host<'a>,
     /// How children are executed.
-    pub launcher: &'a LoadSpawner,
+    pub spawner: &'a LoadSpawner,
     /// Seed of this trial's random choices.
     pub seed: u64,
     /// Whether evidence is gathered: who waited for whom. It costs the trial a little, so a trial
@@ -46,5 +46,5 @@ pub struct TrialResult {
     /// What it saw.
     pub observation: Observation,
     /// What the machine did meanwhile.
-    pub surroundings: Surroundings,
+    pub disturbance: Disturbance,
 }

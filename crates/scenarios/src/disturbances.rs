@@ -2,7 +2,7 @@
 
 use host::disturbance::{Snapshot, run_delay_ns};
 use host::roots::Roots;
-use model::Surroundings;
+use model::Disturbance;
 
 /// A watch over steal time, pressure, enclosing quotas, and what the measured thread itself
 /// suffered.
@@ -22,12 +22,12 @@ impl Disturbances {
     }
 
     /// Ends the watch. The measured process has to be there still, else its delay is absent.
-    pub fn finish(self, roots: &Roots) -> Surroundings {
+    pub fn finish(self, roots: &Roots) -> Disturbance {
         // First of all: where we share its CPU, it waits for us from here on.
         let delay_ms = self.thread.and_then(|(pid, before)| {
             let grown = run_delay_ns(roots, pid)?.checked_sub(before)?;
             Some(grown as f64 / 1e6)
         });
-        Surroundings { run_delay_ms: delay_ms, ..self.before.until(&Snapshot::take(roots)) }
+        Disturbance { run_delay_ms: delay_ms, ..self.before.until(&Snapshot::take(roots)) }
     }
 }

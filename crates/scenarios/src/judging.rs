@@ -174,6 +174,7 @@ fn out_of_time(record: &Record) -> Option<Reason> {
 fn ground(record: &Record) -> Ground {
     Ground {
         tainted: record.host.tainted,
+        shared: record.host.hold == Some(model::machine::Hold::Shared),
         emulated: record.host.guest.as_ref().is_some_and(model::machine::Guest::emulated),
     }
 }

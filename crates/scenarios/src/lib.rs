@@ -17,6 +17,8 @@ mod disturbances;
 pub mod erlang;
 mod error;
 mod factors;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod hang;
 mod judging;
 mod list;

@@ -4,6 +4,7 @@
 use crate::{Host, Missing, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
 use model::Evidence;
+use model::not_seen::{NotSeen, OnlyPrograms};
 
 /// What a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds: the
 /// kernel's `min_cfs_rq_runtime`.
@@ -11,7 +12,7 @@ pub(crate) const KEPT_MS: f64 = 1.0;
 
 /// What is missing to give a group of this process's a quota; nothing is changed for it.
 pub(crate) fn missing(host: &Host) -> Option<Missing> {
-    ParentGroup::find(host.roots).err().as_ref().map(lacking)
+    ParentGroup::find(host.roots).err().as_ref().map(need_of)
 }
 
 /// Makes sure that this quota can be had, by a group that has it for a moment.
@@ -22,15 +23,15 @@ pub(crate) fn missing(host: &Host) -> Option<Missing> {
 /// If it cannot be had: as a need that is missing where a privilege or a controller is.
 pub(crate) fn try_out(host: &Host, bandwidth: &Bandwidth) -> Result<(), ScenarioError> {
     let home =
-        ParentGroup::find(host.roots).map_err(|error| ScenarioError::Missing(lacking(&error)))?;
+        ParentGroup::find(host.roots).map_err(|error| ScenarioError::Missing(need_of(&error)))?;
     sweep(&home);
     let group = BandwidthGroup::create(&home).map_err(refused)?;
     group.set(bandwidth).map_err(refused)?;
     group.remove().map_err(refused)
 }
 
-/// The missing privilege or controller, as a need.
-pub(crate) fn lacking(error: &CgroupError) -> Missing {
+/// The need of the privilege or controller that is missing.
+pub(crate) fn need_of(error: &CgroupError) -> Missing {
     // The error says itself what would help.
     Missing { what: "no CPU quota can be set here".to_owned(), grant: error.to_string() }
 }
@@ -40,7 +41,7 @@ pub(crate) fn refused(error: CgroupError) -> ScenarioError {
     if error.is_bad_value() {
         ScenarioError::Unusable(error.to_string())
     } else if error.is_privilege() {
-        ScenarioError::Missing(lacking(&error))
+        ScenarioError::Missing(need_of(&error))
     } else {
         ScenarioError::Broken(error.to_string())
     }
@@ -52,11 +53,7 @@ pub(crate) fn refused(error: CgroupError) -> ScenarioError {
 /// kernel lets nobody look at the end of that, it ends when a thread of the group runs there again.
 pub(crate) fn lay_over(evidence: &mut Evidence, gained: &Usage) {
     if evidence.quota.is_none() {
-        evidence.missing.push(
-            "whom the quota kept off a CPU: only programs in the kernel see which run queue is \
-             throttled; build with the feature `bpf` and run as root"
-                .to_owned(),
-        );
+        evidence.missing.push(NotSeen::OnlyPrograms(OnlyPrograms::Throttled));
     }
     let Evidence { quota, threads, .. } = evidence;
     let quota = quota.get_or_insert_with(|| {
@@ -90,6 +87,6 @@ mod tests {
         let mut unseen = Evidence::default();
         lay_over(&mut unseen, &gained);
         assert_eq!(unseen.quota.unwrap().throttles, 7);
-        assert!(unseen.missing[0].contains("kept off a CPU"));
+        assert_eq!(unseen.missing, [NotSeen::OnlyPrograms(OnlyPrograms::Throttled)]);
     }
 }

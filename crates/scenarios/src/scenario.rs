@@ -5,7 +5,7 @@ use crate::{
     Arms, Cell, Context, Host, Missing, OwnGenerator, ScenarioError, Summary, TrialResult,
 };
 use analysis::Outcome;
-use model::{Arm, ArmResult, Judging, Meta, Plan, Trial};
+use model::{Arm, ArmResult, Judging, Machine, Meta, Plan, Suggestion, Trial};
 use std::time::Duration;
 
 /// One known stall.
@@ -23,6 +23,13 @@ pub trait Scenario: Sync {
 
     /// What of its needs this machine lacks; none where it can run.
     fn missing(&self, host: &Host) -> Option<Missing>;
+
+    /// Settings of this scenario that stall on a kernel as old as this machine's, and that no run with
+    /// its defaults shows.
+    fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion> {
+        let _ = machine;
+        Vec::new()
+    }
 
     /// The arms for these parameters, control first.
     ///

@@ -24,8 +24,17 @@ pub(crate) fn report(
     limit: Duration,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Report, ScenarioError> {
-    let report = until(limit, interrupted, |deadline| child.report_before(deadline))?;
+    let report = report_before(child, limit, interrupted)?;
     report.ok_or_else(|| child.late("report", limit).into())
+}
+
+/// Waits for the report of a child that may hang; none after the limit.
+pub(crate) fn report_before(
+    child: &mut Child,
+    limit: Duration,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Option<Report>, ScenarioError> {
+    until(limit, interrupted, |deadline| child.report_before(deadline))
 }
 
 /// Asks again and again until there is an answer; none after the limit.

@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 /// Stream of the generator that phases of timers are drawn from.
 const PHASE_STREAM: u64 = 2;
 
-/// Plays a load in a group under a quota.
+/// Simulates a load in a group under a quota.
 ///
 /// The same configuration and load give the same outcome, bit for bit.
 ///

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Outcome {
     /// CPU time that the group used.
     pub usage_ns: u64,
-    /// CPU time that it was entitled to, in proportion to the length of the run.
+    /// The quota of the group, in proportion to the length of the run.
     pub entitled_ns: u64,
     /// Periods that ended while the timer ran (`nr_periods`).
     pub nr_periods: u64,

@@ -52,9 +52,6 @@ struct Flags {
     /// The folder of results and records
     #[arg(long, default_value = "target/truth")]
     folder: PathBuf,
-    /// The folder of otp-root
-    #[arg(long, default_value = "scripts")]
-    scripts: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -105,8 +102,7 @@ fn session(
         // Where a handler cannot be had the signal ends it at once, and what it started with it.
         let _ = signal_hook::flag::register(signal, Arc::clone(&stopped));
     }
-    let programs =
-        Programs { tailback: absolute(&flags.binary), scripts: absolute(&flags.scripts) };
+    let programs = Programs { tailback: absolute(&flags.binary) };
     let session = Session {
         rows,
         runs: flags.runs,

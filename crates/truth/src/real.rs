@@ -51,10 +51,8 @@ impl NoAnswer {
 /// Where the programs are.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// `tailback`, linked statically where a row runs in a root of its own.
+    /// `tailback`.
     pub tailback: PathBuf,
-    /// The folder of `otp-root`.
-    pub scripts: PathBuf,
 }
 
 /// Removes groups that a table which was killed has left behind.
@@ -84,7 +82,7 @@ pub fn run(row: &Row, programs: &Programs, stop: &dyn Fn() -> bool) -> Result<Ra
         None => None,
     };
     let words = words(row, programs, group.as_ref())?;
-    let mut command = command(row, programs, &words, folder.path());
+    let mut command = command(row, &words, folder.path());
     let file = |path: &Path| File::create(path).map_err(NoAnswer::failed);
     command.stdout(file(&out)?).stderr(file(&err)?);
     let child = command.spawn().map_err(|e| NoAnswer::failed(format!("{}: {e}", words[0])))?;
@@ -130,27 +128,23 @@ fn words(
         words.extend(group.join_paths().into_iter().map(text));
         words.push("--".to_owned());
     }
-    if let Some(suite) = &row.environment.root {
-        words.extend([text(&programs.scripts.join("otp-root")), suite.clone()]);
-    }
     words.push(text(&programs.tailback));
     if let Some(guest) = &row.environment.guest {
         let (kernel, cpus) = (guest.kernel.clone(), guest.cpus.to_string());
         words.extend(["vm", "--kernel", &kernel, "--cpus", &cpus, "--"].map(str::to_owned));
     }
     words.extend(row.words().map_err(NoAnswer::Failed)?);
+    if let Some(suite) = &row.environment.root {
+        words.extend(["--otp".to_owned(), format!("debian:{suite}")]);
+    }
     words.push("--json".to_owned());
     Ok(words)
 }
 
-fn command(row: &Row, programs: &Programs, words: &[String], folder: &Path) -> Command {
+fn command(row: &Row, words: &[String], folder: &Path) -> Command {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).stdin(Stdio::null());
     command.env("XDG_STATE_HOME", folder.join("state"));
-    if let (Some(_), Some(share)) = (&row.environment.root, programs.tailback.parent()) {
-        // The root sees the program in the same place.
-        command.env("TAILBACK_SHARE", share);
-    }
     if row.environment.ordinary_user {
         // Its files go to a folder that it may write to.
         let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777));
@@ -222,7 +216,7 @@ mod tests {
     use crate::row::{Guest, parse, tests::ROW};
 
     fn programs() -> Programs {
-        Programs { tailback: "/bin/tailback".into(), scripts: "/scripts".into() }
+        Programs { tailback: "/bin/tailback".into() }
     }
 
     #[test]
@@ -239,13 +233,13 @@ mod tests {
         );
         row.environment.guest = None;
         row.environment.root = Some("trixie".to_owned());
-        assert_eq!(line(&row), format!("/scripts/otp-root trixie {plain}"));
+        assert_eq!(line(&row), plain.replace(" --json", " --otp debian:trixie --json"));
     }
 
     #[test]
     fn a_run_without_a_record_says_how_it_ended() {
         let row = parse(ROW).unwrap().remove(0);
-        let programs = Programs { tailback: "/bin/false".into(), ..programs() };
+        let programs = Programs { tailback: "/bin/false".into() };
         let Err(NoAnswer::Failed(why)) = run(&row, &programs, &|| false) else { panic!() };
         assert!(why.contains("exit status: 1"), "{why}");
         let programs = Programs { tailback: "/no/such".into(), ..programs };
@@ -260,7 +254,7 @@ mod tests {
         let program = folder.path().join("tailback");
         std::fs::write(&program, "#!/bin/sh\nexec sleep 60\n").unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let programs = Programs { tailback: program, scripts: "/".into() };
+        let programs = Programs { tailback: program };
         assert_eq!(run(&row, &programs, &|| true).err(), Some(NoAnswer::Interrupted));
         row.limit_s = 0;
         let Err(NoAnswer::Failed(why)) = run(&row, &programs, &|| false) else { panic!() };

@@ -64,7 +64,7 @@ pub struct Environment {
     pub group_cpus: Option<f64>,
     /// A guest.
     pub guest: Option<Guest>,
-    /// The suite of Debian whose root it runs in, with the OTP of that suite.
+    /// The suite of Debian whose OTP it runs.
     pub root: Option<String>,
     /// Whether an ordinary user runs it.
     #[serde(default)]
@@ -150,7 +150,7 @@ impl Row {
         } else if self.simulate.is_some() && self.environment != Environment::default() {
             "a simulated row has no environment"
         } else if self.environment.guest.is_some() && self.environment.root.is_some() {
-            "a guest cannot run in a root of its own here"
+            "a guest has no OTP of a suite here"
         } else if unique.len() != all.len() {
             "an answer is there twice"
         } else if self.allowed.is_empty() || self.runs == 0 {

@@ -261,7 +261,7 @@ mod tests {
     "#;
 
     fn session(rows: &[Row], folder: &std::path::Path, most: usize) -> (End, usize) {
-        let programs = Programs { tailback: "/no/such".into(), scripts: "/".into() };
+        let programs = Programs { tailback: "/no/such".into() };
         let said = RefCell::new(Vec::new());
         let looks = Cell::new(0);
         let session = Session {

@@ -8,7 +8,7 @@ use host::disturbance::Snapshot;
 use model::machine::Cpu;
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{
-    Arm, Headline, Machine, Measure, Observation, Record, Role, State, Surroundings, Trial, Unit,
+    Arm, Disturbance, Headline, Machine, Measure, Observation, Record, Role, State, Trial, Unit,
     Verdict,
 };
 use rand::{RngExt, SeedableRng};
@@ -156,7 +156,7 @@ struct Offsets {
 
 fn study(
     simulation: &Simulation,
-    stolen: Option<&Surroundings>,
+    stolen: Option<&Disturbance>,
     offsets: Offsets,
     rng: &mut ChaCha8Rng,
     seed: u64,
@@ -238,7 +238,7 @@ fn arm(id: &str, role: Role, busy: u32) -> Arm {
 
 fn trial(
     simulation: &Simulation,
-    stolen: Option<&Surroundings>,
+    stolen: Option<&Disturbance>,
     offsets: Offsets,
     rng: &mut ChaCha8Rng,
     (block, arm): (u32, &Arm),
@@ -261,11 +261,11 @@ fn trial(
     let steals = |steal: &Steal| arm.role == Role::Case || !steal.case_alone;
     let robbed = simulation.steal.as_ref().filter(|steal| steals(steal));
     lost += robbed.map_or(0.0, |steal| steal.share * 1000.0);
-    let mut surroundings = robbed.and(stolen).cloned().unwrap_or_default();
-    surroundings.over_ms = Some(WINDOW_MS);
+    let mut disturbance = robbed.and(stolen).cloned().unwrap_or_default();
+    disturbance.over_ms = Some(WINDOW_MS);
     // Time that a hypervisor takes is no run delay: the guest takes the thread for running.
-    surroundings.run_delay_ms = Some(disturbed * WINDOW_MS / 1000.0);
-    surroundings.tainted = Some(match simulation.tainted_in {
+    disturbance.run_delay_ms = Some(disturbed * WINDOW_MS / 1000.0);
+    disturbance.tainted = Some(match simulation.tainted_in {
         Some(from) if block >= from => 1 << 9,
         _ => 0,
     });
@@ -276,7 +276,7 @@ fn trial(
         started_ms: number * 1000.0,
         took_ms: WINDOW_MS,
         observation: observation(lost.clamp(0.0, 1000.0), hang),
-        surroundings,
+        disturbance,
     }
 }
 
@@ -293,7 +293,7 @@ fn observation(lost: f64, hang: bool) -> Observation {
 }
 
 /// What a trial reads of steal time, from a tree of /proc before and after.
-fn stolen(steal: &Steal) -> std::io::Result<Surroundings> {
+fn stolen(steal: &Steal) -> std::io::Result<Disturbance> {
     let folder = tempfile::tempdir()?;
     let roots = Roots::at(folder.path());
     std::fs::create_dir_all(&roots.proc)?;
@@ -349,7 +349,13 @@ fn comparison(
 fn compared(before: &[Record], after: &[Record]) -> Answer {
     let before: Vec<(&Record, &str)> = before.iter().map(|record| (record, "before")).collect();
     let after: Vec<(&Record, &str)> = after.iter().map(|record| (record, "after")).collect();
-    let sides = analysis::Sides { before: &before, after: &after, meta: Some(&META), across: &[] };
+    let sides = analysis::Sides {
+        before: &before,
+        after: &after,
+        meta: Some(&META),
+        across: &[],
+        among: 1,
+    };
     analysis::change(&sides).state.into()
 }
 
@@ -386,10 +392,10 @@ mod tests {
     #[test]
     fn steal_of_one_cpu_is_read_from_the_tree() {
         let steal = Steal { cpu: 3, of: 64, share: 0.6, case_alone: false };
-        let surroundings = stolen(&steal).unwrap();
-        assert_eq!(surroundings.steal_ms, Some(150.0));
-        assert_eq!(surroundings.steal_by_cpu.len(), 1);
-        assert_eq!(surroundings.steal_by_cpu[0].cpu, 3);
+        let disturbance = stolen(&steal).unwrap();
+        assert_eq!(disturbance.steal_ms, Some(150.0));
+        assert_eq!(disturbance.steal_by_cpu.len(), 1);
+        assert_eq!(disturbance.steal_by_cpu[0].cpu, 3);
     }
 
     #[test]

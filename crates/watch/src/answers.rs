@@ -11,10 +11,6 @@ const OF_NODES: [&str; 3] = ["blocking-nif", "mailbox-flood", "busy-wait"];
 pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answer> {
     let missing = |source: Source| {
         let of = sources.iter().find(|one| one.source == source);
-        of.is_none_or(|one| one.missing.is_some())
-    };
-    let programs = || {
-        let of = sources.iter().find(|one| one.source == Source::Scheduler);
         of.and_then(|one| one.missing.clone())
     };
     let measured =
@@ -22,21 +18,13 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
             true => AnswerState::Hitting,
             false => AnswerState::NotHitting { most_ms_per_s: most, finding_at_ms_per_s: at },
         };
-    let scheduler = |id: &str, most: f64, at: f64| match programs() {
-        Some(why) => AnswerState::NotMeasurable(NotMeasurable::NoPrograms(why)),
+    let from = |source: Source, id: &str, most: f64, at: f64| match missing(source) {
+        Some(why) => AnswerState::NotMeasurable(NotMeasurable::Missing(why)),
         None => measured(id, most, at),
     };
-    let lock = match programs() {
-        Some(why) => AnswerState::NotMeasurable(NotMeasurable::NoPrograms(why)),
-        None if missing(Source::MmapLock) => {
-            AnswerState::NotMeasurable(NotMeasurable::NoLockTracepoints)
-        }
-        None => measured(stall::MMAP_LOCK, most.foreign, limits::FOREIGN_MS_PER_S),
-    };
-    let quota = match missing(Source::CpuStat) {
-        true => AnswerState::NotMeasurable(NotMeasurable::NoGroups),
-        false => measured(stall::CPU_QUOTA, most.quota, limits::QUOTA_MS_PER_S),
-    };
+    let lock = from(Source::MmapLock, stall::MMAP_LOCK, most.foreign, limits::FOREIGN_MS_PER_S);
+    let quota = from(Source::CpuStat, stall::CPU_QUOTA, most.quota, limits::QUOTA_MS_PER_S);
+    let scheduler = |id: &str, most: f64, at: f64| from(Source::Scheduler, id, most, at);
     let answer = |stall: &str, state| Answer { stall: stall.to_owned(), state };
     let no_node = || AnswerState::NotMeasurable(NotMeasurable::NoNode);
     let mut all = vec![answer(stall::MMAP_LOCK, lock), answer(stall::CPU_QUOTA, quota)];
@@ -52,13 +40,13 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::live::Missing;
+    use model::not_seen::NoPrograms;
 
-    fn sources(missing: Option<Source>) -> Vec<SourceUse> {
+    fn sources(missing: &[(Source, Missing)]) -> Vec<SourceUse> {
+        let why = |source| missing.iter().find(|one| one.0 == source).map(|one| one.1.clone());
         [Source::Scheduler, Source::MmapLock, Source::CpuStat]
-            .map(|source| SourceUse {
-                source,
-                missing: (missing == Some(source)).then(|| "not here".to_owned()),
-            })
+            .map(|source| SourceUse { source, missing: why(source) })
             .into()
     }
 
@@ -69,7 +57,7 @@ mod tests {
 
     #[test]
     fn every_scenario_has_an_answer() {
-        let all = all(&[], &Most::default(), &sources(None));
+        let all = all(&[], &Most::default(), &sources(&[]));
         for scenario in scenarios::ALL {
             assert!(all.iter().any(|answer| answer.stall == scenario.meta().id));
         }
@@ -78,20 +66,18 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_never_said_not_to_hit() {
         let nothing = AnswerState::NotHitting { most_ms_per_s: 1.5, finding_at_ms_per_s: 2.0 };
-        assert_eq!(state(&sources(None), "mmap-lock"), nothing);
-        let none = sources(Some(Source::Scheduler));
-        let why = NotMeasurable::NoPrograms("not here".to_owned());
-        assert_eq!(state(&none, "mmap-lock"), AnswerState::NotMeasurable(why.clone()));
-        assert_eq!(state(&none, "neighbour"), AnswerState::NotMeasurable(why));
+        assert_eq!(state(&sources(&[]), "mmap-lock"), nothing);
+        let not = |why: &Missing| AnswerState::NotMeasurable(NotMeasurable::Missing(why.clone()));
+        let why = Missing::NoPrograms(NoPrograms::Privilege);
+        let none = sources(&[(Source::Scheduler, why.clone()), (Source::MmapLock, why.clone())]);
+        assert_eq!(state(&none, "mmap-lock"), not(&why));
+        assert_eq!(state(&none, "neighbour"), not(&why));
         assert!(matches!(state(&none, "cpu-quota"), AnswerState::NotHitting { .. }));
-        let none = sources(Some(Source::MmapLock));
-        let why = AnswerState::NotMeasurable(NotMeasurable::NoLockTracepoints);
-        assert_eq!(state(&none, "mmap-lock"), why);
-        let none = sources(Some(Source::CpuStat));
-        assert_eq!(state(&none, "cpu-quota"), AnswerState::NotMeasurable(NotMeasurable::NoGroups));
-        assert_eq!(
-            state(&sources(None), "busy-wait"),
-            AnswerState::NotMeasurable(NotMeasurable::NoNode)
-        );
+        let none = sources(&[(Source::MmapLock, Missing::NoLockTracepoints)]);
+        assert_eq!(state(&none, "mmap-lock"), not(&Missing::NoLockTracepoints));
+        let none = sources(&[(Source::CpuStat, Missing::NoGroups)]);
+        assert_eq!(state(&none, "cpu-quota"), not(&Missing::NoGroups));
+        let node = AnswerState::NotMeasurable(NotMeasurable::NoNode);
+        assert_eq!(state(&sources(&[]), "busy-wait"), node);
     }
 }

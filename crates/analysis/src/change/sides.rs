@@ -18,6 +18,8 @@ pub struct Sides<'a> {
     /// What may differ, since it is what is compared: parameters, and the words of
     /// [`ACROSS`](super::ACROSS).
     pub across: &'a [String],
+    /// Comparisons that are made together, this one among them: they share the error rate.
+    pub among: usize,
 }
 
 /// Why something cannot be compared, and what to do.
@@ -59,7 +61,7 @@ impl<'a> Sides<'a> {
     /// (Dunn 1961, "Multiple comparisons among means", Journal of the American Statistical
     /// Association 56, 52-64).
     pub(super) fn confidence_of_each(&self) -> f64 {
-        1.0 - (1.0 - self.confidence()) / self.judged() as f64
+        1.0 - (1.0 - self.confidence()) / (self.judged() * self.among.max(1)) as f64
     }
 }
 

@@ -4,8 +4,8 @@ use super::*;
 use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
 use model::record::{Plan, SCHEMA as RECORD, Tool};
 use model::{
-    Arm, Headline, Judging, Kind, Machine, Measure, Meta, Observation, Parameter, Parameters,
-    Settings, Surroundings, Trial, Unit, Value, Verdict, Vm,
+    Arm, Disturbance, Headline, Judging, Kind, Machine, Measure, Meta, Observation, Parameter,
+    Parameters, Settings, Trial, Unit, Value, Verdict, Vm,
 };
 use std::sync::LazyLock;
 
@@ -42,12 +42,12 @@ static PARAMETERS: LazyLock<[Parameter; 4]> = LazyLock::new(|| {
     ]
     .map(|(name, kind, default)| {
         let default = Value::Text(default.to_owned());
-        Parameter { name, kind, quick: default.clone(), default }
+        Parameter { name, former: None, kind, quick: default.clone(), default }
     })
 });
 
 /// A record whose case loses so much in each of its trials, and its control nothing.
-fn record(case: &[f64], settings: &[(&str, &str)]) -> Record {
+pub(crate) fn record(case: &[f64], settings: &[(&str, &str)]) -> Record {
     let blocks: Vec<(f64, f64)> = case.iter().map(|lost| (0.0, *lost)).collect();
     of_blocks(&blocks, settings)
 }
@@ -104,13 +104,13 @@ fn trial(block: usize, arm: &str, lost: f64) -> Trial {
         started_ms: 0.0,
         took_ms: 0.0,
         observation,
-        surroundings: Surroundings::default(),
+        disturbance: Disturbance::default(),
     }
 }
 
 fn between(before: &Record, after: &Record, across: &[String]) -> Change {
     let (before, after) = ([(before, "a")], [(after, "b")]);
-    change(&Sides { before: &before, after: &after, meta: Some(&META), across })
+    change(&Sides { before: &before, after: &after, meta: Some(&META), across, among: 1 })
 }
 
 /// Records in the order in which they were made, the first before, the second after, and so on.
@@ -129,7 +129,7 @@ pub(super) fn in_order(order: &[&str], records: &[Record]) -> Change {
         of_side.map(|(side, record)| (record, *side)).collect()
     };
     let (before, after) = (side("before"), side("after"));
-    change(&Sides { before: &before, after: &after, meta: Some(&META), across: &[] })
+    change(&Sides { before: &before, after: &after, meta: Some(&META), across: &[], among: 1 })
 }
 
 const LITTLE: [f64; 8] = [10.0, 11.0, 9.0, 10.5, 9.5, 10.2, 10.8, 9.9];
@@ -253,7 +253,7 @@ fn records_that_were_not_made_in_turns_say_that_they_differ_at_most() {
     assert_eq!(in_order(&order, &turned).state, ChangeState::Worse);
     let before = [(&turned[0], "b")];
     let twice: Vec<(&Record, &str)> = turned[1..3].iter().map(|record| (record, "a")).collect();
-    let sides = Sides { before: &before, after: &twice, meta: Some(&META), across: &[] };
+    let sides = Sides { before: &before, after: &twice, meta: Some(&META), across: &[], among: 1 };
     let found = change(&sides);
     assert_eq!(found.state, ChangeState::NotComparable);
     assert!(matches!(found.reasons[0], ChangeReason::SameRecord { .. }), "{found:?}");
@@ -268,7 +268,8 @@ fn records_without_times_say_that_they_differ_at_most() {
         })
         .collect();
     let named: Vec<(&Record, &str)> = runs.iter().map(|run| (run, "r")).collect();
-    let sides = Sides { before: &named[..4], after: &named[4..], meta: Some(&META), across: &[] };
+    let sides =
+        Sides { before: &named[..4], after: &named[4..], meta: Some(&META), across: &[], among: 1 };
     let found = change(&sides);
     assert_eq!(found.state, ChangeState::Differs);
     assert_eq!(found.reasons[0], ChangeReason::OrderUnknown);

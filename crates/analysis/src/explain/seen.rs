@@ -11,17 +11,18 @@ const DELAYED: usize = 3;
 /// A shorter delay is not told, in nanoseconds.
 const LEAST_DELAY_NS: u64 = 1_000_000;
 
-/// The cause: what the schedulers of a VM did, or what the quota did, or the worst wait, or who was
+/// The cause: what the schedulers of a VM did, or the worst wait, or what the quota did, or who was
 /// longest without a CPU.
 pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     if let Some(cause) = vm::cause(evidence) {
         return Some(cause);
     }
-    if let Some(of_group) = &evidence.quota {
-        return quota::cause(of_group).map(Cause::Quota);
-    }
+    // A wait names the victim; what a quota did to its holder stands in it.
     if !evidence.waits.is_empty() {
         return Some(Cause::LongestWait);
+    }
+    if let Some(of_group) = &evidence.quota {
+        return quota::cause(of_group).map(Cause::Quota);
     }
     let worst = evidence.threads.iter().max_by_key(|thread| thread.runnable_ns)?;
     (worst.runnable_ns > 0).then(|| Cause::NoCpu(delay(worst)))

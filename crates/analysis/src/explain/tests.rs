@@ -29,6 +29,7 @@ fn evidence() -> Evidence {
         running_ns: 2 * MS,
         preempted_ns: 262 * MS,
         blocked_ns: 0,
+        throttled_ns: None,
         cpu: Some(1),
         behind: vec![behind("spinner", 10, 262)],
     };

@@ -1,5 +1,6 @@
 //! The Erlang application: compiled by the target's own compiler at first use, and kept.
 
+mod bench;
 mod nif;
 mod sources;
 mod trust;
@@ -9,18 +10,18 @@ use crate::error::BeamError;
 use crate::otp::{Otp, QUIET};
 use crate::run;
 use crate::text::first_line;
+use bench::{BUILDING, Bench};
+use host::{Roots, Temporary};
 use sources::{BUILD_NAME, Sources};
 use std::fs;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// How long the Erlang compiler may take for the whole application.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// How a folder begins in which an application is being made.
-const BUILDING: &str = ".building-";
-
-/// After this long a folder that is still being made was left by a run that was killed.
+/// After this long a folder that is still being made was left by a run that was killed and had no journal.
 const STALE: Duration = Duration::from_secs(3600);
 
 /// Evaluates the build script in the folder that is given as the plain argument.
@@ -64,7 +65,10 @@ impl App {
 
 fn prepare(sources: &Sources, otp: &Otp, cache: &Path) -> Result<App, BeamError> {
     let cache = trust::folder(cache)?;
-    let entry = cache.join(format!("{}-otp{}-{}", sources.hash(), otp.release, otp.erts));
+    // What one user compiled, no other runs.
+    let whose = otp.user().map(|user| format!("-user{}", user.uid())).unwrap_or_default();
+    let name = format!("{}-otp{}-{}{whose}", sources.hash(), otp.release, otp.erts);
+    let entry = cache.join(name);
     if !entry.exists() {
         sweep(&cache);
         make(sources, otp, &cache, &entry)?;
@@ -72,36 +76,62 @@ fn prepare(sources: &Sources, otp: &Otp, cache: &Path) -> Result<App, BeamError>
     trust::check(&entry)?;
     // The VM looks for priv by the name of the application's folder.
     let app = entry.join("tailback");
-    Ok(App { ebin: app.join("ebin"), nif: nif::nif(sources, otp, &app) })
+    Ok(App { ebin: app.join("ebin"), nif: nif::nif(sources, otp, &app, &cache) })
 }
 
 /// Makes an entry, unless another run was quicker.
 fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), BeamError> {
     let failed = |what| move |source| BeamError::File { path: entry.to_owned(), what, source };
-    let building = tempfile::Builder::new().prefix(BUILDING).tempdir_in(cache);
+    let building = Temporary::folder(&Roots::real(), cache, BUILDING);
     let building = building.map_err(failed("make it"))?;
     let app = building.path().join("tailback");
     sources.write(&app)?;
-    compile(otp, &app)?;
-    // Done once per entry where it succeeds; where not, each run tries again.
-    let _ = nif::nif(sources, otp, &app);
-    sync(&app).map_err(failed("write it"))?;
-    match fs::rename(building.path(), entry) {
-        Ok(()) => {
-            // The folder has another name now, under which nothing is to be removed.
-            let _ = building.keep();
-            Ok(())
+    match otp.user() {
+        None => compile(otp, &app)?,
+        Some(user) => {
+            let bench = Bench::new(sources, cache, user)?;
+            compile(otp, &bench.folder())?;
+            take_modules(sources, &bench, &app)?;
         }
+    }
+    // Done once per entry where it succeeds; where not, each run tries again.
+    let _ = nif::nif(sources, otp, &app, cache);
+    if otp.user().is_some() {
+        bench::show(building.path()).map_err(failed("let others read it"))?;
+    }
+    sync(&app).map_err(failed("write it"))?;
+    match building.put(entry) {
+        Ok(()) => Ok(()),
         Err(_) if entry.is_dir() => Ok(()),
         Err(source) => Err(failed("rename it into its place")(source)),
     }
 }
 
+/// Copies what was compiled into the application's folder.
+fn take_modules(sources: &Sources, bench: &Bench, app: &Path) -> Result<(), BeamError> {
+    let modules = sources.modules().map(|module| format!("ebin/{module}.beam"));
+    for name in modules.chain(["ebin/tailback.app".to_owned()]) {
+        let path = app.join(&name);
+        let take = || {
+            fs::create_dir_all(app.join("ebin"))?;
+            bench.take(Path::new(&name), &mut File::create_new(&path)?)
+        };
+        take().map_err(|source| BeamError::File {
+            path: path.clone(),
+            what: "write it",
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+/// Compiles the sources in a folder.
 fn compile(otp: &Otp, app: &Path) -> Result<(), BeamError> {
     let erl = otp.erl.clone();
     let mut command = otp.command();
-    command.args(QUIET).args(["-eval", EVAL, "-extra"]).arg(app);
-    let ran = run::run(command, LIMIT)
+    command.args(QUIET).args(["-eval", EVAL, "-extra", "."]);
+    command.current_dir(app);
+    let ran = run::run(command, otp.user(), LIMIT)
         .map_err(|source| BeamError::NotExecutable { path: erl.clone(), source })?;
     match ran.status {
         Some(status) if status.success() => Ok(()),

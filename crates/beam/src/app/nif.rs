@@ -1,11 +1,15 @@
 //! Compiling the NIFs, which are C.
 
+use super::bench::Bench;
 use super::sources::Sources;
-use crate::otp::Otp;
+use crate::otp::{Otp, strip};
 use crate::run;
 use crate::text::clean_line;
+use host::{Roots, Temporary};
+use os::user::Account;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -16,6 +20,9 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// The compilers that are tried, in this order.
 const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
 
+/// How a file or folder begins in which one is being made.
+const COMPILING: &str = ".compiling-";
+
 /// The NIF that the application asks for by itself; it is the one that [`nif`] answers with.
 const MAIN: &str = "tailback_nif";
 
@@ -23,7 +30,12 @@ const MAIN: &str = "tailback_nif";
 ///
 /// # Errors
 /// Why there is none: what is missing, and the Debian package that has it.
-pub(super) fn nif(sources: &Sources, otp: &Otp, app: &Path) -> Result<PathBuf, String> {
+pub(super) fn nif(
+    sources: &Sources,
+    otp: &Otp,
+    app: &Path,
+    cache: &Path,
+) -> Result<PathBuf, String> {
     if !sources.nifs().any(|name| name == MAIN) {
         return Err("this build of tailback carries no NIF".to_owned());
     }
@@ -31,7 +43,15 @@ pub(super) fn nif(sources: &Sources, otp: &Otp, app: &Path) -> Result<PathBuf, S
     for name in sources.nifs() {
         let object = objects.join(format!("{name}.so"));
         if !object.is_file() {
-            compile(name, &include_folder(otp)?, app, &object)?;
+            let include = include_folder(otp)?;
+            match &otp.account {
+                None => compile(name, &include, app, &object)?,
+                Some(account) => {
+                    let bench = Bench::new(sources, cache, account.user);
+                    let bench = bench.map_err(|error| error.to_string())?;
+                    compile_on(&bench, name, &include, account, &object)?;
+                }
+            }
         }
     }
     Ok(objects.join(format!("{MAIN}.so")))
@@ -48,24 +68,66 @@ fn include_folder(otp: &Otp) -> Result<PathBuf, String> {
     candidates.find(|folder| folder.join("erl_nif.h").is_file()).ok_or_else(missing)
 }
 
-/// Compiles to a temporary file that takes its name when it is whole.
+/// Compiles in a temporary folder, where the compiler's own files are too; what is whole takes its name.
 fn compile(name: &str, include: &Path, app: &Path, object: &Path) -> Result<(), String> {
     let folder = object.parent().unwrap_or(app);
     let message = |error: io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(message)?;
-    let whole = tempfile::NamedTempFile::new_in(folder).map_err(message)?;
+    let place = Temporary::folder(&Roots::real(), folder, COMPILING).map_err(message)?;
+    let whole = place.path().join(name);
+    run_compiler(name, include, app, [&whole, place.path()], None)?;
+    // The linker may have replaced the file, so the handle is not synced but the path.
+    fs::File::open(&whole).and_then(|file| file.sync_all()).map_err(message)?;
+    fs::rename(&whole, object).map_err(message)
+}
+
+/// Compiles as another user, and copies what came of it.
+fn compile_on(
+    bench: &Bench,
+    name: &str,
+    include: &Path,
+    account: &Account,
+    object: &Path,
+) -> Result<(), String> {
+    let folder = object.parent().unwrap_or(object);
+    let message = |error: io::Error| format!("{}: {error}", folder.display());
+    let made = PathBuf::from(format!("{name}.so"));
+    let work = bench.folder();
+    run_compiler(name, include, &work, [&made, Path::new(".")], Some(account))?;
+    fs::create_dir_all(folder).map_err(message)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).map_err(message)?;
+    let (whole, mut file) = Temporary::file(&Roots::real(), folder, COMPILING).map_err(message)?;
+    bench.take(&made, &mut file).map_err(message)?;
+    let shown = file.set_permissions(fs::Permissions::from_mode(0o644));
+    shown.and_then(|()| file.sync_all()).map_err(message)?;
+    whole.put(object).map_err(message)
+}
+
+/// Runs the first compiler that there is, in a folder with the sources; what it makes on the way goes into
+/// the second folder of `to`.
+fn run_compiler(
+    name: &str,
+    include: &Path,
+    folder: &Path,
+    to: [&Path; 2],
+    account: Option<&Account>,
+) -> Result<(), String> {
+    let [object, scratch] = to;
     for compiler in COMPILERS {
-        let mut command = Command::new(compiler);
-        command.current_dir(app).args(["-O2", "-fPIC", "-shared", "-o"]).arg(whole.path());
-        command.arg("-I").arg(include).arg(format!("c_src/{name}.c"));
-        match run::run(command, LIMIT) {
+        let mut command = match account {
+            Some(_) => Command::new(compiler),
+            // Not another user's, where this is root.
+            None => host::program::command(compiler).map_err(|error| error.to_string())?,
+        };
+        if let Some(account) = account {
+            strip(&mut command, account);
+        }
+        command.current_dir(folder).args(["-O2", "-fPIC", "-shared", "-o"]).arg(object);
+        command.env("TMPDIR", scratch).arg("-I").arg(include).arg(format!("c_src/{name}.c"));
+        match run::run(command, account.map(|account| account.user), LIMIT) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(format!("{compiler}: {error}")),
-            Ok(ran) if ran.status.is_some_and(|status| status.success()) => {
-                // The linker may have replaced the file, so the handle is not synced but the path.
-                fs::File::open(whole.path()).and_then(|file| file.sync_all()).map_err(message)?;
-                return whole.persist(object).map(drop).map_err(|error| message(error.error));
-            }
+            Ok(ran) if ran.status.is_some_and(|status| status.success()) => return Ok(()),
             Ok(ran) => return Err(refusal(compiler, name, &ran)),
         }
     }

@@ -47,6 +47,12 @@ impl Sources {
         names.filter_map(|name| name.strip_prefix("c_src/")?.strip_suffix(".c"))
     }
 
+    /// The names, without endings, of the Erlang sources.
+    pub fn modules(&self) -> impl Iterator<Item = &str> {
+        let names = self.0.iter().map(|(name, _)| name.as_str());
+        names.filter_map(|name| name.strip_prefix("src/")?.strip_suffix(".erl"))
+    }
+
     /// Writes all files and the build script below `folder`.
     pub fn write(&self, folder: &Path) -> Result<(), BeamError> {
         let files = self.0.iter().map(|(name, text)| (&**name, &**text));

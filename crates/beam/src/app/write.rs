@@ -2,6 +2,7 @@
 
 use super::{App, BUILD_NAME};
 use crate::error::BeamError;
+use host::{Roots, Temporary};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -53,10 +54,10 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), BeamError> {
     let copied = || -> io::Result<()> {
         let folder = to.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let (whole, mut file) = Temporary::file(&Roots::real(), folder, ".copying-")?;
         file.write_all(&fs::read(from)?)?;
-        file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-        file.persist(to).map(drop).map_err(|error| error.error)
+        file.set_permissions(fs::Permissions::from_mode(0o644))?;
+        whole.put(to)
     };
     copied().map_err(|source| BeamError::File { path: to.to_owned(), what: "write it", source })
 }

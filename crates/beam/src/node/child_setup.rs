@@ -3,6 +3,7 @@
 use super::options::NodeOptions;
 use crate::supervisor;
 use os::pin::Mask;
+use os::user::User;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -11,15 +12,17 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The steps in their order; those of the files to join come behind them.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     "standing by for its end",
     "a process group of its own",
     "binding it to its CPUs",
     "setting its niceness",
     "handing it its pipes",
+    "becoming its user",
 ];
 
 /// All that the new process needs, made before the fork, since it may not allocate.
@@ -30,6 +33,10 @@ pub(super) struct ChildSetup {
     join: Vec<CString>,
     /// Its ends of the pipes of the protocol.
     ends: [OwnedFd; 2],
+    /// What else it has open.
+    open: Vec<Arc<OwnedFd>>,
+    /// Whom it becomes in the end; the caller if absent.
+    user: Option<User>,
     /// Takes the new process's id, and the number of a step that failed.
     report: OwnedFd,
 }
@@ -43,6 +50,7 @@ impl ChildSetup {
         options: &NodeOptions,
         ends: [OwnedFd; 2],
         report: OwnedFd,
+        user: Option<User>,
     ) -> Result<Self, (String, io::Error)> {
         let cpus = match &options.cpus {
             Some(cpus) => Some(Mask::of(cpus).map_err(|error| (STEPS[2].to_owned(), error))?),
@@ -57,7 +65,15 @@ impl ChildSetup {
             CString::new(path.as_os_str().as_bytes()).map_err(|error| (joining(path), error.into()))
         });
         let join = names.collect::<Result<_, _>>()?;
-        Ok(ChildSetup { tool: std::process::id(), cpus, nice, join, ends, report })
+        let open = options.open.clone();
+        Ok(ChildSetup { tool: std::process::id(), cpus, nice, join, ends, open, user, report })
+    }
+
+    /// Has the new process keep this open; the path by which it reaches it.
+    pub fn keep(&mut self, open: Arc<OwnedFd>) -> PathBuf {
+        let path = Path::new("/proc/self/fd").join(open.as_raw_fd().to_string());
+        self.open.push(open);
+        path
     }
 
     /// The descriptors of the protocol, for the command line.
@@ -72,7 +88,7 @@ impl ChildSetup {
     /// # Errors
     /// If a step fails; which one stands in the report.
     pub fn in_child(&self) -> io::Result<()> {
-        self.step(0, || supervisor::split(self.tool))?;
+        let supervisor = self.step(0, || supervisor::split(self.tool))?;
         let pid = getpid().as_raw_nonzero().get();
         rustix::io::write(&self.report, &pid.to_ne_bytes())?;
         self.step(1, || Ok(setpgid(None, None).or_else(already_leads)?))?;
@@ -80,15 +96,17 @@ impl ChildSetup {
         self.step(3, || Ok(setpriority_process(None, self.nice)?))?;
         self.step(4, || {
             // Only in this process: another child that is started just now must not have them.
-            self.ends.iter().try_for_each(|end| Ok(fcntl_setfd(end, FdFlags::empty())?))
+            let mut all = self.ends.iter().chain(self.open.iter().map(AsRef::as_ref));
+            all.try_for_each(|end| Ok(fcntl_setfd(end, FdFlags::empty())?))
         })?;
-        for (number, path) in (5u8..).zip(&self.join) {
+        for (number, path) in (6u8..).zip(&self.join) {
             self.step(number, || join(path, pid))?;
         }
-        Ok(())
+        // The last of all: what came before may need the caller's rights.
+        self.step(5, || supervisor.hand_over(self.user))
     }
 
-    fn step(&self, number: u8, act: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    fn step<T>(&self, number: u8, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         act().inspect_err(|_| {
             // The error itself is returned; without this only its step has no name.
             let _ = rustix::io::write(self.report.as_fd(), &[number]);

@@ -2,7 +2,9 @@
 
 use crate::otp::Flags;
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a node is to be started; the default is a plain one.
@@ -27,6 +29,8 @@ pub struct NodeOptions {
     /// The folder for a crash dump, made where it is missing; absent: none is written. A dump has
     /// at most 64 MiB and takes at most 10 s; it stays only where the node's end is an error.
     pub dumps: Option<PathBuf>,
+    /// Files that the node finds open by the same numbers, at `/proc/self/fd/N`.
+    pub open: Vec<Arc<OwnedFd>>,
     /// How long the node may take until it sends its hello.
     pub hello_within: Duration,
 }
@@ -41,6 +45,7 @@ impl Default for NodeOptions {
             dir: None,
             nice: None,
             dumps: None,
+            open: Vec::new(),
             hello_within: Duration::from_secs(120),
         }
     }

@@ -8,13 +8,19 @@ use crate::error::BeamError;
 use crate::otp::{Otp, QUIET};
 use crate::reap;
 use crate::spawner;
+use host::journal::Noted;
+use host::{Roots, temporary};
+use os::user::User;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::lchown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -35,6 +41,8 @@ pub(super) struct Process {
     pub vm: u32,
     /// Where a crash dump would be that was not reported yet.
     dump: Option<PathBuf>,
+    /// By which the dump goes where the tool is killed while it is written; none where there is no journal.
+    noted: Option<Noted>,
 }
 
 /// The tool's ends of the pipes.
@@ -71,32 +79,38 @@ pub(super) fn start(
     let (written, writes) = pipe()?;
     let (stop_out, stop) = pipe()?;
     let (report_out, report) = pipe()?;
-    let setup = ChildSetup::new(options, [calls_out, answers_in], report)
+    let mut setup = ChildSetup::new(options, [calls_out, answers_in], report, otp.user())
         .map_err(|(step, source)| failed(&step)(source))?;
-    let dump = dump_path(options)?;
-    let command = command(otp, app, options, setup, dump.as_deref(), writes);
+    let dump = dump_path(options, otp.user())?;
+    let noted = dump.as_ref().and_then(|dump| temporary::announce(&Roots::real(), dump));
+    let paths = Paths::of(app, dump.as_deref(), otp.user().map(|_| &mut setup))?;
+    let command = command(otp, &paths, options, setup, writes);
     let spawned = command.and_then(spawner::spawn_as_is);
     let (vm, step) = read_report(report_out.as_fd(), options);
-    let supervisor =
-        spawned.map_err(|error| failed(step.as_deref().unwrap_or("executing it"))(error))?;
-    let process = Process { supervisor, vm: vm.unwrap_or(0), dump };
+    let supervisor = match spawned {
+        Ok(supervisor) => supervisor,
+        Err(error) => {
+            noted.into_iter().for_each(Noted::undone);
+            return Err(failed(step.as_deref().unwrap_or("executing it"))(error));
+        }
+    };
+    let process = Process { supervisor, vm: vm.unwrap_or(0), dump, noted };
     let pipes = Pipes { frames, written, stop: stop_out };
     Ok((process, Ends { requests, stop, pipes }))
 }
 
 fn command(
     otp: &Otp,
-    app: &App,
+    paths: &Paths,
     options: &NodeOptions,
     setup: ChildSetup,
-    dump: Option<&Path>,
     writes: OwnedFd,
 ) -> io::Result<Command> {
     let mut command = otp.command();
-    command.args(options.flags.words()).args(QUIET).arg("-pa").arg(&app.ebin);
+    command.args(options.flags.words()).args(QUIET).arg("-pa").arg(&paths.ebin);
     command.args(["-run", "tailback_port", "start"]);
     command.args(setup.descriptors().map(|descriptor| descriptor.to_string()));
-    if let Some(dump) = dump {
+    if let Some(dump) = &paths.dump {
         command.env("ERL_CRASH_DUMP", dump);
         command.env("ERL_CRASH_DUMP_SECONDS", DUMP_SECONDS);
         command.env("ERL_CRASH_DUMP_BYTES", DUMP_BYTES);
@@ -112,14 +126,67 @@ fn command(
     Ok(command)
 }
 
+/// What the node reads and writes, by the paths that lead its own user there.
+struct Paths {
+    ebin: PathBuf,
+    dump: Option<PathBuf>,
+}
+
+impl Paths {
+    /// The paths as they are; for another user, by folders that its process finds open, since those
+    /// above them may be the caller's alone.
+    fn of(
+        app: &App,
+        dump: Option<&Path>,
+        other: Option<&mut ChildSetup>,
+    ) -> Result<Self, BeamError> {
+        let Some(setup) = other else {
+            return Ok(Paths { ebin: app.ebin.clone(), dump: dump.map(Path::to_owned) });
+        };
+        let mut within = |path: &Path, levels: usize| {
+            let folder = path.ancestors().nth(levels).unwrap_or(path);
+            let failed =
+                |source| BeamError::File { path: folder.to_owned(), what: "open it", source };
+            let opened = setup.keep(Arc::new(folder_at(folder).map_err(failed)?));
+            Ok(opened.join(path.strip_prefix(folder).unwrap_or(path)))
+        };
+        // The VM knows an application by the name of the folder around `ebin`.
+        let ebin = within(&app.ebin, 2)?;
+        let dump = dump.map(|dump| within(dump, 1)).transpose()?;
+        Ok(Paths { ebin, dump })
+    }
+}
+
+/// A folder, opened for what is below it.
+pub(crate) fn folder_at(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(openat(CWD, path, flags, Mode::empty())?)
+}
+
+/// The folder of this user's dumps in the one for all, which is made where it is missing.
+fn dumps_of(folder: &Path, user: User) -> io::Result<PathBuf> {
+    let own = folder.join(format!("user-{}", user.uid()));
+    match std::fs::create_dir(&own) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // The folder for all is the caller's, so nobody puts a link in its place.
+    lchown(&own, Some(user.uid()), Some(user.gid()))?;
+    Ok(own)
+}
+
 /// A file that is not there yet in the folder for dumps.
-fn dump_path(options: &NodeOptions) -> Result<Option<PathBuf>, BeamError> {
+fn dump_path(options: &NodeOptions, user: Option<User>) -> Result<Option<PathBuf>, BeamError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Some(folder) = &options.dumps else { return Ok(None) };
     let failed = |source| BeamError::File { path: folder.clone(), what: "make it", source };
     std::fs::create_dir_all(folder).map_err(failed)?;
     // The node may work in another folder.
     let folder = std::path::absolute(folder).map_err(failed)?;
+    let folder = match user {
+        Some(user) => dumps_of(&folder, user).map_err(failed)?,
+        None => folder,
+    };
     let tool = std::process::id();
     let names = std::iter::repeat_with(|| {
         folder.join(format!("erl_crash.{tool}.{}.dump", COUNT.fetch_add(1, Ordering::Relaxed)))
@@ -147,7 +214,12 @@ impl Process {
 
     /// The crash dump, if one was written; it stays.
     pub fn keep_dump(&mut self) -> Option<PathBuf> {
-        self.dump.take_if(|dump| std::fs::metadata(dump).is_ok_and(|file| file.len() > 0))
+        let written = |dump: &mut PathBuf| std::fs::metadata(dump).is_ok_and(|file| file.len() > 0);
+        let kept = self.dump.take_if(written);
+        if kept.is_some() {
+            self.noted.take().into_iter().for_each(Noted::undone);
+        }
+        kept
     }
 }
 
@@ -158,5 +230,6 @@ impl Drop for Process {
         if let Some(dump) = &self.dump {
             let _ = std::fs::remove_file(dump);
         }
+        self.noted.take().into_iter().for_each(Noted::undone);
     }
 }

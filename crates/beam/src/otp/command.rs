@@ -2,6 +2,7 @@
 
 use crate::run::Ran;
 use crate::text::{clean_line, first_line};
+use os::user::Account;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -9,9 +10,33 @@ use std::process::Command;
 /// No shell, nothing read, and no `~/.erlang`, whose code has no business in a measurement.
 pub(crate) const QUIET: [&str; 4] = ["-noshell", "-noinput", "-boot", "no_dot_erlang"];
 
+/// What another user's process is left of the environment; the rest is the caller's own affair.
+const KEPT: [&str; 4] = ["PATH", "LANG", "LANGUAGE", "TZ"];
+
 /// A command without `ERL_*` in its environment and without crash dumps.
-pub(super) fn command(erl: &Path) -> Command {
-    command_in(erl, std::env::vars_os().map(|(name, _)| name))
+pub(super) fn command(erl: &Path, account: Option<&Account>) -> Command {
+    let mut command = command_in(erl, std::env::vars_os().map(|(name, _)| name));
+    if let Some(account) = account {
+        strip(&mut command, account);
+    }
+    command
+}
+
+/// Leaves a program that runs as this user no more of the environment than it needs, and puts it into the
+/// root folder.
+pub(crate) fn strip(command: &mut Command, account: &Account) {
+    let set: Vec<_> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
+    let is_kept = |name: &OsString| {
+        KEPT.iter().any(|kept| name == kept) || name.as_encoded_bytes().starts_with(b"LC_")
+    };
+    command.env_clear();
+    command.envs(std::env::vars_os().filter(|(name, _)| is_kept(name)));
+    command.envs(set).env("HOME", &account.home);
+    // The caller's own may be closed to that user by the folders above it, and is no business of its.
+    command.current_dir("/");
 }
 
 pub(super) fn command_in(erl: &Path, names: impl Iterator<Item = OsString>) -> Command {

@@ -1,137 +1,15 @@
-//! The Erlang that is there: finding it, and asking what it is.
+//! The Erlang that is there, or that can be fetched: finding it, and asking what it is.
 
+mod choose;
 mod command;
 mod flags;
+mod found;
 mod probe;
+mod suite;
 
-pub(crate) use command::QUIET;
+pub(crate) use command::{QUIET, strip};
 pub use flags::Flags;
-
-use crate::error::BeamError;
-use crate::run;
-use crate::text::first_line;
-use probe::Answer;
-use std::ffi::OsString;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
-
-/// The oldest OTP release that will do.
-pub const OLDEST: u32 = 25;
-
-/// How long an Erlang may take to start and answer a question. It takes half a second, but half a
-/// minute in an emulated guest on a busy host.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// An Erlang/OTP that has answered.
-///
-/// Whatever is started of it does not see the variables `ERL_*` of the tool's environment
-/// (`ERL_FLAGS`, `ERL_AFLAGS`, `ERL_ZFLAGS`, `ERL_LIBS`, `ERL_OTP25_FLAGS`, ...): they would change
-/// what is measured without a trace in the record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Otp {
-    /// The program `erl`, absolute.
-    pub erl: PathBuf,
-    /// The release, such as 25.
-    pub release: u32,
-    /// The version of the runtime system, such as `13.1.5`.
-    pub erts: String,
-    /// The root of the installation.
-    pub root: PathBuf,
-    /// Bytes in a word of the emulator.
-    pub word_size: u32,
-}
-
-impl Otp {
-    /// Finds the `erl` on the PATH or at `erl`, which is the program or the root of an
-    /// installation, and asks it what it is.
-    ///
-    /// # Errors
-    /// If there is none, if it cannot be executed, if it is no Erlang or never answers, or if it
-    /// is older than OTP 25.
-    pub fn find(erl: Option<&Path>) -> Result<Self, BeamError> {
-        Self::find_within(erl, LIMIT)
-    }
-
-    /// As [`Otp::find`], with another limit on the time that the program may take.
-    ///
-    /// # Errors
-    /// As [`Otp::find`].
-    pub fn find_within(erl: Option<&Path>, limit: Duration) -> Result<Self, BeamError> {
-        let program = match erl {
-            Some(path) => named(path)?,
-            None => on_the_path(std::env::var_os("PATH"))?,
-        };
-        let Answer { release, erts, root, word_size } = probe::ask(&program, limit)?;
-        if release < OLDEST {
-            return Err(BeamError::TooOld { path: program, found: release, least: OLDEST });
-        }
-        Ok(Otp { erl: program, release, erts, root, word_size })
-    }
-
-    /// Whether this OTP takes these emulator flags; where not, the VM's own words, in one line of
-    /// at most 200 characters.
-    ///
-    /// # Errors
-    /// The refusal.
-    pub fn accepts(&self, flags: &Flags) -> Result<(), String> {
-        let mut command = self.command();
-        command.args(flags.words()).args(QUIET);
-        command.args(["-eval", "io:put_chars(\"tailback:ok\\n\"), erlang:halt(0)."]);
-        let ran =
-            run::run(command, LIMIT).map_err(|error| format!("{}: {error}", self.erl.display()))?;
-        if ran.stdout.split(|byte| *byte == b'\n').any(|line| line == b"tailback:ok") {
-            return Ok(());
-        }
-        let words = first_line(&ran.stderr).or_else(|| first_line(&ran.stdout));
-        Err(words.unwrap_or_else(|| match ran.status {
-            Some(status) => format!("the VM ended without a message, {status}"),
-            None => format!("the VM did not start within {LIMIT:?}"),
-        }))
-    }
-
-    /// A command that starts this Erlang in an environment without `ERL_*`.
-    pub(crate) fn command(&self) -> Command {
-        command::command(&self.erl)
-    }
-}
-
-/// The program that a user named.
-fn named(path: &Path) -> Result<PathBuf, BeamError> {
-    let path = if path.is_dir() { path.join("bin/erl") } else { path.to_owned() };
-    if !path.exists() {
-        return Err(BeamError::NoErl { place: format!("at {}", path.display()) });
-    }
-    match is_program(&path) {
-        true => Ok(std::path::absolute(&path).unwrap_or(path)),
-        false => Err(not_executable(path)),
-    }
-}
-
-fn not_executable(path: PathBuf) -> BeamError {
-    BeamError::NotExecutable { path, source: io::ErrorKind::PermissionDenied.into() }
-}
-
-/// The first `erl` in a list of folders such as PATH.
-fn on_the_path(path: Option<OsString>) -> Result<PathBuf, BeamError> {
-    let path = path.unwrap_or_default();
-    let mut files = std::env::split_paths(&path)
-        // An empty or relative folder would depend on where the tool was called.
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join("erl"))
-        .filter(|file| file.is_file());
-    let first = files.next();
-    match first.iter().cloned().chain(files).find(|file| is_program(file)) {
-        Some(file) => Ok(file),
-        None => Err(first
-            .map_or_else(|| BeamError::NoErl { place: "on the PATH".to_owned() }, not_executable)),
-    }
-}
-
-fn is_program(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-#[cfg(test)]
-mod tests;
+#[cfg(feature = "fuzz")]
+pub(crate) use found::fuzz;
+pub use found::{OLDEST, Origin, Otp};
+pub use suite::{Fetch, SUITES, suite_of};

@@ -3,6 +3,7 @@
 use super::command::{QUIET, command, printed};
 use crate::error::BeamError;
 use crate::run;
+use os::user::Account;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,11 +21,15 @@ pub(super) struct Answer {
     pub(super) word_size: u32,
 }
 
-pub(super) fn ask(erl: &Path, limit: Duration) -> Result<Answer, BeamError> {
-    let mut question = command(erl);
+pub(super) fn ask(
+    erl: &Path,
+    account: Option<&Account>,
+    limit: Duration,
+) -> Result<Answer, BeamError> {
+    let mut question = command(erl, account);
     question.args(QUIET).args(["-eval", QUESTION]);
     let path = erl.to_owned();
-    let ran = match run::run(question, limit) {
+    let ran = match run::run(question, account.map(|account| account.user), limit) {
         Ok(ran) => ran,
         Err(source) => return Err(BeamError::NotExecutable { path, source }),
     };
@@ -38,7 +43,7 @@ pub(super) fn ask(erl: &Path, limit: Duration) -> Result<Answer, BeamError> {
     }
 }
 
-fn answer(line: &str) -> Option<Answer> {
+pub(super) fn answer(line: &str) -> Option<Answer> {
     let mut fields = line.strip_prefix("tailback-otp|")?.splitn(4, '|');
     let release = fields.next()?.parse().ok()?;
     // It becomes part of a folder's name.
@@ -48,7 +53,7 @@ fn answer(line: &str) -> Option<Answer> {
     Some(Answer { release, erts, root, word_size })
 }
 
-fn is_version(text: &str) -> bool {
+pub(super) fn is_version(text: &str) -> bool {
     let letters = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '-');
     letters && text.starts_with(|c: char| c.is_ascii_digit()) && text.len() <= 32
 }

@@ -55,6 +55,16 @@ pub struct ThreadReport {
     pub lasted: Duration,
 }
 
+/// One look at all threads of a process, for the fuzzer.
+#[cfg(feature = "fuzz")]
+pub(crate) fn fuzz(task: &Path) {
+    for tid in read::threads(task) {
+        let kind = read::name(task, tid).map(|name| ThreadKind::of(&name));
+        let looks = [true, false].map(|keep| Files::of(task, tid, keep).look());
+        let _ = (kind, looks, read::switches(task, tid));
+    }
+}
+
 impl ThreadSampler {
     /// Begins to watch the process `pid`, below `proc`, which is `/proc` but for tests.
     ///

@@ -16,8 +16,11 @@ pub struct Erlang {
 
 /// The Erlang of this machine; where there is none, prints that.
 pub fn erlang() -> Option<Erlang> {
-    let otp = Otp::find(None).map_err(|why| eprintln!("skipped: {why}")).ok()?;
+    let otp = Otp::find(None).map_err(testing::skipped).ok()?;
     let folder = tempfile::tempdir().unwrap();
+    // Nodes may run as another user.
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
     let app = App::prepare(&otp, &cache()).unwrap();
     Some(Erlang { otp, app, folder })
 }

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Set for the process that plays the tool, to something that no other test has.
+/// Set for the process that stands for the tool, to something that no other test has.
 const ROLE: &str = "TAILBACK_BEAM_TEST_FOLDER";
 
 /// Three port programs: one ends with its input, one never, one starts another and leaves it.
@@ -99,12 +99,12 @@ fn a_node_that_does_not_heed_is_ended_all_the_same() {
 /// Not a test: the process that the next one kills. Without its variable it has nothing to do.
 #[test]
 fn tool_that_is_killed() {
-    if std::env::var_os(ROLE).is_none() {
-        return;
-    }
+    let Some(role) = std::env::var_os(ROLE) else { return };
     let otp = Otp::find(None).unwrap();
     let app = beam::App::prepare(&otp, &cache()).unwrap();
-    let options = NodeOptions { hello_within: LONG, ..NodeOptions::default() };
+    // A node of another user has nothing of the tool's environment but what it is given.
+    let env = vec![(ROLE.into(), role)];
+    let options = NodeOptions { hello_within: LONG, env, ..NodeOptions::default() };
     // On a thread that ends: the node has to live on after it.
     let start = move || Node::start(&otp, &app, options, &|| false).unwrap();
     let mut node = std::thread::spawn(start).join().unwrap();
@@ -144,6 +144,52 @@ fn a_tool_that_is_killed_leaves_nothing() {
     assert!(is_gone(vm));
 }
 
+/// Set for the process that compiles until it is killed: the folder of its compiler.
+const COMPILING: &str = "TAILBACK_BEAM_TEST_COMPILING";
+
+/// Not a test: the process that the next one kills.
+#[test]
+fn tool_that_is_killed_while_it_compiles() {
+    let Some(folder) = std::env::var_os(COMPILING).map(std::path::PathBuf::from) else { return };
+    let otp = Otp { erl: folder.join("erl"), ..Otp::find(None).unwrap() };
+    let app = beam::App::prepare(&otp, &folder.join("cache"));
+    panic!("nobody killed this process: {app:?}");
+}
+
+#[test]
+fn a_compiler_dies_with_a_tool_that_is_killed() {
+    let Some(erlang) = erlang() else { return };
+    // No other process sleeps for so long.
+    let seconds = (1_000_000 + std::process::id()).to_string();
+    let erl = erlang.folder.path().join("erl");
+    std::fs::write(&erl, format!("#!/bin/sh\nsetsid sleep {seconds} &\nsleep {seconds}\n"))
+        .unwrap();
+    std::fs::set_permissions(&erl, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let sleepers = || {
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let argv = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+        argv.filter(|argv| *argv == format!("sleep\0{seconds}\0").into_bytes()).count()
+    };
+    let wait = |count: usize| {
+        let began = Instant::now();
+        while sleepers() != count && began.elapsed() < LONG {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(sleepers(), count);
+    };
+    let mut tool = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "ending::tool_that_is_killed_while_it_compiles"])
+        .env(COMPILING, erlang.folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait(2);
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    wait(0);
+}
+
 #[test]
 fn a_killed_vm_is_told_of_and_leaves_nothing() {
     let Some(erlang) = erlang() else { return };
@@ -179,7 +225,12 @@ fn a_killed_supervisor_takes_the_vm_with_it() {
 fn a_crash_keeps_its_dump_and_an_orderly_end_has_none() {
     let Some(erlang) = erlang() else { return };
     let dumps = erlang.folder.path().join("dumps");
-    let count = || std::fs::read_dir(&dumps).unwrap().count();
+    // Another user has a folder of its own in it.
+    let own = match erlang.otp.user() {
+        Some(user) => dumps.join(format!("user-{}", user.uid())),
+        None => dumps.clone(),
+    };
+    let count = || std::fs::read_dir(&own).unwrap().count();
     let options = || NodeOptions { dumps: Some(dumps.clone()), ..NodeOptions::default() };
     assert!(erlang.node(options()).stop(LONG));
     assert_eq!(count(), 0);

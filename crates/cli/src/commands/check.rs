@@ -3,13 +3,13 @@
 use super::run::{Done, study};
 use crate::exit::{self, Failure};
 use crate::progress::Round;
-use crate::settings::StudyOptions;
+use crate::settings::{StudyOptions, otp_of};
 use crate::signals::Interruption;
 use crate::{output, page, paths};
 use clap::ArgMatches;
 use host::Roots;
 use model::{Machine, Record, State};
-use report::Shown;
+use report::{Look, Shown};
 use runner::End;
 use scenarios::{AnyScenario, Host};
 use std::path::PathBuf;
@@ -17,9 +17,6 @@ use std::time::{Duration, Instant};
 
 /// Time for all studies of a check together.
 const TIME: Duration = Duration::from_secs(120);
-
-/// Settings worth changing that are named at the end.
-const MOST_SETTINGS: usize = 3;
 
 /// Runs every scenario that was not left out; the exit code of the worst verdict.
 pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
@@ -45,7 +42,7 @@ pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
 /// is refused before anything is measured.
 fn page_file(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
     match matches.get_one::<PathBuf>("report") {
-        Some(named) => paths::for_page(named).map(Some),
+        Some(named) => paths::for_page("--report", named).map(Some),
         None => Ok(paths::page("check")),
     }
 }
@@ -55,14 +52,14 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     let interruption = Interruption::watch();
     let began = Instant::now();
     let chosen = chosen(matches);
-    let can_run = runnable(&chosen, &machine);
+    let can_run = runnable(&chosen, &machine, matches.contains_id("otp"));
     let together = u32::try_from(can_run.len()).unwrap_or(u32::MAX);
     let mut done = Vec::new();
     let mut ran = 0;
     for scenario in chosen {
         let runs = can_run.contains(&scenario.meta().id);
         let left = can_run.len() - ran;
-        let mut options = StudyOptions::of_check(scenario.meta(), matches, together);
+        let mut options = StudyOptions::of_check(scenario.meta(), matches, together)?;
         // What a study that settled early leaves over is for those after it.
         let time = TIME.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
         options.time = Some(time);
@@ -79,11 +76,19 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     Ok(done)
 }
 
-/// The scenarios that this machine can run: the time is theirs.
-fn runnable(chosen: &[&'static dyn AnyScenario], machine: &Machine) -> Vec<&'static str> {
+/// The scenarios that this machine can run: the time is theirs. Those of Erlang need none on the PATH
+/// where an OTP is named.
+fn runnable(
+    chosen: &[&'static dyn AnyScenario],
+    machine: &Machine,
+    with_otp: bool,
+) -> Vec<&'static str> {
     let roots = Roots::real();
     let host = Host { roots: &roots, machine };
-    let can = chosen.iter().filter(|scenario| scenario.missing(&host).is_none());
+    let can = chosen.iter().filter(|scenario| {
+        let has_otp = with_otp && otp_of(scenario.meta()).is_some();
+        has_otp || scenario.missing(&host).is_none()
+    });
     can.map(|scenario| scenario.meta().id).collect()
 }
 
@@ -133,12 +138,27 @@ fn draw(all: &[Shown], path: PathBuf) -> Option<PathBuf> {
 /// The answer: the verdicts, what to change, and the page.
 fn end(all: &[Shown], matches: &ArgMatches, page: Option<PathBuf>) {
     let look = output::look_of(matches);
-    output::print(&report::check(all, MOST_SETTINGS, look));
+    output::print(&report::check(all, look));
+    of_old_kernels(all, look);
     if !look.why {
         output::print("\n  Reasons and limits of a verdict: tailback judge --why RECORD\n");
     }
     if let Some(page) = page {
         output::print(&format!("\n  Open in a browser: {}\n", page.display()));
+    }
+}
+
+/// Says which stalls this kernel is old enough for that no scenario shows by its defaults.
+fn of_old_kernels(all: &[Shown], look: Look) {
+    let known = all.iter().filter_map(|one| {
+        let scenario = scenarios::find(&one.record.scenario)?;
+        Some((scenario.of_old_kernels(&one.record.host), scenario.meta()))
+    });
+    let known: Vec<_> = known.collect();
+    let each = known.iter().flat_map(|(all, meta)| all.iter().map(move |one| (one, *meta)));
+    let each: Vec<_> = each.collect();
+    if !each.is_empty() {
+        output::print(&format!("\n{}", report::text::beside(&each, look)));
     }
 }
 

@@ -25,7 +25,7 @@ pub fn compare(matches: &ArgMatches) -> Result<u8, Failure> {
     let (before, after) = all.split_at(paths_before.len().min(all.len()));
     let meta = named.first().and_then(Named::meta);
     let across = across(matches, meta)?;
-    let change = analysis::change(&Sides { before, after, meta, across: &across });
+    let change = analysis::change(&Sides { before, after, meta, across: &across, among: 1 });
     if let Some(path) = matches.get_one::<PathBuf>("output") {
         let shown: Vec<Shown> =
             named.iter().zip(&names).map(|(one, name)| one.shown(name)).collect();

@@ -10,9 +10,9 @@ pub fn erlang_app(matches: &ArgMatches) -> Result<u8, Failure> {
     let folder = matches
         .get_one::<PathBuf>("folder")
         .ok_or_else(|| Failure::usage("no folder; see tailback erlang-app --help"))?;
-    let erl = matches.get_one::<PathBuf>("erl");
-    let ebin = scenarios::erlang::write_app(erl.map(PathBuf::as_path), folder)?;
-    let program = erl.map_or_else(|| "erl".to_owned(), |erl| erl.display().to_string());
+    let otp = matches.get_one::<String>("otp");
+    let (erl, ebin) = scenarios::erlang::write_app(otp.map(String::as_str), folder)?;
+    let program = otp.map_or_else(|| "erl".to_owned(), |_| os::quote::word(&erl));
     output::print(&format!(
         "Written. In a shell of your own:\n\n  {program} -pa {}\n  1> wait:run(4*100, 1024*1024, 20, 5).\n",
         ebin.display()

@@ -1,9 +1,9 @@
 //! `tailback history DIR`.
 
 use crate::exit::Failure;
-use crate::history_index::HistoryIndex;
-use crate::{output, page};
+use crate::{output, page, records};
 use clap::ArgMatches;
+use history::{HistoryError, HistoryIndex};
 use report::history::Line;
 use std::path::PathBuf;
 
@@ -13,8 +13,10 @@ pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
     let folder = std::fs::canonicalize(named).map_err(|error| {
         Failure::usage(format!("{}: {error}; name a folder of records", named.display()))
     })?;
-    let mut index = HistoryIndex::open()?;
-    let not_records = index.update(&folder)?;
+    let cache = os::folders::cache().map(|cache| cache.join("tailback"));
+    let mut index =
+        HistoryIndex::open(cache.as_deref(), &mut |note| output::note(note)).map_err(failed)?;
+    let not_records = index.update(&folder, &|file| records::read(file).ok()).map_err(failed)?;
     if not_records > 0 {
         output::note(&format!(
             "{not_records} files in {} are no records; left out",
@@ -22,7 +24,7 @@ pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
         ));
     }
     let measure = matches.get_one::<String>("measure").map(String::as_str);
-    let lines = index.lines(&folder, measure)?;
+    let lines = index.lines(&folder, measure).map_err(failed)?;
     if lines.is_empty() {
         return Err(none(&index, &folder, measure));
     }
@@ -41,6 +43,13 @@ pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
         output::print(&texts.collect::<Vec<String>>().join("\n"));
     }
     Ok(0)
+}
+
+fn failed(error: HistoryError) -> Failure {
+    match error {
+        HistoryError::Folder { .. } => Failure::usage(error.to_string()),
+        HistoryError::Index(_) => Failure::broken(error.to_string()),
+    }
 }
 
 fn none(index: &HistoryIndex, folder: &std::path::Path, measure: Option<&str>) -> Failure {

@@ -96,9 +96,8 @@ fn table(gained: &Table, total: &Table, sizes: bool) -> String {
 }
 
 fn failure(error: ProbeError) -> Failure {
-    let line = error.to_string();
     match error {
-        ProbeError::NoSymbol { .. } | ProbeError::NoProcess(_) => Failure::usage(line),
-        _ => Failure::need(line),
+        ProbeError::NoPrograms(why) => Failure::need(report::prose::no_programs(&why)),
+        error => Failure::usage(error.to_string()),
     }
 }

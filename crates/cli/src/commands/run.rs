@@ -170,7 +170,7 @@ pub fn study(
         time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
         plan: begun.as_ref().map_or(plan, |begun| begun.plan.clone()),
         host,
-        launcher: LoadSpawner::default(),
+        spawner: LoadSpawner::default(),
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         keep: Some(&path),
         probe: options.probe,

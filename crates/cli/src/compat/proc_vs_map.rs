@@ -23,21 +23,20 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     enough_cpus(&machine)?;
     output::print(&format!(" --- ./proc-vs-map.sh {}\n", args.join(" ")));
     let Some(setting) = Setting::parse(args)? else { return Ok(0) };
-    let script = setting.script(&machine, rand::random())?;
+    let spec = setting.spec(&machine, os::random::number())?;
     output::print(&warnings(&setting));
     output::print(&format!("Starting {}-second test at {}.\n", setting.duration, date::now()));
     let before = mask();
-    let _pinned = pinned(&script)?;
+    let _pinned = pinned(&spec)?;
     let pid = std::process::id();
     output::print(&format!("pid {pid}'s current affinity mask: {before}\n"));
     output::print(&format!("pid {pid}'s new affinity mask: {}\n", mask()));
     let interruption = Interruption::watch();
     let mut late = false;
-    let played =
-        run_load(&script, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
-            tell(&script, event, &mut late);
-        })?;
-    output::print(&lines(&setting, &played)?);
+    let raw = run_load(&spec, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
+        tell(&spec, event, &mut late);
+    })?;
+    output::print(&lines(&setting, &raw)?);
     Ok(0)
 }
 
@@ -50,9 +49,9 @@ pub fn enough_cpus(machine: &Machine) -> Result<(), Failure> {
     Err(Failure { line: format!("Need at least two CPUs, and ncpus = {count}"), code: NEED })
 }
 
-/// Keeps the tool on the CPU of the script.
-pub fn pinned(script: &TrialSpec) -> Result<Pinned, Failure> {
-    let cpu = script.cpu_tool;
+/// Keeps the tool on its CPU.
+pub fn pinned(spec: &TrialSpec) -> Result<Pinned, Failure> {
+    let cpu = spec.cpu_tool;
     Pinned::to(cpu).map_err(|error| Failure::usage(format!("--cpuscript {cpu}: {error}")))
 }
 
@@ -71,9 +70,9 @@ fn warnings(setting: &Setting) -> String {
     text
 }
 
-fn tell(script: &TrialSpec, event: Event, late: &mut bool) {
+fn tell(spec: &TrialSpec, event: Event, late: &mut bool) {
     match event {
-        Event::Tick(tick) if !*late && tick.elapsed >= script.duration + LATE => {
+        Event::Tick(tick) if !*late && tick.elapsed >= spec.duration + LATE => {
             *late = true;
             output::print("./mapper still running, so giving it another five seconds.\n");
         }
@@ -81,18 +80,18 @@ fn tell(script: &TrialSpec, event: Event, late: &mut bool) {
     }
 }
 
-fn lines(setting: &Setting, played: &RawTrial) -> Result<String, Failure> {
+fn lines(setting: &Setting, raw: &RawTrial) -> Result<String, Failure> {
     let mut text = String::new();
-    if played.cut.hang {
+    if raw.cut.hang {
         text.push_str("./mapper STILL running, so kill busy-wait PIDs.\n");
-        let killed = played.scanners.workers + played.spinners.workers;
+        let killed = raw.scanners.workers + raw.spinners.workers;
         let _ = writeln!(text, "Terminated: {killed} busy tasks");
     }
-    let report = played.report.as_ref().ok_or_else(|| {
-        Failure::broken(format!("mapper (pid {}) did not come back without its load", played.pid))
+    let report = raw.report.as_ref().ok_or_else(|| {
+        Failure::broken(format!("mapper (pid {}) did not come back without its load", raw.pid))
     })?;
-    text.push_str(&first_line(played.pid, setting.duration, setting.region));
-    text.push_str(&last_line(played.region, setting.duration, report, setting.opavg));
+    text.push_str(&first_line(raw.pid, setting.duration, setting.region));
+    text.push_str(&last_line(raw.region, setting.duration, report, setting.opavg));
     Ok(text)
 }
 

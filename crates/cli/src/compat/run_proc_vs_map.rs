@@ -85,17 +85,17 @@ fn parse(args: &[String]) -> Result<Option<Wanted>, Failure> {
 fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), Failure> {
     let interruption = Interruption::watch();
     // Nothing is run before all CPUs are known to be usable.
-    let script = wanted.setting.script(machine, 0)?;
-    let _pinned = pinned(&script)?;
+    let spec = wanted.setting.spec(machine, 0)?;
+    let _pinned = pinned(&spec)?;
     let bar = ProgressBar::new(wanted.nsamples * BUSY.len() as u64);
     for _ in 0..wanted.nsamples {
         for row in rows.iter_mut() {
             bar.set_message(format!("{} busy", row.busy));
             let setting = Setting { nbusytasks: row.busy, ..wanted.setting.clone() };
-            let script = setting.script(machine, rand::random())?;
+            let spec = setting.spec(machine, os::random::number())?;
             let interrupted = || interruption.noticed();
-            let played = run_load(&script, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
-            row.add(&played);
+            let raw = run_load(&spec, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
+            row.add(&raw);
             bar.inc(1);
         }
     }
@@ -104,12 +104,12 @@ fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), F
 }
 
 impl Row {
-    fn add(&mut self, played: &RawTrial) {
-        let (worst_ns, average) = match &played.report {
+    fn add(&mut self, raw: &RawTrial) {
+        let (worst_ns, average) = match &raw.report {
             Some(report) => (report.worst_ns, average_ms(report)),
             // A mapper that never came back, even without its load, has its live page only.
             None => {
-                let picture = played.picture.as_of(played.cut.at_ns);
+                let picture = raw.picture.as_of(raw.cut.at_ns);
                 (
                     picture.worst_ns,
                     picture.stalled_ns as f64 / picture.operations.max(1) as f64 / 1e6,
@@ -118,7 +118,7 @@ impl Row {
         };
         self.max.push(worst_ns as f64 / 1e6);
         self.average.push(average);
-        self.hangs += u32::from(played.cut.hang);
+        self.hangs += u32::from(raw.cut.hang);
     }
 }
 

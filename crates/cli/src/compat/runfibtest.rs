@@ -41,7 +41,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     if let State::Absent | State::Refused(_) = governor.state() {
         output::note("No existing scaling_governor found, not attempting to set it to performance");
     }
-    let script = TrialSpec {
+    let spec = TrialSpec {
         bandwidth: BANDWIDTH,
         threads,
         fast: 1,
@@ -52,8 +52,8 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
         window: None,
     };
     let interrupted = || interruption.noticed();
-    let played = run_load(&script, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
-    output::print(&lines(&played));
+    let raw = run_load(&spec, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
+    output::print(&lines(&raw));
     Ok(0)
 }
 
@@ -72,10 +72,10 @@ fn parse(args: &[String], cpus: usize) -> Result<Option<u32>, Failure> {
     }
 }
 
-fn lines(played: &RawTrial) -> String {
-    let mut text = iterations(played.report.iterations);
-    let _ = writeln!(text, "Throttled for: {} ", played.usage.nr_throttled.unwrap_or(0));
-    let usage_ns = played.usage.usage_ns.unwrap_or(played.report.cpu_ns);
+fn lines(raw: &RawTrial) -> String {
+    let mut text = iterations(raw.report.iterations);
+    let _ = writeln!(text, "Throttled for: {} ", raw.usage.nr_throttled.unwrap_or(0));
+    let usage_ns = raw.usage.usage_ns.unwrap_or(raw.report.cpu_ns);
     let _ = writeln!(text, "CPU Usage (msecs) = {}", usage_ns / 1_000_000);
     text
 }

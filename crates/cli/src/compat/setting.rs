@@ -95,8 +95,8 @@ impl Setting {
         }
     }
 
-    /// The script of this run on this machine.
-    pub fn script(&self, machine: &Machine, seed: u64) -> Result<TrialSpec, Failure> {
+    /// What a trial of this run does on this machine.
+    pub fn spec(&self, machine: &Machine, seed: u64) -> Result<TrialSpec, Failure> {
         let cpu = |option: &str, number: u64| {
             let cpu = u32::try_from(number).unwrap_or(u32::MAX);
             scenarios::cpus::check(cpu, machine).map_err(|why| {
@@ -107,7 +107,7 @@ impl Setting {
         let cpu_tool = cpu("--cpuscript", self.cpuscript)?;
         let mut cpu_loads = Vec::new();
         for index in 0..self.nbusycpus {
-            cpu_loads.push(self.cast(cpu("--cpubusytasks", self.cpubusytasks + index)?));
+            cpu_loads.push(self.cpu_load(cpu("--cpubusytasks", self.cpubusytasks + index)?));
         }
         Ok(TrialSpec {
             procfile: self.procfile.clone(),
@@ -120,11 +120,12 @@ impl Setting {
             cpu_mapper,
             cpu_tool,
             cpu_loads,
+            reader_groups: Vec::new(),
             twin: None,
         })
     }
 
-    fn cast(&self, cpu: u32) -> CpuLoad {
+    fn cpu_load(&self, cpu: u32) -> CpuLoad {
         let tasks = u32::try_from(self.nbusytasks).unwrap_or(u32::MAX);
         CpuLoad {
             cpu,

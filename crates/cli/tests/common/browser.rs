@@ -21,7 +21,7 @@ impl Browser {
     /// Starts one; nothing, and a line that says so, where there is no Chromium.
     pub fn start() -> Option<Self> {
         if Command::new("chromium").arg("--version").output().is_err() {
-            eprintln!("skipped: needs chromium (apt-get install chromium)");
+            testing::skipped("needs chromium (apt-get install chromium)");
             return None;
         }
         let home = tempfile::tempdir().unwrap();

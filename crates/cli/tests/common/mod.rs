@@ -47,7 +47,8 @@ impl Place {
     /// A new one, which any user may enter.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        open_to_all(folder.path());
+        // As /tmp is: it is the folder for temporary files too.
+        set_mode(folder.path(), 0o1777);
         std::fs::create_dir(folder.path().join("state")).unwrap();
         open_to_all(&folder.path().join("state"));
         Place { folder }
@@ -246,17 +247,11 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Whether there is an Erlang to test with; says that the test is skipped where there is none, and
-/// fails where all tests are wanted, as `make test` does.
+/// Whether there is an Erlang to test with; prints that the test is skipped where there is none.
 pub fn erlang_or_skip() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
-    let wanted = std::env::var_os("TAILBACK_SKIP_NOTHING").is_some();
-    assert!(found || !wanted, "no erl on the PATH, and no test may be skipped");
-    if !found {
-        eprintln!("skipped: no erl on the PATH");
-    }
-    found
+    testing::has_or_skip(found, "no erl on the PATH")
 }
 
 /// Runs a study until its verdict is one that it can be sure of. None where the machine was too
@@ -274,17 +269,8 @@ pub fn sure(args: &[&str]) -> Option<Ran> {
         disturbed |= state == "untrustworthy";
     }
     assert!(disturbed, "no verdict in five tries");
-    eprintln!("skipped: something disturbs this machine each time: {args:?}");
+    testing::skipped(format_args!("something disturbs this machine each time: {args:?}"));
     None
-}
-
-/// Whether this is root; says that the test is skipped where it is not.
-pub fn root_or_skip() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        eprintln!("skipped: needs root");
-    }
-    root
 }
 
 /// The CPUs that this process may use.
@@ -292,13 +278,9 @@ pub fn allowed_cpus() -> Vec<usize> {
     os::pin::allowed().unwrap().into_iter().map(|cpu| cpu as usize).collect()
 }
 
-/// Whether there are CPUs for a trial; says that the test is skipped where there are not.
+/// Whether there are CPUs for a trial; prints that the test is skipped where there are not.
 pub fn two_cpus_or_skip() -> bool {
-    let enough = allowed_cpus().len() >= 2;
-    if !enough {
-        eprintln!("skipped: needs two CPUs");
-    }
-    enough
+    testing::has_or_skip(allowed_cpus().len() >= 2, "needs two CPUs")
 }
 
 /// A seed with which the arms of the first block run in this order.
@@ -318,8 +300,12 @@ fn read(path: &Path) -> String {
 }
 
 fn open_to_all(path: &Path) {
+    set_mode(path, 0o777);
+}
+
+fn set_mode(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// Fails unless each of these runs ends with this exit code and says these words in one line on

@@ -83,7 +83,8 @@ fn one_of(tool: u32, what: &str, fits: impl Fn(&Process) -> bool) -> Process {
     wait_for(what, || of(tool).into_iter().find(&fits))
 }
 
-fn all() -> Vec<Process> {
+/// All processes that live.
+pub fn all() -> Vec<Process> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| look(&entry.path())).collect()
 }

@@ -2,6 +2,7 @@
 
 use model::evidence::{Behind, BehindKind, Holder, Resource, Span, Task, ThreadEvidence, Wait};
 use model::fact::Note;
+use model::not_seen::{EvidenceSource, NotSeen, Sees};
 use model::suggestion::Command;
 use model::{
     Arm, Caveat, Evidence, Fact, Headline, Reason, Record, Role, Run, Series, Settings, Suggestion,
@@ -109,6 +110,7 @@ fn evidence() -> Evidence {
         running_ns: 2_000_000,
         preempted_ns: 468_000_000,
         blocked_ns: 0,
+        throttled_ns: None,
         cpu: Some(1),
         behind: vec![Behind {
             name: "spinner".into(),
@@ -132,8 +134,11 @@ fn evidence() -> Evidence {
         span(task("spinner", 821), "running", 250.0, 482.0),
     ];
     Evidence {
-        sources: vec!["mmap_lock tracepoints".into(), "sched_switch".into()],
-        missing: vec!["kernel stacks: kprobes are not in this kernel".into()],
+        sources: vec![
+            EvidenceSource::Probe(Sees::MmapLock),
+            EvidenceSource::Probe(Sees::Scheduler),
+        ],
+        missing: vec![NotSeen::NoTracepoint(Sees::Futex)],
         lost_events: 0,
         waits: vec![Wait {
             at_ms: 12.0,

@@ -11,8 +11,11 @@ use std::os::unix::net::UnixStream;
 /// How long one poll waits, in nanoseconds.
 const POLL_NS: i64 = 100_000_000;
 
-/// The most lines and events that are passed on.
+/// The most lines, events and warnings that are passed on.
 const MOST_LINES: usize = 20_000;
+
+/// The most of a line or a warning that is passed on, in bytes; ours are far shorter.
+const MOST_LINE: usize = 4096;
 
 /// The most that is taken from a port at once, in bytes, so that the clock is checked even during a
 /// flood.
@@ -64,7 +67,12 @@ impl Guest {
     fn take_frame(&mut self, frame: &Frame) -> Result<(), String> {
         self.clock.note_frame();
         let text = || String::from_utf8_lossy(&frame.payload).into_owned();
+        let line = || {
+            let kept = &frame.payload[..frame.payload.len().min(MOST_LINE)];
+            String::from_utf8_lossy(kept).into_owned()
+        };
         match frame.kind {
+            Kind::Hello if self.received.up => return Err("it said hello twice".to_owned()),
             Kind::Hello => {
                 let hello: Hello = serde_json::from_slice(&frame.payload)
                     .map_err(|error| format!("its hello: {error}"))?;
@@ -75,14 +83,17 @@ impl Guest {
             Kind::Heartbeat => {}
             Kind::Line if self.received.lines < MOST_LINES => {
                 self.received.lines += 1;
-                self.events.push_back(Event::Line(text()));
+                self.events.push_back(Event::Line(line()));
             }
             Kind::Event if self.received.lines < MOST_LINES => {
                 self.received.lines += 1;
                 self.events.push_back(Event::Told(text()));
             }
-            Kind::Line | Kind::Event => {}
-            Kind::Warning => self.events.push_back(Event::Warning(text())),
+            Kind::Warning if self.received.lines < MOST_LINES => {
+                self.received.lines += 1;
+                self.events.push_back(Event::Warning(line()));
+            }
+            Kind::Line | Kind::Event | Kind::Warning => {}
             Kind::Output => {
                 self.received.output =
                     unpack(&frame.payload).map_err(|why| format!("standard output: {why}"))?;

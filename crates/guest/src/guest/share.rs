@@ -1,7 +1,8 @@
 //! Showing a folder of the host to a guest so that no kernel can change it.
 
 use crate::error::GuestError;
-use crate::tool::{Running, Tool};
+use host::tool::{Running, Tool};
+use host::{Roots, Temporary};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::ffi::{CStr, CString};
@@ -36,7 +37,7 @@ pub(super) fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> 
     tool.stdout(Stdio::null()).stderr(Stdio::null());
     tool.inherit(vec![theirs.as_raw_fd()]);
     see_only(&mut tool, folder)?;
-    let running = tool.spawn().map_err(|error| match error {
+    let running = tool.spawn().map_err(|error| match error.into() {
         GuestError::Tool { program, why } if why.contains("os error") => {
             let why = format!(
                 "{why}; --root takes a mount of its own: run where mount(2) is allowed (CAP_SYS_ADMIN)"
@@ -93,7 +94,7 @@ fn see_only(tool: &mut Tool, folder: &Path) -> Result<(), GuestError> {
 /// A socket that listens, and the one connection that waits for it. The name by which they met is
 /// gone, so no other process can connect.
 fn listening_pair() -> std::io::Result<(UnixStream, UnixListener)> {
-    let folder = tempfile::Builder::new().prefix("tailback-root-").tempdir()?;
+    let folder = Temporary::folder(&Roots::real(), &std::env::temp_dir(), "tailback-root-")?;
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path)?;
     Ok((UnixStream::connect(&path)?, listener))

@@ -9,8 +9,9 @@ use crate::deadline::RunClock;
 use crate::error::GuestError;
 use crate::frame::Decoder;
 use crate::kernel::Kernel;
-use crate::kernel::cache::sha256_of;
 use crate::qemu::{QemuArgs, Root};
+use debian::sha256_of;
+use os::user::User;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -18,7 +19,6 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
@@ -73,9 +73,8 @@ fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
     ends.extend([args.console_fd, args.data_fd, args.control_fd]);
     ends.extend(args.root.map(|root| root.fd));
     tool.inherit(ends);
-    if let Some((user, group)) = user(accel, Path::new("/dev/kvm")) {
-        // All other groups are left, since the caller is root.
-        tool.command().uid(user).gid(group);
+    if let Some(user) = user(accel, Path::new("/dev/kvm")) {
+        tool.become_user(user);
     }
     let running = tool.spawn()?;
     for port in [&console_port, &data_port] {
@@ -103,19 +102,19 @@ fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
 
 /// The user and group that QEMU runs as; none where it has to stay the caller's: the caller is not
 /// root, or nobody but root may open the device of KVM.
-fn user(accel: Accel, device: &Path) -> Option<(u32, u32)> {
+fn user(accel: Accel, device: &Path) -> Option<User> {
     if !rustix::process::geteuid().is_root() {
         return None;
     }
     if accel == Accel::Tcg {
-        return Some((NOBODY, NOBODY));
+        return User::new(NOBODY, NOBODY);
     }
     let device = device.metadata().ok()?;
     let (mode, group) = (device.mode(), device.gid());
     match group {
-        _ if mode & 0o006 == 0o006 => Some((NOBODY, NOBODY)),
-        0 => None,
-        group => (mode & 0o060 == 0o060).then_some((NOBODY, group)),
+        _ if mode & 0o006 == 0o006 => User::new(NOBODY, NOBODY),
+        group if mode & 0o060 == 0o060 => User::new(NOBODY, group),
+        _ => None,
     }
 }
 
@@ -149,17 +148,17 @@ mod tests {
     #[test]
     fn qemu_is_nobody_where_kvm_lets_it() {
         if !rustix::process::geteuid().is_root() {
-            return eprintln!("skipped: only root has something to drop");
+            return testing::skipped("only root has something to drop");
         }
         let device = tempfile::NamedTempFile::new().unwrap();
         let of = |mode: u32, group: u32| {
             std::fs::set_permissions(device.path(), PermissionsExt::from_mode(mode)).unwrap();
             std::os::unix::fs::chown(device.path(), None, Some(group)).unwrap();
-            user(Accel::Kvm, device.path())
+            user(Accel::Kvm, device.path()).map(|user| (user.uid(), user.gid()))
         };
         assert_eq!(of(0o666, 0), Some((NOBODY, NOBODY)));
         assert_eq!(of(0o660, 106), Some((NOBODY, 106)));
         assert_eq!([of(0o660, 0), of(0o600, 106)], [None, None]);
-        assert_eq!(user(Accel::Tcg, device.path()), Some((NOBODY, NOBODY)));
+        assert_eq!(user(Accel::Tcg, device.path()), User::new(NOBODY, NOBODY));
     }
 }

@@ -102,6 +102,7 @@ fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
         }
         root::enter(tag)?;
         root::copy_applications(job, Path::new(CACHE));
+        root::show_otps(job, Path::new(CACHE));
     }
     if let Err(error) = events::pass_on(port.clone()) {
         // Its progress is lost then, and nothing else.

@@ -69,11 +69,43 @@ pub(super) fn enter(tag: &str) -> Result<(), String> {
 pub(super) fn copy_applications(job: &Job, cache: &Path) {
     let Some(from) = &job.applications else { return };
     let to = cache.join("tailback/erlang");
-    let mut left = MOST_COPIED;
-    if copy(from, &to, &mut left).is_err() {
+    if copy_all(from, &to).is_err() {
         // Half an application would be taken for a whole one.
         let _ = std::fs::remove_dir_all(&to);
     }
+}
+
+/// Shows the OTPs that the host has fetched where the command looks for them. They stay where they
+/// are: their programs name their loader by its place.
+pub(super) fn show_otps(job: &Job, cache: &Path) {
+    let Some(otps) = job.applications.as_ref().map(|folder| folder.with_file_name("otp")) else {
+        return;
+    };
+    let to = cache.join("tailback");
+    if otps.is_dir() && std::fs::create_dir_all(&to).is_ok() {
+        // Without it the command says that it cannot fetch one.
+        let _ = std::os::unix::fs::symlink(&otps, to.join("otp"));
+    }
+}
+
+/// Copies the entries of a cache. In the guest all is one user's, so what another user of the host
+/// compiled there (`-userN`) does too, where the host's root has compiled none.
+fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
+    let mut left = MOST_COPIED;
+    std::fs::create_dir_all(to)?;
+    let names = std::fs::read_dir(from)?.map(|entry| Ok(entry?.file_name()));
+    let mut names: Vec<_> = names.collect::<std::io::Result<_>>()?;
+    // One without a user comes before those with.
+    names.sort();
+    for name in names {
+        let name = name.to_string_lossy().into_owned();
+        let plain = name.split_once("-user").map_or(&*name, |(plain, _)| plain);
+        let (from, to) = (from.join(&name), to.join(plain));
+        if from.symlink_metadata()?.is_dir() && !to.exists() {
+            copy(&from, &to, &mut left)?;
+        }
+    }
+    Ok(())
 }
 
 fn copy(from: &Path, to: &Path, left: &mut u64) -> std::io::Result<()> {
@@ -101,6 +133,18 @@ mod tests {
     }
 
     #[test]
+    fn fetched_otps_are_found_where_they_lie() {
+        let place = tempfile::tempdir().unwrap();
+        let (from, cache) = (place.path().join("erlang"), place.path().join("cache"));
+        show_otps(&job(&from), &cache);
+        assert!(!cache.exists(), "nothing to show");
+        std::fs::create_dir_all(place.path().join("otp/roots")).unwrap();
+        show_otps(&job(&from), &cache);
+        let shown = cache.join("tailback/otp").canonicalize().unwrap();
+        assert_eq!(shown, place.path().join("otp").canonicalize().unwrap());
+    }
+
+    #[test]
     fn compiled_applications_are_copied_or_left_out_as_a_whole() {
         let place = tempfile::tempdir().unwrap();
         let (from, cache) = (place.path().join("erlang"), place.path().join("cache"));
@@ -111,7 +155,15 @@ mod tests {
         copy_applications(&job(&from), &cache);
         let copied = cache.join("tailback/erlang/a-otp25/tailback/ebin/wait.beam");
         assert_eq!(std::fs::read_to_string(copied).unwrap(), "code");
-        let big = File::create(from.join("big")).unwrap();
+        std::fs::create_dir_all(from.join("a-otp25-user7")).unwrap();
+        std::fs::create_dir_all(from.join("b-otp25-user7/tailback")).unwrap();
+        copy_applications(&job(&from), &cache);
+        let names = std::fs::read_dir(cache.join("tailback/erlang")).unwrap();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["a-otp25", "b-otp25"]);
+        std::fs::create_dir(from.join("c-otp25")).unwrap();
+        let big = File::create(from.join("c-otp25/big")).unwrap();
         big.set_len(MOST_COPIED + 1).unwrap();
         copy_applications(&job(&from), &cache);
         assert!(!cache.join("tailback/erlang").exists(), "half of them is none");

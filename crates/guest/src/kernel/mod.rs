@@ -1,14 +1,12 @@
 //! Finding a kernel by the name that the user gives.
 
-pub mod cache;
 mod debian;
 pub mod image;
 mod modules;
 pub(crate) mod package;
-mod sums;
 
 use crate::error::GuestError;
-use cache::Cache;
+use ::debian::{Cache, sha256, sums};
 use std::path::{Path, PathBuf};
 
 /// The folder of the cache that `make kernels` builds into.
@@ -68,7 +66,7 @@ pub fn find(
         _ => of_path(Path::new(name), cache, interrupted)?,
     };
     let release = image::check(&image)?;
-    let sha256 = cache::sha256(&image)?;
+    let sha256 = sha256(&image)?;
     // Those of a kernel that is installed here lie apart from it.
     let modules = match modules.is_empty() && host::roots::is_release(&release) {
         true => modules::of_release(&Path::new("/lib/modules").join(&release)),
@@ -115,8 +113,9 @@ fn of_path(
     if !metadata.is_file() {
         return Err(GuestError::NotKernel { path: path.to_owned(), why: "no file".to_owned() });
     }
-    if package::is_package(path)? {
-        let folder = package::unpack(path, cache, interrupted)?;
+    if ::debian::package::is_package(path)? {
+        let name = path.display().to_string();
+        let folder = package::unpack(path, &name, cache, interrupted)?;
         return of_cache(&folder, cache);
     }
     Ok(Found { image: path.to_owned(), config: None, modules: Vec::new() })
@@ -236,7 +235,7 @@ mod tests {
         let image = built.join("bzImage");
         std::fs::write(&image, image::tests::bzimage("6.12.1")).unwrap();
         if std::os::unix::fs::chown(&image, Some(65_534), None).is_err() {
-            return eprintln!("skipped: only root can give a file away");
+            return testing::skipped("only root can give a file away");
         }
         let error = find_in(&cache, "built:plain").unwrap_err();
         assert!(matches!(error, GuestError::Unsafe { .. }), "{error}");

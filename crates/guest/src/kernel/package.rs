@@ -1,46 +1,17 @@
 //! Taking a kernel out of a Debian package.
 
-use super::cache::{Cache, failed, sha256};
-use super::{modules, sums};
+use super::modules;
 use crate::error::GuestError;
-use crate::tool::Tool;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Component, Path, PathBuf};
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
-/// The first bytes of a Debian package.
-const MAGIC: &[u8] = b"!<arch>\ndebian-binary";
-
-/// The largest package, in bytes.
-pub(super) const MOST_PACKAGE: u64 = 512 << 20;
-
-/// The largest file that is taken out of a package, in bytes.
-const MOST: u64 = 256 << 20;
-
-/// What a package may hold unpacked, in bytes: a few hundred MiB are usual.
-const MOST_UNPACKED: u64 = 4 << 30;
-
-/// How many members a package may have: some thousand are usual.
-const MOST_MEMBERS: usize = 200_000;
-
-/// How long unpacking may take.
-const LIMIT: Duration = Duration::from_secs(180);
-
-/// Whether a file is a Debian package.
-pub(super) fn is_package(path: &Path) -> Result<bool, GuestError> {
-    let file = |source| GuestError::File { path: path.to_owned(), source };
-    let mut start = Vec::new();
-    let most = MAGIC.len() as u64;
-    File::open(path).and_then(|f| f.take(most).read_to_end(&mut start)).map_err(file)?;
-    Ok(start == MAGIC)
-}
+use debian::package::{self, Member};
+use debian::{Cache, DebianError, failed, sha256, sums};
+use host::{Roots, Temporary};
+use std::path::{Path, PathBuf};
 
 /// Takes the kernel, its configuration and the modules for a shared root out of a package, once for
 /// each checksum; their folder.
 pub(super) fn unpack(
     path: &Path,
+    name: &str,
     cache: &Cache,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, GuestError> {
@@ -50,18 +21,18 @@ pub(super) fn unpack(
     }
     let packages = folder.parent().unwrap_or(cache.folder());
     cache.make(packages)?;
-    let beside = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(packages);
-    let beside = beside.map_err(|source| failed(packages, source))?;
+    let beside = Temporary::folder(&Roots::real(), packages, ".unpacking-");
+    let beside = beside.map_err(|source| GuestError::from(failed(packages, source)))?;
     let new = beside.path().join("new");
     cache.make(&new.join(modules::FOLDER))?;
-    let done = take_out(path, &new, interrupted).and_then(|count| match count {
+    let done = take_out(path, Path::new(name), &new, interrupted).and_then(|count| match count {
         0 => Err(GuestError::NotKernel {
-            path: path.to_owned(),
+            path: name.into(),
             why: "a Debian package without a kernel in it".to_owned(),
         }),
         _ => Ok(()),
     });
-    done.and_then(|()| sums::keep(&new, cache)).and_then(|()| put(&new, &folder))?;
+    done.and_then(|()| Ok(sums::keep(&new, cache)?)).and_then(|()| put(&new, &folder))?;
     Ok(folder)
 }
 
@@ -72,73 +43,52 @@ fn put(new: &Path, folder: &Path) -> Result<(), GuestError> {
         std::fs::remove_dir_all(folder).map_err(|source| failed(folder, source))?;
     }
     match std::fs::rename(new, folder) {
-        Err(source) if !folder.is_dir() => Err(failed(folder, source)),
+        Err(source) if !folder.is_dir() => Err(failed(folder, source).into()),
         _ => Ok(()),
     }
 }
 
-/// Writes kernel and configuration to a folder; how many kernels there were.
+/// Writes kernel and configuration of an archive to a folder; how many kernels there were.
 fn take_out(
     path: &Path,
+    name: &Path,
     folder: &Path,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<usize, GuestError> {
-    let mut command = Tool::new("dpkg-deb", "install the package dpkg, or unpack it elsewhere");
-    command.arg("--fsys-tarfile").arg(path).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn()?;
-    take_members(child.take_stdout()?, path, folder, interrupted)
-}
-
-/// Writes kernel and configuration of an archive to a folder; how many kernels there were.
-pub(crate) fn take_members(
-    archive: impl Read,
-    path: &Path,
-    folder: &Path,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<usize, GuestError> {
-    let torn = |why: String| GuestError::NotKernel { path: path.to_owned(), why };
-    let mut archive = tar::Archive::new(archive.take(MOST_UNPACKED));
-    let deadline = Instant::now() + LIMIT;
     let mut kernels = 0;
-    let entries = archive.entries().map_err(|error| torn(error.to_string()))?;
-    for (count, entry) in entries.enumerate() {
-        if interrupted() {
-            return Err(GuestError::Interrupted);
-        }
-        if count >= MOST_MEMBERS || Instant::now() > deadline {
-            return Err(torn(format!(
-                "a package of more than {MOST_MEMBERS} members, or that takes longer than {} s",
-                LIMIT.as_secs()
-            )));
-        }
-        let mut entry = entry.map_err(|error| {
-            torn(format!("torn, or more than {} GiB unpacked: {error}", MOST_UNPACKED >> 30))
-        })?;
-        let name = entry.path().map(std::borrow::Cow::into_owned).unwrap_or_default();
-        let Some(name) = wanted(&name).filter(|_| entry.header().entry_type().is_file()) else {
-            continue;
-        };
-        if entry.size() > MOST {
-            return Err(torn(format!("{name} in it is larger than {} MiB", MOST >> 20)));
-        }
-        kernels += usize::from(name.starts_with("vmlinuz"));
-        let to = folder.join(name);
-        let mut file = File::create(&to).map_err(|source| failed(&to, source))?;
-        std::io::copy(&mut entry.by_ref().take(MOST), &mut file)
-            .map_err(|source| failed(&to, source))?;
-    }
+    package::each_member(path, name, interrupted, &mut |member| {
+        take(member, folder, &mut kernels)
+    })?;
     Ok(kernels)
 }
 
+/// As [`take_out`], of an archive that is at hand.
+#[cfg(feature = "fuzz")]
+pub(crate) fn take_members(
+    archive: impl std::io::Read,
+    path: &Path,
+    folder: &Path,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<usize, GuestError> {
+    let mut kernels = 0;
+    package::each_of_archive(archive, path, interrupted, &mut |member| {
+        take(member, folder, &mut kernels)
+    })?;
+    Ok(kernels)
+}
+
+fn take(mut member: Member<'_>, folder: &Path, kernels: &mut usize) -> Result<(), DebianError> {
+    let Some(name) = wanted(member.parts()).filter(|_| member.link().is_none()) else {
+        return Ok(());
+    };
+    *kernels += usize::from(name.starts_with("vmlinuz"));
+    member.write(&folder.join(name))
+}
+
 /// The name under which a member of a package is kept; none for what is not needed.
-fn wanted(member: &Path) -> Option<String> {
-    let mut parts: Vec<&str> = member
-        .components()
-        .filter(|part| !matches!(part, Component::CurDir | Component::RootDir))
-        .map(|part| part.as_os_str().to_str())
-        .collect::<Option<_>>()?;
-    let name = parts.pop()?;
-    let place = parts.join("/");
+fn wanted(parts: &[String]) -> Option<String> {
+    let (name, place) = parts.split_last()?;
+    let place = place.join("/");
     let modules = place.strip_prefix("usr/").unwrap_or(&place).strip_prefix("lib/modules/");
     let release = modules.filter(|release| !release.is_empty() && !release.contains('/'));
     match (place.as_str(), release) {
@@ -161,7 +111,10 @@ mod tests {
 
     #[test]
     fn kernels_are_found_where_debian_puts_them() {
-        let wanted = |name: &str| wanted(Path::new(name));
+        let wanted = |name: &str| {
+            let parts = name.split('/').filter(|part| *part != ".").map(str::to_owned);
+            wanted(&parts.collect::<Vec<_>>())
+        };
         assert_eq!(wanted("./boot/vmlinuz-6.1.0"), Some("vmlinuz-6.1.0".into()));
         assert_eq!(wanted("./boot/config-6.1.0"), Some("config-6.1.0".into()));
         assert_eq!(wanted("./usr/lib/modules/7.2/vmlinuz"), Some("vmlinuz-7.2".into()));
@@ -200,9 +153,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().join("cache"));
         let file = folder.path().join("k.deb");
-        std::fs::write(&file, [MAGIC, b"nonsense"].concat()).unwrap();
-        assert!(is_package(&file).unwrap());
-        assert!(unpack(&file, &cache, &|| false).is_err());
+        std::fs::write(&file, [package::MAGIC, b"nonsense"].concat()).unwrap();
+        assert!(package::is_package(&file).unwrap());
+        assert!(unpack(&file, "k.deb", &cache, &|| false).is_err());
         let left = std::fs::read_dir(cache.folder().join("packages")).unwrap().count();
         assert_eq!(left, 0);
     }

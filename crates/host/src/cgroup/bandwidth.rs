@@ -107,7 +107,7 @@ fn quota_of(group: &Path, interface: Interface) -> Option<(u64, u64)> {
 }
 
 /// `cpu.max`: quota or the word `max`, then period.
-fn parse_max(text: &str) -> Option<(u64, u64)> {
+pub(super) fn parse_max(text: &str) -> Option<(u64, u64)> {
     let mut words = text.split_whitespace();
     Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
 }

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strangers_quota_is_never_taken() {
+    fn the_quota_of_another_group_is_never_taken() {
         let kept = (false, ON.1.to_owned());
         let quota = [ON, ("a/cpu.max", "50000 100000\n")];
         assert_eq!(withdrawn(&quota, &["a"]), kept);

@@ -1,7 +1,7 @@
 //! One group with a quota, from its making to its end.
 
 use super::bandwidth::Bandwidth;
-use super::clear::clear;
+use super::clear::{clear, lift_quota};
 use super::controller;
 use super::error::CgroupError;
 use super::parent_group::ParentGroup;
@@ -92,6 +92,11 @@ impl BandwidthGroup {
             }
             Interface::V2 => write(&self.cpu.join("cpu.max"), &format!("{quota_us} {period_us}")),
         }
+    }
+
+    /// Takes the quota away, so that what is killed in the group can end at once.
+    pub fn lift(&self) {
+        lift_quota(&self.cpu);
     }
 
     /// The group's directory, where the quota is.

@@ -22,5 +22,12 @@ pub use runs::ThrottledRuns;
 pub use sweep::{Swept, sweep};
 pub use usage::Usage;
 
+/// Reads a text as each of the files of a group.
+#[cfg(feature = "fuzz")]
+pub(crate) fn fuzz(text: &str) {
+    let usages = [Usage::from_v1(text, text), Usage::from_v2(text, text)];
+    let _ = (usages[0].since(&usages[1]), bandwidth::parse_max(text));
+}
+
 #[cfg(test)]
 mod tests;

@@ -50,7 +50,7 @@ impl Usage {
     }
 
     /// v1 counts in nanoseconds.
-    fn from_v1(stat: &str, local: &str) -> Self {
+    pub(super) fn from_v1(stat: &str, local: &str) -> Self {
         Usage {
             usage_ns: None,
             throttled_ns: text::counter(stat, "throttled_time"),
@@ -61,7 +61,7 @@ impl Usage {
     }
 
     /// v2 counts in microseconds.
-    fn from_v2(stat: &str, local: &str) -> Self {
+    pub(super) fn from_v2(stat: &str, local: &str) -> Self {
         let nanos = |text, key| text::counter(text, key).and_then(|us| us.checked_mul(1000));
         Usage {
             usage_ns: nanos(stat, "usage_usec"),

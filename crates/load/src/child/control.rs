@@ -1,6 +1,8 @@
 //! The child's ends of the pipes, and its end when its parent dies.
 
-use crate::protocol::{DONE_LINE, Message};
+use super::failure::failure;
+use crate::protocol::{DONE_LINE, Failure, Message};
+use os::user::User;
 use rustix::process::Signal;
 use std::io::Write;
 
@@ -52,4 +54,16 @@ pub(super) fn read_byte() -> Option<u8> {
 /// has died already.
 pub(super) fn die_with(parent: Option<u32>) -> bool {
     parent.is_none_or(|parent| os::death::die_with(parent, Signal::KILL).is_ok())
+}
+
+/// Becomes the user that the tool named, where it named one; all that needs the caller's rights comes
+/// before this. Returns false where the parent has died meanwhile.
+///
+/// # Errors
+/// If the kernel refuses.
+pub(super) fn step_down(user: Option<User>, parent: Option<u32>) -> Result<bool, Failure> {
+    let Some(user) = user else { return Ok(true) };
+    user.become_it().map_err(|error| failure(format!("becoming user {}", user.uid()), error))?;
+    // The kernel forgot it as the user changed.
+    Ok(die_with(parent))
 }

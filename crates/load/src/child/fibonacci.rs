@@ -13,6 +13,7 @@ use crate::protocol::{Failure, FailureKind, FibonacciReport, FibonacciThread, Me
 use crate::protocol::{Ready, Report};
 use crate::time::now_ns;
 use clap::Args;
+use os::user::User;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
 use std::io::{PipeWriter, Write};
@@ -137,11 +138,15 @@ pub struct Fibonacci {
     duration: Duration,
 }
 
-pub(super) fn serve(args: &FibonacciArgs) -> Result<(), Failure> {
+pub(super) fn serve(args: &FibonacciArgs, user: Option<User>) -> Result<(), Failure> {
     if !control::die_with(args.parent) {
         return Ok(());
     }
     let fibonacci = Fibonacci::set_up(args)?;
+    // In its groups, which root alone may have joined; all its threads change with it.
+    if !control::step_down(user, args.parent)? {
+        return Ok(());
+    }
     let workers = u32::try_from(fibonacci.threads.len()).unwrap_or(u32::MAX);
     let ready = Ready { pid: std::process::id(), workers, region: 0 };
     if control::send(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {

@@ -47,7 +47,7 @@ mod tests {
             prop_assert_eq!(read(&mapper.to_args()), LoadCommand::Mapper(mapper));
             let scanner = ScannerArgs {
                 pid, file: "net/dev".into(), workers: pid, nice, cpu, limit_ms: Some(number),
-                parent: cpu,
+                join: vec!["/sys/fs/cgroup/a".into(), "b c".into()], parent: cpu,
             };
             prop_assert_eq!(read(&scanner.to_args()), LoadCommand::Scanner(scanner));
             let spinner = SpinnerArgs {

@@ -9,12 +9,13 @@ use crate::protocol::{Failure, FailureKind, MapperReport, Message, Ready, Report
 use crate::time::now_ns;
 use clap::Args;
 use hdrhistogram::Histogram;
+use os::user::User;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::thread::{ClockId, clock_nanosleep_relative};
 use std::num::NonZeroU64;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Stalls that are kept one by one; more are counted only.
@@ -119,10 +120,12 @@ pub struct Work {
     last: Option<StallSeen>,
 }
 
-pub(super) fn serve(args: &MapperArgs) -> Result<(), Failure> {
-    if !control::die_with(args.parent) {
+pub(super) fn serve(args: &MapperArgs, user: Option<User>) -> Result<(), Failure> {
+    if !control::die_with(args.parent) || !control::step_down(user, args.parent)? {
         return Ok(());
     }
+    // Its readers are of the same user, and shall read it.
+    os::user::be_readable().map_err(|e| failure("mapper", e))?;
     let live = open_live(args.live_fd)?;
     let mut mapper = Mapper::set_up(args)?;
     mapper.warm_up()?;
@@ -141,10 +144,17 @@ fn open_live(fd: Option<i32>) -> Result<LivePage, Failure> {
     let page = match fd {
         None => LivePage::create(),
         Some(fd) if fd < 3 => Err(std::io::Error::from(std::io::ErrorKind::InvalidInput)),
-        // SAFETY: the parent passes a descriptor that it opened for this child alone.
-        Some(fd) => LivePage::map(unsafe { OwnedFd::from_raw_fd(fd) }),
+        Some(fd) => inherited(fd).and_then(LivePage::map),
     };
     page.map_err(|e| failure("live page of the mapper", e))
+}
+
+/// The descriptor that the parent passes; an error where it is none, as by hand.
+fn inherited(fd: i32) -> std::io::Result<OwnedFd> {
+    // SAFETY: whether it is open is all that is asked.
+    rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(fd) })?;
+    // SAFETY: it is open, and the parent opened it for this child alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 impl Mapper {

@@ -12,9 +12,10 @@ mod slots;
 pub mod spinner;
 mod worker_pool;
 
-use crate::protocol::Message;
-use clap::Subcommand;
+use crate::protocol::{Failure, Message};
+use clap::{Args, Subcommand};
 pub use control::Order;
+use os::user::User;
 
 /// The generators and their options.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -31,21 +32,41 @@ pub enum LoadCommand {
     Own(own::OwnArgs),
 }
 
+/// What every generator is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct LoadArgs {
+    /// The user to become once it is placed, as UID:GID; the caller's if absent
+    #[arg(long, value_name = "UID:GID")]
+    pub run_as: Option<User>,
+}
+
 /// Runs a generator to its end; returns the exit code. `own` are those that scenarios bring themselves.
-pub fn run(command: &LoadCommand, own: &[own::OwnGenerator]) -> u8 {
-    let done = match command {
-        LoadCommand::Mapper(args) => mapper::serve(args),
-        LoadCommand::Scanner(args) => scanner::serve(args),
-        LoadCommand::Spinner(args) => spinner::serve(args),
-        LoadCommand::Fibonacci(args) => fibonacci::serve(args),
-        LoadCommand::Own(args) => own::serve(args, own),
-    };
-    match done {
+pub fn run(command: &LoadCommand, args: LoadArgs, own: &[own::OwnGenerator]) -> u8 {
+    match serve(command, args.run_as, own) {
         Ok(()) => 0,
         Err(failure) => {
             // Without a reader the failure is lost.
             let _ = control::send(&Message::Error(failure));
             2
         }
+    }
+}
+
+fn serve(
+    command: &LoadCommand,
+    user: Option<User>,
+    own: &[own::OwnGenerator],
+) -> Result<(), Failure> {
+    if user.is_some() {
+        // Here, so that the threads that it starts have it too.
+        let set = rustix::thread::set_no_new_privs(true);
+        set.map_err(|error| failure::failure("no new privileges", error.into()))?;
+    }
+    match command {
+        LoadCommand::Mapper(args) => mapper::serve(args, user),
+        LoadCommand::Scanner(args) => scanner::serve(args, user),
+        LoadCommand::Spinner(args) => spinner::serve(args, user),
+        LoadCommand::Fibonacci(args) => fibonacci::serve(args, user),
+        LoadCommand::Own(args) => own::serve(args, user, own),
     }
 }

@@ -4,6 +4,7 @@
 use super::control::{self, Order};
 use crate::protocol::{Failure, FailureKind, Message, Ready, Report};
 use clap::Args;
+use os::user::User;
 use serde_json::Value;
 
 /// The work of a generator that is set up; it reports when it is done.
@@ -40,7 +41,11 @@ impl OwnArgs {
 }
 
 /// Runs one of `generators` to its end.
-pub(super) fn serve(args: &OwnArgs, generators: &[OwnGenerator]) -> Result<(), Failure> {
+pub(super) fn serve(
+    args: &OwnArgs,
+    user: Option<User>,
+    generators: &[OwnGenerator],
+) -> Result<(), Failure> {
     let unusable = |what: String| Failure { kind: FailureKind::Unusable, what };
     if !control::die_with(args.parent) {
         return Ok(());
@@ -50,6 +55,9 @@ pub(super) fn serve(args: &OwnArgs, generators: &[OwnGenerator]) -> Result<(), F
     let spec = serde_json::from_str(&args.spec);
     let spec = spec.map_err(|error| unusable(format!("{}: {error}", args.name)))?;
     let work = (generator.prepare)(spec)?;
+    if !control::step_down(user, args.parent)? {
+        return Ok(());
+    }
     let ready = Ready { pid: std::process::id(), workers: 1, region: 0 };
     // Where the tool has gone, nobody is left to work for.
     if control::send(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
@@ -76,12 +84,12 @@ mod tests {
             spec: spec.to_owned(),
             parent: None,
         };
-        let failure = serve(&args("other", "null"), &generators).unwrap_err();
+        let failure = serve(&args("other", "null"), None, &generators).unwrap_err();
         assert_eq!(
             (failure.kind, failure.what.as_str()),
             (FailureKind::Unusable, "no generator other")
         );
-        let failure = serve(&args("echo", "{"), &generators).unwrap_err();
+        let failure = serve(&args("echo", "{"), None, &generators).unwrap_err();
         assert!(failure.what.starts_with("echo: "), "{}", failure.what);
     }
 

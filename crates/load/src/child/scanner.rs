@@ -6,6 +6,7 @@ use super::slots::Slot;
 use super::worker_pool::PoolSpec;
 use crate::protocol::{Failure, Report};
 use clap::Args;
+use os::user::User;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,10 @@ pub struct ScannerArgs {
     /// The CPU to be pinned to; anywhere if absent
     #[arg(long)]
     pub cpu: Option<u32>,
+    /// Control group for the scanners to join, by PATH/cgroup.procs; the process that leads them stays
+    /// outside
+    #[arg(long)]
+    pub join: Vec<PathBuf>,
     /// End after so many milliseconds in any case; never if absent
     #[arg(long)]
     pub limit_ms: Option<u64>,
@@ -49,13 +54,16 @@ impl ScannerArgs {
         line.put("workers", Some(self.workers));
         line.put("nice", Some(self.nice));
         line.put("cpu", self.cpu);
+        for group in &self.join {
+            line.put("join", Some(group.display()));
+        }
         line.put("limit-ms", self.limit_ms);
         line.put("parent", self.parent);
         line.words()
     }
 }
 
-pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
+pub(super) fn serve(args: &ScannerArgs, user: Option<User>) -> Result<(), Failure> {
     if !control::die_with(args.parent) {
         return Ok(());
     }
@@ -63,9 +71,11 @@ pub(super) fn serve(args: &ScannerArgs) -> Result<(), Failure> {
     let pool = PoolSpec {
         name: c"scanner",
         object: path.display().to_string(),
+        user,
+        parent: args.parent,
         limit: args.limit_ms.map(Duration::from_millis),
         workers: args.workers,
-        set_up: &|| set_up(args.cpu, Some(args.nice)),
+        set_up: &|| set_up(args.cpu, Some(args.nice)).and_then(|()| join(&args.join)),
         work: &|slot| scan_until_gone(&path, slot),
     };
     super::worker_pool::serve(&pool, Report::Scanners)
@@ -80,6 +90,12 @@ pub(super) fn set_up(cpu: Option<u32>, nice: Option<i32>) -> std::io::Result<()>
         rustix::process::setpriority_process(None, nice)?;
     }
     Ok(())
+}
+
+/// Moves the calling process into these groups, which may throttle it from then on.
+fn join(groups: &[PathBuf]) -> std::io::Result<()> {
+    // A zero is whoever writes it.
+    groups.iter().try_for_each(|group| std::fs::write(group.join("cgroup.procs"), "0"))
 }
 
 /// The path of a process's file.

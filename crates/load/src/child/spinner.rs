@@ -8,6 +8,7 @@ use super::worker_pool::PoolSpec;
 use crate::protocol::{Failure, Report};
 use crate::time::now_ns;
 use clap::Args;
+use os::user::User;
 use std::path::Path;
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ impl SpinnerArgs {
     }
 }
 
-pub(super) fn serve(args: &SpinnerArgs) -> Result<(), Failure> {
+pub(super) fn serve(args: &SpinnerArgs, user: Option<User>) -> Result<(), Failure> {
     if !control::die_with(args.parent) {
         return Ok(());
     }
@@ -64,6 +65,8 @@ pub(super) fn serve(args: &SpinnerArgs) -> Result<(), Failure> {
     let pool = PoolSpec {
         name: c"spinner",
         object: path.display().to_string(),
+        user,
+        parent: args.parent,
         limit: args.limit_ms.map(Duration::from_millis),
         workers: args.workers,
         set_up: &|| set_up(args.cpu, None),

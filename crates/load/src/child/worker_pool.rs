@@ -8,6 +8,7 @@ use super::control::{self, Order};
 use super::failure::failure;
 use super::slots::{Slot, Slots};
 use crate::protocol::{Failure, FailureKind, Message, PoolReport, Ready, Report};
+use os::user::User;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
@@ -22,6 +23,10 @@ pub(super) struct PoolSpec<'a> {
     pub name: &'a std::ffi::CStr,
     /// What it reads, for messages: `/proc/12/smaps`.
     pub object: String,
+    /// Whom all of them become once they are placed; the caller if absent.
+    pub user: Option<User>,
+    /// The process that the leader dies with; none if absent.
+    pub parent: Option<u32>,
     /// After so long the workers are killed in any case: a tool that was stopped must not leave its
     /// load running.
     pub limit: Option<Duration>,
@@ -55,6 +60,11 @@ pub(super) fn serve(spec: &PoolSpec, report: fn(PoolReport) -> Report) -> Result
     // ps and top show it instead of `exe`; nothing depends on it.
     let _ = rustix::thread::set_name(spec.name);
     let workers = spec.spawn()?;
+    // A leader that is what its workers are can still end them.
+    if !control::step_down(spec.user, spec.parent)? {
+        workers.kill();
+        return Ok(());
+    }
     let ready = Ready { pid: std::process::id(), workers: spec.workers, region: 0 };
     if control::send(&Message::Ready(ready)).is_err() || control::wait_for_order() == Order::Stop {
         workers.kill();
@@ -116,13 +126,18 @@ impl PoolSpec<'_> {
     fn worker_main(&self, slot: &Slot, ends: &WorkerEnds, leader: u32) -> ! {
         let _ = rustix::thread::set_name(self.name);
         close_leader_ends(ends);
-        let succeeded = control::die_with(Some(leader)) && self.run_worker(slot, ends);
+        let succeeded = control::die_with(Some(leader)) && self.run_worker(slot, ends, leader);
         // SAFETY: ends this process at once, without the leader's exit handlers.
         unsafe { libc::_exit(i32::from(!succeeded)) }
     }
 
-    fn run_worker(&self, slot: &Slot, ends: &WorkerEnds) -> bool {
+    fn run_worker(&self, slot: &Slot, ends: &WorkerEnds, leader: u32) -> bool {
         let done = (self.set_up)().and_then(|()| {
+            // Placed, it needs the caller's rights no more.
+            self.user.map_or(Ok(()), User::become_it)?;
+            if !control::die_with(Some(leader)) {
+                return Ok(());
+            }
             (&ends.ready).write_all(&[1])?;
             // Where another worker died before its byte, the leader waits for the end of this pipe.
             close(&ends.ready);

@@ -5,6 +5,7 @@ mod lines;
 use crate::live::LivePage;
 use crate::protocol::{Failure, FailureKind, Message, Ready, Report};
 use lines::Lines;
+use os::user::User;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::Write;
@@ -92,13 +93,19 @@ pub struct LoadSpawner {
     pub program: PathBuf,
     /// Arguments before the generator's own.
     pub prefix: Vec<String>,
+    /// The user that generators become once they are placed; absent: the caller.
+    pub user: Option<User>,
 }
 
 impl Default for LoadSpawner {
-    /// This binary with its hidden subcommand. The link in /proc survives an upgrade of the file on
-    /// disk.
+    /// This binary with its hidden subcommand, as the user for what needs no root. The link in /proc
+    /// survives an upgrade of the file on disk.
     fn default() -> Self {
-        LoadSpawner { program: "/proc/self/exe".into(), prefix: vec!["load".to_owned()] }
+        LoadSpawner {
+            program: "/proc/self/exe".into(),
+            prefix: vec!["load".to_owned()],
+            user: os::user::unprivileged().map(|account| account.user),
+        }
     }
 }
 
@@ -127,7 +134,15 @@ impl LoadSpawner {
             |source| LoadError::Start { role, program: self.program.display().to_string(), source };
         let mut command = Command::new(&self.program);
         // A group of its own keeps Ctrl-C on the terminal for the tool, which ends its children.
-        command.arg0("tailback").args(&self.prefix).args(args).process_group(0);
+        command.arg0("tailback").args(&self.prefix);
+        if let Some(user) = self.user {
+            command.args(["--run-as", &user.to_string()]);
+            // The caller's may be closed to that user by the folders above it.
+            command.current_dir("/");
+        }
+        command.args(args).process_group(0);
+        // A generator needs nothing of it, and its user may read what the caller's holds.
+        command.env_clear();
         command.args(["--parent", &std::process::id().to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         if let Some(live) = live {

@@ -2,12 +2,15 @@
 
 use super::{CallTarget, CpuCalls, Table};
 use crate::ProbeError;
+use crate::shared::{Shared, elements};
 use libbpf_rs::UprobeOpts;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use object::{CallsSkel, CallsSkelBuilder};
+use model::not_seen::NoPrograms;
+use object::CallsSkelBuilder;
+use object::types::bss;
 use std::mem::MaybeUninit;
 use std::path::Path;
-use std::ptr::addr_of;
+use std::ptr::addr_of_mut;
 
 /// Compiled by the build.
 mod object {
@@ -59,29 +62,37 @@ pub fn attached(
         what: format!("{} in {}", target.symbol, file.display()),
         why: format!("{error:#}; nm -D {} lists what is there", file.display()),
     })?;
-    run(&|| read(&skel));
+    let memory = Shared::map(&skel.maps.bss).map_err(|error| NoPrograms::Refused {
+        what: "the table of the program".to_owned(),
+        why: error.to_string(),
+    })?;
+    run(&|| read(&memory));
     drop(link);
     Ok(())
 }
 
 fn refused(error: libbpf_rs::Error) -> ProbeError {
-    ProbeError::Refused { what: "the program".to_owned(), why: format!("{error:#}") }
+    NoPrograms::Refused { what: "the program".to_owned(), why: format!("{error:#}") }.into()
 }
 
 /// What was counted until now.
-fn read(skel: &CallsSkel) -> Table {
+fn read(memory: &Shared<bss>) -> Table {
     let mut table = Table::default();
-    let Some(bss) = skel.maps.bss_data.as_deref() else { return table };
-    for (cpu, tally) in (0..).zip(bss.tallies.iter()) {
-        // SAFETY: fields of the table, which the kernel writes at any moment.
+    // SAFETY: within the memory, which the kernel writes at any moment.
+    let tallies = unsafe { addr_of_mut!((*memory.as_ptr()).tallies) };
+    for (cpu, tally) in (0..).zip(elements(tallies)) {
+        // SAFETY: as above.
         let (calls, bytes) = unsafe {
-            (addr_of!(tally.calls).read_volatile(), addr_of!(tally.bytes).read_volatile())
+            (
+                addr_of_mut!((*tally).calls).read_volatile(),
+                addr_of_mut!((*tally).bytes).read_volatile(),
+            )
         };
         if calls > 0 {
             table.cpus.insert(cpu, CpuCalls { calls, bytes });
         }
     }
     // SAFETY: as above.
-    table.elsewhere = unsafe { addr_of!(bss.elsewhere).read_volatile() };
+    table.elsewhere = unsafe { addr_of_mut!((*memory.as_ptr()).elsewhere).read_volatile() };
     table
 }

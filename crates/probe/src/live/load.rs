@@ -1,15 +1,15 @@
 //! Loading the programs that this kernel can have.
 
 use super::Seen;
-use super::samples;
 use super::object::{OpenWatchSkel, WatchSkel, WatchSkelBuilder};
-use crate::ProbeError;
+use super::samples;
 use crate::refused::refused;
 use crate::tracepoint::arguments;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, ProgramMut};
+use model::not_seen::NoPrograms;
 use std::mem::MaybeUninit;
 
 /// Where the loader keeps the object.
@@ -42,7 +42,7 @@ struct Has {
 ///
 /// # Errors
 /// If the tracepoints of the scheduler cannot be had.
-pub fn load() -> Result<Loaded, ProbeError> {
+pub fn load() -> Result<Loaded, NoPrograms> {
     libbpf_rs::set_print(None);
     let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
     let there = |name: &str| arguments(&btf, name).is_some();
@@ -59,7 +59,7 @@ pub fn load() -> Result<Loaded, ProbeError> {
     }
 }
 
-fn attach(btf: &Btf, has: Has) -> Result<Loaded, ProbeError> {
+fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
     // The object lives as long as this process, which loads it once or, where it is refused, twice.
     let room: &'static mut Room = Box::leak(Box::new(Room::uninit()));
     let mut open =
@@ -121,7 +121,7 @@ fn has_helper(btf: &Btf) -> bool {
 }
 
 impl Loaded {
-    fn attach(&mut self, has: Has) -> Result<(), ProbeError> {
+    fn attach(&mut self, has: Has) -> Result<(), NoPrograms> {
         let progs = &mut self.skel.progs;
         let mut programs: Vec<&mut ProgramMut> = vec![
             &mut progs.watch_switch,

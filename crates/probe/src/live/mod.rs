@@ -24,7 +24,7 @@ pub use counts::{Counts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, ThreadS
 pub use read::LiveProbe;
 
 #[cfg(not(feature = "bpf"))]
-use crate::ProbeError;
+use model::not_seen::NoPrograms;
 
 /// What a [`LiveProbe`] sees on this kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,9 +49,9 @@ impl LiveProbe {
     /// Always refused.
     ///
     /// # Errors
-    /// [`ProbeError::NotBuilt`].
-    pub fn start(_: &host::Roots) -> Result<Self, ProbeError> {
-        Err(ProbeError::NotBuilt)
+    /// [`NoPrograms::NotBuilt`].
+    pub fn start(_: &host::Roots) -> Result<Self, NoPrograms> {
+        Err(NoPrograms::NotBuilt)
     }
 
     /// What is seen.
@@ -63,7 +63,7 @@ impl LiveProbe {
     ///
     /// # Errors
     /// Never.
-    pub fn read(&mut self) -> Result<Counts, ProbeError> {
+    pub fn read(&mut self) -> Result<Counts, NoPrograms> {
         match self.0 {}
     }
 }

@@ -6,10 +6,10 @@ use super::load::{Loaded, load};
 use super::object::types::bss;
 use super::raw::{Cpu, Pairs, Raw, Reader, ReaderKey, Thread};
 use super::stats::{Counting, run_time};
-use crate::ProbeError;
 use crate::refused::refused;
 use host::Roots;
 use libbpf_rs::{MapCore, MapFlags};
+use model::not_seen::NoPrograms;
 use rustix::time::{ClockId, clock_gettime};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::addr_of_mut;
@@ -42,7 +42,7 @@ impl LiveProbe {
     ///
     /// # Errors
     /// If the programs of the scheduler cannot be had; what would give them is named.
-    pub fn start(roots: &Roots) -> Result<Self, ProbeError> {
+    pub fn start(roots: &Roots) -> Result<Self, NoPrograms> {
         crate::privilege::check(roots)?;
         let mut loaded = load()?;
         let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
@@ -74,7 +74,7 @@ impl LiveProbe {
     ///
     /// # Errors
     /// If the kernel does not give the tables.
-    pub fn read(&mut self) -> Result<Counts, ProbeError> {
+    pub fn read(&mut self) -> Result<Counts, NoPrograms> {
         let programs_ns = self.programs();
         let ended = self.interval;
         self.interval = self.interval.wrapping_add(1);
@@ -101,7 +101,7 @@ impl LiveProbe {
     }
 
     /// Those whose state has changed since the last reading; the sums of others are what they were.
-    fn threads(&mut self, interval: u32) -> Result<Vec<ThreadCounts>, ProbeError> {
+    fn threads(&mut self, interval: u32) -> Result<Vec<ThreadCounts>, NoPrograms> {
         let mut changed = Vec::new();
         let mut all = 0;
         for (key, value) in entries(&self.loaded.skel.maps.threads)? {
@@ -124,7 +124,7 @@ impl LiveProbe {
         made.saturating_sub(self.known_threads)
     }
 
-    fn pairs(&self, interval: u32) -> Result<(Vec<PairCounts>, u64), ProbeError> {
+    fn pairs(&self, interval: u32) -> Result<(Vec<PairCounts>, u64), NoPrograms> {
         let map = &self.loaded.skel.maps.pairs;
         let blank = vec![0; map.value_size() as usize];
         let (mut all, mut rest) = (Vec::new(), 0);
@@ -139,7 +139,7 @@ impl LiveProbe {
         Ok((all, rest))
     }
 
-    fn readers(&self, interval: u32) -> Result<Vec<ReaderCounts>, ProbeError> {
+    fn readers(&self, interval: u32) -> Result<Vec<ReaderCounts>, NoPrograms> {
         let all = entries(&self.loaded.skel.maps.readers)?;
         let of = |(key, value): (Vec<u8>, Vec<u8>)| {
             Some(Reader::read(&value)?.counts(&ReaderKey::read(&key)?, interval))
@@ -147,7 +147,7 @@ impl LiveProbe {
         Ok(all.filter_map(of).collect())
     }
 
-    fn switches(&self) -> Result<u64, ProbeError> {
+    fn switches(&self) -> Result<u64, NoPrograms> {
         let map = &self.loaded.skel.maps.cpus;
         let of = |cpu: u32| {
             let value = map.lookup(&cpu.to_ne_bytes(), MapFlags::ANY);
@@ -199,7 +199,7 @@ impl LiveProbe {
 }
 
 /// All entries of a table of hashes.
-fn entries<M: MapCore>(map: &M) -> Result<impl Iterator<Item = (Vec<u8>, Vec<u8>)>, ProbeError> {
+fn entries<M: MapCore>(map: &M) -> Result<impl Iterator<Item = (Vec<u8>, Vec<u8>)>, NoPrograms> {
     map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
         .map_err(|error| refused("a table", &error))
 }

@@ -37,7 +37,8 @@ fn clock(cpu: i32) -> Option<OwnedFd> {
     let of = &raw const attr;
     // SAFETY: a plain call with a description that lives as long; what it returns is a new descriptor or
     // negative.
-    let descriptor = unsafe { libc::syscall(libc::SYS_perf_event_open, of, -1, cpu, -1, CLOSE_ON_EXEC) };
+    let descriptor =
+        unsafe { libc::syscall(libc::SYS_perf_event_open, of, -1, cpu, -1, CLOSE_ON_EXEC) };
     let descriptor = i32::try_from(descriptor).ok().filter(|descriptor| *descriptor >= 0)?;
     // SAFETY: nobody else owns it.
     Some(unsafe { OwnedFd::from_raw_fd(descriptor) })

@@ -2,13 +2,14 @@
 
 use super::object::types::rodata;
 use super::object::{EvidenceSkel, EvidenceSkelBuilder, OpenEvidenceSkel};
+use crate::SessionOptions;
 use crate::refused::refused;
 use crate::tracepoint::arguments;
-use crate::{ProbeError, SessionOptions};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Func;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, ProgramMut};
+use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, Sees};
 use std::mem::MaybeUninit;
 
 /// Where the loader keeps the object.
@@ -25,9 +26,9 @@ pub struct Loaded<'a> {
     /// The options, without what this kernel cannot have.
     pub options: SessionOptions,
     /// What is seen by them.
-    pub sources: Vec<String>,
+    pub sources: Vec<EvidenceSource>,
     /// What cannot be seen, and why.
-    pub missing: Vec<String>,
+    pub missing: Vec<NotSeen>,
 }
 
 /// A tracepoint of ours: its name in the kernel, and what it is for.
@@ -36,39 +37,15 @@ struct Point {
     sees: Sees,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sees {
-    Scheduler,
-    Lock,
-    Futex,
-}
-
 const POINTS: [Point; 7] = [
     Point { name: "sched_switch", sees: Sees::Scheduler },
     Point { name: "sched_waking", sees: Sees::Scheduler },
-    Point { name: "mmap_lock_start_locking", sees: Sees::Lock },
-    Point { name: "mmap_lock_acquire_returned", sees: Sees::Lock },
-    Point { name: "mmap_lock_released", sees: Sees::Lock },
+    Point { name: "mmap_lock_start_locking", sees: Sees::MmapLock },
+    Point { name: "mmap_lock_acquire_returned", sees: Sees::MmapLock },
+    Point { name: "mmap_lock_released", sees: Sees::MmapLock },
     Point { name: "sys_enter", sees: Sees::Futex },
     Point { name: "sys_exit", sees: Sees::Futex },
 ];
-
-impl Sees {
-    fn words(self) -> &'static str {
-        match self {
-            Sees::Scheduler => "what the scheduler did to each thread",
-            Sees::Lock => "who waited for and who held the mmap lock",
-            Sees::Futex => "calls of futex, and sleep in calls that wait for input",
-        }
-    }
-
-    fn since(self) -> &'static str {
-        match self {
-            Sees::Scheduler | Sees::Futex => "a kernel from 5.10 on with tracepoints has it",
-            Sees::Lock => "a kernel from 5.11 on has it",
-        }
-    }
-}
 
 /// The kernel's function that gives a group its quota back.
 const UNTHROTTLE: &str = "unthrottle_cfs_rq";
@@ -80,7 +57,7 @@ const UNTHROTTLE: &str = "unthrottle_cfs_rq";
 pub fn load<'a>(
     options: &SessionOptions,
     rooms: &'a mut [Room; 2],
-) -> Result<Loaded<'a>, ProbeError> {
+) -> Result<Loaded<'a>, NoPrograms> {
     libbpf_rs::set_print(None);
     let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
     let [first, second] = rooms;
@@ -99,7 +76,7 @@ fn load_from<'a>(
     btf: &Btf,
     unthrottle: bool,
     room: &'a mut Room,
-) -> Result<Loaded<'a>, ProbeError> {
+) -> Result<Loaded<'a>, NoPrograms> {
     let builder = EvidenceSkelBuilder::default();
     let mut open = builder.open(room).map_err(|error| refused("the programs", &error))?;
     if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
@@ -108,7 +85,7 @@ fn load_from<'a>(
     let has = |point: &Point| arguments(btf, point.name).is_some();
     let wanted = |sees: Sees| match sees {
         Sees::Scheduler => true,
-        Sees::Lock => options.lock,
+        Sees::MmapLock => options.lock,
         Sees::Futex => options.futex,
     };
     let can = |sees: Sees| wanted(sees) && POINTS.iter().filter(|p| p.sees == sees).all(has);
@@ -128,20 +105,13 @@ fn load_from<'a>(
     if unthrottle {
         loaded.attach_unthrottle()?;
     } else if options.quota {
-        loaded.missing.push(format!(
-            "when quota was there again: this kernel lets no program attach to {UNTHROTTLE} (fentry), \
-             so a throttle ends here when a thread of the group runs there again"
-        ));
+        loaded.missing.push(NotSeen::QuotaReturn);
     }
-    for sees in [Sees::Scheduler, Sees::Lock, Sees::Futex] {
+    for sees in [Sees::Scheduler, Sees::MmapLock, Sees::Futex] {
         if can(sees) {
             loaded.attach(sees)?;
         } else if wanted(sees) {
-            loaded.missing.push(format!(
-                "{}: this kernel lacks a tracepoint for it; {}",
-                sees.words(),
-                sees.since()
-            ));
+            loaded.missing.push(NotSeen::NoTracepoint(sees));
         }
     }
     Ok(loaded)
@@ -174,29 +144,29 @@ fn choose(open: &mut OpenEvidenceSkel, can: &dyn Fn(Sees) -> bool, grouped: bool
     let progs = &mut open.progs;
     progs.on_switch.set_autoload(can(Sees::Scheduler));
     progs.on_waking.set_autoload(can(Sees::Scheduler));
-    progs.on_lock_start.set_autoload(can(Sees::Lock) && !grouped);
-    progs.on_lock_start_group.set_autoload(can(Sees::Lock) && grouped);
-    progs.on_lock_returned.set_autoload(can(Sees::Lock) && !grouped);
-    progs.on_lock_returned_group.set_autoload(can(Sees::Lock) && grouped);
-    progs.on_lock_released.set_autoload(can(Sees::Lock));
+    progs.on_lock_start.set_autoload(can(Sees::MmapLock) && !grouped);
+    progs.on_lock_start_group.set_autoload(can(Sees::MmapLock) && grouped);
+    progs.on_lock_returned.set_autoload(can(Sees::MmapLock) && !grouped);
+    progs.on_lock_returned_group.set_autoload(can(Sees::MmapLock) && grouped);
+    progs.on_lock_released.set_autoload(can(Sees::MmapLock));
     progs.on_syscall.set_autoload(can(Sees::Futex));
     progs.on_syscall_end.set_autoload(can(Sees::Futex));
 }
 
 impl Loaded<'_> {
-    fn attach_unthrottle(&mut self) -> Result<(), ProbeError> {
+    fn attach_unthrottle(&mut self) -> Result<(), NoPrograms> {
         let attached = self.skel.progs.on_unthrottle.attach();
         self.links.push(attached.map_err(|error| refused(UNTHROTTLE, &error))?);
-        self.sources.push(format!("eBPF on {UNTHROTTLE}: when quota was there again"));
+        self.sources.push(EvidenceSource::QuotaReturn);
         Ok(())
     }
 
     /// Attaches the programs for one thing; where it cannot be, only that is missing.
-    fn attach(&mut self, sees: Sees) -> Result<(), ProbeError> {
+    fn attach(&mut self, sees: Sees) -> Result<(), NoPrograms> {
         let progs = &mut self.skel.progs;
         let programs: Vec<&mut ProgramMut> = match sees {
             Sees::Scheduler => vec![&mut progs.on_switch, &mut progs.on_waking],
-            Sees::Lock => vec![
+            Sees::MmapLock => vec![
                 if self.grouped {
                     &mut progs.on_lock_start_group
                 } else {
@@ -216,12 +186,12 @@ impl Loaded<'_> {
             Ok(links) => {
                 self.links.extend(links);
                 self.options.futex |= sees == Sees::Futex;
-                self.sources.push(format!("eBPF on tracepoints: {}", sees.words()));
+                self.sources.push(EvidenceSource::Probe(sees));
                 Ok(())
             }
             Err(error) if sees == Sees::Scheduler => Err(refused("sched_switch", &error)),
             Err(error) => {
-                self.missing.push(format!("{}: {error:#}; {}", sees.words(), sees.since()));
+                self.missing.push(NotSeen::NotAttached { sees, why: format!("{error:#}") });
                 Ok(())
             }
         }

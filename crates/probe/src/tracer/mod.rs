@@ -9,11 +9,12 @@ mod object;
 mod read;
 mod serve;
 
+use crate::SessionOptions;
 use crate::refused::refused;
 use crate::watched::Watched;
-use crate::{ProbeError, SessionOptions};
 use command::Command;
 use model::Evidence;
+use model::not_seen::NoPrograms;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
@@ -29,7 +30,7 @@ impl Tracer {
     /// # Errors
     /// If none of the programs can be had here; where one cannot, its evidence is missing and the
     /// record gives the reason.
-    pub fn start(options: &SessionOptions) -> Result<Self, ProbeError> {
+    pub fn start(options: &SessionOptions) -> Result<Self, NoPrograms> {
         crate::privilege::check(&options.roots)?;
         let (commands, inbox) = channel();
         let (reply, answer) = channel();

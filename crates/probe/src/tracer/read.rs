@@ -7,6 +7,7 @@ use super::object::types::{bss, cpu, thread};
 use crate::SessionOptions;
 use crate::event::{Event, Kind, name};
 use crate::parts::Parts;
+use crate::shared::{Shared, element, elements};
 use crate::watched::{Role, Watched};
 use model::evidence::{Behind, BehindKind, CpuEvidence, Task, ThreadEvidence};
 use std::collections::HashMap;
@@ -25,17 +26,18 @@ const SUSPECT: u8 = 2;
 
 /// The tables.
 pub struct Tables {
-    bss: *mut bss,
+    memory: Shared<bss>,
     options: SessionOptions,
 }
 
 impl Tables {
     /// The tables of a loaded object.
-    ///
-    /// The reference must stay valid as long as this is used, and no other code may write through
-    /// it.
-    pub fn of(bss: &mut bss, options: &SessionOptions) -> Self {
-        Tables { bss, options: options.clone() }
+    pub fn of(memory: Shared<bss>, options: &SessionOptions) -> Self {
+        Tables { memory, options: options.clone() }
+    }
+
+    fn bss(&self) -> *mut bss {
+        self.memory.as_ptr()
     }
 
     /// Has the programs watch a process; false where its place is taken by another.
@@ -45,10 +47,10 @@ impl Tables {
             Role::Suspect => SUSPECT,
             Role::Bystander => 0,
         };
-        // SAFETY: the index is masked to the table, which lives as long as the object.
+        // SAFETY: within the memory; the indices begin anew behind the end of a table.
         unsafe {
-            let groups = addr_of_mut!((*self.bss).groups);
-            let group = addr_of_mut!((*groups)[watched.pid as usize % (*groups).len()]);
+            let groups = addr_of_mut!((*self.bss()).groups);
+            let group = element(groups, watched.pid as usize);
             let there = addr_of_mut!((*group).tgid).read_volatile();
             if there != 0 && there != watched.pid {
                 return false;
@@ -56,9 +58,8 @@ impl Tables {
             addr_of_mut!((*group).part).write_volatile(part);
             addr_of_mut!((*group).flags).write_volatile(flags);
             addr_of_mut!((*group).tgid).write_volatile(watched.pid);
-            let filter = addr_of_mut!((*self.bss).filter);
-            let at = watched.pid as usize % (*groups).len();
-            let word = addr_of_mut!((*filter)[at / 64]);
+            let at = watched.pid as usize % groups_in(groups);
+            let word = element(addr_of_mut!((*self.bss()).filter), at / 64);
             // The kernel side sets bits too, while it sees locks touched; one that is lost here is
             // set again at the next touch.
             word.write_volatile(word.read_volatile() | 1 << (at % 64));
@@ -72,8 +73,8 @@ impl Tables {
         let caller = if victim == 0 { 0 } else { rustix::thread::gettid().as_raw_pid() };
         // SAFETY: both are fields of the tables.
         unsafe {
-            addr_of_mut!((*self.bss).introduced).write_volatile(victim);
-            addr_of_mut!((*self.bss).introducer).write_volatile(caller.cast_unsigned());
+            addr_of_mut!((*self.bss()).introduced).write_volatile(victim);
+            addr_of_mut!((*self.bss()).introducer).write_volatile(caller.cast_unsigned());
         }
     }
 
@@ -115,8 +116,8 @@ impl Tables {
     pub fn losses(&self) -> (u64, u64) {
         // SAFETY: both are fields of the tables.
         unsafe {
-            let lost = addr_of_mut!((*self.bss).lost).read_volatile();
-            (lost, addr_of_mut!((*self.bss).untracked).read_volatile())
+            let lost = addr_of_mut!((*self.bss()).lost).read_volatile();
+            (lost, addr_of_mut!((*self.bss()).untracked).read_volatile())
         }
     }
 
@@ -124,7 +125,7 @@ impl Tables {
     pub fn spaces(&self) -> Vec<(u64, u32)> {
         // SAFETY: within the tables.
         unsafe {
-            let spaces = addr_of_mut!((*self.bss).spaces).read_volatile();
+            let spaces = addr_of_mut!((*self.bss()).spaces).read_volatile();
             spaces.iter().filter(|space| space.mm != 0).map(|s| (s.mm, s.tgid)).collect()
         }
     }
@@ -186,11 +187,8 @@ impl Tables {
     }
 
     fn threads(&self) -> impl Iterator<Item = *mut thread> {
-        // SAFETY: the table lives as long as the object.
-        let table = unsafe { addr_of_mut!((*self.bss).threads) };
-        let first = table.cast::<thread>();
-        // SAFETY: the indices are those of the table.
-        (0..unsafe { (*table).len() }).map(move |index| unsafe { first.add(index) })
+        // SAFETY: within the memory.
+        elements(unsafe { addr_of_mut!((*self.bss()).threads) })
     }
 
     fn cpu(&self, number: u32) -> Option<cpu> {
@@ -199,12 +197,14 @@ impl Tables {
     }
 
     fn cpus(&self) -> impl Iterator<Item = *mut cpu> {
-        // SAFETY: the table lives as long as the object.
-        let table = unsafe { addr_of_mut!((*self.bss).cpus) };
-        let first = table.cast::<cpu>();
-        // SAFETY: the indices are those of the table.
-        (0..unsafe { (*table).len() }).map(move |index| unsafe { first.add(index) })
+        // SAFETY: within the memory.
+        elements(unsafe { addr_of_mut!((*self.bss()).cpus) })
     }
+}
+
+/// How many groups the table has.
+fn groups_in<T, const N: usize>(_: *mut [T; N]) -> usize {
+    N
 }
 
 /// What a thread is at, as events that end now.
@@ -329,4 +329,55 @@ fn behind(thread: &thread, parts: &Parts) -> Vec<Behind> {
         .collect();
     all.sort_by_key(|behind| std::cmp::Reverse(behind.ns));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables() -> Tables {
+        Tables::of(Shared::zeroes(), &SessionOptions::new(&host::roots::Roots::real()))
+    }
+
+    #[test]
+    fn a_process_is_watched_once_and_its_place_is_not_given_to_another() {
+        let tables = tables();
+        let victim = |pid| Watched::new(pid, "mapper", Role::Victim);
+        assert!(tables.watch(&victim(70_000), 1));
+        assert!(tables.watch(&victim(70_000), 1));
+        // SAFETY: within the memory.
+        let groups = groups_in(unsafe { addr_of_mut!((*tables.bss()).groups) });
+        let other = 70_000 + u32::try_from(groups).unwrap();
+        assert!(!tables.watch(&victim(other), 2));
+        // The last place, and the last bit of the filter.
+        assert!(tables.watch(&victim(u32::MAX), 2));
+    }
+
+    #[test]
+    fn what_the_kernel_wrote_is_read_and_reset() {
+        let tables = tables();
+        let mut parts = Parts::default();
+        parts.add(&Watched::new(7, "mapper", Role::Victim));
+        let thread = tables.threads().last().unwrap();
+        let cpu = tables.cpus().last().unwrap();
+        // SAFETY: within the memory, as the kernel would.
+        unsafe {
+            addr_of_mut!((*thread).tid).write_volatile(8);
+            addr_of_mut!((*thread).tgid).write_volatile(7);
+            addr_of_mut!((*thread).running_ns).write_volatile(u64::MAX);
+            addr_of_mut!((*thread).behind).write_volatile([1; 8]);
+            addr_of_mut!((*cpu).watched).write_volatile(1);
+            addr_of_mut!((*cpu).idle_while_waiting_ns).write_volatile(u64::MAX);
+            addr_of_mut!((*tables.bss()).lost).write_volatile(3);
+        }
+        let seen = tables.of_threads(&parts, 100, 200);
+        assert_eq!((seen.len(), seen[0].task.tid, seen[0].running_ns), (1, 8, 100));
+        let cpus = tables.of_cpus(100, 200, &|_| 0);
+        assert_eq!((cpus.len(), cpus[0].busy_ns, cpus[0].idle_while_waiting_ns), (1, 0, 100));
+        assert_eq!(tables.losses(), (3, 0));
+        tables.reset(200);
+        assert_eq!(tables.of_threads(&parts, 100, 200)[0].running_ns, 0);
+        assert!(tables.spaces().is_empty());
+        assert_eq!(tables.under_way(300).len(), 1);
+    }
 }

@@ -3,17 +3,19 @@
 use super::command::{Command, Commands};
 use super::load::{Loaded, Room, load};
 use super::read::Tables;
+use crate::SessionOptions;
 use crate::event::Event;
 use crate::gather::Gatherer;
 use crate::idle::Idle;
 use crate::parts::Parts;
 use crate::quota;
+use crate::shared::Shared;
 use crate::suspects::Stacks;
 use crate::symbols::Symbols;
 use crate::watched::{Role, Watched};
-use crate::{ProbeError, SessionOptions};
 use libbpf_rs::{Link, MapCore, MapFlags, MapMut, RingBuffer, RingBufferBuilder};
 use model::Evidence;
+use model::not_seen::{NoPrograms, NotSeen};
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::{OnceCell, RefCell};
 use std::sync::mpsc::{RecvTimeoutError, Sender};
@@ -25,7 +27,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// Loads, listens, and turns the events into evidence.
 pub fn serve(
     options: &SessionOptions,
-    reply: &Sender<Result<(), ProbeError>>,
+    reply: &Sender<Result<(), NoPrograms>>,
     commands: &Commands,
 ) -> Evidence {
     let mut rooms = [Room::uninit(), Room::uninit()];
@@ -48,11 +50,11 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
         missing: std::mem::take(&mut loaded.missing),
         ..Evidence::default()
     };
-    let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
-        evidence.missing.push("the tables of the programs could not be mapped".to_owned());
+    let Ok(memory) = Shared::map(&loaded.skel.maps.bss) else {
+        evidence.missing.push(NotSeen::Tables);
         return evidence;
     };
-    let tables = Tables::of(tables, options);
+    let tables = Tables::of(memory, options);
     let threshold = u64::try_from(options.threshold.as_nanos()).unwrap_or(u64::MAX);
     let gatherer = RefCell::new(Gatherer::new(threshold));
     let take = |bytes: &[u8]| {
@@ -64,7 +66,7 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
     let ring = match ring(&loaded.skel.maps.ring, take) {
         Ok(ring) => ring,
         Err(error) => {
-            evidence.missing.push(format!("waits: the ring of events: {error}"));
+            evidence.missing.push(NotSeen::Ring { why: error.to_string() });
             return evidence;
         }
     };
@@ -167,10 +169,7 @@ impl Watch<'_> {
         into.lost_events = lost;
         let untracked = untracked + self.parts.crowded();
         if untracked > 0 {
-            into.missing.push(format!(
-                "threads: {untracked} look-ups found the slot of a thread taken by another, so \
-                 some threads were not followed; watch fewer"
-            ));
+            into.missing.push(NotSeen::Crowded { lookups: untracked });
         }
         under_way
     }

@@ -1,4 +1,4 @@
-//! Those who play: this very binary, executed again.
+//! The processes of the test: this very binary, executed again.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// Variable that makes this binary a worker.
 const PART: &str = "PROBE_TEST_PART";
 
-/// A child that plays a part.
+/// A child that has a part.
 pub struct Worker(Child);
 
 impl Worker {
@@ -53,7 +53,7 @@ pub fn cpus() -> Vec<u32> {
     os::pin::allowed().unwrap()
 }
 
-/// Plays a part where one is asked for.
+/// Runs a part where one is asked for.
 pub fn worker_main() -> bool {
     let Ok(part) = std::env::var(PART) else { return false };
     let number = |name: &str| std::env::var(name).unwrap().parse::<u32>().unwrap();

@@ -1,6 +1,7 @@
 //! Where a record was made.
 
 use crate::chart::Table;
+use model::machine::{Hold, LoadUser, UserChoice};
 use model::{Record, Vm};
 
 /// The machine, the VM and the tool, a row for each fact that is known.
@@ -27,6 +28,8 @@ pub fn environment(record: &Record) -> Table {
         add("control groups", Some(cgroup.version.clone()));
         add("CPU quota around tailback", cgroup.cpu_limit.map(|limit| format!("{limit} CPUs")));
     }
+    add("load runs as", host.load_user.map(|user| load_user(&user)));
+    add("other runs meanwhile", host.hold.map(|hold| other_runs(hold).to_owned()));
     for (name, vm) in vms(record) {
         add(&format!("Erlang VM of {name}"), Some(of_vm(vm)));
     }
@@ -35,6 +38,23 @@ pub fn environment(record: &Record) -> Table {
     add("took", Some(format!("{:.0} s, {} trials", record.elapsed_s, record.trials.len())));
     add("seed", Some(record.plan.seed.to_string()));
     table
+}
+
+fn load_user(user: &LoadUser) -> String {
+    let why = match user.chosen {
+        UserChoice::Caller => "the caller",
+        UserChoice::Sudo => "who called sudo",
+        UserChoice::System => "a system user",
+    };
+    format!("user {}, group {} ({why})", user.uid, user.gid)
+}
+
+fn other_runs(hold: Hold) -> &'static str {
+    match hold {
+        Hold::Exclusive => "none, by a lock",
+        Hold::Unlocked => "not known, no lock can be had",
+        Hold::Shared => "allowed (TAILBACK_SHARE_HOST)",
+    }
 }
 
 /// The VM of each arm, where it ran in one; arms with the same VM are named once.
@@ -50,17 +70,25 @@ fn vms(record: &Record) -> Vec<(&str, &Vm)> {
     found
 }
 
+/// The `erl`, and the package that it was fetched as.
+fn program(vm: &Vm) -> String {
+    let origin = vm.origin.as_ref();
+    let origin = origin.map(|origin| format!("erlang-base {} of {}", origin.version, origin.suite));
+    origin.map_or_else(|| vm.erl.clone(), |origin| format!("{origin}, {}", vm.erl))
+}
+
 fn of_vm(vm: &Vm) -> String {
     let quota = vm.cpu_quota.map_or_else(String::new, |quota| format!(", CPU quota seen: {quota}"));
     let flags = if vm.flags.is_empty() { "none".to_owned() } else { vm.flags.join(" ") };
+    let user = vm.uid.map_or_else(String::new, |uid| format!(", user {uid}"));
     format!(
-        "OTP {}, erts {}, {} of {} schedulers online, {} dirty CPU, {} dirty I/O{quota}; flags: {flags}; {}",
+        "OTP {}, erts {}, {} of {} schedulers online, {} dirty CPU, {} dirty I/O{quota}{user}; flags: {flags}; {}",
         vm.otp,
         vm.erts,
         vm.schedulers_online,
         vm.schedulers,
         vm.dirty_cpu_online,
         vm.dirty_io,
-        vm.erl
+        program(vm)
     )
 }

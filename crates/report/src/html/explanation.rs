@@ -3,7 +3,7 @@
 use super::figure;
 use crate::chart::Table;
 use crate::prose::explanation as prose;
-use crate::prose::plain;
+use crate::prose::{not_seen, plain};
 use maud::{Markup, html};
 use model::estimate::number;
 use model::explanation::{Cause, Cost};
@@ -29,7 +29,7 @@ pub fn block(explanation: Option<&Explanation>, meta: Option<&Meta>) -> Markup {
         }
         p.note {
             @if let Some(arm) = &explanation.arm { "Seen in a trial of " (plain(arm)) " with probes. " }
-            @for source in explanation.sources.iter().take(MOST) { "From " (prose::source(source)) " " }
+            @for source in explanation.sources.iter().take(MOST) { "From " (not_seen::source(source)) " " }
             @for cost in explanation.cost.iter().flat_map(|cost: &Cost| prose::cost(cost, true, meta)) { "Probes: " (cost) " " }
             (missing(explanation))
         }
@@ -38,7 +38,7 @@ pub fn block(explanation: Option<&Explanation>, meta: Option<&Meta>) -> Markup {
 
 fn missing(explanation: &Explanation) -> Markup {
     html! {
-        @for missing in explanation.missing.iter().take(MOST) { "Missing: " (prose::missing(missing)) " " }
+        @for missing in explanation.missing.iter().take(MOST) { "Missing: " (not_seen::missing(missing)) " " }
     }
 }
 

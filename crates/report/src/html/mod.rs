@@ -6,6 +6,7 @@ mod data;
 mod environment;
 mod explanation;
 mod figure;
+mod ladder;
 mod section;
 mod style;
 
@@ -14,6 +15,7 @@ use crate::prose::plain;
 use crate::{ReportError, Shown};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::Change;
+use model::ladder::Ladder;
 
 /// The largest page, in bytes, but for its table of what was left out.
 const MOST_BYTES: usize = 1_300_000;
@@ -86,6 +88,35 @@ pub fn change_page(change: &Change, shown: &[Shown]) -> Result<String, ReportErr
     Ok(document(&format!("{}: {}", change.scenario, change.state.word()), &body))
 }
 
+/// A page of one scenario in several versions: the ladder, its boundaries, and as many of the records
+/// as fit.
+///
+/// # Errors
+/// If a chart could not be drawn.
+pub fn ladder_page(ladder: &Ladder, shown: &[Shown]) -> Result<String, ReportError> {
+    let meta = shown.first().and_then(|one| one.meta);
+    let PreEscaped(mut sections) = ladder::section(ladder, meta)?;
+    let mut drawn = 0;
+    for (place, one) in shown.iter().enumerate() {
+        let PreEscaped(section) = section::section(one, place, shown.len())?;
+        if sections.len() + section.len() > MOST_BYTES {
+            break;
+        }
+        sections.push_str(&section);
+        drawn += 1;
+    }
+    let body = html! {
+        header { p.brand { "tailback" } h1 { (plain(&ladder.scenario)) ", version by version" } }
+        main {
+            (PreEscaped(sections))
+            @if drawn < shown.len() {
+                p.note { (drawn) " of " (shown.len()) " records are drawn here; tailback report makes a page of the others." }
+            }
+        }
+    };
+    Ok(document(&format!("{}, version by version", ladder.scenario), &body))
+}
+
 /// A page of one figure over many records, a chart for each scenario.
 ///
 /// # Errors
@@ -126,7 +157,8 @@ fn document(title: &str, body: &Markup) -> String {
             }
         }
     };
-    page.into_string()
+    // Once, for all that was said on the way: no character of a record turns the text around it.
+    os::terminal::lines(&page.into_string())
 }
 
 fn title(shown: &[Shown]) -> String {

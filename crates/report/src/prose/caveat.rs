@@ -33,6 +33,11 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
                              machine."
                 .to_owned()
         }
+        Caveat::SharedMachine => {
+            "Other runs of tailback were allowed on this machine at the same time \
+             (TAILBACK_SHARE_HOST): what they did may be in these figures."
+                .to_owned()
+        }
         Caveat::CarryOver { control, after_case, otherwise } => format!(
             "{} reads {} right after an arm with the cause, and {} otherwise: a trial may leave \
              something behind for the next one, so the arms may differ by more or less than shown.",
@@ -65,6 +70,7 @@ pub fn would_settle(caveat: &Caveat) -> bool {
             | Caveat::NoInterval { .. }
             | Caveat::LeftOut { .. }
             | Caveat::Emulated
+            | Caveat::SharedMachine
             | Caveat::CarryOver { .. }
             | Caveat::HangCutOff { .. }
             | Caveat::Doubt(_)

@@ -8,8 +8,8 @@ use super::{heading, plain};
 use model::estimate::number;
 use model::evidence::{Behind, BehindKind, Holder, Resource, Task, Wait, part};
 use model::explanation::{
-    Busiest, Cause, Cost, Delay, Happened, MissingEvidence, Mostly, QuotaCause, Rate, Remedy,
-    SchedulersRan, SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
+    Busiest, Cause, Cost, Delay, Happened, Mostly, QuotaCause, Rate, Remedy, SchedulersRan,
+    SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
 };
 use model::{Explanation, FixOutcome, Meta, Unit};
 
@@ -72,7 +72,13 @@ fn held(holder: &Holder) -> String {
     let how = if holder.mode == "write" { "writing" } else { "reading" };
     let held = format!("{} held it for {how}", task(&holder.task));
     let Holder { running_ns, preempted_ns, blocked_ns, overlap_ns, .. } = *holder;
-    let did = if preempted_ns >= running_ns.max(blocked_ns) && preempted_ns > 0 {
+    let throttled_ns = holder.throttled_ns.unwrap_or(0);
+    let did = if throttled_ns >= running_ns.max(blocked_ns)
+        && 2 * throttled_ns >= preempted_ns.max(1)
+    {
+        let cpu = holder.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
+        format!(" and was throttled{cpu} by the quota of its own group for {}", ms(throttled_ns))
+    } else if preempted_ns >= running_ns.max(blocked_ns) && preempted_ns > 0 {
         let cpu = holder.cpu.map(|cpu| format!(" on CPU {cpu}"));
         let by = holder.behind.first().map(|behind| format!(" by {}", crowd(behind)));
         format!(
@@ -302,26 +308,6 @@ fn rate(rate: &Rate, meta: Option<&Meta>) -> String {
     )
 }
 
-/// Where evidence comes from, in the words of what looked.
-pub fn source(source: &str) -> String {
-    ended(&plain(source))
-}
-
-/// Evidence that could not be had.
-pub fn missing(missing: &MissingEvidence) -> String {
-    match missing {
-        MissingEvidence::Refused(why) => ended(&plain(why)),
-        MissingEvidence::NoProbe => {
-            "evidence: the study was run with --no-probe; run it again without.".to_owned()
-        }
-        MissingEvidence::NothingRun => "evidence: nothing was run.".to_owned(),
-        MissingEvidence::NotAffected => {
-            "evidence: no arm was affected, so no trial with probes was run.".to_owned()
-        }
-        MissingEvidence::NotProbed => "evidence: the record has no trial with probes.".to_owned(),
-    }
-}
-
 /// Who ran, and for how long.
 fn ran(behind: &[Behind]) -> String {
     let names: Vec<String> =
@@ -394,6 +380,7 @@ mod tests {
             running_ns: 2 * MS,
             preempted_ns: 262 * MS,
             blocked_ns: 0,
+            throttled_ns: None,
             cpu: Some(1),
             behind: vec![behind("spinner", BehindKind::Part, 10, 262)],
         };

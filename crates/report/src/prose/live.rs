@@ -2,8 +2,9 @@
 
 use super::command;
 use super::figures::{figure, percent, plural};
+use super::not_seen::no_programs;
 use model::live::{
-    Answer, AnswerState, Finding, FindingKind, ForeignReaders, LiveFix, NeighbourFinding,
+    Answer, AnswerState, Finding, FindingKind, ForeignReaders, LiveFix, Missing, NeighbourFinding,
     NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source, Whose, stall,
 };
 use model::{Meta, Unit};
@@ -202,18 +203,26 @@ pub fn measured(answer: &Answer) -> Option<String> {
 /// Why a stall cannot be measured, and what would make it so.
 pub fn not_measurable(why: &NotMeasurable) -> String {
     match why {
-        NotMeasurable::NoPrograms(why) => plain(why),
-        NotMeasurable::NoLockTracepoints => {
-            "this kernel has no tracepoints of the lock; Linux 5.11 has them".to_owned()
-        }
-        NotMeasurable::NoGroups => {
-            "no hierarchy of the cpu controller is mounted; mount cgroup2".to_owned()
-        }
+        NotMeasurable::Missing(why) => missing(why),
         NotMeasurable::LockInProgram => {
             "no tracepoint shows a lock inside a program; tailback run preempted-holder tries it"
                 .to_owned()
         }
         NotMeasurable::NoNode => "watch looks into no Erlang node yet".to_owned(),
+    }
+}
+
+/// Why a source could not be had, and what would give it.
+pub fn missing(why: &Missing) -> String {
+    match why {
+        Missing::NoPrograms(why) => no_programs(why),
+        Missing::NoLockTracepoints => {
+            "this kernel has no tracepoints of the lock; Linux 5.11 has them".to_owned()
+        }
+        Missing::NoThrottledTime => "this kernel counts no throttled time of a queue".to_owned(),
+        Missing::NoGroups => {
+            "no hierarchy of the cpu controller is mounted; mount cgroup2".to_owned()
+        }
     }
 }
 

@@ -13,13 +13,16 @@ mod fact;
 pub(crate) mod figures;
 pub(crate) mod fix;
 mod headline;
+pub mod ladder;
 pub mod live;
+pub(crate) mod not_seen;
 mod reason;
 mod record;
 mod sentence;
 pub(crate) mod suggestion;
 
 pub use figures::heading;
+pub use not_seen::no_programs;
 pub use os::terminal::line as plain;
 pub use record::Prose;
 pub use suggestion::Step;

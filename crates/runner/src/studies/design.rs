@@ -4,7 +4,7 @@ use super::error::StudyError;
 use super::factors::{self, Factor, Fixed, Placed};
 use super::prior_findings::prior_findings;
 use super::read::{Reader, suggestion};
-use model::factorial::Found;
+use model::factorial::PriorFinding;
 use model::{Meta, Settings, units};
 use scenarios::AnyScenario;
 use sha2::{Digest, Sha256};
@@ -62,7 +62,7 @@ pub struct Design {
     /// Seed of every random choice; drawn where absent.
     pub seed: Option<u64>,
     /// What was found of its levels before.
-    pub found: Vec<Found>,
+    pub found: Vec<PriorFinding>,
     /// The machine of its guests, where kernels are a factor.
     pub guest: GuestSize,
     /// Where its results go.
@@ -328,7 +328,7 @@ impl<'a> Form<'a> {
         time.map(Some).map_err(|why| self.reader.bad(value.span(), format!("time: {why}")))
     }
 
-    fn found(&self, meta: &Meta, factors: &[Factor]) -> Result<Vec<Found>> {
+    fn found(&self, meta: &Meta, factors: &[Factor]) -> Result<Vec<PriorFinding>> {
         let Some(value) = self.root.get("found") else { return Ok(Vec::new()) };
         let all = Form { quick: false, ..*self }.factors(meta)?;
         let all: Vec<Factor> = all.into_iter().map(|(factor, _)| factor).collect();

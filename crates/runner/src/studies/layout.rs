@@ -29,17 +29,13 @@ pub struct Layout {
 /// that the machine refuses is left out, with the reason.
 ///
 /// # Errors
-/// If a need of the whole scenario is missing, or the control or every other combination is
-/// refused.
+/// If the control or every other combination is refused, as where a need is missing.
 pub fn lay_out(
     design: &Design,
     scenario: &dyn AnyScenario,
     host: &Host,
     combinations: usize,
 ) -> Result<Layout, ScenarioError> {
-    if let Some(missing) = scenario.missing(host) {
-        return Err(ScenarioError::Missing(missing));
-    }
     arms_by(design, combinations, &|settings| scenario.cell(settings, host))
 }
 
@@ -47,7 +43,7 @@ pub fn lay_out(
 /// machine: what only an OTP or the kernel can refuse is found when the study runs.
 ///
 /// # Errors
-/// As [`lay_out`], but for the needs of the scenario.
+/// As [`lay_out`].
 pub fn sketch(
     design: &Design,
     scenario: &dyn AnyScenario,

@@ -3,7 +3,7 @@
 use super::error::StudyError;
 use super::factors::Factor;
 use super::read::{Reader, suggestion};
-use model::factorial::Found;
+use model::factorial::PriorFinding;
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -20,7 +20,7 @@ pub(super) fn prior_findings(
     value: &Spanned<DeValue>,
     factors: &[Factor],
     all: &[Factor],
-) -> Result<Vec<Found>, StudyError> {
+) -> Result<Vec<PriorFinding>, StudyError> {
     let mut found = Vec::new();
     for of_factor in reader.entries(reader.table(value, "found")?) {
         let Some(factor) = all.iter().find(|factor| factor.name == of_factor.key) else {
@@ -46,7 +46,7 @@ pub(super) fn prior_findings(
             };
             if factors.iter().any(has_it) {
                 let (factor, level) = (factor.name.clone(), entry.key.to_owned());
-                found.push(Found { factor, level, words: words.to_owned() });
+                found.push(PriorFinding { factor, level, words: words.to_owned() });
             }
         }
     }

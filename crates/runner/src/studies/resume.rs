@@ -118,8 +118,8 @@ pub(crate) fn whole_blocks(record: &Record, arms: &[Arm]) -> u32 {
     (0..most).take_while(whole).count().try_into().unwrap_or(u32::MAX)
 }
 
-/// Notes in a record of a study that a sitting begins with this block.
-pub fn sit(record: &mut Record, first_block: u32) {
+/// Notes in the record of a study that a sitting begins with this block.
+pub fn begin_sitting(record: &mut Record, first_block: u32) {
     if let Some(factorial) = &mut record.factorial {
         let now = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default();
         factorial.sittings.push(Sitting { started: now.to_string(), first_block });

@@ -8,6 +8,9 @@ use model::{Kind, Meta, Value};
 use scenarios::AnyScenario;
 use std::path::{Component, Path, PathBuf};
 
+/// How the names of OTPs and kernels of Debian begin.
+const DEBIAN: &str = "debian:";
+
 /// A key of a study file that is refused unless the file is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Untrusted {
@@ -67,7 +70,8 @@ impl Design {
 fn danger(meta: &Meta, name: &str, value: &Value, working: &Path) -> Option<String> {
     let Value::Text(text) = value else { return None };
     match meta.parameter(name)?.kind {
-        Kind::Programs if text.split(',').any(|path| path != AUTO) => {
+        // The OTPs of Debian's signed archive need no trust; programs do.
+        Kind::Programs if text.split(',').any(|word| word != AUTO && !word.starts_with(DEBIAN)) => {
             Some(format!("runs the program {text:?}"))
         }
         Kind::Folder if text != AUTO => outside(Path::new(text), working),
@@ -91,7 +95,7 @@ fn has_dash_flag(text: &str) -> bool {
 
 /// Kernels of Debian's signed archive and those of `make kernels` need no trust; files do.
 fn kernel(name: &str) -> Option<String> {
-    let named = ["debian:", "built:"].iter().any(|kind| name.starts_with(kind));
+    let named = [DEBIAN, "built:"].iter().any(|kind| name.starts_with(kind));
     (!named).then(|| format!("boots the kernel {name:?}"))
 }
 

@@ -4,14 +4,14 @@
 
 use analysis::Outcome;
 use model::{
-    Arm, ArmResult, Machine, Measure, Meta, Observation, Plan, Record, Role, Surroundings, Unit,
+    Arm, ArmResult, Disturbance, Machine, Measure, Meta, Observation, Plan, Record, Role, Unit,
 };
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::Counts;
 use scenarios::{Arms, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
 use std::path::Path;
 use std::time::Duration;
-use tailback_runner::studies::{Design, Layout, StudyError, lay_out, sit};
+use tailback_runner::studies::{Design, Layout, StudyError, begin_sitting, lay_out};
 use tailback_runner::{End, Event, Study};
 
 /// The made-up path of the file.
@@ -69,7 +69,7 @@ pub fn run(
         plan: layout.plan(design, &FakeScenario, design.seed.unwrap()),
         time: Duration::from_secs(3600),
         host: scenarios::Host { roots: &roots, machine: &machine },
-        launcher: scenarios::LoadSpawner::default(),
+        spawner: scenarios::LoadSpawner::default(),
         argv: Vec::new(),
         keep: Some(keep),
         interrupted: &|| stop.get(),
@@ -78,7 +78,7 @@ pub fn run(
     let factorial = Some(layout.factorial.clone());
     let mut record = old.unwrap_or_else(|| Record { factorial, ..study.empty_record() });
     let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-    sit(&mut record, first);
+    begin_sitting(&mut record, first);
     study.go_on(record, &mut |event: Event<'_>| {
         if on_event(&event) {
             stop.set(true);
@@ -133,7 +133,7 @@ impl Scenario for FakeScenario {
         let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
         put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
         put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
-        Ok(TrialResult { observation, surroundings: Surroundings::default() })
+        Ok(TrialResult { observation, disturbance: Disturbance::default() })
     }
 
     fn summary(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Summary {

@@ -36,9 +36,11 @@ pub struct BlockingNifParams {
     /// charge for a call that charges its reductions, or emulator flags
     #[arg(long, default_value = "dirty; +sfwi 10", default_value_if("quick", "true", "dirty"))]
     pub fixes: List<NifFix>,
-    /// The erl of the OTP to run, or its folder; several, with commas between, become arms
-    #[arg(long, default_value = "auto")]
-    pub erl: Programs,
+    /// The OTP: debian:SUITE for that of a suite of Debian, fetched once; an erl; the folder of an
+    /// installation; auto for the erl on the PATH. Several, with commas between, become arms
+    #[arg(long, alias = "erl", default_value = "auto")]
+    #[serde(alias = "erl")]
+    pub otp: Programs,
     /// A trial that takes longer is a hang; its node is ended
     #[arg(
         long,

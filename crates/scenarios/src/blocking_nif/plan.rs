@@ -42,7 +42,7 @@ pub(super) fn arms(
 ) -> Result<Arms<BlockingNifParams>, ScenarioError> {
     let params = resolved(params, host);
     let mode = params.mode;
-    let paths = params.erl.paths();
+    let paths = params.otp.words();
     let mut found = Arms::default();
     for path in &paths {
         let vm = erlang::vm(path.as_deref())?;
@@ -50,7 +50,7 @@ pub(super) fn arms(
         erlang::accepted(&vm, &all)?;
         need_nif(mode, &vm)?;
         let name = |id: &str| if paths.len() > 1 { vm.named(id) } else { id.to_owned() };
-        let params = BlockingNifParams { erl: Programs::one(&vm.otp.erl), ..params.clone() };
+        let params = BlockingNifParams { otp: Programs::one(&vm.word), ..params.clone() };
         let against = name("control");
         let control = BlockingNifParams { mode: mode.gentle(), ..params.clone() };
         found.arms.push(arm(&against, Role::Control, control));
@@ -157,7 +157,7 @@ pub(super) fn sketch(
 
 /// What is run in a trial of these parameters.
 pub(super) fn spec(params: &BlockingNifParams) -> Result<TrialSpec, ScenarioError> {
-    let path = params.erl.paths().into_iter().next().flatten();
+    let path = params.otp.words().into_iter().next().flatten();
     let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
     let processes = params.processes.chosen("--processes").map_err(ScenarioError::Broken)?;
     Ok(TrialSpec {

@@ -76,7 +76,7 @@ pub(super) fn asked(case: &BlockingNifParams) -> BlockingNifParams {
     let usual = BlockingNifParams::default();
     BlockingNifParams {
         fixes: usual.fixes,
-        erl: usual.erl,
+        otp: usual.otp,
         time_limit: usual.time_limit,
         ..case.clone()
     }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_fix_keeps_the_work_and_leaves_the_otp() {
         let mut case = arm("nif_sleep", Role::Case);
-        case.settings = settings(&META, &[("work", "7"), ("erl", "/opt/otp/bin/erl")]);
+        case.settings = settings(&META, &[("work", "7"), ("otp", "/opt/otp/bin/erl")]);
         let plan = Plan { arms: vec![case], ..plan(&[]) };
         let fixes = suggestions(State::Affected, &plan);
         let run = fixes[0].run.as_ref().unwrap();

@@ -49,7 +49,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     let watch = Disturbances::start(roots, None);
     let began = Instant::now();
     let observation = both_runs(spec, &mut node, context, began, &mut watched);
-    let surroundings = watch.finish(roots);
+    let disturbance = watch.finish(roots);
     let mut observation = match observation {
         Ok(observation) => observation,
         Err(Ended::Late) => hang(spec.limit, began.elapsed()),
@@ -57,7 +57,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     };
     observation.vm = Some(facts);
     observation.evidence = watched.evidence(None);
-    Ok(TrialResult { observation, surroundings })
+    Ok(TrialResult { observation, disturbance })
 }
 
 /// Why there is no observation.

@@ -6,7 +6,7 @@ use crate::{Disturbances, ScenarioError, erlang};
 use beam::ThreadSampler;
 use host::cgroup::{BandwidthGroup, ThrottledRuns, Usage};
 use host::roots::Roots;
-use model::Surroundings;
+use model::Disturbance;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -61,13 +61,13 @@ impl<'a> Meter<'a> {
     }
 
     /// Reads every counter again.
-    pub(super) fn finish(self) -> (Outside, Surroundings) {
+    pub(super) fn finish(self) -> (Outside, Disturbance) {
         let window = self.began.elapsed();
         let cpu = self.cpu.zip(erlang::threads::process_cpu(self.roots, self.pid));
         let group = self.group.map(|(group, before, runs)| (group.usage().since(&before), runs));
         let futex = self.strace.and_then(Strace::finish);
         let threads = self.threads.finish();
-        let surroundings = self.watch.finish(self.roots);
+        let disturbance = self.watch.finish(self.roots);
         let outside = Outside {
             schedulers: erlang::threads::scheduler_cpu(&threads),
             cpu: cpu.map(|(before, after)| {
@@ -78,6 +78,6 @@ impl<'a> Meter<'a> {
             window,
             group,
         };
-        (outside, surroundings)
+        (outside, disturbance)
     }
 }

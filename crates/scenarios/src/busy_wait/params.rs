@@ -72,9 +72,11 @@ pub struct BusyWaitParams {
     /// semicolons in an arm of its own
     #[arg(long, default_value = "")]
     pub fixes: List<ErlFlags>,
-    /// The erl of the OTP to run, or its folder
-    #[arg(long, default_value = "auto")]
-    pub erl: Programs,
+    /// The OTP: debian:SUITE for that of a suite of Debian, fetched once; an erl; the folder of an
+    /// installation; auto for the erl on the PATH
+    #[arg(long, alias = "erl", default_value = "auto")]
+    #[serde(alias = "erl")]
+    pub otp: Programs,
     /// How long a trial takes requests
     #[arg(
         long,

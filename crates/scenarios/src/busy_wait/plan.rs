@@ -7,7 +7,6 @@ use crate::{Arms, Cell, Host, Missing, ScenarioError, quota};
 use beam::Flags;
 use host::cgroup::Bandwidth;
 use model::{Arm, LeftOut, Role};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the load, roughly, for the progress bar.
@@ -59,7 +58,7 @@ pub(super) fn arms(
     let params = resolved(params, host);
     let path = only_path(&params).ok_or_else(|| {
         ScenarioError::Unusable(
-            "--erl: one OTP at a time; several make a study (tailback study --help)".to_owned(),
+            "--otp: one OTP at a time; several make a study (tailback study --help)".to_owned(),
         )
     })?;
     // Before anything is compiled or started: what needs a privilege, and takes no time.
@@ -68,7 +67,7 @@ pub(super) fn arms(
         quota::try_out(host, bandwidth)?;
     }
     let vm = erlang::vm(path.as_deref())?;
-    let params = BusyWaitParams { erl: Programs::one(&vm.otp.erl), ..params };
+    let params = BusyWaitParams { otp: Programs::one(&vm.word), ..params };
     let plain = params.with_the_vms_flags();
     erlang::accepted(&vm, &emulator_flags(&plain)?)?;
     // Without the flags there is no control, and so nothing that could be said.
@@ -95,8 +94,8 @@ pub(super) fn arms(
 }
 
 /// The one OTP that is named; none stands in it for that on the PATH.
-fn only_path(params: &BusyWaitParams) -> Option<Option<PathBuf>> {
-    let [path] = <[Option<PathBuf>; 1]>::try_from(params.erl.paths()).ok()?;
+fn only_path(params: &BusyWaitParams) -> Option<Option<String>> {
+    let [path] = <[Option<String>; 1]>::try_from(params.otp.words()).ok()?;
     Some(path)
 }
 
@@ -112,8 +111,7 @@ fn takes(vm: &Vm, params: &BusyWaitParams) -> Result<(), Missing> {
     let flags = emulator_flags(params).map_err(|error| error.to_string());
     flags.and_then(|flags| vm.otp.accepts(&flags)).map_err(|why| Missing {
         what: format!("OTP {} refuses {}: {why}", vm.otp.release, flags_in_words(params)),
-        grant: "name flags that it takes (--sbwt, --swt ..), or another OTP with --erl PATH"
-            .to_owned(),
+        grant: "name flags that it takes (--sbwt, --swt ..), or another OTP with --otp".to_owned(),
     })
 }
 
@@ -126,11 +124,11 @@ pub(super) fn cell(
     let params = resolved(params, host);
     let path = only_path(&params).ok_or_else(|| {
         ScenarioError::Unusable(
-            "erl: one OTP in a level; several are levels of a factor".to_owned(),
+            "otp: one OTP in a level; several are levels of a factor".to_owned(),
         )
     })?;
     let vm = erlang::vm(path.as_deref())?;
-    let params = BusyWaitParams { erl: Programs::one(&vm.otp.erl), ..params };
+    let params = BusyWaitParams { otp: Programs::one(&vm.word), ..params };
     let quiet = params.without_spinning();
     for params in [&params, &quiet] {
         takes(&vm, params).map_err(|missing| ScenarioError::Unusable(missing.what))?;
@@ -217,7 +215,7 @@ pub(super) fn sketch(
 
 /// What a trial of these parameters runs.
 pub(super) fn spec(params: &BusyWaitParams) -> Result<TrialSpec, ScenarioError> {
-    let path = params.erl.paths().into_iter().next().flatten();
+    let path = params.otp.words().into_iter().next().flatten();
     Ok(TrialSpec {
         vm: erlang::vm(path.as_deref())?,
         flags: emulator_flags(params)?,

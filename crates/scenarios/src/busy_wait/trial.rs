@@ -12,6 +12,7 @@ use host::governor::Governor;
 use host::roots::Roots;
 use model::Evidence;
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long the node may take beyond the load itself, since a throttled one is slow to notice the
@@ -30,7 +31,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     let facts = erlang::facts(&spec.vm, &node, &spec.flags);
     let (answer, meter) = serve(spec, &mut node, context, roots, group.as_ref(), &mut watched)?;
     watched.end();
-    let (outside, surroundings) = meter.finish();
+    let (outside, disturbance) = meter.finish();
     let served = match &answer {
         Some(answer) => Some(erlang::read(served(erlang::answer(answer)?))?),
         None => None,
@@ -46,7 +47,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     };
     observation.vm = Some(facts);
     observation.evidence = served.and_then(|served| evidence(watched, &served, &outside));
-    Ok(TrialResult { observation, surroundings })
+    Ok(TrialResult { observation, disturbance })
 }
 
 /// A node with the flags of a spec, which starts in the group.
@@ -133,9 +134,17 @@ pub(super) fn options(spec: &TrialSpec, seed: u64) -> Term {
         ("duration_ms", ms(spec.duration)),
         ("background", term::uint(spec.background.into())),
         ("seed", term::uint(seed >> 11)),
-        ("dir", term::text(&std::env::temp_dir().to_string_lossy())),
+        ("dir", term::text(&folder(spec).to_string_lossy())),
         ("tell", term::atom("$tell")),
     ])
+}
+
+/// Where a node puts files that it removes at once: the caller's folder may be closed to its user.
+fn folder(spec: &TrialSpec) -> PathBuf {
+    match spec.vm.otp.user() {
+        Some(_) => PathBuf::from("/tmp"),
+        None => std::env::temp_dir(),
+    }
 }
 
 /// What `tailback_requests:run` says.

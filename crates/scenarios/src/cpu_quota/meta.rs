@@ -36,7 +36,7 @@ pub const META: Meta = Meta {
     about: "A control group gets a CPU quota. One thread in it runs without pause, and on every CPU \
             one wakes each 3 ms for some microseconds. Each CPU takes its share of the quota in \
             slices; where slices expire (Linux 4.18 to 5.3), those of the nearly idle CPUs are lost, \
-            and the group is throttled long before it has used what it is entitled to. Before 5.7 a \
+            and the group is throttled long before it has used its quota. Before 5.7 a \
             race in handing out quota could give it more. The control is the same threads on one \
             CPU, where no slice lies idle. Judged is the part of its quota that a group did not get, \
             and then the part that it got beyond it, from one refill of the quota to another.",

@@ -29,7 +29,7 @@ impl Scenario for CpuQuota {
     }
 
     fn missing(&self, host: &Host) -> Option<Missing> {
-        plan::lacking(host)
+        plan::missing(host)
     }
 
     fn arms(

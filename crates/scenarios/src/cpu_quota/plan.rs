@@ -1,9 +1,9 @@
-//! From parameters to arms and scripts, checked against the machine.
+//! From parameters to arms and trial specs, checked against the machine.
 
 use super::params::CpuQuotaParams;
 use super::trial::{TrialSpec, Window};
 use crate::params::Time;
-use crate::quota::{KEPT_MS, lacking as lacking_quota, refused};
+use crate::quota::{KEPT_MS, need_of, refused};
 use crate::{Cell, Host, Missing, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::{Arm, Role};
@@ -13,10 +13,10 @@ use std::time::Duration;
 /// bar.
 pub(super) const SET_UP: Duration = Duration::from_millis(60);
 
-/// What all CPUs may keep, as a part of what a trial is entitled to, at most.
+/// What all CPUs may keep, as a part of the quota in a trial, at most.
 const KEPT_PART: f64 = 0.03;
 
-/// A tick, as a part of what a trial is entitled to, at most.
+/// A tick, as a part of the quota in a trial, at most.
 const TICK_PART: f64 = 0.01;
 
 /// Ticks a second where the kernel does not say: the fewest that are usual.
@@ -38,11 +38,11 @@ const SPARE: u64 = 30;
 
 /// The place for groups, or what is missing.
 pub(super) fn home(host: &Host) -> Result<ParentGroup, Missing> {
-    ParentGroup::find(host.roots).map_err(|error| lacking_quota(&error))
+    ParentGroup::find(host.roots).map_err(|error| need_of(&error))
 }
 
 /// What the scenario lacks here.
-pub(super) fn lacking(host: &Host) -> Option<Missing> {
+pub(super) fn missing(host: &Host) -> Option<Missing> {
     if let Err(missing) = home(host) {
         return Some(missing);
     }
@@ -141,7 +141,7 @@ impl Layout {
 }
 
 /// How long a trial lasts: whole periods, and so many that neither a tick nor what CPUs keep is
-/// much of what the group is entitled to.
+/// much of the quota of the group.
 fn long_enough(duration: Duration, bandwidth: &Bandwidth, cpus: u32, hz: Option<u32>) -> Duration {
     let tick_ms = 1e3 / f64::from(hz.unwrap_or(HZ).max(1));
     let least_ms = (tick_ms / TICK_PART).max(KEPT_MS * f64::from(cpus) / KEPT_PART);

@@ -11,7 +11,7 @@ use load::child::cpu_list::CpuList;
 use load::child::fibonacci::FibonacciArgs;
 use load::protocol::{FibonacciReport, Report};
 use load::{Child, LoadSpawner};
-use model::{Latency, Measure, Observation, Surroundings, Unit};
+use model::{Disturbance, Latency, Measure, Observation, Unit};
 use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
@@ -82,11 +82,11 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     let _governor = Governor::performance(roots);
     let mut watch = None;
     let mut began = Instant::now();
-    let mut surroundings = Surroundings::default();
-    let (launcher, interrupted) = (context.launcher, context.interrupted);
+    let mut disturbance = Disturbance::default();
+    let (spawner, interrupted) = (context.spawner, context.interrupted);
     let options = SessionOptions { quota: true, lock: false, ..SessionOptions::new(roots) };
     let mut probing = Probing::start_with(context.probe, &options);
-    let raw = run_load(spec, roots, launcher, interrupted, &mut |event| match event {
+    let raw = run_load(spec, roots, spawner, interrupted, &mut |event| match event {
         Event::Ready(pid) => {
             probing.watch(&Part { pid, part: "thread", role: Role::Bystander });
         }
@@ -98,7 +98,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
         Event::Tick => (context.tick)(Tick { elapsed: began.elapsed(), ..Tick::default() }),
         Event::Ended => {
             probing.end();
-            surroundings = watch.take().map(|w| w.finish(roots)).unwrap_or_default();
+            disturbance = watch.take().map(|w| w.finish(roots)).unwrap_or_default();
         }
     })?;
     let mut observation = observe(spec, &raw)?;
@@ -106,7 +106,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     if let Some(evidence) = &mut observation.evidence {
         quota::lay_over(evidence, &raw.usage);
     }
-    Ok(TrialResult { observation, surroundings })
+    Ok(TrialResult { observation, disturbance })
 }
 
 /// What is told while a trial runs.
@@ -122,21 +122,21 @@ pub enum Event {
     Ended,
 }
 
-/// Plays a spec to its end; the group is gone afterwards.
+/// Runs the load of a trial to its end; the group is gone afterwards.
 ///
 /// # Errors
 /// If the group or the threads cannot be had, or if somebody interrupts.
 pub fn run_load(
     spec: &TrialSpec,
     roots: &Roots,
-    launcher: &LoadSpawner,
+    spawner: &LoadSpawner,
     interrupted: &dyn Fn() -> bool,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<RawTrial, ScenarioError> {
     let home = ParentGroup::find(roots).map_err(refused)?;
     let group = BandwidthGroup::create(&home).map_err(refused)?;
     group.set(&spec.bandwidth).map_err(refused)?;
-    let mut child = launcher.start("fibonacci threads", &args(spec, &group).to_args(), None)?;
+    let mut child = spawner.start("fibonacci threads", &args(spec, &group).to_args(), None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
     on_event(Event::Ready(child.pid()));
     on_event(Event::Released);
@@ -282,7 +282,7 @@ fn observe(spec: &TrialSpec, raw: &RawTrial) -> Result<Observation, ScenarioErro
     Ok(observation)
 }
 
-/// What a group used, and was entitled to, from one refill to another.
+/// What a group used, and its quota, from one refill to another.
 struct Balance {
     used_ms: f64,
     entitled_ms: f64,

@@ -5,6 +5,7 @@ use beam::ThreadKind;
 use host::roots::Roots;
 use model::evidence::part::{DIRTY_CPU, DIRTY_IO, NODE, PORT, SCHEDULER};
 use model::evidence::{Figure, ThreadEvidence, VmEvidence, figure};
+use model::not_seen::{EvidenceSource, NotSeen, OnlyPrograms};
 use model::{Evidence, Measure, Unit};
 use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
@@ -74,11 +75,7 @@ fn put_together(evidence: &mut Evidence, lasted: Duration, active: Option<Durati
         figures,
     };
     if !is_traced(evidence) {
-        evidence.missing.push(
-            "calls of futex and the time in them, the longest wait for a CPU and time asleep of each \
-             scheduler: only programs in the kernel see them"
-                .to_owned(),
-        );
+        evidence.missing.push(NotSeen::OnlyPrograms(OnlyPrograms::VmSchedulers));
     }
     evidence.vm = Some(vm);
 }
@@ -95,7 +92,7 @@ fn part(name: &str) -> &'static str {
 
 /// Whether programs in the kernel saw the threads: /proc does not tell how long they slept.
 fn is_traced(evidence: &Evidence) -> bool {
-    evidence.sources.iter().any(|source| source.starts_with("eBPF"))
+    evidence.sources.iter().any(|source| matches!(source, EvidenceSource::Probe(_)))
 }
 
 fn figures(schedulers: &[&ThreadEvidence], active: Option<Duration>) -> Vec<Figure> {
@@ -153,6 +150,7 @@ fn named(name: &str, measure: Measure, source: &str) -> Figure {
 mod tests {
     use super::*;
     use model::evidence::Task;
+    use model::not_seen::Sees;
 
     const MS: u64 = 1_000_000;
 
@@ -173,9 +171,10 @@ mod tests {
     }
 
     fn seen(traced: bool) -> Evidence {
-        let source = if traced { "eBPF on tracepoints" } else { "/proc" };
+        let programs = EvidenceSource::Probe(Sees::Scheduler);
+        let source = if traced { programs } else { EvidenceSource::ThreadFiles };
         let mut evidence = Evidence {
-            sources: vec![source.to_owned()],
+            sources: vec![source],
             threads: vec![
                 thread("1_scheduler", 100, traced),
                 thread("erts_dcpus_1", 20, traced),
@@ -212,6 +211,6 @@ mod tests {
         assert_eq!(vm.figure("longest_delay"), None);
         assert_eq!(vm.figure("spun"), Some(&Measure::at_least(70.0, Unit::Milliseconds)));
         assert!(vm.figures.iter().all(|figure| figure.source.starts_with("/proc")));
-        assert!(evidence.missing[0].contains("futex"));
+        assert_eq!(evidence.missing, [NotSeen::OnlyPrograms(OnlyPrograms::VmSchedulers)]);
     }
 }

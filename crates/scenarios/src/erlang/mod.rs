@@ -7,15 +7,19 @@ pub(crate) mod threads;
 
 use crate::{Arms, Missing, ScenarioError};
 use beam::term::{TermError, as_atom, as_text, as_tuple};
-use beam::{App, BeamError, CallError, Flags, Node, NodeOptions, Otp, Term};
+use beam::{
+    App, BeamError, Cache, CallError, DebianError, Fetch, Flags, Node, NodeOptions, Otp, Term,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// An OTP and the application compiled for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Vm {
+    /// The word that leads to it: `debian:trixie`, else the path of its `erl`.
+    pub word: String,
     /// The OTP.
     pub otp: Otp,
     /// The application.
@@ -30,7 +34,7 @@ impl Vm {
 }
 
 /// What was found out so far: asking an OTP takes a while, and every trial wants to know.
-static KNOWN: Mutex<BTreeMap<Option<PathBuf>, Vm>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<BTreeMap<Option<String>, Vm>> = Mutex::new(BTreeMap::new());
 
 /// What is missing to run a node, from a look at the PATH alone.
 pub(crate) fn missing() -> Option<Missing> {
@@ -39,26 +43,78 @@ pub(crate) fn missing() -> Option<Missing> {
     (!found).then(|| Missing {
         what: "no erl on the PATH".to_owned(),
         grant:
-            "install an OTP of 25 or later (apt-get install erlang-base erlang-crypto), or name \
-                one with --erl PATH"
+            "have one fetched: --otp debian:trixie; or install an OTP of 25 or later (apt-get install \
+             erlang-base erlang-crypto), or name one with --otp PATH"
                 .to_owned(),
     })
 }
 
-/// The OTP of that path, with the application compiled for it.
-pub(crate) fn vm(path: Option<&Path>) -> Result<Vm, ScenarioError> {
-    let key = path.map(Path::to_owned);
+/// Who is told what a fetch does, and who may interrupt it: one tool, one terminal.
+static FETCHING: OnceLock<(fn(&str), fn() -> bool)> = OnceLock::new();
+
+/// Sets who gets a line where an OTP has to be fetched, and what ends a fetch; once, at the start.
+pub fn fetch_with(note: fn(&str), interrupted: fn() -> bool) {
+    let _ = FETCHING.set((note, interrupted));
+}
+
+/// What an OTP is, for whoever chooses among several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtpVersion {
+    /// The word that leads to it: `debian:trixie`, else the path of its `erl`.
+    pub word: String,
+    /// The release, such as 27.
+    pub release: u32,
+    /// The version, such as `27.3.4.1`.
+    pub version: String,
+}
+
+/// The suites of Debian whose OTPs can be asked for, as `debian:trixie`; oldest first.
+pub fn otps() -> impl Iterator<Item = String> {
+    beam::SUITES.iter().map(|suite| format!("debian:{suite}"))
+}
+
+/// The OTP that a word leads to, as `--otp` takes it; it is fetched where it is not there yet.
+///
+/// # Errors
+/// If there is none, if it is too old, or if the application does not compile.
+pub fn otp(word: Option<&str>) -> Result<OtpVersion, ScenarioError> {
+    let vm = vm(word)?;
+    Ok(OtpVersion { word: vm.word.clone(), release: vm.otp.release, version: vm.otp.version() })
+}
+
+/// The OTP of that word, with the application compiled for it.
+pub(crate) fn vm(word: Option<&str>) -> Result<Vm, ScenarioError> {
+    let key = word.map(str::to_owned);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(vm) = known().get(&key) {
         return Ok(vm.clone());
     }
-    let otp = Otp::find(path).map_err(refused)?;
-    let app = App::prepare(&otp, &cache()?).map_err(refused)?;
-    let vm = Vm { otp, app };
+    let vm = prepared(word, find(word)?)?;
     known().insert(key, vm.clone());
-    // Its own path leads to it too, as it stands in the settings of an arm.
-    known().insert(Some(vm.otp.erl.clone()), vm.clone());
+    // Its own word leads to it too, as it stands in the settings of an arm.
+    known().insert(Some(vm.word.clone()), vm.clone());
     Ok(vm)
+}
+
+/// The OTP of that word, which runs as the caller, with an application that the caller has compiled:
+/// what a user executes in a shell, no other is to have made.
+fn vm_of_caller(word: Option<&str>) -> Result<Vm, ScenarioError> {
+    prepared(word, find(word)?.of_caller().map_err(refused)?)
+}
+
+/// The OTP of that word; it is fetched where it is not there yet.
+fn find(word: Option<&str>) -> Result<Otp, ScenarioError> {
+    let (note, interrupted) = FETCHING.get().copied().unwrap_or((|_| {}, || false));
+    let fetch = Fetch { note: &mut |line| note(line), interrupted: &interrupted };
+    Otp::named(word, &Cache::of_user("otp"), fetch).map_err(refused)
+}
+
+/// An OTP with the application compiled for it, under the word that leads to it.
+fn prepared(word: Option<&str>, otp: Otp) -> Result<Vm, ScenarioError> {
+    let app = App::prepare(&otp, &cache()?).map_err(refused)?;
+    let path = otp.erl.display().to_string();
+    let word = word.filter(|_| otp.origin.is_some()).map_or(path, str::to_owned);
+    Ok(Vm { word, otp, app })
 }
 
 /// Where compiled applications are kept.
@@ -73,24 +129,24 @@ fn cache() -> Result<PathBuf, ScenarioError> {
     })
 }
 
-/// Writes the application, compiled for an OTP, to a folder; the folder of its beam files.
+/// Writes the application, compiled for an OTP, to a folder; the `erl` of that OTP, and the folder of
+/// the beam files.
 ///
 /// # Errors
 /// If there is no such OTP, if the application does not compile, or if the folder is somebody else's.
-pub fn write_app(erl: Option<&Path>, folder: &Path) -> Result<PathBuf, ScenarioError> {
-    vm(erl)?.app.write_to(folder).map_err(refused)
+pub fn write_app(otp: Option<&str>, folder: &Path) -> Result<(String, PathBuf), ScenarioError> {
+    let vm = vm_of_caller(otp)?;
+    let program = vm.otp.erl.display().to_string();
+    let ebin = vm.app.write_to(folder).map_err(refused)?;
+    Ok((program, ebin))
 }
 
 /// A command that evaluates Erlang in an OTP where the application is loaded, with flags.
 ///
 /// # Errors
 /// If there is no such OTP, if it refuses the flags, or if the application does not compile.
-pub fn evaluate(
-    erl: Option<&Path>,
-    text: &str,
-    expression: &str,
-) -> Result<Command, ScenarioError> {
-    let vm = vm(erl)?;
+pub fn evaluate(otp: Option<&str>, text: &str, expression: &str) -> Result<Command, ScenarioError> {
+    let vm = vm_of_caller(otp)?;
     let flags = flags(text)?;
     accepted(&vm, &flags)?;
     let mut command = Command::new(&vm.otp.erl);
@@ -137,14 +193,24 @@ pub(crate) fn distinct<S>(found: &Arms<S>) -> Result<(), ScenarioError> {
 /// An error of the node's as a scenario's.
 pub(crate) fn refused(error: BeamError) -> ScenarioError {
     match error {
-        BeamError::Flags { .. } | BeamError::NotErl { .. } => {
+        BeamError::Flags { .. } | BeamError::NotErl { .. } | BeamError::Unknown { .. } => {
             ScenarioError::Unusable(error.to_string())
         }
-        BeamError::NoErl { .. } | BeamError::NotExecutable { .. } | BeamError::TooOld { .. } => {
-            ScenarioError::Missing(Missing {
-                what: error.to_string(),
-                grant: "a newer OTP can be named with --erl PATH".to_owned(),
-            })
+        BeamError::NoErl { .. }
+        | BeamError::NotExecutable { .. }
+        | BeamError::UnsafeProgram { .. }
+        | BeamError::TooOld { .. } => ScenarioError::Missing(Missing {
+            what: error.to_string(),
+            grant: "another OTP can be fetched: --otp debian:trixie".to_owned(),
+        }),
+        BeamError::Debian { source: DebianError::Interrupted, .. } => ScenarioError::Interrupted,
+        BeamError::Debian { .. } => {
+            let what = error.to_string();
+            let grant = match what.contains("No space left on device") {
+                true => "free some room, or set XDG_CACHE_HOME to another folder",
+                false => "or name an OTP that is on this machine: --otp /usr/lib/erlang",
+            };
+            ScenarioError::Missing(Missing { what, grant: grant.to_owned() })
         }
         BeamError::Interrupted => ScenarioError::Interrupted,
         _ => ScenarioError::Broken(error.to_string()),
@@ -174,6 +240,11 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
         otp: hello.otp_release.clone(),
         erts: hello.erts.clone(),
         erl: vm.otp.erl.display().to_string(),
+        origin: vm.otp.origin.as_ref().map(|origin| model::OtpOrigin {
+            suite: origin.suite.clone(),
+            version: origin.version.clone(),
+        }),
+        uid: Some(uid(vm)),
         flags: flags.words().to_vec(),
         schedulers: count(hello.schedulers),
         schedulers_online: count(hello.schedulers_online),
@@ -182,6 +253,11 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
         processors_available: hello.logical_processors_available.map(count),
         cpu_quota: hello.cpu_quota.map(count),
     }
+}
+
+/// The user that its nodes run as.
+fn uid(vm: &Vm) -> u32 {
+    vm.otp.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid())
 }
 
 /// A failed call as a scenario's error.

@@ -4,7 +4,7 @@
 use crate::{Missing, ScenarioError};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long strace may take to attach to all threads.
@@ -30,7 +30,14 @@ impl Strace {
     /// # Errors
     /// If there is no strace, or it does not attach.
     pub(crate) fn start(pid: u32) -> Result<Self, ScenarioError> {
-        let mut command = Command::new("strace");
+        let mut command = host::program::command("strace").map_err(|error| {
+            ScenarioError::Missing(Missing {
+                what: format!("--strace: {error}"),
+                grant: "root runs no program that others could have put there; put another folder \
+                        first in PATH"
+                    .to_owned(),
+            })
+        })?;
         command.args(["-qq", "-f", "-c", "-e", "trace=futex", "-p", &pid.to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         os::death::bind(&mut command, Signal::KILL);
@@ -61,10 +68,7 @@ impl Strace {
     /// Ends the watch; none where strace said nothing of futex.
     pub(crate) fn finish(mut self) -> Option<Counted> {
         self.stop(Signal::INT);
-        let mut said = String::new();
-        // A few lines, whatever the node did.
-        self.child.stderr.take()?.take(65536).read_to_string(&mut said).ok()?;
-        said.lines().find_map(row)
+        counted(self.child.stderr.take()?)
     }
 
     fn stop(&self, signal: Signal) {
@@ -82,6 +86,14 @@ impl Drop for Strace {
     }
 }
 
+/// What strace says of futex when it ends.
+pub(crate) fn counted(said: impl Read) -> Option<Counted> {
+    let mut bytes = Vec::new();
+    // A few lines, whatever the node did.
+    said.take(65536).read_to_end(&mut bytes).ok()?;
+    String::from_utf8_lossy(&bytes).lines().find_map(row)
+}
+
 /// Whether somebody traces the process.
 fn is_traced(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -97,7 +109,8 @@ fn row(line: &str) -> Option<Counted> {
         return None;
     }
     let time = Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?;
-    Some(Counted { calls: calls.parse().ok()?, time })
+    let calls: u64 = calls.parse().ok()?;
+    Some(Counted { calls: calls as f64, time })
 }
 
 #[cfg(test)]
@@ -109,8 +122,15 @@ mod tests {
         let want = Counted { calls: 128.0, time: Duration::from_micros(965_618) };
         assert_eq!(row("100.00    0.965618        7543       128         1 futex"), Some(want));
         assert_eq!(row("100.00    0.965618        7543       128           futex"), Some(want));
-        for other in ["", "------ ----------- -----------", "100.00 0.965618 7543 128 1 total"] {
-            assert_eq!(row(other), None);
+        for other in [
+            "",
+            "------ ----------- -----------",
+            "100.00 0.965618 7543 128 1 total",
+            "100.00 nan 7543 128 1 futex",
+            "100.00 0.965618 7543 inf 1 futex",
+            "100.00 0.965618 7543 -128 1 futex",
+        ] {
+            assert_eq!(row(other), None, "{other}");
         }
     }
 }

@@ -57,9 +57,11 @@ pub struct MailboxFloodParams {
     /// Emulator flags of every arm, as "+S 4:4"
     #[arg(long, default_value = "")]
     pub flags: ErlFlags,
-    /// The erl of the OTP to run, or its folder; several, with commas between, become arms
-    #[arg(long, default_value = "auto")]
-    pub erl: Programs,
+    /// The OTP: debian:SUITE for that of a suite of Debian, fetched once; an erl; the folder of an
+    /// installation; auto for the erl on the PATH. Several, with commas between, become arms
+    #[arg(long, alias = "erl", default_value = "auto")]
+    #[serde(alias = "erl")]
+    pub otp: Programs,
 }
 
 impl Default for MailboxFloodParams {

@@ -71,7 +71,7 @@ impl TrialSpec {
 /// The arms: the flood of a decoy, the flood, and what may fix it. Each OTP has a control of its own.
 pub(super) fn arms(params: &MailboxFloodParams) -> Result<Arms<MailboxFloodParams>, ScenarioError> {
     params.check()?;
-    let paths = params.erl.paths();
+    let paths = params.otp.words();
     let flags = erlang::flags(params.flags.as_str())?;
     let mut found = Arms::default();
     for path in &paths {
@@ -81,7 +81,7 @@ pub(super) fn arms(params: &MailboxFloodParams) -> Result<Arms<MailboxFloodParam
         let arm = |id: &str, role, params: MailboxFloodParams| Arm {
             id: name(id),
             role,
-            settings: MailboxFloodParams { erl: Programs::one(&vm.otp.erl), ..params },
+            settings: MailboxFloodParams { otp: Programs::one(&vm.word), ..params },
             against: None,
             change: None,
         };
@@ -231,7 +231,7 @@ pub(super) fn sketch(
 
 /// What is run in a trial of these parameters.
 pub(super) fn spec(params: &MailboxFloodParams) -> Result<TrialSpec, ScenarioError> {
-    let path = params.erl.paths().into_iter().next().flatten();
+    let path = params.otp.words().into_iter().next().flatten();
     let one_at_a_time = params.is_paced();
     // One sender, so that never two wait.
     let (senders, messages) = match one_at_a_time {

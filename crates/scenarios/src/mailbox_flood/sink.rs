@@ -4,9 +4,11 @@ use super::params::SinkKind;
 use crate::ScenarioError;
 use beam::Term;
 use beam::term::{atom, list, text, tuple, uint};
-use std::fs::File;
-use std::os::fd::AsRawFd as _;
+use os::user::User;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::fchown;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The longest line that the port program of `port-line` answers with.
 const LINE_BYTES: u64 = 4096;
@@ -17,29 +19,43 @@ pub(super) struct Sink {
     /// What the application calls it.
     pub term: Term,
     /// The file, which has no name and goes with its last descriptor.
-    _file: Option<File>,
+    file: Option<Arc<OwnedFd>>,
     /// What a node calls the file, and what a person does.
     names: Option<(String, String)>,
 }
 
 impl Sink {
-    /// Makes a sink ready; a file sink gets its file in that folder.
-    pub fn prepare(sink: SinkKind, folder: &Path) -> Result<Self, ScenarioError> {
+    /// Makes a sink ready for a node of that user, or of the caller's; a file sink gets its file in that
+    /// folder.
+    pub fn prepare(
+        sink: SinkKind,
+        folder: &Path,
+        user: Option<User>,
+    ) -> Result<Self, ScenarioError> {
         let Some(options) = sink.file_options() else {
-            return Ok(Sink { term: plain(sink), _file: None, names: None });
+            return Ok(Sink { term: plain(sink), file: None, names: None });
         };
-        let file = tempfile::tempfile_in(folder).map_err(|error| {
+        let made = tempfile::tempfile_in(folder).and_then(|file| {
+            user.map_or(Ok(()), |user| fchown(&file, Some(user.uid()), Some(user.gid())))?;
+            Ok(file)
+        });
+        let file = made.map_err(|error| {
             let folder = folder.display();
             ScenarioError::Unusable(format!(
                 "{folder}: {error}; name a folder that can be written to: --folder FOLDER"
             ))
         })?;
-        // The node opens it through the tool, so that nothing is left however either of them ends.
-        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        // It has no name, so that nothing is left however tool or node ends: the node finds it open.
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let options = list(options.iter().map(|option| atom(option)).collect());
         let term = tuple(vec![atom("file"), text(&path), options]);
         let names = Some((path, format!("a file in {}", folder.display())));
-        Ok(Sink { term, _file: Some(file), names })
+        Ok(Sink { term, file: Some(Arc::new(file.into())), names })
+    }
+
+    /// What the node is to find open.
+    pub fn open(&self) -> Vec<Arc<OwnedFd>> {
+        self.file.iter().cloned().collect()
     }
 
     /// An error as a person knows the file: the path by which a node reaches it says nothing.
@@ -74,35 +90,35 @@ fn plain(sink: SinkKind) -> Term {
 mod tests {
     use super::*;
     use clap::ValueEnum as _;
+    use std::fs::File;
     use std::io::Write as _;
 
     #[test]
     fn every_sink_can_be_made_ready_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let prepare = |sink: &SinkKind| Sink::prepare(*sink, folder.path()).unwrap();
+        let prepare = |sink: &SinkKind| Sink::prepare(*sink, folder.path(), None).unwrap();
         let ready: Vec<Sink> = SinkKind::value_variants().iter().map(prepare).collect();
         assert_eq!(ready.len(), SinkKind::value_variants().len());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
-    fn a_file_can_be_reached_through_the_tool() {
+    fn a_file_can_be_reached_by_its_descriptor() {
         let folder = tempfile::tempdir().unwrap();
-        let sink = Sink::prepare(SinkKind::File, folder.path()).unwrap();
-        let file = sink._file.as_ref().unwrap();
-        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        let sink = Sink::prepare(SinkKind::File, folder.path(), None).unwrap();
+        let [file] = sink.open().try_into().unwrap();
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let mut again = File::options().append(true).open(path).unwrap();
         again.write_all(b"abc").unwrap();
-        assert_eq!(file.metadata().unwrap().len(), 3);
+        assert_eq!(File::from(file.try_clone().unwrap()).metadata().unwrap().len(), 3);
     }
 
     #[test]
     fn an_error_names_the_folder_and_not_a_descriptor() {
         let folder = tempfile::tempdir().unwrap();
-        let sink = Sink::prepare(SinkKind::File, folder.path()).unwrap();
-        let file = sink._file.as_ref().unwrap();
-        let line =
-            format!("file write: /proc/{}/fd/{}: full", std::process::id(), file.as_raw_fd());
+        let sink = Sink::prepare(SinkKind::File, folder.path(), None).unwrap();
+        let [file] = sink.open().try_into().unwrap();
+        let line = format!("file write: /proc/self/fd/{}: full", file.as_raw_fd());
         let told = sink.in_words(ScenarioError::Unusable(line)).to_string();
         assert!(told.contains(&folder.path().display().to_string()), "{told}");
         assert!(!told.contains("/proc/"), "{told}");
@@ -110,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_named() {
-        let refused = Sink::prepare(SinkKind::File, Path::new("/no/such/folder"));
+        let refused = Sink::prepare(SinkKind::File, Path::new("/no/such/folder"), None);
         let line = refused.unwrap_err().to_string();
         assert!(line.contains("/no/such/folder") && line.contains("--folder"), "{line}");
     }

@@ -95,7 +95,7 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
 /// fixes.
 pub(super) fn asked(case: &MailboxFloodParams) -> MailboxFloodParams {
     let usual = MailboxFloodParams::default();
-    MailboxFloodParams { erl: usual.erl, fixes: usual.fixes, ..case.clone() }
+    MailboxFloodParams { otp: usual.otp, fixes: usual.fixes, ..case.clone() }
 }
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
     use model::{Arm, Test, What};
 
     fn plan_of(sink: &str) -> Plan {
-        let settings = settings(&META, &[("sink", sink), ("erl", "/opt/otp/bin/erl")]);
+        let settings = settings(&META, &[("sink", sink), ("otp", "/opt/otp/bin/erl")]);
         let arm = |id, role| Arm { settings: settings.clone(), ..model::testing::arm(id, role) };
         let arms = vec![arm("control", Role::Control), arm("direct", Role::Case)];
         Plan { arms, ..plan(&[]) }
@@ -164,7 +164,7 @@ mod tests {
     fn the_path_of_an_otp_is_no_part_of_advice() {
         let fixes = suggestions(State::Affected, &plan_of("tcp"));
         assert_eq!(fixes.len(), 2);
-        let erl = |fix: &Suggestion| value_of(&fix.run.as_ref().unwrap().parameters, "erl");
+        let erl = |fix: &Suggestion| value_of(&fix.run.as_ref().unwrap().parameters, "otp");
         assert!(fixes.iter().all(|fix| erl(fix).is_none()));
         let others = suggestions(State::NotAffected, &plan_of("null"));
         let [other] = others.as_slice() else { panic!("{others:?}") };

@@ -49,15 +49,16 @@ pub(super) fn run(
     spec: &TrialSpec,
     context: &mut Context,
 ) -> Result<crate::TrialResult, ScenarioError> {
-    let sink = Sink::prepare(spec.sink, &spec.folder)?;
-    let options = NodeOptions { flags: spec.flags.clone(), ..NodeOptions::default() };
+    let sink = Sink::prepare(spec.sink, &spec.folder, spec.vm.otp.user())?;
+    let options =
+        NodeOptions { flags: spec.flags.clone(), open: sink.open(), ..NodeOptions::default() };
     let roots = context.host.roots;
     let mut watched = Watched::prepare(context.probe, roots, false);
     let mut node = erlang::start(&spec.vm, options, context.interrupted)?;
     let facts = erlang::facts(&spec.vm, &node, &spec.flags);
     let watch = Disturbances::start(roots, None);
     let measured = measured(spec, &sink, &mut node, context, &mut watched);
-    let surroundings = watch.finish(roots);
+    let disturbance = watch.finish(roots);
     let mut observation = match measured {
         Ok(measured) => {
             let mut observation = observe(&measured);
@@ -69,7 +70,7 @@ pub(super) fn run(
     };
     observation.vm = Some(facts);
     observation.evidence = watched.evidence(None);
-    Ok(TrialResult { observation, surroundings })
+    Ok(TrialResult { observation, disturbance })
 }
 
 /// Why there is no measurement.

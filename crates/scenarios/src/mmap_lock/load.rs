@@ -12,6 +12,7 @@ use load::protocol::{MapperReport, PoolReport, Report};
 use load::time::now_ns;
 use load::{Child, LoadSpawner};
 use probe::Role;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long children may take to get ready, beside a second for each GiB to populate.
@@ -23,7 +24,11 @@ const RESCUE_LIMIT: Duration = Duration::from_secs(20);
 /// How long a pool may take to die and to report.
 const REPORT_LIMIT: Duration = Duration::from_secs(30);
 
-/// What is raw in a trial.
+/// Files of /proc/PID that the kernel lets root alone read, or what traces the process: readers of these
+/// stay root.
+const FOR_ROOT: [&str; 4] = ["mem", "personality", "stack", "syscall"];
+
+/// What a trial does, as its load is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialSpec {
     /// File of /proc/PID that is read.
@@ -46,6 +51,8 @@ pub struct TrialSpec {
     pub cpu_tool: u32,
     /// The load of each CPU.
     pub cpu_loads: Vec<CpuLoad>,
+    /// Control groups that the scanners join.
+    pub reader_groups: Vec<PathBuf>,
     /// The idle twin of the mapper, where there is one.
     pub twin: Option<Twin>,
 }
@@ -129,7 +136,7 @@ pub enum Event<'a> {
     Ended,
 }
 
-/// Plays a spec to its end.
+/// Runs the load of a trial to its end.
 ///
 /// Nothing of it is left when it returns: a pool reaps all its workers before it reports, the others
 /// are reaped here, and a process that can be reaped has given back its memory. Every process is new
@@ -140,20 +147,20 @@ pub enum Event<'a> {
 /// If a child cannot be set up, dies, or if somebody interrupts.
 pub fn run_load(
     spec: &TrialSpec,
-    launcher: &LoadSpawner,
+    spawner: &LoadSpawner,
     interrupted: &dyn Fn() -> bool,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<RawTrial, ScenarioError> {
     let live = LivePage::create().map_err(|e| ScenarioError::Broken(format!("live page: {e}")))?;
-    let mut mapper = start_mapper(spec, launcher, &live)?;
-    let mut twin = start_twin(spec, launcher)?;
+    let mut mapper = start_mapper(spec, spawner, &live)?;
+    let mut twin = start_twin(spec, spawner)?;
     let limit = SET_UP_LIMIT + populating(spec.region_bytes);
     let ready = wait::ready(&mut mapper, limit, interrupted)?;
     if let Some(twin) = &mut twin {
         wait::ready(twin, limit, interrupted)?;
     }
     let pids = Pids { mapper: mapper.pid(), twin: twin.as_ref().map(Child::pid) };
-    let mut pools = Pools::start(spec, launcher, pids, interrupted)?;
+    let mut pools = Pools::start(spec, spawner, pids, interrupted)?;
     on_event(Event::Ready(&pools.parts(pids)));
     pools.begin_scanning(spec.lead, interrupted)?;
     on_event(Event::Released);
@@ -202,23 +209,23 @@ fn populating(region_bytes: u64) -> Duration {
 
 fn start_mapper(
     spec: &TrialSpec,
-    launcher: &LoadSpawner,
+    spawner: &LoadSpawner,
     live: &LivePage,
 ) -> Result<Child, ScenarioError> {
     let mut args = MapperArgs::new(spec.region_bytes, spec.duration, spec.pause);
     args.cpu = Some(spec.cpu_mapper);
     args.seed = spec.seed;
-    Ok(launcher.start("mapper", &args.to_args(), Some(live))?)
+    Ok(spawner.start("mapper", &args.to_args(), Some(live))?)
 }
 
 /// Starts the twin: a mapper that is never released.
-fn start_twin(spec: &TrialSpec, launcher: &LoadSpawner) -> Result<Option<Child>, ScenarioError> {
+fn start_twin(spec: &TrialSpec, spawner: &LoadSpawner) -> Result<Option<Child>, ScenarioError> {
     let Some(twin) = spec.twin else { return Ok(None) };
     let mut args = MapperArgs::new(spec.region_bytes, spec.duration, spec.pause);
     args.cpu = Some(twin.cpu);
     args.seed = spec.seed;
     args.twin = Some(twin.calls);
-    Ok(Some(launcher.start("twin", &args.to_args(), None)?))
+    Ok(Some(spawner.start("twin", &args.to_args(), None)?))
 }
 
 /// The processes that can be read.
@@ -277,20 +284,25 @@ impl Stage<'_> {
 impl Pools {
     fn start(
         spec: &TrialSpec,
-        launcher: &LoadSpawner,
+        spawner: &LoadSpawner,
         pids: Pids,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
         let mut pools = Pools::default();
+        // Such a file is closed to the user of the load even where the process is that user's own; and
+        // readers move themselves into the group of their quota, which is root's.
+        let for_root = FOR_ROOT.contains(&spec.procfile.as_str()) || !spec.reader_groups.is_empty();
+        let user = spawner.user.filter(|_| !for_root);
+        let readers = &LoadSpawner { user, ..spawner.clone() };
         for cpu_load in &spec.cpu_loads {
             if cpu_load.scanners > 0 {
                 let args = scanner_args(spec, cpu_load, pids.read(spec)).to_args();
-                pools.scanners.push(launcher.start("scanners", &args, None)?);
+                pools.scanners.push(readers.start("scanners", &args, None)?);
             }
             if cpu_load.spinners > 0 {
                 // They look at the mapper in every arm: what they do to it is not the cause.
                 let args = spinner_args(spec, cpu_load, pids.mapper).to_args();
-                pools.spinners.push(launcher.start("spinners", &args, None)?);
+                pools.spinners.push(spawner.start("spinners", &args, None)?);
             }
         }
         pools
@@ -355,7 +367,7 @@ impl Pools {
 }
 
 /// How long a pool lives at most: as long as a trial can take, whatever becomes of the tool.
-fn crew_limit_ms(spec: &TrialSpec) -> u64 {
+fn pool_limit_ms(spec: &TrialSpec) -> u64 {
     let limit = spec.lead + spec.duration + spec.hang_after + RESCUE_LIMIT + SET_UP_LIMIT;
     u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
 }
@@ -367,7 +379,8 @@ fn scanner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> ScannerArgs {
         workers: cpu_load.scanners,
         nice: cpu_load.nice,
         cpu: Some(cpu_load.cpu),
-        limit_ms: Some(crew_limit_ms(spec)),
+        join: spec.reader_groups.clone(),
+        limit_ms: Some(pool_limit_ms(spec)),
         parent: None,
     }
 }
@@ -379,7 +392,7 @@ fn spinner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> SpinnerArgs {
         workers: cpu_load.spinners,
         busyduration: u64::try_from(cpu_load.busyduration.as_millis()).unwrap_or(u64::MAX),
         cpu: Some(cpu_load.cpu),
-        limit_ms: Some(crew_limit_ms(spec)),
+        limit_ms: Some(pool_limit_ms(spec)),
         parent: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::params::MmapLockParams;
 use super::sentences::SENTENCES;
-use crate::params::{self, Counts, Params, changed, literal};
+use crate::params::{self, Counts, OrNone, Params, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta, Tag};
 use model::{Judging, Meta, Needs, Settings, Unit};
 use std::borrow::Cow;
@@ -18,6 +18,7 @@ pub(super) mod measure {
     pub const SCANS: &str = "scans";
     pub const SCAN_BYTES: &str = "scan_bytes";
     pub const SPINS: &str = "spins";
+    pub const THROTTLED: &str = "throttled";
 }
 
 /// What `mmap-lock` says of itself.
@@ -35,6 +36,20 @@ pub const META: Meta = Meta {
           numa_maps of busy processes, above all at low priority or under a CPU limit: databases, \
           JVMs and Erlang nodes that map memory all the time",
     fixes: &[
+        FixMeta {
+            id: "no-limit",
+            what: "Take the readers out of the group with a CPU limit: up to Linux 6.17 a reader that \
+                   is throttled keeps the lock until the next period.",
+            change: |settings| {
+                changed(settings, |params: &mut MmapLockParams| {
+                    // The load stays what it is beside the limit.
+                    if params.reader_quota.value().is_some() {
+                        params.spinners = params.spinners.or(0);
+                    }
+                    params.reader_quota = OrNone::None;
+                })
+            },
+        },
         FixMeta {
             id: "priority",
             what: "Give readers no lower priority than the process that they read, and no CPU limit: \
@@ -54,6 +69,16 @@ pub const META: Meta = Meta {
             what: "Have fewer readers, and let them read less often.",
             change: |settings| {
                 changed(settings, |params: &mut MmapLockParams| params.busy = Counts::one(1))
+            },
+        },
+        FixMeta {
+            id: "lock-free-file",
+            what: "Read status or statm where the size of a process is enough: they take no mmap \
+                   lock, so a throttled reader holds none.",
+            change: |settings| {
+                let params = MmapLockParams::of(settings)?;
+                params.reader_quota.value()?;
+                Some(MmapLockParams { procfile: literal("status"), ..params }.settings())
             },
         },
     ],
@@ -139,6 +164,13 @@ pub const META: Meta = Meta {
             help: "looks of all spinners a second",
             column: false,
         },
+        MeasureMeta {
+            name: measure::THROTTLED,
+            heading: "throttled",
+            unit: Unit::Count,
+            help: "periods of a trial in which the quota throttled the readers' group",
+            column: false,
+        },
     ],
     judging: Judging {
         measure: Cow::Borrowed(measure::STALL),
@@ -161,8 +193,19 @@ pub const META: Meta = Meta {
             what: "smaps_rollup lets waiting writers in",
             matters: |settings| reads(settings, "smaps_rollup"),
         },
+        Tag {
+            commit: "e1fad12dcb66",
+            since: "6.18",
+            what: "a throttled reader goes on to the end of its system call, and lets go of the lock",
+            matters: readers_have_a_quota,
+        },
     ],
 };
+
+/// Whether the scanners are in a group with a quota.
+fn readers_have_a_quota(settings: &Settings) -> bool {
+    MmapLockParams::of(settings).is_some_and(|params| params.reader_quota.value().is_some())
+}
 
 /// Whether the scanners read this file.
 fn reads(settings: &Settings, file: &str) -> bool {

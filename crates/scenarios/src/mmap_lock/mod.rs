@@ -1,10 +1,13 @@
 //! `mmap-lock`: readers of /proc/PID stall the memory mapping of process PID.
 
+mod checks;
 mod load;
 mod meta;
 mod observe;
 mod params;
+mod place;
 mod plan;
+mod reader_group;
 mod review;
 mod sentences;
 mod summary;
@@ -16,7 +19,7 @@ pub use params::{MmapLockParams, Target};
 
 use crate::{Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;
-use model::{ArmResult, Judging, Meta, Plan, Trial};
+use model::{ArmResult, Judging, Machine, Meta, Plan, Suggestion, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -30,7 +33,11 @@ impl Scenario for MmapLock {
     }
 
     fn missing(&self, host: &Host) -> Option<Missing> {
-        plan::missing(host.machine)
+        place::missing(host.machine)
+    }
+
+    fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion> {
+        summary::of_old_kernels(machine)
     }
 
     fn arms(
@@ -38,7 +45,7 @@ impl Scenario for MmapLock {
         params: &MmapLockParams,
         host: &Host,
     ) -> Result<Arms<MmapLockParams>, ScenarioError> {
-        plan::arms(params, host).map(Into::into)
+        plan::arms(params, host)
     }
 
     fn judging(&self, params: &MmapLockParams) -> Vec<Judging> {
@@ -50,8 +57,8 @@ impl Scenario for MmapLock {
         params: &MmapLockParams,
         host: &Host,
     ) -> Result<Cell<MmapLockParams>, ScenarioError> {
-        // It looks at /proc and no more.
-        self.cell(params, host)
+        // It looks at /proc and no more; a group is not made for it.
+        Cell::of(plan::sketch(params, host)?)
     }
 
     fn expected(&self, params: &MmapLockParams) -> Duration {
@@ -64,7 +71,8 @@ impl Scenario for MmapLock {
         context: &mut Context,
     ) -> Result<TrialResult, ScenarioError> {
         let spec = plan::spec(params, context.host, context.seed)?;
-        trial::run(&spec, context)
+        let quota = params.reader_quota.get().map(reader_group::bandwidth);
+        trial::run(spec, quota, context)
     }
 
     fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {

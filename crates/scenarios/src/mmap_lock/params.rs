@@ -1,8 +1,8 @@
 //! The parameters of `mmap-lock`.
 
 use crate::params::{
-    self, Auto, Counts, Cpu, ProcFile, Size, Time, between, choice, counts, whole, whole_ms,
-    whole_us,
+    self, Auto, Counts, Cpu, OrNone, ProcFile, Quota, Size, Time, auto, between, choice, counts,
+    whole, whole_ms, whole_us,
 };
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,13 @@ pub struct MmapLockParams {
         value_parser = counts(0..=10_000, 20)
     )]
     pub busy: Counts,
+    /// Spinners; auto is as many as scanners, and none where those have a quota
+    #[arg(long, default_value = "auto", value_parser = auto(whole(0_u32..=10_000)))]
+    pub spinners: Auto<u32>,
+    /// CPU time that all scanners together may use in each period, as a control group with a limit
+    /// has it: 10ms/100ms, with a burst 10ms/100ms+10ms; the mapper is never in that group
+    #[arg(long, default_value = "none")]
+    pub reader_quota: OrNone<Quota>,
     /// Whom the scanners of the cases read: the process that maps, or its idle twin as in the
     /// controls, where no stall may show
     #[arg(long, default_value = "mapper")]
@@ -67,6 +74,19 @@ pub struct MmapLockParams {
 impl Default for MmapLockParams {
     fn default() -> Self {
         params::defaults(false)
+    }
+}
+
+impl MmapLockParams {
+    /// Pages of the region.
+    pub(super) fn pages(&self) -> u64 {
+        self.size.get() / rustix::param::page_size() as u64
+    }
+
+    /// Spinners beside so many scanners.
+    pub(super) fn spinners_beside(&self, scanners: u32) -> u32 {
+        let throttled = self.reader_quota.value().is_some();
+        self.spinners.get().unwrap_or(if throttled { 0 } else { scanners })
     }
 }
 

@@ -1,13 +1,14 @@
 //! From parameters to arms and scripts, checked against the machine.
 
+use super::checks::check;
 use super::load::{CpuLoad, TrialSpec, Twin};
 use super::meta::META;
 use super::params::{MmapLockParams, Target};
-use crate::cpus;
-use crate::params::{Auto, Counts, Cpu};
-use crate::{Host, Missing, ScenarioError};
-use host::{limits, placement};
-use model::{Arm, Judging, Machine, Role};
+use super::place::place;
+use super::reader_group;
+use crate::params::{Counts, OrNone, Quota, literal};
+use crate::{Arms, Host, ScenarioError};
+use model::{Arm, Judging, LeftOut, Role};
 use std::time::Duration;
 
 /// Control of the study that holds the process alone against itself.
@@ -15,12 +16,6 @@ const CONTROL: &str = "control";
 
 /// The process alone, which is shown beside the others.
 const ALONE: &str = "alone";
-
-/// What part of the available memory the region may take.
-const MEMORY_SHARE: f64 = 0.8;
-
-/// A call of mmap or munmap takes longer than this anywhere.
-const SHORTEST_CALL: Duration = Duration::from_micros(1);
 
 /// A call of mmap or munmap takes about so long beside its pause, the sleep's own cost among it.
 const USUAL_CALL: Duration = Duration::from_micros(20);
@@ -34,6 +29,9 @@ const SET_UP: Duration = Duration::from_millis(80);
 /// What its twin and its load cost beside, but for a little each.
 const SET_UP_LOAD: Duration = Duration::from_millis(35);
 
+/// A file whose readers take no mmap lock for longer than a call.
+const LOCK_FREE: &str = "status";
+
 /// So many readers of the mapper hang it as a rule.
 const USUALLY_HANGS: u32 = 10;
 
@@ -45,41 +43,62 @@ const SLICE_MS: f64 = 5.0;
 /// How trials of these parameters are judged: what a slice may add is a larger share of a shorter
 /// trial.
 pub(super) fn judging(params: &MmapLockParams) -> Judging {
-    let seconds = params.duration.get().as_secs_f64();
-    let slice = SLICE_MS / seconds.max(1e-3);
-    Judging { margin: META.judging.margin.max(slice), ..META.judging }
+    let seconds = params.duration.get().as_secs_f64().max(1e-3);
+    let slice = SLICE_MS / seconds;
+    let readers_run = params.reader_quota.get().map_or(0.0, |q| running_ms(q, params) / seconds);
+    Judging { margin: META.judging.margin.max(slice).max(readers_run), ..META.judging }
 }
 
-pub(super) fn missing(machine: &Machine) -> Option<Missing> {
-    let allowed = machine.allowed_cpus.len();
-    (allowed < META.needs.cpus).then(|| Missing {
-        what: format!(
-            "mmap-lock needs {} CPUs, one for the process that maps and one for its readers; this \
-             process may use {allowed}",
-            META.needs.cpus
-        ),
-        grant: "widen its affinity mask or cpuset (taskset -pc, docker --cpuset-cpus), or use a \
-                machine with more CPUs"
-            .to_owned(),
-    })
+/// How much more than their quota readers may run in a trial: from 6.18 on each goes on to the end of its
+/// system call, which takes it some milliseconds, and is paid back in periods that may lie behind the
+/// trial. Measured on 6.18 with four readers: 0.8 to 1.2 times the quota.
+const OVERRUN: f64 = 2.0;
+
+/// What readers with a quota can run in a trial at most, in milliseconds: what was left of one period and
+/// what each refill in the trial gives, and their overrun. A mapper that stalls for longer stalls while no
+/// reader runs, so that is what the quota does; what they do to it while they run is what any reader does.
+fn running_ms(quota: Quota, params: &MmapLockParams) -> f64 {
+    let period = quota.period().get().as_secs_f64();
+    let fillings = (params.duration.get().as_secs_f64() / period).ceil() + 1.0;
+    let running = OVERRUN * fillings * quota.quota().get().as_secs_f64() * 1e3;
+    // A quota of a whole CPU and more limits nothing that one CPU of readers could do.
+    running.min(params.duration.get().as_secs_f64() * 1e3)
 }
 
 /// The arms: for each number of readers its control and its case, and the process alone where the
 /// numbers hold 0.
+///
+/// # Errors
+/// If a value cannot be used here, or the readers' quota cannot be had.
 pub(super) fn arms(
     params: &MmapLockParams,
     host: &Host,
-) -> Result<Vec<Arm<MmapLockParams>>, ScenarioError> {
-    if let Some(missing) = missing(host.machine) {
-        return Err(ScenarioError::Missing(missing));
+) -> Result<Arms<MmapLockParams>, ScenarioError> {
+    check(params, host)?;
+    let burst = reader_group::try_out(params, host)?;
+    let mut arms = Arms::from(arms_for(params));
+    if params.reader_quota.value().is_some() && !burst {
+        let without = |arm: &Arm<MmapLockParams>| has_burst(&arm.settings);
+        let gone: Vec<String> =
+            arms.arms.iter().filter(|arm| without(arm)).map(|arm| arm.id.clone()).collect();
+        arms.arms.retain(|arm| !gone.contains(&arm.id));
+        let why = reader_group::NO_BURST.to_owned();
+        arms.left_out = gone.into_iter().map(|id| LeftOut { id, why: why.clone() }).collect();
     }
-    check_procfile(params, host)?;
-    check_size(params, host)?;
-    check_mappings(params, host)?;
-    check_processes(params, host)?;
-    check_nice(params)?;
-    place(params, host)?;
-    Ok(arms_for(params))
+    Ok(arms)
+}
+
+/// The arms as far as they can be told without making a group.
+pub(super) fn sketch(
+    params: &MmapLockParams,
+    host: &Host,
+) -> Result<Arms<MmapLockParams>, ScenarioError> {
+    check(params, host)?;
+    Ok(arms_for(params).into())
+}
+
+fn has_burst(params: &MmapLockParams) -> bool {
+    params.reader_quota.value().is_some_and(|quota| !quota.burst().is_zero())
 }
 
 fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
@@ -92,12 +111,20 @@ fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
         return vec![arm(params, 0, CONTROL, Role::Control), case];
     }
     let mut arms = Vec::new();
+    let most = busy.last().copied().unwrap_or(0);
+    let (twin, case) = match params.reader_quota.value() {
+        Some(_) => ("throttled-twin", "throttled"),
+        None => ("twin", "busy"),
+    };
     for count in busy.iter().copied().filter(|count| *count > 0) {
-        let mut control = arm(params, count, &format!("twin-{count}"), Role::Control);
+        let mut control = arm(params, count, &format!("{twin}-{count}"), Role::Control);
         control.settings.target = Target::Twin;
-        let mut case = arm(params, count, &format!("busy-{count}"), Role::Case);
+        let mut case = arm(params, count, &format!("{case}-{count}"), Role::Case);
         case.against = Some(control.id.clone());
-        arms.extend([control, case]);
+        let fixes = if count == most { fixes(&case) } else { Vec::new() };
+        arms.push(control);
+        arms.push(case);
+        arms.extend(fixes);
     }
     if busy.contains(&0) {
         arms.push(arm(params, 0, ALONE, Role::Baseline));
@@ -105,151 +132,42 @@ fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
     arms
 }
 
+/// What may fix readers with a quota: the quota taken away, a burst on top of it, a file without the
+/// lock. Only the largest number of readers has them.
+fn fixes(case: &Arm<MmapLockParams>) -> Vec<Arm<MmapLockParams>> {
+    let params = &case.settings;
+    let Some(quota) = params.reader_quota.get() else { return Vec::new() };
+    if params.target == Target::Twin {
+        return Vec::new();
+    }
+    let arm = |id: &str, settings: MmapLockParams, change: &str| Arm {
+        id: format!("{id}-{}", params.busy),
+        role: Role::Fix,
+        settings,
+        against: case.against.clone(),
+        change: Some(change.to_owned()),
+    };
+    let free = MmapLockParams {
+        reader_quota: OrNone::None,
+        spinners: params.spinners.or(0),
+        ..params.clone()
+    };
+    let mut fixes = vec![arm("no-limit", free, "readers without a CPU limit")];
+    if quota.burst().is_zero() {
+        let reader_quota = OrNone::Is(quota.with_burst());
+        let burst = MmapLockParams { reader_quota, ..params.clone() };
+        fixes.push(arm("burst", burst, "a burst for the readers' CPU limit"));
+    }
+    if params.procfile.as_str() != LOCK_FREE {
+        let status = MmapLockParams { procfile: literal(LOCK_FREE), ..params.clone() };
+        fixes.push(arm(LOCK_FREE, status, "readers of status, which takes no mmap lock"));
+    }
+    fixes
+}
+
 fn arm(params: &MmapLockParams, busy: u32, id: &str, role: Role) -> Arm<MmapLockParams> {
     let settings = MmapLockParams { busy: Counts::one(busy), ..params.clone() };
     Arm { id: id.to_owned(), role, settings, against: None, change: None }
-}
-
-fn check_procfile(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
-    let file = params.procfile.as_str();
-    let path = host.roots.proc.join("self").join(file);
-    let why = match std::fs::metadata(&path) {
-        Err(error) => error.to_string(),
-        Ok(metadata) if !metadata.is_file() => "not a file that can be read".to_owned(),
-        Ok(_) => match read_a_byte(&path) {
-            Ok(()) => return Ok(()),
-            Err(error) => error.to_string(),
-        },
-    };
-    Err(ScenarioError::Unusable(format!(
-        "--procfile {file}: {}: {why}; name a file that this kernel has, such as smaps, maps or \
-         status",
-        path.display()
-    )))
-}
-
-fn read_a_byte(path: &std::path::Path) -> std::io::Result<()> {
-    use std::io::Read;
-    let mut byte = [0];
-    std::fs::File::open(path)?.read(&mut byte).map(|_| ())
-}
-
-fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
-    let size = params.size;
-    let Some(available) = limits::memory_available(host.roots) else {
-        return Ok(());
-    };
-    let (regions, twice) = if params.busy.most() > 0 {
-        (2.0, "twice that, for the mapper and its twin, is ")
-    } else {
-        (1.0, "")
-    };
-    if size.get() as f64 * regions <= available as f64 * MEMORY_SHARE {
-        return Ok(());
-    }
-    Err(ScenarioError::Unusable(format!(
-        "--size {size}: {twice}more than {:.0}% of the {} MiB of memory available here; take a \
-         smaller region",
-        MEMORY_SHARE * 100.0,
-        available >> 20
-    )))
-}
-
-/// A region splits into a mapping for every four pages in the long run, since each page is mapped or
-/// not by the toss of a coin; a mapper that makes as many calls runs into the kernel's limit.
-fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
-    let Some(most) = limits::max_map_count(host.roots) else { return Ok(()) };
-    let pages = pages(params);
-    let call = params.pause.get() + SHORTEST_CALL;
-    let calls = params.duration.get().as_nanos() / call.as_nanos();
-    if pages / 4 < most || calls < u128::from(most) {
-        return Ok(());
-    }
-    Err(ScenarioError::Unusable(format!(
-        "--size {}: the region would split into more mappings than vm.max_map_count ({most}) allows; \
-         take a smaller region, or sysctl vm.max_map_count={}",
-        params.size,
-        pages / 4 + most
-    )))
-}
-
-fn pages(params: &MmapLockParams) -> u64 {
-    params.size.get() / rustix::param::page_size() as u64
-}
-
-fn check_processes(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
-    let most = params.busy.most();
-    let wanted = 2 * u64::from(most);
-    match limits::pid_max(host.roots) {
-        Some(limit) if wanted > limit / 2 => Err(ScenarioError::Unusable(format!(
-            "--busy {most}: {wanted} processes are more than half of what kernel.pid_max ({limit}) \
-             allows on the whole machine; take fewer"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-fn check_nice(params: &MmapLockParams) -> Result<(), ScenarioError> {
-    let nice = params.nice;
-    if limits::can_renice_to(nice) {
-        return Ok(());
-    }
-    Err(ScenarioError::Missing(Missing {
-        what: format!("--nice {nice}: this process may not raise the priority of the scanners"),
-        grant: "run as root, or raise the limit with `ulimit -e`".to_owned(),
-    }))
-}
-
-/// CPUs of mapper, load and tool: as asked, else from the topology.
-fn place(params: &MmapLockParams, host: &Host) -> Result<(u32, u32, u32), ScenarioError> {
-    let machine = host.machine;
-    let chosen = placement::choose(&machine.cpus, &machine.allowed_cpus)
-        .ok_or_else(|| missing(machine).map_or_else(too_few, ScenarioError::Missing))?;
-    let named = |flag: &str, cpu: &Auto<Cpu>| -> Result<Option<u32>, ScenarioError> {
-        cpu.get().map(|cpu| check_cpu(flag, cpu, machine)).transpose()
-    };
-    let (mapper, load) =
-        (named("--cpu-mapper", &params.cpu_mapper)?, named("--cpu-load", &params.cpu_load)?);
-    let (mapper, load) = match (mapper, load) {
-        (None, None) => (chosen.measured, chosen.load),
-        (Some(mapper), Some(load)) => (mapper, load),
-        // Where one is named and the other was chosen for the same, they change places.
-        (Some(mapper), None) if mapper == chosen.load => (mapper, chosen.measured),
-        (Some(mapper), None) => (mapper, chosen.load),
-        (None, Some(load)) if load == chosen.measured => (chosen.load, load),
-        (None, Some(load)) => (chosen.measured, load),
-    };
-    if mapper == load {
-        return Err(ScenarioError::Unusable(format!(
-            "--cpu-mapper {mapper} and --cpu-load {load} are the same: the mapper would wait for \
-             the CPU and not for the lock; name two CPUs, or neither"
-        )));
-    }
-    let tool = named("--cpu-tool", &params.cpu_tool)?;
-    if tool == Some(load) {
-        return Err(ScenarioError::Unusable(format!(
-            "--cpu-tool {load} is the CPU of the load: tailback would starve behind it; name another"
-        )));
-    }
-    Ok((mapper, load, tool.unwrap_or_else(|| beside(chosen.tool, mapper, load, machine))))
-}
-
-/// The CPU of the tool: as chosen, unless the load was put there.
-fn beside(chosen: u32, mapper: u32, load: u32, machine: &Machine) -> u32 {
-    let free = |cpu: &u32| *cpu != mapper && *cpu != load;
-    match chosen == load {
-        true => machine.allowed_cpus.iter().copied().find(free).unwrap_or(mapper),
-        false => chosen,
-    }
-}
-
-fn too_few() -> ScenarioError {
-    ScenarioError::Broken("the CPUs of this machine could not be read from /sys".to_owned())
-}
-
-fn check_cpu(flag: &str, cpu: Cpu, machine: &Machine) -> Result<u32, ScenarioError> {
-    cpus::check(cpu.get(), machine)
-        .map_err(|why| ScenarioError::Unusable(format!("{flag} {cpu}: {why}")))
 }
 
 /// What is run in a trial of these parameters.
@@ -280,10 +198,12 @@ pub(super) fn spec(
         cpu_loads: vec![CpuLoad {
             cpu: load,
             scanners: busy,
-            spinners: busy,
+            spinners: params.spinners_beside(busy),
             nice: params.nice,
             busyduration: params.busyduration.get(),
         }],
+        // The trial makes the group and puts it here.
+        reader_groups: Vec::new(),
         twin,
     })
 }
@@ -294,12 +214,13 @@ fn calls_of_twin(params: &MmapLockParams) -> u64 {
     let half = params.duration.get() / 2;
     let call = params.pause.get() + USUAL_CALL;
     let calls = u64::try_from(half.as_nanos() / call.as_nanos()).unwrap_or(u64::MAX);
-    calls.min(pages(params).saturating_mul(CALLS_A_PAGE))
+    calls.min(params.pages().saturating_mul(CALLS_A_PAGE))
 }
 
 pub(super) fn expected(params: &MmapLockParams) -> Duration {
     let busy = params.busy.most();
-    let hangs = busy >= USUALLY_HANGS && params.target != Target::Twin;
+    let throttled = params.reader_quota.value().is_some();
+    let hangs = busy >= USUALLY_HANGS && params.target != Target::Twin && !throttled;
     let hang = if hangs { params.hang_after.get() } else { Duration::ZERO };
     let load = if busy > 0 { SET_UP_LOAD + params.lead.get() } else { Duration::ZERO };
     SET_UP + load + params.duration.get() + hang + Duration::from_millis(1) * busy
@@ -364,59 +285,53 @@ mod tests {
         assert_eq!(calls_of_twin(&params), 4166);
         params.duration = Time::s(60);
         params.size = Size::kib(64);
-        assert_eq!(calls_of_twin(&params), 3 * pages(&params));
+        assert_eq!(calls_of_twin(&params), 3 * params.pages());
+    }
+
+    fn throttled(busy: &[u32]) -> MmapLockParams {
+        MmapLockParams { reader_quota: OrNone::Is(literal("10ms/100ms")), ..params(busy) }
     }
 
     #[test]
-    fn mapper_load_and_tool_find_their_cpus_whichever_is_named() {
-        let cpus =
-            [0, 1].map(|id| model::machine::Cpu { id, core: None, package: None, node: None });
-        let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
-        let roots = host::Roots::at("/nonexistent");
-        let host = Host { roots: &roots, machine: &machine };
-        let placed = |[mapper, load, tool]: [Option<u32>; 3]| {
-            let cpu = |named: Option<u32>| named.map_or(Auto::Auto, |cpu| Auto::Is(Cpu::new(cpu)));
-            let (cpu_mapper, cpu_load, cpu_tool) = (cpu(mapper), cpu(load), cpu(tool));
-            place(&MmapLockParams { cpu_mapper, cpu_load, cpu_tool, ..params(&[1]) }, &host)
-        };
-        let (auto, first, second) = (None, Some(0), Some(1));
-        for named in
-            [[second, auto, auto], [auto, first, auto], [auto, second, auto], [auto, auto, auto]]
-        {
-            let (mapper, load, tool) = placed(named).unwrap();
-            assert!(mapper != load && tool != load, "{named:?}: {mapper} {load} {tool}");
-        }
-        assert!(placed([second, second, auto]).is_err());
-        assert!(placed([auto, second, second]).is_err());
-        assert!(placed([auto, Some(2), auto]).is_err());
+    fn readers_with_a_quota_have_the_same_readers_of_the_twin_as_their_control() {
+        let arms = arms_for(&throttled(&[1, 4]));
+        let ids: Vec<&str> = arms.iter().map(|arm| arm.id.as_str()).collect();
+        assert_eq!(
+            ids,
+            [
+                "throttled-twin-1",
+                "throttled-1",
+                "throttled-twin-4",
+                "throttled-4",
+                "no-limit-4",
+                "burst-4",
+                "status-4"
+            ]
+        );
+        let mut control = arms[2].settings.clone();
+        control.target = Target::Mapper;
+        assert_eq!(control, arms[3].settings);
+        assert_eq!(arms[3].settings.spinners_beside(4), 0);
+        let fixes: Vec<_> = arms.iter().filter(|arm| arm.role == Role::Fix).collect();
+        assert!(fixes.iter().all(|fix| fix.against.as_deref() == Some("throttled-twin-4")));
+        assert!(fixes.iter().all(|fix| fix.settings.spinners_beside(4) == 0), "no other load");
+        assert_eq!(fixes[0].settings.reader_quota, OrNone::None);
+        assert!(has_burst(&fixes[1].settings) && !has_burst(&arms[3].settings));
     }
 
     #[test]
-    fn values_that_cannot_work_here_are_refused() {
-        let machine = Machine::default();
-        let folder = tempfile::tempdir().unwrap();
-        let roots = host::Roots::at(folder.path());
-        let put = |path: &str, text: &str| {
-            let path = folder.path().join("proc").join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
-        put("sys/vm/max_map_count", "65530");
-        put("sys/kernel/pid_max", "32768");
-        let host = Host { roots: &roots, machine: &machine };
-        assert!(check_processes(&params(&[10_000]), &host).is_err());
-        assert!(check_processes(&params(&[1000]), &host).is_ok());
-        let mut large = MmapLockParams { size: Size::mib(4096), ..params(&[1]) };
-        assert!(check_mappings(&large, &host).is_ok(), "too few calls to split it that far");
-        large.duration = Time::s(10);
-        assert!(check_mappings(&large, &host).is_err());
+    fn a_placebo_has_nothing_to_fix() {
+        let arms = arms_for(&MmapLockParams { target: Target::Twin, ..throttled(&[4]) });
+        assert_eq!(arms.len(), 2);
+        assert_eq!(arms[0].settings, arms[1].settings);
     }
 
     #[test]
-    fn one_cpu_is_too_few_and_says_what_would_help() {
-        let machine = Machine { allowed_cpus: vec![3], ..Machine::default() };
-        let missing = missing(&machine).unwrap();
-        assert!(missing.what.contains("needs 2 CPUs"), "{missing:?}");
-        assert!(super::missing(&Machine { allowed_cpus: vec![3, 4], ..machine }).is_none());
+    fn what_readers_do_while_they_may_run_is_not_charged_to_their_quota() {
+        // 250 ms see three refills at most, and what was left before: 40 ms of 250, and as much again.
+        assert!((judging(&throttled(&[4])).margin - 320.0).abs() < 1e-9);
+        let mut long = throttled(&[4]);
+        long.duration = Time::s(10);
+        assert!((judging(&long).margin - 202.0).abs() < 1e-9);
     }
 }

@@ -16,6 +16,36 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
         outcome.caveats.extend(hang::cut_off(arms, cut, Some("hang-after")));
     }
     take_back(plan, trials, arms, outcome);
+    never_throttled(plan, trials, arms, outcome);
+}
+
+/// Takes `not-affected` back where readers with a quota were never throttled: then the cause was not
+/// there.
+fn never_throttled(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+    let limited = |arm: &&model::Arm| {
+        let params = MmapLockParams::of(&arm.settings);
+        arm.role == Role::Case && params.is_some_and(|p| p.reader_quota.value().is_some())
+    };
+    for arm in plan.arms.iter().filter(limited) {
+        let result = arms.iter_mut().find(|result| result.id == arm.id);
+        let Some(result) = result.filter(|r| r.state == Some(State::NotAffected)) else { continue };
+        let of_arm = || trials.iter().filter(|trial| trial.arm == arm.id);
+        let throttled = |trial: &Trial| {
+            let periods = trial.observation.measures.get(measure::THROTTLED);
+            periods.is_some_and(|periods| periods.value > 0.0)
+        };
+        if of_arm().any(throttled) {
+            continue;
+        }
+        result.state = Some(State::Inconclusive);
+        if outcome.state == State::NotAffected {
+            outcome.state = State::Inconclusive;
+        }
+        let fact = Fact::new(say::NEVER_THROTTLED)
+            .with("arm", arm.id.as_str())
+            .with("trials", of_arm().count() as u64);
+        outcome.reasons.insert(0, Reason::Scenario(fact));
+    }
 }
 
 /// Takes `not-affected` back where the scanners of a case, or those of its control, read nothing in
@@ -25,7 +55,7 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
         let params = MmapLockParams::of(&arm.settings);
         arm.role == Role::Case && params.is_some_and(|params| params.busy.most() > 0)
     };
-    let mut idlers = Vec::new();
+    let mut idle_readers = Vec::new();
     for arm in plan.arms.iter().filter(reads) {
         let result = arms.iter_mut().find(|result| result.id == arm.id);
         // Readers of the case that read nothing cannot say not-affected; readers of its control that read
@@ -41,19 +71,19 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
         let Some(result) = result else { continue };
         if !idle.is_empty() {
             result.state = Some(State::Inconclusive);
-            idlers.extend(idle);
+            idle_readers.extend(idle);
         }
     }
     let supported =
         arms.iter().any(|arm| arm.role == Role::Case && arm.state == Some(State::Affected));
     let taken_back = match outcome.state {
-        State::NotAffected => !idlers.is_empty(),
-        State::Affected => !idlers.is_empty() && !supported,
+        State::NotAffected => !idle_readers.is_empty(),
+        State::Affected => !idle_readers.is_empty() && !supported,
         _ => false,
     };
     if taken_back {
         outcome.state = State::Inconclusive;
-        outcome.reasons.splice(0..0, idlers);
+        outcome.reasons.splice(0..0, idle_readers);
         // More blocks like these would not settle it.
         outcome.caveats.clear();
         let settings = super::summary::asked(plan);

@@ -11,13 +11,17 @@ pub(super) mod say {
     pub const MORE_TIME: &str = "more-time";
     pub const LOCKS_LONGEST: &str = "locks-longest";
     pub const MAPPER_LOST: &str = "mapper-lost";
+    pub const NEVER_THROTTLED: &str = "never-throttled";
+    pub const THROTTLED_KEEP: &str = "throttled-readers-keep-the-lock";
 }
 
 /// What the process lost with the load, with the load of its control, and alone.
 macro_rules! losses {
     () => {
         "with {% if readers %}{{ readers|count('reader') }}{% if twin %} of an idle twin process\
-         {% endif %} and {{ readers|count('spinner') }} on another CPU{% else %}no readers\
+         {% endif %}{% if quota %} that share a CPU limit of {{ quota }}{% endif %}\
+         {% if no_spinners %}{% elif spinners %} and {{ spinners|count('spinner') }}\
+         {% else %} and {{ readers|count('spinner') }}{% endif %} on another CPU{% else %}no readers\
          {% endif %} a process lost {{ lost }} to calls over 1 ms{% if control %}; with as many \
          readers of an idle twin process {{ control }}{% endif %}{% if alone %}; alone {{ alone }}\
          {% endif %}"
@@ -51,6 +55,16 @@ pub(super) const SENTENCES: &[Sentence] = &[
         id: say::READ_NOTHING,
         text: "The readers of {{ arm }} read nothing in {{ idle }} of {{ trials|count('trial') }}, \
                which could not have shown a stall.",
+    },
+    Sentence {
+        id: say::NEVER_THROTTLED,
+        text: "The readers of {{ arm }} were throttled in none of {{ trials|count('trial') }}, so their \
+               CPU limit could not have shown a stall.",
+    },
+    Sentence {
+        id: say::THROTTLED_KEEP,
+        text: "This kernel is older than 6.18, where a reader under a CPU limit keeps the lock while \
+               it is throttled; this measures that.",
     },
     Sentence { id: say::MORE_TIME, text: "Give the readers more time." },
     Sentence { id: say::LOCKS_LONGEST, text: "Read the file that holds the lock longest." },

@@ -3,10 +3,11 @@
 use super::meta::{META, measure};
 use super::params::{MmapLockParams, Target};
 use super::sentences::say;
-use crate::params::{Counts, Params, literal};
+use crate::params::{Counts, OrNone, Params, literal};
 use crate::{Summary, suggest};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Estimate, Fact, Plan, Role, State, Suggestion, worst_case};
+use model::ladder::version;
+use model::{Arm, ArmResult, Estimate, Fact, Machine, Plan, Role, State, Suggestion, worst_case};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
@@ -38,8 +39,32 @@ fn with_losses(fact: Fact, plan: &Plan, arms: &[ArmResult]) -> Fact {
     fact.with("lost", lost)
         .with("readers", u64::from(params.busy.single().unwrap_or(0)))
         .with("twin", params.target == Target::Twin)
+        .with_some("quota", params.reader_quota.value().map(ToString::to_string))
+        .with_some("spinners", other_spinners(&params).filter(|count| *count > 0))
+        .with("no_spinners", other_spinners(&params) == Some(0))
         .with_some("control", control.and_then(stall))
         .with_some("alone", alone.and_then(stall))
+}
+
+/// The first kernel in which a throttled reader goes on to the end of its system call.
+const LETS_GO: [u64; 2] = [6, 18];
+
+/// Readers under a CPU limit, where the kernel is old enough for them to keep the lock.
+pub(super) fn of_old_kernels(machine: &Machine) -> Vec<Suggestion> {
+    let release = version(&machine.kernel);
+    if release.is_empty() || release >= LETS_GO.to_vec() {
+        return Vec::new();
+    }
+    let limited =
+        MmapLockParams { reader_quota: OrNone::Is(literal("10ms/100ms")), ..Default::default() };
+    vec![suggest::other_run(&META, Fact::new(say::THROTTLED_KEEP), &limited.settings())]
+}
+
+/// The spinners of a case, where they are not as many as its readers.
+fn other_spinners(params: &MmapLockParams) -> Option<u64> {
+    let readers = params.busy.single()?;
+    let spinners = params.spinners_beside(readers);
+    (spinners != readers).then_some(u64::from(spinners))
 }
 
 fn stall(arm: &ArmResult) -> Option<&Estimate> {
@@ -135,6 +160,31 @@ mod tests {
         );
         told(&META, &headline(State::Inconclusive, &placebo, &arms));
         told(&META, &headline(State::Affected, &placebo, &[]));
+    }
+
+    #[test]
+    fn an_old_kernel_is_told_to_have_throttled_readers_that_keep_the_lock() {
+        let of = |kernel: &str| {
+            of_old_kernels(&Machine { kernel: kernel.to_owned(), ..Machine::default() })
+        };
+        let [one] = of("6.12.117+deb12-amd64").try_into().unwrap();
+        let What::Scenario(fact) = &one.what else { panic!("{one:?}") };
+        told(&META, fact);
+        let quota = Value::Text("10ms/100ms".to_owned());
+        assert_eq!(one.run.unwrap().parameters.0.get("reader-quota"), Some(&quota));
+        assert!(of("6.18.5").is_empty() && of("7.0.0").is_empty() && of("").is_empty());
+    }
+
+    #[test]
+    fn readers_with_a_quota_are_told_with_it_and_without_spinners() {
+        let plan = plan_of(&[("reader-quota", "10ms/100ms")]);
+        let arms = [result_of("any-name", Role::Case, 700.0)];
+        assert_eq!(
+            told(&META, &headline(State::Affected, &plan, &arms)),
+            "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers that share a CPU \
+             limit of 10ms/100ms on another CPU a process lost ? to calls over 1 ms; the worst call \
+             of a trial took ?."
+        );
     }
 
     #[test]

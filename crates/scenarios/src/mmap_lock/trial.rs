@@ -2,21 +2,33 @@
 
 use super::load::{Event, TrialSpec, run_load};
 use super::observe;
+use super::reader_group::{self, ReaderGroup};
 use crate::probing::Probing;
+use crate::quota;
 use crate::{Context, Disturbances, ScenarioError, TrialResult};
-use model::Surroundings;
+use host::cgroup::Bandwidth;
+use model::Disturbance;
+use probe::SessionOptions;
 
 /// Runs a trial of the scenario and makes its observation.
-pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult, ScenarioError> {
+pub(super) fn run(
+    mut spec: TrialSpec,
+    reader_quota: Option<Bandwidth>,
+    context: &mut Context,
+) -> Result<TrialResult, ScenarioError> {
     let _pinned = os::pin::Pinned::to(spec.cpu_tool)
         .map_err(|e| ScenarioError::Unusable(format!("tool on CPU {}: {e}", spec.cpu_tool)))?;
     let roots = context.host.roots;
+    let mut group = reader_quota.map(|quota| ReaderGroup::create(roots, &quota)).transpose()?;
+    spec.reader_groups = group.as_ref().map(ReaderGroup::folders).unwrap_or_default();
+    let mut gained = None;
     let mut watch = None;
     let mut mapper = None;
-    let mut surroundings = Surroundings::default();
-    let (launcher, interrupted) = (context.launcher, context.interrupted);
-    let mut probing = Probing::start(context.probe, roots);
-    let raw = run_load(spec, launcher, interrupted, &mut |event| match event {
+    let mut disturbance = Disturbance::default();
+    let (spawner, interrupted) = (context.spawner, context.interrupted);
+    let options = SessionOptions { quota: group.is_some(), ..SessionOptions::new(roots) };
+    let mut probing = Probing::start_with(context.probe, &options);
+    let raw = run_load(&spec, spawner, interrupted, &mut |event| match event {
         Event::Ready(parts) => {
             // The first of them is the mapper.
             mapper = parts.first().map(|process| process.pid);
@@ -24,16 +36,24 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
         }
         Event::Released => {
             probing.release();
+            group.iter_mut().for_each(ReaderGroup::begin);
             watch = Some(Disturbances::start(roots, mapper));
         }
         Event::Tick(tick) => (context.tick)(tick),
         // What comes after is the end of the children, which is nobody's disturbance.
         Event::Ended => {
-            surroundings = watch.take().map_or_else(Default::default, |w| w.finish(roots));
+            disturbance = watch.take().map_or_else(Default::default, |w| w.finish(roots));
             probing.end();
+            gained = group.as_ref().map(ReaderGroup::end);
         }
     })?;
     let mut observation = observe::observe(&raw)?;
     observation.evidence = probing.evidence();
-    Ok(TrialResult { observation, surroundings })
+    if let Some(gained) = gained {
+        reader_group::add(&mut observation, &gained);
+        if let Some(evidence) = &mut observation.evidence {
+            quota::lay_over(evidence, &gained);
+        }
+    }
+    Ok(TrialResult { observation, disturbance })
 }

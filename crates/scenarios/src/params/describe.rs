@@ -220,5 +220,6 @@ fn parameter(arg: &'static Arg, [ordinary, quick]: &[Settings; 2]) -> Parameter 
         None => panic!("--{name} has another name in a record"),
     };
     let (kind, _) = kind::of(arg);
-    Parameter { name, kind, default: of(ordinary), quick: of(quick) }
+    let former = arg.get_all_aliases().and_then(|names| names.first().copied());
+    Parameter { name, former, kind, default: of(ordinary), quick: of(quick) }
 }

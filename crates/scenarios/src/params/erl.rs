@@ -4,7 +4,6 @@ use super::open::Auto;
 use super::text::{self, as_text, is_strange};
 use beam::Flags;
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Emulator flags, as `+S 4:4 +sbwt none`; may be none.
@@ -93,19 +92,20 @@ impl FromStr for FlagValue {
     }
 }
 
-/// Paths of `erl`, or of the folders of OTPs, separated by commas; `auto` for the one on the PATH.
+/// OTPs, separated by commas: `debian:trixie` for that of a suite, paths of `erl`, or of the folders of
+/// installations; `auto` for the `erl` on the PATH.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs(Vec<Auto<String>>);
 
 impl Programs {
-    /// The program of that path alone.
-    pub fn one(path: &Path) -> Self {
-        Programs(vec![Auto::Is(path.display().to_string())])
+    /// The OTP of that word alone.
+    pub fn one(word: &str) -> Self {
+        Programs(vec![Auto::Is(word.to_owned())])
     }
 
-    /// The paths; none stands for the program on the PATH.
-    pub fn paths(&self) -> Vec<Option<PathBuf>> {
-        self.0.iter().map(|path| path.value().map(PathBuf::from)).collect()
+    /// The words; none stands for the program on the PATH.
+    pub fn words(&self) -> Vec<Option<String>> {
+        self.0.iter().map(|word| word.value().map(ToString::to_string)).collect()
     }
 }
 
@@ -126,7 +126,9 @@ impl FromStr for Programs {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a list of paths, separated by commas");
+        let wrong = || {
+            format!("`{text}` is not a list of OTPs (debian:trixie, or paths), separated by commas")
+        };
         let path = |path: &str| match path.trim() {
             "" => Err(wrong()),
             path => Auto::read(path, |path| Ok(path.to_owned())),

@@ -2,7 +2,7 @@
 
 use super::erl::Programs;
 use super::open::{Auto, OrNone};
-use super::values::{Counts, Cpu, Decimal, Folder, ProcFile, Size, Time};
+use super::values::{Counts, Cpu, Decimal, Folder, ProcFile, Quota, Size, Time};
 use clap::Arg;
 use model::Kind;
 use std::any::TypeId;
@@ -16,6 +16,7 @@ pub(super) fn of(arg: &Arg) -> (Kind, &'static str) {
         (TypeId::of::<Counts>(), Kind::Amount, "N,.."),
         (TypeId::of::<OrNone<Decimal>>(), Kind::Amount, "X"),
         (TypeId::of::<Time>(), Kind::Amount, "TIME"),
+        (TypeId::of::<OrNone<Quota>>(), Kind::Amount, "QUOTA/PERIOD"),
         (TypeId::of::<Size>(), Kind::Amount, "SIZE"),
         (TypeId::of::<Auto<Cpu>>(), Kind::Cpu, "CPU"),
         (TypeId::of::<ProcFile>(), Kind::Word, "FILE"),

@@ -40,4 +40,4 @@ pub use erl::{ErlFlags, FlagValue, Programs};
 pub use list::List;
 pub use open::{Auto, OrNone};
 pub(crate) use read::{auto, between, counts, literal, or_none, whole, whole_ms, whole_us};
-pub use values::{Counts, Cpu, Decimal, Folder, ProcFile, Size, Time};
+pub use values::{Counts, Cpu, Decimal, Folder, ProcFile, Quota, Size, Time};

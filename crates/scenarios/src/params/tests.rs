@@ -113,7 +113,7 @@ fn kinds_follow_from_types() {
         ("schedulers", Kind::Amount),
         ("flags", Kind::Flags),
         ("fixes", Kind::Flags),
-        ("erl", Kind::Programs),
+        ("otp", Kind::Programs),
     ] {
         assert_eq!(kind("blocking-nif", name), wanted, "{name}");
     }
@@ -158,7 +158,7 @@ fn values_are_canonical() {
         ("busy-wait", "quota", "0.50", "0.5"),
         ("busy-wait", "flags", " +sbwt  none ", "+sbwt none"),
         ("busy-wait", "fixes", "+S 1:1;;+sbwt none;", "+S 1:1; +sbwt none"),
-        ("blocking-nif", "erl", "auto, /a/erl", "auto,/a/erl"),
+        ("blocking-nif", "otp", "auto, /a/erl", "auto,/a/erl"),
     ] {
         let value = meta(id).read(name, text).unwrap();
         assert_eq!(value.to_string(), wanted, "{id} --{name} {text}");
@@ -203,10 +203,10 @@ fn a_file_of_proc_cannot_leave_its_process() {
 
 #[test]
 fn programs_are_paths_or_the_one_on_the_path() {
-    let paths = |text: &str| text.parse::<Programs>().unwrap().paths();
+    let paths = |text: &str| text.parse::<Programs>().unwrap().words();
     assert_eq!(paths("auto"), [None]);
     assert_eq!(paths("/a/erl,/b"), [Some("/a/erl".into()), Some("/b".into())]);
-    assert_eq!(Programs::default().paths(), [None]);
+    assert_eq!(Programs::default().words(), [None]);
     assert!("".parse::<Programs>().is_err() && "/a,,/b".parse::<Programs>().is_err());
 }
 

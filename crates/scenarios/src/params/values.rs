@@ -107,6 +107,72 @@ impl FromStr for Size {
     }
 }
 
+/// A CPU quota: CPU time in each period, `10ms/100ms`, with what of it may be carried over behind a
+/// plus, `10ms/100ms+10ms`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    quota: Time,
+    period: Time,
+    burst: Time,
+}
+
+impl Quota {
+    /// CPU time in each period.
+    pub const fn quota(self) -> Time {
+        self.quota
+    }
+
+    /// Length of a period.
+    pub const fn period(self) -> Time {
+        self.period
+    }
+
+    /// Unused time that may be carried over.
+    pub const fn burst(self) -> Time {
+        self.burst
+    }
+
+    /// The same with a burst of the whole quota, the largest that a kernel takes.
+    pub const fn with_burst(self) -> Self {
+        Quota { burst: self.quota, ..self }
+    }
+}
+
+impl fmt::Display for Quota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Quota { quota, period, burst } = self;
+        write!(f, "{quota}/{period}")?;
+        if burst.is_zero() { Ok(()) } else { write!(f, "+{burst}") }
+    }
+}
+
+impl FromStr for Quota {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || format!("`{text}` is not a quota and its period, as in 10ms/100ms");
+        let (quota, rest) = text.split_once('/').ok_or_else(form)?;
+        let (period, burst) = rest.split_once('+').unwrap_or((rest, "0s"));
+        let time = |text: &str| -> Result<Time, String> { text.parse() };
+        let read = Quota { quota: time(quota)?, period: time(period)?, burst: time(burst)? };
+        let whole = |time: Time| time.get().subsec_nanos().is_multiple_of(1_000);
+        let Quota { quota, period, burst } = read;
+        if ![quota, period, burst].into_iter().all(whole) {
+            return Err("whole microseconds only".to_owned());
+        }
+        if quota < Time::ms(1) || quota > Time::s(3600) {
+            return Err(format!("a quota of {quota} is not between 1ms and 1h"));
+        }
+        if period < Time::ms(1) || period > Time::s(1) {
+            return Err(format!("a period of {period} is not between 1ms and 1s"));
+        }
+        match burst > quota {
+            true => Err(format!("a burst of {burst} is more than the quota of {quota}")),
+            false => Ok(read),
+        }
+    }
+}
+
 /// A number with up to three decimals: `0.5`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Decimal {
@@ -325,4 +391,24 @@ impl FromStr for Folder {
     }
 }
 
-as_text!(Time, Size, Decimal, ProcFile, Folder);
+as_text!(Time, Size, Quota, Decimal, ProcFile, Folder);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_written_as_it_is_read() {
+        for text in ["10ms/100ms", "1500us/100ms", "10ms/100ms+10ms"] {
+            let quota: Quota = text.parse().unwrap();
+            assert_eq!(quota.to_string().parse::<Quota>().unwrap(), quota, "{text}");
+        }
+        let quota: Quota = "10ms/100ms".parse().unwrap();
+        assert_eq!(quota.with_burst().to_string(), "10ms/100ms+10ms");
+        for wrong in
+            ["", "10ms", "10ms/", "10/100", "1us/100ms", "10ms/2s", "10ms/100ms+11ms", "10ms/1h+1"]
+        {
+            assert!(wrong.parse::<Quota>().is_err(), "{wrong}");
+        }
+    }
+}

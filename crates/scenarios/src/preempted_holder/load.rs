@@ -9,7 +9,8 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::hint::black_box;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The generator.
@@ -41,9 +42,9 @@ pub struct Spec {
     pub duration_ms: u64,
 }
 
-/// What they did, all together.
+/// What they report, all together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Did {
+pub struct SharersReport {
     /// From the start of the first thread to the end of the last, in nanoseconds.
     pub window_ns: u64,
     /// Rounds: each takes the lock once.
@@ -62,8 +63,8 @@ pub struct Did {
     pub waits: String,
 }
 
-/// What one thread did.
-struct OfThread {
+/// What is counted of one thread.
+struct ThreadCounts {
     began: Instant,
     ended: Instant,
     rounds: u64,
@@ -73,16 +74,21 @@ struct OfThread {
     waits: Histogram<u64>,
 }
 
+fn failure(kind: FailureKind, what: impl std::fmt::Display) -> Failure {
+    Failure { kind, what: format!("{}: {what}", GENERATOR.name) }
+}
+
 fn prepare(spec: Value) -> Result<Work, Failure> {
-    let failure = |kind, what: String| Failure { kind, what };
-    let spec: Spec = serde_json::from_value(spec)
-        .map_err(|error| failure(FailureKind::Unusable, format!("lock-sharers: {error}")))?;
-    let mask = Mask::of(&spec.cpus);
-    let mask = mask.map_err(|error| failure(FailureKind::Unusable, format!("CPUs: {error}")))?;
+    let spec: Spec =
+        serde_json::from_value(spec).map_err(|error| failure(FailureKind::Unusable, error))?;
+    let mask = Mask::of(&spec.cpus).map_err(|error| failure(FailureKind::Unusable, error))?;
     // Before anything else runs here, and on the CPUs that the threads will have.
-    mask.apply().map_err(|error| failure(FailureKind::System, format!("CPUs: {error}")))?;
+    mask.apply().map_err(|error| failure(FailureKind::System, error))?;
     let ns_a_round = calibrated();
-    Ok(Box::new(move || Ok(share(&spec, ns_a_round))))
+    Ok(Box::new(move || {
+        let report = share_lock(&spec, ns_a_round)?;
+        serde_json::to_value(report).map_err(|error| failure(FailureKind::System, error))
+    }))
 }
 
 /// CPU time of one round of work, in nanoseconds.
@@ -110,23 +116,32 @@ fn cpu_ns() -> u64 {
     u64::try_from(ns).unwrap_or(0)
 }
 
-fn share(spec: &Spec, ns_a_round: f64) -> Value {
-    let lock = Lock::new(spec.lock);
-    let ready = Barrier::new(spec.threads as usize + 1);
+/// Has the threads share the lock until their time is over.
+fn share_lock(spec: &Spec, ns_a_round: f64) -> Result<SharersReport, Failure> {
+    let shared = Arc::new((Lock::new(spec.lock), Barrier::new(spec.threads as usize + 1)));
     let rounds = |ns: u64| (ns as f64 / ns_a_round).round() as u64;
-    let (inside, outside) = (rounds(spec.inside_ns), rounds(spec.outside_ns));
-    let duration = Duration::from_millis(spec.duration_ms);
-    let threads: Vec<OfThread> = std::thread::scope(|scope| {
-        let one = || {
+    let work @ [inside, outside] = [rounds(spec.inside_ns), rounds(spec.outside_ns)];
+    let (inside_ns, duration) = (spec.inside_ns, Duration::from_millis(spec.duration_ms));
+    let start = |_| {
+        let shared = Arc::clone(&shared);
+        std::thread::Builder::new().spawn(move || {
+            let (lock, ready) = &*shared;
             ready.wait();
-            one_thread(&lock, [inside, outside], spec.inside_ns, duration)
-        };
-        let threads: Vec<_> = (0..spec.threads).map(|_| scope.spawn(one)).collect();
-        ready.wait();
-        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
-    });
-    let did = together(&threads, (inside + outside) as f64 * ns_a_round);
-    serde_json::to_value(did).unwrap_or(Value::Null)
+            one_thread(lock, work, inside_ns, duration)
+        })
+    };
+    // Those that run already, where one cannot be started, end with the process.
+    let threads: Vec<_> = (0..spec.threads)
+        .map(start)
+        .collect::<Result<_, _>>()
+        .map_err(|error| failure(FailureKind::Limit, error))?;
+    shared.1.wait();
+    let counts: Vec<ThreadCounts> = threads
+        .into_iter()
+        .map(JoinHandle::join)
+        .collect::<Result<_, _>>()
+        .map_err(|_| failure(FailureKind::System, "a thread panicked"))?;
+    Ok(together(&counts, (inside + outside) as f64 * ns_a_round))
 }
 
 /// Does rounds of work inside the lock and outside of it, until its time is over.
@@ -135,9 +150,9 @@ fn one_thread(
     [inside, outside]: [u64; 2],
     inside_ns: u64,
     duration: Duration,
-) -> OfThread {
+) -> ThreadCounts {
     let began = Instant::now();
-    let mut done = OfThread {
+    let mut counts = ThreadCounts {
         began,
         ended: began,
         rounds: 0,
@@ -148,7 +163,7 @@ fn one_thread(
     };
     let before = cpu_ns();
     // One round at least, however late the thread comes to run.
-    while done.rounds == 0 || began.elapsed() < duration {
+    while counts.rounds == 0 || began.elapsed() < duration {
         let asked = Instant::now();
         lock.take();
         let taken = Instant::now();
@@ -156,24 +171,24 @@ fn one_thread(
         let held_ns = ns(taken.elapsed());
         lock.let_go();
         work(outside);
-        done.rounds += 1;
+        counts.rounds += 1;
         let waited_ns = ns(taken - asked);
-        done.stalled_ns += if waited_ns > STALL_NS { waited_ns } else { 0 };
+        counts.stalled_ns += if waited_ns > STALL_NS { waited_ns } else { 0 };
         // A section that took this much longer than its work was interrupted by another thread.
         let extra_ns = held_ns.saturating_sub(inside_ns);
-        done.preempted_ns += if extra_ns > STALL_NS { extra_ns } else { 0 };
-        histogram::record(&mut done.waits, waited_ns);
+        counts.preempted_ns += if extra_ns > STALL_NS { extra_ns } else { 0 };
+        histogram::record(&mut counts.waits, waited_ns);
     }
-    done.cpu_ns = cpu_ns().saturating_sub(before);
-    done.ended = Instant::now();
-    done
+    counts.cpu_ns = cpu_ns().saturating_sub(before);
+    counts.ended = Instant::now();
+    counts
 }
 
 fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn together(threads: &[OfThread], work_ns_a_round: f64) -> Did {
+fn together(threads: &[ThreadCounts], work_ns_a_round: f64) -> SharersReport {
     let mut waits = histogram::empty();
     for thread in threads {
         // Both have the same bounds, so it always fits.
@@ -181,9 +196,9 @@ fn together(threads: &[OfThread], work_ns_a_round: f64) -> Did {
     }
     let began = threads.iter().map(|thread| thread.began).min();
     let ended = threads.iter().map(|thread| thread.ended).max();
-    let sum = |of: fn(&OfThread) -> u64| threads.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&ThreadCounts) -> u64| threads.iter().map(of).sum::<u64>();
     let rounds = sum(|thread| thread.rounds);
-    Did {
+    SharersReport {
         window_ns: began.zip(ended).map_or(0, |(began, ended)| ns(ended - began)),
         rounds,
         cpu_ns: sum(|thread| thread.cpu_ns),
@@ -209,10 +224,10 @@ mod tests {
             outside_ns: 2_000,
             duration_ms: 20,
         };
-        let did: Did = serde_json::from_value(share(&spec, calibrated())).unwrap();
-        assert!(did.rounds >= 3 && did.window_ns >= 20_000_000, "{did:?}");
-        assert!(did.cpu_ns > 0 && did.work_ns > 0, "{did:?}");
-        assert_eq!(histogram::decode(&did.waits).unwrap().len(), did.rounds);
+        let report = share_lock(&spec, calibrated()).unwrap();
+        assert!(report.rounds >= 3 && report.window_ns >= 20_000_000, "{report:?}");
+        assert!(report.cpu_ns > 0 && report.work_ns > 0, "{report:?}");
+        assert_eq!(histogram::decode(&report.waits).unwrap().len(), report.rounds);
     }
 
     #[test]

@@ -13,11 +13,12 @@ pub use lock::Kind;
 pub use meta::META;
 pub use params::PreemptedHolderParams;
 
+use crate::params::Params;
 use crate::{
-    Arms, Context, Host, Missing, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult,
+    Arms, Context, Host, Missing, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult, hang,
 };
 use analysis::Outcome;
-use model::{ArmResult, Meta, Plan};
+use model::{ArmResult, Meta, Plan, Role, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -57,6 +58,13 @@ impl Scenario for PreemptedHolder {
     ) -> Result<TrialResult, ScenarioError> {
         let spec = plan::spec(params, context.host)?;
         trial::run(&spec, context)
+    }
+
+    fn review(&self, plan: &Plan, _: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+        let case = plan.arms.iter().find(|arm| arm.role == Role::Case);
+        let params = case.and_then(|case| PreemptedHolderParams::of(&case.settings));
+        let after = params.map(|params| params.duration.get() + trial::HANG_AFTER);
+        outcome.caveats.extend(after.and_then(|after| hang::cut_off(arms, after, None)));
     }
 
     fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {

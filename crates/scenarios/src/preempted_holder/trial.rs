@@ -1,6 +1,6 @@
 //! One trial: threads that share a lock, until their time is over.
 
-use super::load::{Did, GENERATOR, Spec};
+use super::load::{GENERATOR, SharersReport, Spec};
 use super::meta::measure;
 use crate::probing::{Part, Probing};
 use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
@@ -9,84 +9,160 @@ use load::protocol::Report;
 use load::{OwnArgs, histogram};
 use model::{Latency, Measure, Observation, Unit};
 use probe::Role;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the threads may take to get ready: their work is calibrated first.
 const SET_UP_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long they may take to report once their time is over: one that spins may not get a CPU soon.
-const REPORT_LIMIT: Duration = Duration::from_secs(30);
+/// How long they may take to report once their time is over: the holder of a lock that others spin for
+/// may not get a CPU soon. Threads that take longer hang.
+pub(super) const HANG_AFTER: Duration = Duration::from_secs(30);
 
 /// Runs a trial and makes its observation.
 pub(super) fn run(spec: &Spec, context: &mut Context) -> Result<TrialResult, ScenarioError> {
+    run_for(spec, HANG_AFTER, context)
+}
+
+fn run_for(
+    spec: &Spec,
+    hang_after: Duration,
+    context: &mut Context,
+) -> Result<TrialResult, ScenarioError> {
     let (roots, interrupted) = (context.host.roots, context.interrupted);
     // Rounds depend on the clock of the CPU; it is put back when the trial ends.
     let _governor = Governor::performance(roots);
     let mut probing = Probing::start(context.probe, roots);
-    let told = serde_json::to_value(spec).map_err(|error| broken(&error))?;
+    let told = serde_json::to_value(spec).map_err(broken)?;
     let args = OwnArgs::to_args(&GENERATOR, &told);
-    let mut child = context.launcher.start("lock sharers", &args, None)?;
+    let mut child = context.spawner.start("lock sharers", &args, None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
     probing.watch(&Part { pid: child.pid(), part: "thread", role: Role::Bystander });
     probing.release();
     let watch = Disturbances::start(roots, None);
+    let began = Instant::now();
     child.go()?;
-    let limit = Duration::from_millis(spec.duration_ms) + REPORT_LIMIT;
-    let report = wait::report(&mut child, limit, interrupted)?;
+    let limit = Duration::from_millis(spec.duration_ms) + hang_after;
+    let report = wait::report_before(&mut child, limit, interrupted)?;
+    let watched = began.elapsed();
     probing.end();
-    let surroundings = watch.finish(roots);
+    let disturbance = watch.finish(roots);
     drop(child);
-    let Report::Own(report) = report else {
-        return Err(ScenarioError::Broken("another generator reported".to_owned()));
+    let observation = match report {
+        Some(Report::Own(report)) => {
+            observe(spec, &serde_json::from_value(report).map_err(broken)?)?
+        }
+        Some(_) => return Err(broken("another generator reported")),
+        None => hung(spec, watched),
     };
-    let did: Did = serde_json::from_value(report).map_err(|error| broken(&error))?;
-    let observation = Observation { evidence: probing.evidence(), ..observe(spec, &did)? };
-    Ok(TrialResult { observation, surroundings })
+    let observation = Observation { evidence: probing.evidence(), ..observation };
+    Ok(TrialResult { observation, disturbance })
 }
 
-fn broken(error: &serde_json::Error) -> ScenarioError {
+fn broken(error: impl std::fmt::Display) -> ScenarioError {
     ScenarioError::Broken(format!("lock sharers: {error}"))
 }
 
-fn observe(spec: &Spec, did: &Did) -> Result<Observation, ScenarioError> {
-    let window_ms = did.window_ns as f64 / 1e6;
+/// The observation of threads that never reported. What was judged has a bound that says nothing: what
+/// counts is that they hung.
+fn hung(spec: &Spec, watched: Duration) -> Observation {
+    let window_ms = watched.as_secs_f64() * 1e3;
+    let mut observation = Observation { window_ms, hang: true, ..Observation::default() };
+    let lost = Measure::at_least(0.0, Unit::Percent);
+    observation.measures.insert(measure::LOST.to_owned(), lost);
+    add_sizes(spec, &mut observation);
+    observation
+}
+
+fn observe(spec: &Spec, report: &SharersReport) -> Result<Observation, ScenarioError> {
+    let window_ms = report.window_ns as f64 / 1e6;
     let mut observation = Observation { window_ms, ..Observation::default() };
-    let waits = histogram::decode(&did.waits)
-        .map_err(|why| ScenarioError::Broken(format!("waits of the threads: {why}")))?;
+    let waits = histogram::decode(&report.waits)
+        .map_err(|why| broken(format_args!("waits of the threads: {why}")))?;
     let seconds = (window_ms / 1e3).max(1e-9);
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
     };
-    put(measure::LOST, lost(did), Unit::Percent);
-    put(measure::ROUNDS, did.rounds as f64 / seconds, Unit::PerSecond);
+    put(measure::LOST, lost(report), Unit::Percent);
+    put(measure::ROUNDS, report.rounds as f64 / seconds, Unit::PerSecond);
     put(measure::WAIT_P99, waits.value_at_quantile(0.99) as f64 / 1e6, Unit::Milliseconds);
-    put(measure::WORST, did.worst_ns as f64 / 1e6, Unit::Milliseconds);
-    let stalled_ms = did.stalled_ns as f64 / 1e6 / f64::from(spec.threads.max(1));
+    put(measure::WORST, report.worst_ns as f64 / 1e6, Unit::Milliseconds);
+    let stalled_ms = report.stalled_ns as f64 / 1e6 / f64::from(spec.threads.max(1));
     put(measure::STALLED, (stalled_ms / seconds).min(1e3), Unit::MillisecondsPerSecond);
-    let preempted_ms = did.preempted_ns as f64 / 1e6;
+    let preempted_ms = report.preempted_ns as f64 / 1e6;
     put(measure::PREEMPTED, (preempted_ms / seconds).min(1e3), Unit::MillisecondsPerSecond);
-    put(measure::THREADS, f64::from(spec.threads), Unit::Count);
-    put(measure::CPUS, spec.cpus.len() as f64, Unit::Count);
+    add_sizes(spec, &mut observation);
     observation.latencies.insert("wait".to_owned(), Latency::from_histogram(&waits));
     Ok(observation)
 }
 
+fn add_sizes(spec: &Spec, observation: &mut Observation) {
+    for (name, count) in
+        [(measure::THREADS, f64::from(spec.threads)), (measure::CPUS, spec.cpus.len() as f64)]
+    {
+        observation.measures.insert(name.to_owned(), Measure::exact(count, Unit::Count));
+    }
+}
+
 /// Percent of the threads' CPU time that was not their work.
-fn lost(did: &Did) -> f64 {
-    let part = 1.0 - did.work_ns as f64 / (did.cpu_ns as f64).max(1.0);
+fn lost(report: &SharersReport) -> f64 {
+    let part = 1.0 - report.work_ns as f64 / (report.cpu_ns as f64).max(1.0);
     (100.0 * part).clamp(0.0, 100.0)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::lock::Kind;
     use super::*;
+    use crate::{Host, LoadSpawner};
+    use host::Roots;
+    use model::Machine;
 
     #[test]
     fn what_is_not_work_is_lost() {
-        let did = |work_ns, cpu_ns| Did { work_ns, cpu_ns, ..Did::default() };
-        assert!((lost(&did(60, 100)) - 40.0).abs() < 1e-9);
+        let report =
+            |work_ns, cpu_ns| SharersReport { work_ns, cpu_ns, ..SharersReport::default() };
+        assert!((lost(&report(60, 100)) - 40.0).abs() < 1e-9);
         // Work that was calibrated a little too slow makes it no gain.
-        assert_eq!(lost(&did(101, 100)), 0.0);
-        assert_eq!(lost(&did(0, 0)), 100.0);
+        assert_eq!(lost(&report(101, 100)), 0.0);
+        assert_eq!(lost(&report(0, 0)), 100.0);
+    }
+
+    /// A trial of a generator that says this once it is started, and then nothing.
+    fn trial_of(says: &str) -> Result<Observation, ScenarioError> {
+        let script = format!("echo '{says}'; exec sleep 600");
+        let prefix = vec!["-c".to_owned(), script];
+        let spawner = LoadSpawner { program: "/bin/sh".into(), prefix, user: None };
+        let (roots, machine) = (Roots::at("/nonexistent"), Machine::default());
+        let spec = Spec {
+            threads: 8,
+            cpus: vec![0, 1],
+            lock: Kind::Spin,
+            inside_ns: 1,
+            outside_ns: 1,
+            duration_ms: 1,
+        };
+        let mut context = Context {
+            host: &Host { roots: &roots, machine: &machine },
+            spawner: &spawner,
+            seed: 1,
+            probe: false,
+            interrupted: &|| false,
+            tick: &mut |_| {},
+        };
+        run_for(&spec, Duration::from_millis(5), &mut context).map(|result| result.observation)
+    }
+
+    #[test]
+    fn threads_that_never_report_hang() {
+        let seen = trial_of(r#"{"ready":{"pid":1,"workers":1,"region":0}}"#).unwrap();
+        assert!(seen.hang && seen.measures[measure::LOST].at_least, "{seen:?}");
+        assert!(seen.window_ms >= 5.0, "{seen:?}");
+        assert_eq!(seen.measures[measure::THREADS].value, 8.0);
+    }
+
+    #[test]
+    fn a_generator_that_gives_up_is_an_error() {
+        let refused = trial_of(r#"{"error":{"kind":"limit","what":"no more threads"}}"#);
+        assert!(matches!(refused, Err(ScenarioError::Missing(_))), "{refused:?}");
     }
 }

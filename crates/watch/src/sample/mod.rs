@@ -12,8 +12,9 @@ use gained::Gained;
 use groups::Groups;
 use host::{CpuGroups, Roots};
 use machine::Machine;
-use model::live::{Scope, Source, SourceUse};
-use probe::live::{Counts, LiveProbe};
+use model::live::{Missing, Scope, Source, SourceUse};
+use model::not_seen::NoPrograms;
+use probe::live::{Counts, LiveProbe, Seen};
 use processes::Processes;
 use schedstat::Schedstat;
 pub use scope::ScopeError;
@@ -116,11 +117,10 @@ impl Sampler {
                 Ok(counts) => return counts,
                 Err(error) => {
                     self.probe = None;
-                    let why = error.to_string();
                     let of_probe = [Source::Scheduler, Source::MmapLock, Source::Throttled];
                     for one in &mut self.sources {
                         if of_probe.contains(&one.source) {
-                            one.missing = Some(why.clone());
+                            one.missing = Some(Missing::NoPrograms(error.clone()));
                         }
                     }
                 }
@@ -130,28 +130,19 @@ impl Sampler {
     }
 }
 
-fn sources(probe: &Result<LiveProbe, probe::ProbeError>, groups: bool) -> Vec<SourceUse> {
-    let of = |source, missing: Option<String>| SourceUse { source, missing };
+fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool) -> Vec<SourceUse> {
+    let of = |source, missing: Option<Missing>| SourceUse { source, missing };
     let seen = probe.as_ref().map(LiveProbe::seen);
-    let unless = |there: fn(&probe::live::Seen) -> bool, why: &str| match &seen {
-        Ok(seen) => (!there(seen)).then(|| why.to_owned()),
-        Err(error) => Some(error.to_string()),
+    let unless = |there: fn(&Seen) -> bool, why: Missing| match &seen {
+        Ok(seen) => (!there(seen)).then_some(why),
+        Err(error) => Some(Missing::NoPrograms((*error).clone())),
     };
     vec![
-        of(Source::Scheduler, unless(|_| true, "")),
-        of(
-            Source::MmapLock,
-            unless(|seen| seen.lock, "this kernel has no tracepoints of the lock; 5.11 has them"),
-        ),
-        of(
-            Source::Throttled,
-            unless(|seen| seen.throttled, "this kernel counts no throttled time by thread"),
-        ),
+        of(Source::Scheduler, probe.as_ref().err().cloned().map(Missing::NoPrograms)),
+        of(Source::MmapLock, unless(|seen| seen.lock, Missing::NoLockTracepoints)),
+        of(Source::Throttled, unless(|seen| seen.throttled, Missing::NoThrottledTime)),
         of(Source::Schedstat, None),
-        of(
-            Source::CpuStat,
-            (!groups).then(|| "no hierarchy of the cpu controller is mounted".to_owned()),
-        ),
+        of(Source::CpuStat, (!groups).then_some(Missing::NoGroups)),
         of(Source::Pressure, None),
         of(Source::Steal, None),
     ]

@@ -5,7 +5,9 @@ use clap::{Arg, ArgAction, Command};
 
 const HELP: &str = "Each kernel has a guest of its own. While one runs a block of trials the others \
     stand still, their clocks too; so blocks interleave, and what disturbs the host meets all of \
-    them. Parameters of the scenario stand behind --, as in\n  tailback matrix mmap-lock --kernels \
+    them. Each version is held against the next; the error rate is \
+    split over these pairs. One run of a version is one guest: a boundary is a difference between two \
+    guests. Parameters of the scenario stand behind --, as in\n  tailback matrix mmap-lock --kernels \
     debian:6.1,debian:sid -- --procfile maps\n\nExit codes are those of the worst verdict; with \
     --expect 0 where all are as expected, 1 where one differs, 4 where one is undecided.";
 
@@ -13,7 +15,7 @@ const HELP: &str = "Each kernel has a guest of its own. While one runs a block o
 pub fn command() -> Command {
     let ids: Vec<&str> = scenarios::ALL.iter().map(|scenario| scenario.meta().id).collect();
     let command = Command::new("matrix")
-        .about("Run one scenario in several kernels, and show a verdict for each")
+        .about("Run one scenario in several kernels or OTPs, and name where it changes")
         .after_help(HELP)
         .arg(
             Arg::new("scenario")
@@ -26,14 +28,36 @@ pub fn command() -> Command {
             Arg::new("kernels")
                 .long("kernels")
                 .value_name("K,..")
-                .required(true)
                 .value_delimiter(',')
                 .action(ArgAction::Append)
-                .help("The kernels, as --kernel of `tailback vm` takes them"),
+                .help(
+                    "The kernels, as --kernel of `tailback vm` takes them; debian:6.16..7.3 is every \
+                     series between",
+                ),
+        )
+        .arg(
+            Arg::new("otps")
+                .long("otps")
+                .value_name("E,..")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help(
+                    "The OTPs, as --otp of `tailback run` takes them; debian:bookworm..sid is every suite between. They \
+                     run on this machine, one after another",
+                ),
+        )
+        .arg(flag("bisect", "Run as few versions as it takes to find where the effect changes"))
+        .arg(
+            Arg::new("page")
+                .long("page")
+                .value_name("FILE")
+                .value_parser(clap::value_parser!(std::path::PathBuf))
+                .help("Also draw the ladder and its records as a page"),
         )
         .arg(flag("quick", "Fewer arms: verdicts sooner, with less detail"))
-        .arg(flag("expect", "Hold the verdicts against those that vm/kernels.toml expects"))
-        .arg(flag("json", "Print the table as JSON"))
+        .arg(flag("expect", "Hold verdicts and boundaries against what vm/kernels.toml and vm/versions.toml expect"))
+        .arg(flag("json", "Print the table as JSON").conflicts_with("markdown"))
+        .arg(flag("markdown", "Print the table and the boundaries as Markdown"))
         .arg(
             Arg::new("seed")
                 .long("seed")

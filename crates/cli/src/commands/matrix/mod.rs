@@ -1,269 +1,170 @@
-//! `tailback matrix`: one scenario in several kernels.
+//! `tailback matrix`: one scenario in several versions of a kernel or an OTP.
 
+mod bisect;
 pub mod flags;
+mod guests;
+mod held;
+mod hosted;
+mod ladder;
+mod names;
 mod row;
+mod show;
 
 use super::vm::inner::Inner;
-use super::vm::session::{Host, Machine, Pause, Session};
-use super::vm::{console, keep_partial, show_kept, taken_over};
+use super::vm::session::{Host, Machine};
 use crate::exit::{self, Failure};
-use crate::progress::Step;
+use crate::output;
 use crate::signals::Interruption;
-use crate::{output, paths};
 use clap::ArgMatches;
-use guest::Outcome;
+pub use guests::{Member, run_all};
+use hosted::Hosted;
+use model::ladder::Ladder;
+use names::{Asked, words};
 use row::Result as Came;
 pub use row::Row;
 use scenarios::AnyScenario;
-use std::path::{Path, PathBuf};
 
-/// Runs one scenario in several kernels; the exit code of the worst verdict, or of `--expect`.
+/// Runs one scenario in several versions; the exit code of the worst verdict, or of `--expect`.
 pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
     let scenario = matches.get_one::<String>("scenario").map_or("", String::as_str);
     let scenario = scenarios::find(scenario)
         .ok_or_else(|| Failure::usage(format!("no scenario {scenario}; see tailback list")))?;
-    let seed = matches.get_one("seed").copied().unwrap_or_else(|| rand::random::<u64>() >> 11);
-    let inner = Inner::parse(&words(scenario, matches, seed))?;
-    let names = kernels(matches)?;
+    let seed = matches.get_one("seed").copied().unwrap_or_else(crate::settings::draw_seed);
+    let asked = Asked::of(matches)?;
+    let page = show::page(matches)?;
+    let words = words(matches, seed);
     let interruption = Interruption::watch();
-    let interrupted = || interruption.noticed();
-    let host = Host::look(Machine::of(matches), names.len())?;
-    let guests = prepare(&host, scenario, &names, &inner, &interrupted)?;
+    let names = asked.names();
     output::note(&format!(
-        "matrix {}: {} kernels, block by block; seed {seed}",
+        "matrix {}: {} {}; seed {seed}",
         scenario.meta().id,
-        names.len()
+        names.len(),
+        asked.things()
     ));
-    let rows = run_all(guests, &interrupted)?;
-    let rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(scenario.meta())).collect();
-    show(scenario, &rows, matches.get_flag("json"));
-    Ok(row::code(&rows, matches.get_flag("expect")))
-}
-
-/// The command that every guest runs.
-fn words(scenario: &dyn AnyScenario, matches: &ArgMatches, seed: u64) -> Vec<String> {
-    let mut words = ["run", scenario.meta().id, "--seed"].map(str::to_owned).to_vec();
-    words.push(seed.to_string());
-    if matches.get_flag("quick") {
-        words.push("--quick".to_owned());
-    }
-    words.extend(matches.get_many::<String>("words").into_iter().flatten().cloned());
-    words
-}
-
-fn kernels(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
-    let names: Vec<String> =
-        matches.get_many::<String>("kernels").into_iter().flatten().cloned().collect();
-    let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
-    match twice {
-        _ if names.iter().any(String::is_empty) => {
-            Err(Failure::usage("--kernels: a name is empty; separate names by single commas"))
+    let rows = match &asked {
+        Asked::Otps(_) => {
+            let hosted = Hosted::new(scenario, &words, &interruption)?;
+            all(names, scenario, &Way::Hosted(hosted), matches)?
         }
-        Some((_, name)) => Err(Failure::usage(format!("--kernels: {name} is there twice"))),
-        None => Ok(names),
+        Asked::Kernels(_) => {
+            let id = scenario.meta().id;
+            let line = ["run", id].map(str::to_owned).into_iter().chain(words.iter().cloned());
+            let inner = Inner::parse(&line.collect::<Vec<String>>())?;
+            let host = Host::look(Machine::of(matches), names.len())?;
+            let interrupted = || interruption.noticed();
+            let guests = Guests { host: &host, args: &inner.args, interrupted: &interrupted };
+            all(names, scenario, &Way::Guests(guests), matches)?
+        }
+    };
+    let meta = scenario.meta();
+    let rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(meta)).collect();
+    let ladder = ladder::of(&rows, meta);
+    show::all(meta, &rows, &ladder, matches, page)?;
+    Ok(row::code(&rows, matches.get_flag("expect").then(|| ladder::held(&ladder))))
+}
+
+/// Where versions are run.
+enum Way<'a> {
+    /// In guests that take turns, block by block.
+    Guests(Guests<'a>),
+    /// On this machine, one after another.
+    Hosted(Hosted<'a>),
+}
+
+/// What guests of a matrix have in common.
+struct Guests<'a> {
+    host: &'a Host,
+    args: &'a [String],
+    interrupted: &'a dyn Fn() -> bool,
+}
+
+impl Way<'_> {
+    /// The rows of these versions.
+    fn rows(&self, names: &[&str], scenario: &dyn AnyScenario) -> Result<Vec<Row>, Failure> {
+        match self {
+            Way::Hosted(hosted) => names.iter().map(|name| hosted.row(name)).collect(),
+            Way::Guests(guests) => guests.rows(names, scenario.meta().id),
+        }
     }
 }
 
-/// A guest of the matrix: started at its first turn.
-pub struct Member<'a> {
-    host: &'a Host,
-    kernel: guest::Kernel,
-    args: Vec<String>,
-    record: PathBuf,
-    session: Option<Session>,
-    /// Whether a record was kept that is not whole.
-    kept: bool,
+impl Guests<'_> {
+    fn rows(&self, names: &[&str], id: &str) -> Result<Vec<Row>, Failure> {
+        // Every kernel is looked for before the first is booted.
+        let found =
+            names.iter().map(|name| self.member(name, id)).collect::<Result<Vec<_>, _>>()?;
+        let mut members = Vec::new();
+        let mut places: Vec<Option<Row>> = Vec::new();
+        for one in found {
+            match one {
+                Ok(member) => {
+                    members.push(member);
+                    places.push(None);
+                }
+                Err(row) => places.push(Some(row)),
+            }
+        }
+        let mut ran = run_all(members, self.interrupted)?.into_iter();
+        Ok(places.into_iter().filter_map(|place| place.or_else(|| ran.next())).collect())
+    }
+
+    /// The guest of a kernel, or the row that says why there is none. A name that stands for nothing
+    /// is bad usage.
+    fn member(&self, name: &str, id: &str) -> Result<Result<Member<'_>, Row>, Failure> {
+        match self.host.kernel(name, self.interrupted) {
+            Ok(kernel) => Member::new(self.host, kernel, self.args.to_vec(), id).map(Ok),
+            Err(failure) if matches!(failure.code, exit::INTERRUPTED | exit::USAGE) => Err(failure),
+            Err(failure) => {
+                output::complain(&failure.line);
+                Ok(Err(Row::of_kernel(name, "", Came::Nothing(failure.line))))
+            }
+        }
+    }
 }
 
-/// Finds every kernel before the first is booted.
-fn prepare<'a>(
-    host: &'a Host,
-    scenario: &dyn AnyScenario,
+/// The rows of all names, or of as many as it takes to find the boundary.
+fn all(
     names: &[String],
-    inner: &Inner,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<Vec<Member<'a>>, Failure> {
-    let member = |name: &String| {
-        let kernel = host.kernel(name, interrupted)?;
-        Member::new(host, kernel, inner.args.clone(), scenario.meta().id)
-    };
-    names.iter().map(member).collect()
-}
-
-/// Lets the guests take turns, a block each, until all have ended; their rows in the order asked.
-///
-/// # Errors
-/// If the host fails, or the user interrupts; what was measured until then is kept.
-pub fn run_all(
-    mut guests: Vec<Member<'_>>,
-    interrupted: &dyn Fn() -> bool,
+    scenario: &'static dyn AnyScenario,
+    way: &Way,
+    matches: &ArgMatches,
 ) -> Result<Vec<Row>, Failure> {
-    let mut rows: Vec<Option<Row>> = guests.iter().map(|_| None).collect();
-    while rows.iter().any(Option::is_none) {
-        for (guest, row) in guests.iter_mut().zip(&mut rows) {
-            if interrupted() {
-                break;
-            }
-            if row.is_none() {
-                *row = guest.turn(interrupted)?;
-            }
-        }
-        if interrupted() {
-            return Err(left(&mut guests));
-        }
+    if !matches.get_flag("bisect") || names.len() < 3 {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return way.rows(&names, scenario);
     }
-    Ok(rows.into_iter().flatten().collect())
+    let mut halving = Halving { names, scenario, way, rows: names.iter().map(|_| None).collect() };
+    let ran = bisect::bisect(names.len(), &mut halving)?;
+    output::note(&format!("matrix: {} of {} versions were run", ran.len(), names.len()));
+    Ok(halving.rows.into_iter().flatten().collect())
 }
 
-/// Has every guest send what it has, since the user interrupted; the failure that ends the program.
-fn left(guests: &mut [Member<'_>]) -> Failure {
-    let kept = guests.iter_mut().filter_map(Member::leave).count();
-    let line = match kept {
-        0 => "interrupted; nothing of the studies came back".to_owned(),
-        _ => format!("interrupted; {kept} records of what was measured until then were kept"),
-    };
-    Failure { line, code: exit::INTERRUPTED }
+/// Versions of which some have been run.
+struct Halving<'a> {
+    names: &'a [String],
+    scenario: &'static dyn AnyScenario,
+    way: &'a Way<'a>,
+    rows: Vec<Option<Row>>,
 }
 
-impl<'a> Member<'a> {
-    /// A guest that will run this command line, with its record in the state folder.
-    ///
-    /// # Errors
-    /// If there is no state folder.
-    pub fn new(
-        host: &'a Host,
-        kernel: guest::Kernel,
-        args: Vec<String>,
-        scenario: &str,
-    ) -> Result<Self, Failure> {
-        let plain = kernel.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
-        let record = paths::record(None, &format!("{scenario}-{plain}"))?;
-        Ok(Member { host, kernel, args, record, session: None, kept: false })
-    }
-
-    /// Runs until the end of a block; the row, if that was the last.
-    fn turn(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Option<Row>, Failure> {
-        let session = match &mut self.session {
-            Some(session) => {
-                session.resume()?;
-                session
-            }
-            empty => {
-                let session = self.host.start(&self.kernel, &self.args, interrupted)?;
-                session.announce();
-                empty.insert(session)
-            }
-        };
-        match session.run_until(&Step::ends_block, interrupted)? {
-            Pause::Step => session.pause().map(|()| None),
-            Pause::End(outcome) => {
-                let came = came(session, outcome, &self.record)?;
-                self.session = None;
-                self.save(&came);
-                Ok(Some(Row::new(&self.kernel, came)))
-            }
-            Pause::Interrupted(partial) => {
-                self.keep(partial);
-                Ok(None)
-            }
+impl bisect::Runs for Halving<'_> {
+    fn run(&mut self, places: &[usize]) -> Result<(), Failure> {
+        let new: Vec<usize> =
+            places.iter().copied().filter(|place| self.rows[*place].is_none()).collect();
+        let names: Vec<&str> = new.iter().map(|place| self.names[*place].as_str()).collect();
+        for (place, row) in new.iter().zip(self.way.rows(&names, self.scenario)?) {
+            self.rows[*place] = Some(row);
         }
+        Ok(())
     }
 
-    /// Has it send what it has, where it was started and has not ended; the record, if one was
-    /// kept.
-    fn leave(&mut self) -> Option<&Path> {
-        // It is paused; one that cannot be resumed cannot send anything either.
-        let partial = self.session.as_mut().and_then(|session| {
-            session.resume().ok()?;
-            session.partial_outcome()
-        });
-        self.keep(partial);
-        self.kept.then_some(self.record.as_path())
+    fn has_record(&self, place: usize) -> bool {
+        self.rows[place].as_ref().is_some_and(|row| row.record().is_some())
     }
 
-    /// Keeps the partial outcome of an interrupted guest, and drops the guest.
-    fn keep(&mut self, partial: Option<Outcome>) {
-        let Some(session) = self.session.take() else { return };
-        let record = match partial {
-            Some(Outcome::Done { record, .. } | Outcome::Failed { record, .. }) => record,
-            None => None,
-        };
-        let kept = record.and_then(|text| keep_partial(&session, &text, &self.record));
-        self.kept = kept.is_some();
-        show_kept(&session, kept.as_deref());
-    }
-
-    fn save(&self, came: &Came) {
-        let Came::Record(record) = came else { return };
-        match runner::save(record, &self.record) {
-            Ok(()) => output::note(&format!("record: {}", self.record.display())),
-            Err(error) => output::complain(&format!("record {error}; it is lost")),
-        }
-    }
-}
-
-/// What came of a guest.
-fn came(session: &Session, outcome: Outcome, path: &Path) -> Result<Came, Failure> {
-    Ok(match outcome {
-        Outcome::Done { record: Some(text), .. } => {
-            Came::Record(Box::new(taken_over(session, &text)?))
-        }
-        Outcome::Done { code, .. } => {
-            Came::Nothing(format!("it ended with exit code {code} and without a record"))
-        }
-        Outcome::Failed { ending, record } => {
-            console(session, &ending);
-            let kept = record.and_then(|text| keep_partial(session, &text, path));
-            show_kept(session, kept.as_deref());
-            Came::Ending(ending)
-        }
-    })
-}
-
-fn show(scenario: &dyn AnyScenario, rows: &[Row], json: bool) {
-    if json {
-        let rows: Vec<serde_json::Value> =
-            rows.iter().map(|row| row.json(scenario.meta())).collect();
-        let table = serde_json::json!({
-            "schema": "tailback/matrix/1",
-            "scenario": scenario.meta().id,
-            "rows": rows,
-        });
-        output::json(&format!("{table:#}\n"));
-    } else {
-        let shown = rows.iter().map(|row| row.shown(scenario.meta()));
-        output::print(&report::matrix(shown, output::look()));
-    }
-    for row in rows.iter().filter(|row| row.met() == Some(false)) {
-        output::complain(&row.complaint());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(line: &str) -> ArgMatches {
-        flags::command().try_get_matches_from(line.split_whitespace()).unwrap()
-    }
-
-    #[test]
-    fn every_guest_runs_the_same_words() {
-        let matches = parse("matrix mmap-lock --kernels a,b --quick -- --procfile maps");
-        let scenario = scenarios::find("mmap-lock").unwrap();
-        let words = words(scenario, &matches, 7);
-        assert_eq!(
-            words,
-            ["run", "mmap-lock", "--seed", "7", "--quick", "--procfile", "maps"].map(String::from)
-        );
-        assert!(Inner::parse(&words).is_ok());
-    }
-
-    #[test]
-    fn a_kernel_that_stands_twice_is_refused() {
-        assert_eq!(kernels(&parse("matrix mmap-lock --kernels a,b")).unwrap(), ["a", "b"]);
-        let error = kernels(&parse("matrix mmap-lock --kernels a,b --kernels a")).unwrap_err();
-        assert_eq!(error.code, crate::exit::USAGE);
-        assert!(kernels(&parse("matrix mmap-lock --kernels a,")).is_err(), "an empty name");
+    fn ladder(&self, places: &[usize]) -> Ladder {
+        let rows = places.iter().filter_map(|place| self.rows[*place].as_ref());
+        let versions: Vec<_> = rows.map(Row::version).collect();
+        analysis::ladder::ladder(&versions, Some(self.scenario.meta()), Some("otp"))
     }
 }

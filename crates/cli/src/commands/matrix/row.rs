@@ -1,26 +1,30 @@
-//! A row of the table: one kernel, and what came of it.
+//! A row of the table: one version, and what came of it.
 
+use super::held::Held;
 use crate::exit;
-use guest::{Ending, Kernel, catalogue};
+use analysis::ladder::Version;
+use guest::versions::{Of, versions};
+use guest::{Ending, catalogue};
 use model::{Meta, Record, Settings, State};
 use report::prose::Prose;
 use std::collections::BTreeMap;
 
-/// What came of one kernel.
+/// What came of one version.
 #[derive(Debug)]
 pub enum Result {
     /// A record with its verdict.
     Record(Box<Record>),
     /// The guest came to another end.
     Ending(Ending),
-    /// Its command ended without a record.
+    /// There is no record; why.
     Nothing(String),
 }
 
-/// A kernel, what came of it, and what was expected.
+/// A version, what came of it, and what was expected.
 #[derive(Debug)]
 pub struct Row {
-    kernel: String,
+    of: Of,
+    name: String,
     release: String,
     came: Result,
     expected: Option<(String, String)>,
@@ -28,22 +32,60 @@ pub struct Row {
 
 impl Row {
     /// The row of a kernel.
-    pub fn new(kernel: &Kernel, came: Result) -> Self {
-        Row { kernel: kernel.name.clone(), release: kernel.release.clone(), came, expected: None }
+    pub fn of_kernel(name: &str, release: &str, came: Result) -> Self {
+        let (name, release) = (name.to_owned(), release.to_owned());
+        Row { of: Of::Kernel, name, release, came, expected: None }
     }
 
-    /// The row with what vm/kernels.toml expects of that kernel under these settings.
+    /// The row of an OTP.
+    pub fn of_otp(name: &str, release: &str, came: Result) -> Self {
+        Row { of: Of::Otp, ..Row::of_kernel(name, release, came) }
+    }
+
+    /// The row with what vm/kernels.toml and vm/versions.toml expect of that version under these
+    /// settings; the most particular counts.
     pub fn expecting(mut self, meta: &Meta) -> Self {
         let settings = self.settings();
         let hold = |wanted: &BTreeMap<String, String>| meta.holds(&settings, wanted);
-        let expected = catalogue().expected(&self.kernel, meta.id, hold);
-        self.expected = expected.map(|e| (e.verdict.clone(), e.source.clone()));
+        let named = catalogue()
+            .expected(&self.name, meta.id, hold)
+            .map(|e| (e.parameters.len(), e.verdict.clone(), e.source.clone()));
+        let of_range = versions().expected(self.of, &self.release, meta.id, hold).map(|e| {
+            let commit = e.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
+            let measured = if e.measured { "measured here: " } else { "" };
+            (e.parameters.len(), e.verdict.clone(), format!("{measured}{}{commit}", e.source))
+        });
+        let expected = named.into_iter().chain(of_range).max_by_key(|(parameters, ..)| *parameters);
+        self.expected = expected.map(|(_, verdict, source)| (verdict, source));
         self
+    }
+
+    /// What the user calls the version.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What versions are of.
+    pub fn of(&self) -> Of {
+        self.of
+    }
+
+    /// The version for a ladder.
+    pub fn version(&self) -> Version<'_> {
+        Version { name: &self.name, release: &self.release, record: self.record() }
+    }
+
+    /// The record, where there is one.
+    pub fn record(&self) -> Option<&Record> {
+        match &self.came {
+            Result::Record(record) => Some(record),
+            _ => None,
+        }
     }
 
     /// The record; else one line on what came instead.
     pub fn into_record(self) -> std::result::Result<Record, String> {
-        let kernel = self.kernel;
+        let kernel = self.name;
         match self.came {
             Result::Record(record) => Ok(*record),
             Result::Ending(ending) => Err(format!("guest {kernel}: {}", ending.sentence())),
@@ -63,38 +105,45 @@ impl Row {
     /// The message where the verdict is not the expected one.
     pub fn complaint(&self) -> String {
         let (expected, source) = self.expected.clone().unwrap_or_default();
-        format!("{}: {}, but {expected} was expected: {source}", self.kernel, self.word())
+        format!("{}: {}, but {expected} was expected: {source}", self.name, self.word())
     }
 
-    /// The row as it is shown.
-    pub fn shown(&self, meta: &Meta) -> report::Row {
+    /// One line on what came instead of a record.
+    pub fn failure(&self) -> Option<String> {
+        match &self.came {
+            Result::Record(_) => None,
+            Result::Ending(ending) => Some(format!("{}: {}", self.name, ending.sentence())),
+            Result::Nothing(why) => Some(format!("{}: {why}", self.name)),
+        }
+    }
+
+    /// The row as it is shown; `effect` is that of the arm that is followed.
+    pub fn shown(&self, effect: Option<String>) -> report::Row {
         report::Row {
-            kernel: self.kernel.clone(),
+            name: self.name.clone(),
             release: self.release.clone(),
             result: self.state().ok_or_else(|| self.word().to_owned()),
-            effect: self.effect(meta),
+            effect,
             expected: self.expected.as_ref().map(|(verdict, _)| verdict.clone()),
-            fixed_by: self.fix(meta),
         }
     }
 
     /// The row as JSON.
     pub fn json(&self, meta: &Meta) -> serde_json::Value {
-        let record = match &self.came {
-            Result::Record(record) => Some(record),
-            _ => None,
-        };
+        let record = self.record();
+        let key = if self.of == Of::Kernel { "kernel" } else { "otp" };
         let why = match &self.came {
             Result::Record(record) => Prose::new(record, Some(meta)).brief(),
             Result::Ending(ending) => ending.sentence(),
             Result::Nothing(why) => why.clone(),
         };
         serde_json::json!({
-            "kernel": self.kernel,
+            key: self.name,
             "release": self.release,
             "result": self.word(),
             "why": why,
             "effect": self.effect(meta),
+            "fixed_by": self.fix(meta),
             "expected": self.expected.as_ref().map(|(verdict, _)| verdict),
             "source": self.expected.as_ref().map(|(_, source)| source),
             "as_expected": self.met(),
@@ -111,21 +160,18 @@ impl Row {
     }
 
     fn state(&self) -> Option<State> {
-        match &self.came {
-            Result::Record(record) => Some(record.verdict.state),
-            _ => None,
-        }
+        self.record().map(|record| record.verdict.state)
     }
 
     /// The settings of its first arm; none where there is no record.
     fn settings(&self) -> Settings {
-        let Result::Record(record) = &self.came else { return Settings::default() };
+        let Some(record) = self.record() else { return Settings::default() };
         record.plan.arms.first().map(|arm| arm.settings.clone()).unwrap_or_default()
     }
 
     /// The arm with the cause that is furthest from the control, and how far.
     fn effect(&self, meta: &Meta) -> Option<String> {
-        let Result::Record(record) = &self.came else { return None };
+        let record = self.record()?;
         let (arm, effect) = Prose::new(record, Some(meta)).worst_effect()?;
         Some(format!("{arm}: {effect}"))
     }
@@ -143,15 +189,18 @@ impl Row {
     }
 }
 
-/// The exit code of a table: as `check` has it, or whether all is as expected.
-pub fn code(rows: &[Row], expect: bool) -> u8 {
-    if expect {
+/// The exit code of a table: as `check` has it, or with `--expect` whether all is as expected, the
+/// changes between the rows too.
+pub fn code(rows: &[Row], expect: Option<Option<Held>>) -> u8 {
+    if let Some(held) = expect {
         let expected = || rows.iter().filter(|row| row.expected.is_some());
+        let differs = expected().any(|row| row.met() == Some(false)) || held == Some(Held::Against);
+        let open = !expected().all(|row| row.met() == Some(true)) || held == Some(Held::Open);
         return match () {
-            () if expected().any(|row| row.met() == Some(false)) => State::Affected.exit_code(),
-            () if expected().next().is_none() => exit::USAGE,
-            () if expected().all(|row| row.met() == Some(true)) => State::NotAffected.exit_code(),
-            () => exit::BROKEN,
+            () if differs => State::Affected.exit_code(),
+            () if open => exit::BROKEN,
+            () if expected().next().is_none() && held.is_none() => exit::USAGE,
+            () => State::NotAffected.exit_code(),
         };
     }
     let has = |state: State| rows.iter().any(|row| row.state() == Some(state));
@@ -179,7 +228,7 @@ mod tests {
             Err(ending) => Result::Ending(ending),
         };
         let expected = expected.map(|word| (word.to_owned(), "a table".to_owned()));
-        Row { kernel: "k".into(), release: "6.1".into(), came, expected }
+        Row { expected, ..Row::of_kernel("k", "6.1", came) }
     }
 
     fn panic() -> Ending {
@@ -202,28 +251,32 @@ mod tests {
         use State::{Affected, Inconclusive, NotAffected, Skipped};
         let plain = |states: &[State]| {
             let rows: Vec<Row> = states.iter().map(|state| row(None, Ok(*state))).collect();
-            code(&rows, false)
+            code(&rows, None)
         };
         assert_eq!(plain(&[NotAffected, NotAffected]), 0);
         assert_eq!(plain(&[NotAffected, Affected, Inconclusive]), 1);
         assert_eq!(plain(&[NotAffected, Inconclusive]), 4);
         assert_eq!(plain(&[Skipped]), 3);
-        assert_eq!(code(&[row(None, Err(panic()))], false), 4);
-        let expecting = |rows: &[Row]| code(rows, true);
+        assert_eq!(code(&[row(None, Err(panic()))], None), 4);
+        let expecting = |rows: &[Row]| code(rows, Some(None));
         assert_eq!(expecting(&[row(Some("affected"), Ok(Affected)), row(None, Ok(Affected))]), 0);
         assert_eq!(expecting(&[row(Some("not-affected"), Ok(Affected))]), 1);
         assert_eq!(expecting(&[row(Some("affected"), Err(panic()))]), 4);
         assert_eq!(expecting(&[row(None, Ok(Affected))]), 2, "nothing to hold it against");
+        let plain = [row(None, Ok(Affected))];
+        assert_eq!(code(&plain, Some(Some(Held::All))), 0);
+        assert_eq!(code(&plain, Some(Some(Held::Open))), 4);
+        assert_eq!(code(&plain, Some(Some(Held::Against))), 1);
     }
 
     #[test]
     fn a_row_shows_the_effect_of_its_worst_arm() {
         let row = row(Some("affected"), Ok(State::Affected));
         let meta = scenarios::find("mmap-lock").unwrap().meta();
-        let shown = row.shown(meta);
-        let effect = shown.effect.unwrap();
+        let json = row.json(meta);
+        let effect = json["effect"].as_str().unwrap();
         assert!(effect.starts_with("busy-10: stalled +1000 ms/s ["), "{effect}");
-        assert_eq!(shown.fixed_by, "none known");
-        assert_eq!(row.json(meta)["as_expected"], true);
+        assert_eq!((&json["fixed_by"], &json["as_expected"]), (&"none known".into(), &true.into()));
+        assert_eq!(row.failure(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The load of a simulation, from the flags.
 
-use super::words::{ns, refused};
+use super::times::{ns, refused};
 use crate::exit::Failure;
 use crate::{input, output};
 use clap::ArgMatches;

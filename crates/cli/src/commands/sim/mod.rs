@@ -3,14 +3,14 @@
 pub mod flags;
 mod load;
 mod render;
-mod words;
+mod times;
 
 use crate::exit::Failure;
 use crate::output;
 use clap::ArgMatches;
 use sim::{Config, Era, Goal, Rules, Workload};
 use std::time::Duration;
-use words::{ns, refused};
+use times::{ns, refused};
 
 /// Simulates, or finds a quota.
 pub fn sim(matches: &ArgMatches) -> Result<u8, Failure> {

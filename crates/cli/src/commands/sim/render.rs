@@ -1,6 +1,6 @@
 //! What a simulation showed, as text and as JSON. Times are in milliseconds in both.
 
-use super::words::time;
+use super::times::time;
 use model::estimate::number;
 use serde_json::{Value, json};
 use sim::{Answer, Config, Goal, Holding, Outcome};

@@ -18,7 +18,7 @@ use host::Roots;
 use model::Record;
 use model::record::Plan;
 use report::{Look, Shown};
-use runner::studies::{Design, Standing, StudyError, sit, sketch};
+use runner::studies::{Design, Standing, StudyError, begin_sitting, sketch};
 use runner::{End, Study};
 use scenarios::{Host, LoadSpawner};
 use std::fs::{File, TryLockError};
@@ -100,7 +100,7 @@ impl Wanted<'_> {
             plan,
             time: self.design.time.unwrap_or(Duration::MAX),
             host,
-            launcher: LoadSpawner::default(),
+            spawner: LoadSpawner::default(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             keep: Some(&path),
             interrupted: &interrupted,
@@ -119,7 +119,7 @@ impl Wanted<'_> {
             factorial: Some(self.layout.factorial.clone()),
             ..study.empty_record()
         });
-        sit(&mut record, blocks);
+        begin_sitting(&mut record, blocks);
         let mut progress = Progress::new(self.scenario.meta(), None);
         let (record, end) = study.go_on(record, &mut progress);
         progress.finish();

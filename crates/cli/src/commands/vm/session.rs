@@ -118,7 +118,12 @@ impl Host {
         if let Some(root) = machine.root.as_ref().filter(|root| !root.is_dir()) {
             return Err(Failure::usage(format!("--root {}: no folder", root.display())));
         }
-        Ok(Host { qemu: Qemu::find().map_err(failure)?, cache: Cache::of_user(), machine, facts })
+        Ok(Host {
+            qemu: Qemu::find().map_err(failure)?,
+            cache: Cache::of_user("kernels"),
+            machine,
+            facts,
+        })
     }
 
     /// The kernel of that name.

@@ -369,7 +369,9 @@ mod tests {
             drawn(Some(&live()), &state, width, height);
             drawn(None, &state, width, height);
         }
-        (0..9).for_each(|_| drop(press(&mut state, KeyCode::Down)));
+        for _ in 0..9 {
+            assert!(press(&mut state, KeyCode::Down));
+        }
         drawn(Some(&live()), &state, 80, 24);
     }
 }

@@ -85,8 +85,7 @@ fn a_read_only_mount_is_said_with_what_helps() {
 #[test]
 fn a_user_makes_groups_where_they_were_delegated_and_nowhere_else() {
     let nobody = rustix::thread::Uid::from_raw(65_534);
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can become another user");
+    if !testing::root_or_skip() {
         return;
     }
     let tree = Tree::new(V2, "0::/user.slice/own/app\n");

@@ -1,7 +1,8 @@
-//! Where kernels are kept: by the checksum of the package that they came in.
+//! Where packages are kept: by the checksum of what they came in.
 
-use crate::error::GuestError;
+use crate::error::DebianError;
 use host::private::{self, PrivateError};
+use host::{Roots, Temporary};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -10,7 +11,6 @@ use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tempfile::NamedTempFile;
 
 /// The largest index or list of checksums, in bytes.
 const MOST_READ: u64 = 1 << 20;
@@ -21,15 +21,15 @@ pub struct Cache(PathBuf);
 
 /// What one run holds while it changes the cache; let go when dropped or when the run dies.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     _file: File,
 }
 
 impl Cache {
-    /// `tailback/kernels` in `$XDG_CACHE_HOME`, else in `~/.cache`, else in `/var/cache`.
-    pub fn of_user() -> Self {
+    /// `tailback/PART` in `$XDG_CACHE_HOME`, else in `~/.cache`, else in `/var/cache`.
+    pub fn of_user(part: &str) -> Self {
         let base = os::folders::cache().unwrap_or_else(|| PathBuf::from("/var/cache"));
-        Cache(base.join("tailback/kernels"))
+        Cache(base.join("tailback").join(part))
     }
 
     /// A given folder.
@@ -43,17 +43,17 @@ impl Cache {
     }
 
     /// Where a package of that checksum is unpacked.
-    pub(crate) fn unpacked(&self, sha256: &str) -> PathBuf {
+    pub fn unpacked(&self, sha256: &str) -> PathBuf {
         self.0.join("packages").join(sha256)
     }
 
     /// Makes a folder of the cache, unless another user could change the cache.
-    pub(crate) fn make(&self, folder: &Path) -> Result<(), GuestError> {
+    pub fn make(&self, folder: &Path) -> Result<(), DebianError> {
         private::folder(&self.0).and_then(|_| private::folder(folder)).map(drop).map_err(refused)
     }
 
     /// Refuses a file of the cache that another user could have put there.
-    pub(crate) fn check(&self, path: &Path) -> Result<(), GuestError> {
+    pub fn check(&self, path: &Path) -> Result<(), DebianError> {
         private::open(path).map(drop).map_err(refused)
     }
 
@@ -61,7 +61,7 @@ impl Cache {
     ///
     /// # Errors
     /// If another user could have put it there.
-    pub(crate) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, GuestError> {
+    pub fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, DebianError> {
         // A link that leads to nothing is there all the same.
         if path.symlink_metadata().is_err() {
             return Ok(None);
@@ -73,11 +73,12 @@ impl Cache {
     }
 
     /// Writes a file of the cache so that a reader finds it whole or not at all.
-    pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), GuestError> {
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), DebianError> {
         let folder = path.parent().unwrap_or(&self.0);
-        let written = NamedTempFile::new_in(folder).and_then(|mut beside| {
-            beside.write_all(bytes)?;
-            beside.persist(path).map(drop).map_err(|error| error.error)
+        let beside = Temporary::file(&Roots::real(), folder, ".writing-");
+        let written = beside.and_then(|(beside, mut file)| {
+            file.write_all(bytes)?;
+            beside.put(path)
         });
         written.map_err(|source| failed(path, source))
     }
@@ -87,9 +88,9 @@ impl Cache {
     ///
     /// # Errors
     /// If it is larger than `most` bytes, no ordinary file, or cannot be copied.
-    pub(crate) fn take_in(&self, file: &Path, most: u64) -> Result<NamedTempFile, GuestError> {
+    pub fn take_in(&self, file: &Path, most: u64) -> Result<Temporary, DebianError> {
         self.make(&self.0)?;
-        let unreadable = |source| GuestError::File { path: file.to_owned(), source };
+        let unreadable = |source| DebianError::File { path: file.to_owned(), source };
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let from = File::options().read(true).custom_flags(flags.bits() as i32).open(file);
         let from = from.map_err(unreadable)?;
@@ -98,17 +99,18 @@ impl Cache {
             let why = format!("no ordinary file of at most {} MiB", most >> 20);
             return Err(unreadable(std::io::Error::other(why)));
         }
-        let mut copy = NamedTempFile::new_in(&self.0).map_err(|source| failed(&self.0, source))?;
-        std::io::copy(&mut from.take(most), &mut copy).map_err(|e| failed(copy.path(), e))?;
+        let made = Temporary::file(&Roots::real(), &self.0, ".taking-in-");
+        let (copy, mut file) = made.map_err(|source| failed(&self.0, source))?;
+        std::io::copy(&mut from.take(most), &mut file).map_err(|e| failed(copy.path(), e))?;
         Ok(copy)
     }
 
     /// Waits for its turn to change the cache.
-    pub(crate) fn lock(
+    pub fn lock(
         &self,
         note: &mut dyn FnMut(&str),
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Lock, GuestError> {
+    ) -> Result<Lock, DebianError> {
         self.make(&self.0)?;
         let path = self.0.join("lock");
         let file = private::lock_file(&path).map_err(refused)?;
@@ -120,7 +122,7 @@ impl Cache {
                 Err(error) => return Err(failed(&path, error.into())),
             }
             if interrupted() {
-                return Err(GuestError::Interrupted);
+                return Err(DebianError::Interrupted);
             }
             if !std::mem::replace(&mut noted, true) {
                 note(&format!("{}: waiting for another run that fetches", path.display()));
@@ -131,24 +133,24 @@ impl Cache {
 }
 
 /// A folder or file that is not taken for the caller's own.
-fn refused(error: PrivateError) -> GuestError {
+fn refused(error: PrivateError) -> DebianError {
     match error {
-        PrivateError::Unsafe { path, why } => GuestError::Unsafe { path, why },
-        PrivateError::File { path, source, .. } => GuestError::Cache { path, source },
+        PrivateError::Unsafe { path, why } => DebianError::Unsafe { path, why },
+        PrivateError::File { path, source, .. } => DebianError::Cache { path, source },
     }
 }
 
 /// A failure of the cache, with its place.
-pub(crate) fn failed(path: &Path, source: std::io::Error) -> GuestError {
-    GuestError::Cache { path: path.to_owned(), source }
+pub fn failed(path: &Path, source: std::io::Error) -> DebianError {
+    DebianError::Cache { path: path.to_owned(), source }
 }
 
 /// The SHA-256 of a file, in hexadecimal.
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn sha256(path: &Path) -> Result<String, GuestError> {
-    let failed = |source| GuestError::File { path: path.to_owned(), source };
+pub fn sha256(path: &Path) -> Result<String, DebianError> {
+    let failed = |source| DebianError::File { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(failed)?;
     let mut hash = Sha256::new();
     let mut chunk = vec![0; 1 << 20];
@@ -162,13 +164,14 @@ pub fn sha256(path: &Path) -> Result<String, GuestError> {
 }
 
 /// The SHA-256 of bytes, in hexadecimal.
-pub(crate) fn sha256_of(bytes: &[u8]) -> String {
+pub fn sha256_of(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tempfile::NamedTempFile;
 
     #[test]
     fn a_known_checksum() {
@@ -187,7 +190,7 @@ mod tests {
         let first = cache.lock(&mut |_| {}, &|| false).unwrap();
         let mut notes = 0;
         let second = cache.lock(&mut |_| notes += 1, &|| true);
-        assert!(matches!(second, Err(GuestError::Interrupted)));
+        assert!(matches!(second, Err(DebianError::Interrupted)));
         let asked = std::cell::Cell::new(0);
         let second = cache.lock(&mut |_| notes += 1, &|| asked.replace(asked.get() + 1) > 1);
         assert!(second.is_err());
@@ -222,7 +225,7 @@ mod tests {
         std::fs::create_dir(&theirs).unwrap();
         std::fs::write(theirs.join("index.json"), "{}").unwrap();
         if std::os::unix::fs::chown(&theirs, Some(65_534), None).is_err() {
-            return eprintln!("skipped: only root can give a folder away");
+            return testing::skipped("only root can give a folder away");
         }
         let cache = Cache::at(theirs.join("tailback/kernels"));
         let error = cache.lock(&mut |_| {}, &|| false).unwrap_err();
@@ -239,7 +242,7 @@ mod tests {
         // A folder in the way stands for whatever keeps a file from being renamed into place.
         let path = folder.path().join("index.json");
         std::fs::create_dir_all(path.join("full")).unwrap();
-        assert!(matches!(cache.write(&path, b"x"), Err(GuestError::Cache { .. })));
+        assert!(matches!(cache.write(&path, b"x"), Err(DebianError::Cache { .. })));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

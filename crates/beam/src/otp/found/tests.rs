@@ -26,6 +26,9 @@ fn a_program_or_a_root_may_be_named_and_says_what_it_is() {
         erts: "15.2".into(),
         root: "/opt/otp".into(),
         word_size: 8,
+        origin: None,
+        // Another user than root where it can reach the program.
+        account: otp.account.clone(),
     };
     assert_eq!(otp, expected);
     assert_eq!(Otp::find(Some(dir.path())).unwrap(), expected);

@@ -1,6 +1,8 @@
 //! Other people's programs: started so that they die with this one, and never waited for forever.
 
-use crate::error::GuestError;
+use crate::program;
+use os::death;
+use os::user::User;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
@@ -13,16 +15,43 @@ use std::time::{Duration, Instant};
 /// The most that is kept of what a tool prints, in bytes.
 const MOST_OUTPUT: u64 = 64 << 20;
 
+/// Why a tool did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// It is missing, or failed.
+    #[error("{program}: {why}")]
+    Failed {
+        /// The program.
+        program: String,
+        /// Its message, and what to do next.
+        why: String,
+    },
+    /// Waiting for it failed.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+    /// Somebody interrupted.
+    #[error("interrupted")]
+    Interrupted,
+}
+
 /// A program about to be run.
-pub(crate) struct Tool {
+#[derive(Debug)]
+pub struct Tool {
     program: String,
     help: &'static str,
     command: Command,
+    /// Why it must not be run.
+    refused: Option<String>,
 }
 
 /// A program that runs; it is killed with its group when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub struct Running {
     program: String,
     child: Child,
 }
@@ -31,10 +60,13 @@ impl Tool {
     /// A program, and what to do where it is missing.
     pub fn new(program: impl Into<String>, help: &'static str) -> Self {
         let program = program.into();
-        let mut command = Command::new(&program);
+        let (mut command, refused) = match program::command(&program) {
+            Ok(command) => (command, None),
+            Err(error) => (Command::new(&program), Some(error.to_string())),
+        };
         command.stdin(Stdio::null()).process_group(0);
-        os::death::bind(&mut command, Signal::KILL);
-        Tool { program, help, command }
+        death::bind(&mut command, Signal::KILL);
+        Tool { program, help, command, refused }
     }
 
     /// Adds an argument.
@@ -60,6 +92,18 @@ impl Tool {
         &mut self.command
     }
 
+    /// Has it run as this user, without any privilege; it dies with this program all the same.
+    pub fn become_user(&mut self, user: User) {
+        let parent = std::process::id();
+        let become_it = move || {
+            user.become_it()?;
+            // The kernel forgot it as the user changed.
+            death::die_with(parent, Signal::KILL)
+        };
+        // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
+        unsafe { self.command.pre_exec(become_it) };
+    }
+
     /// Keeps these descriptors open in the program that is about to be started, and only there.
     pub fn inherit(&mut self, descriptors: Vec<i32>) {
         let keep = move || {
@@ -74,13 +118,20 @@ impl Tool {
     }
 
     /// Starts it.
-    pub fn spawn(&mut self) -> Result<Running, GuestError> {
+    ///
+    /// # Errors
+    /// If it is missing, if root would run what another user could have put there, or if the kernel refuses.
+    pub fn spawn(&mut self) -> Result<Running, ToolError> {
+        if let Some(why) = &self.refused {
+            let why = format!("{why}; root runs no program that others could have put there");
+            return Err(ToolError::Failed { program: self.program.clone(), why });
+        }
         let child = self.command.spawn().map_err(|source| {
             let why = match source.kind() {
                 std::io::ErrorKind::NotFound => format!("not found; {}", self.help),
                 _ => source.to_string(),
             };
-            GuestError::Tool { program: self.program.clone(), why }
+            ToolError::Failed { program: self.program.clone(), why }
         })?;
         Ok(Running { program: self.program.clone(), child })
     }
@@ -90,7 +141,7 @@ impl Tool {
         &mut self,
         limit: Duration,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<String, GuestError> {
+    ) -> Result<String, ToolError> {
         self.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = self.spawn()?;
         let out = read_all(running.child.stdout.take());
@@ -100,20 +151,20 @@ impl Tool {
         let program = self.program.clone();
         let Some(status) = ended else {
             let why = format!("did not end within {limit:?}; is the network there?");
-            return Err(GuestError::Tool { program, why });
+            return Err(ToolError::Failed { program, why });
         };
         let (out, err) = (joined(out), joined(err));
         match status.success() {
             true => Ok(out),
-            false => Err(GuestError::Tool { program, why: last_message(&err, &out) }),
+            false => Err(ToolError::Failed { program, why: last_message(&err, &out) }),
         }
     }
 }
 
 impl Running {
     /// Its standard output.
-    pub fn take_stdout(&mut self) -> Result<ChildStdout, GuestError> {
-        self.child.stdout.take().ok_or_else(|| GuestError::Tool {
+    pub fn take_stdout(&mut self) -> Result<ChildStdout, ToolError> {
+        self.child.stdout.take().ok_or_else(|| ToolError::Failed {
             program: self.program.clone(),
             why: "its standard output is not there".to_owned(),
         })
@@ -128,17 +179,17 @@ impl Running {
         &mut self,
         deadline: Instant,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Option<std::process::ExitStatus>, GuestError> {
+    ) -> Result<Option<std::process::ExitStatus>, ToolError> {
         loop {
             if interrupted() {
-                return Err(GuestError::Interrupted);
+                return Err(ToolError::Interrupted);
             }
             match self.child.try_wait() {
                 Ok(Some(status)) => return Ok(Some(status)),
                 Ok(None) if Instant::now() >= deadline => return Ok(None),
                 Ok(None) => std::thread::sleep(Duration::from_millis(10)),
                 Err(source) => {
-                    return Err(GuestError::System { what: "waiting for a tool", source });
+                    return Err(ToolError::System { what: "waiting for a tool", source });
                 }
             }
         }
@@ -206,7 +257,7 @@ mod tests {
         let error = shell("sleep 1000").run(Duration::from_millis(20), &|| false).unwrap_err();
         assert!(error.to_string().contains("did not end"), "{error}");
         let error = shell("sleep 1000").run(Duration::from_secs(60), &|| true).unwrap_err();
-        assert!(matches!(error, GuestError::Interrupted));
+        assert!(matches!(error, ToolError::Interrupted));
     }
 
     #[test]

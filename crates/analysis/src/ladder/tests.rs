@@ -1,0 +1,82 @@
+//! Ladders of records with figures of their own.
+
+use super::*;
+use crate::change::tests::record;
+use crate::estimate_arms;
+use model::ladder::Direction;
+
+/// A record of a version whose case loses about so much.
+fn at(level: f64, state: State) -> Record {
+    let case: Vec<f64> = (0..8).map(|place| level + f64::from(place)).collect();
+    let mut record = record(&case, &[]);
+    record.arms = estimate_arms(&record.plan, &record.trials);
+    record.verdict.state = state;
+    record
+}
+
+fn of<'a>(records: &'a [(&'a str, Option<Record>)]) -> Ladder {
+    let version = |(name, record): &'a (&'a str, Option<Record>)| Version {
+        name,
+        release: name,
+        record: record.as_ref(),
+    };
+    let versions: Vec<Version> = records.iter().map(version).collect();
+    ladder(&versions, None, None)
+}
+
+#[test]
+fn the_boundary_is_where_the_effect_changes_by_more_than_the_margin() {
+    let affected = |level| Some(at(level, State::Affected));
+    let records = [
+        ("6.16", affected(500.0)),
+        ("6.17", affected(300.0)),
+        ("7.0", affected(301.0)),
+        ("7.2", Some(at(0.0, State::NotAffected))),
+    ];
+    let ladder = of(&records);
+    assert_eq!((ladder.arm.as_deref(), ladder.measure.as_deref()), (Some("case"), Some("lost")));
+    let boundaries: Vec<(&str, &str)> = ladder
+        .steps
+        .iter()
+        .filter(|step| step.is_boundary())
+        .map(|step| (step.from.as_str(), step.to.as_str()))
+        .collect();
+    assert_eq!(boundaries, [("6.16", "6.17"), ("7.0", "7.2")]);
+    let last = &ladder.steps[2];
+    assert_eq!(last.verdicts, Some((State::Affected, State::NotAffected)));
+    assert_eq!(last.direction(), Some(Direction::Falls));
+    let shift = last.shift.as_ref().unwrap();
+    assert!(shift.low.unwrap() <= -290.0 && shift.high.unwrap() < -250.0, "{shift:?}");
+    assert_eq!(ladder.steps[1].direction(), None);
+}
+
+#[test]
+fn the_error_rate_is_split_over_the_pairs() {
+    let many: Vec<(String, Option<Record>)> =
+        (0..9).map(|place| (format!("7.{place}"), Some(at(5.0, State::Affected)))).collect();
+    let many: Vec<(&str, Option<Record>)> =
+        many.iter().map(|(name, record)| (name.as_str(), record.clone())).collect();
+    let few = of(&many[..2]);
+    let all = of(&many);
+    let confidence = |ladder: &Ladder| ladder.steps[0].shift.as_ref().unwrap().confidence;
+    assert!(confidence(&few) >= 0.95 && confidence(&all) > confidence(&few));
+    assert!(confidence(&all) >= 1.0 - 0.05 / 8.0, "{}", confidence(&all));
+}
+
+#[test]
+fn a_version_without_a_record_is_stepped_over() {
+    let affected = |level| Some(at(level, State::Affected));
+    let ladder = of(&[("a", affected(5.0)), ("b", None), ("c", affected(500.0))]);
+    assert_eq!(ladder.rungs.len(), 3);
+    assert_eq!(ladder.rungs[1].verdict, None);
+    assert_eq!((ladder.steps.len(), ladder.steps[0].to.as_str()), (1, "c"));
+    assert_eq!(of(&[("a", None)]).steps, []);
+}
+
+#[test]
+fn what_cannot_be_trusted_is_not_compared_and_says_why() {
+    let ladder =
+        of(&[("a", Some(at(5.0, State::Untrustworthy))), ("b", Some(at(500.0, State::Affected)))]);
+    let step = &ladder.steps[0];
+    assert!(!step.is_boundary() && step.shift.is_none() && !step.reasons.is_empty(), "{step:?}");
+}

@@ -1,0 +1,185 @@
+//! The OTPs of Debian's suites: fetched once, kept beside each other, and started as they are, by the
+//! suite's own loader and libraries; nothing is installed and nothing needs root.
+
+mod relink;
+mod tree;
+
+use super::found::{OLDEST, Origin, Otp};
+use crate::error::BeamError;
+use debian::{Apt, Cache, DebianError, MIRROR, Package, package, sha256_of, sums};
+use host::{Roots, Temporary};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// How the word for an OTP of Debian begins.
+pub(crate) const PREFIX: &str = "debian:";
+
+/// The suites whose OTP is new enough, oldest first.
+pub const SUITES: &[&str] = &["bookworm", "trixie", "forky", "sid"];
+
+/// The suite whose OTP is too old, with its release.
+const TOO_OLD: (&str, &str) = ("bullseye", "23.2");
+
+/// What is fetched, with all that it depends on: the VM with its compiler, crypto for the work that
+/// hashes, and the headers of native functions.
+const PACKAGES: &[&str] = &["erlang-base", "erlang-crypto", "erlang-dev"];
+
+/// What a root looks like; another number is another root.
+const LAYOUT: u32 = 1;
+
+/// A root that was fetched: what is in it, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Fetched {
+    /// The version of `erlang-base`.
+    version: String,
+    /// The name of its folder among the roots.
+    root: String,
+    /// All packages that it was made of.
+    packages: Vec<Package>,
+}
+
+/// How a fetch talks to whoever waits for it.
+pub struct Fetch<'a> {
+    /// Gets a line about what takes long.
+    pub note: &'a mut dyn FnMut(&str),
+    /// Whether to give up.
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// The suite that a word asks for, if it asks for one of Debian's.
+pub fn suite_of(word: &str) -> Option<&str> {
+    word.strip_prefix(PREFIX)
+}
+
+/// The OTP of a suite: from the cache, else fetched into it.
+pub(super) fn find(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Otp, BeamError> {
+    let known = known(suite)?;
+    let failed = |source| BeamError::Debian { suite: known.to_owned(), source };
+    let index = cache.folder().join(format!("{known}.json"));
+    if let Some((root, origin)) = cached(&index, known, cache).map_err(failed)? {
+        return start(&root, origin);
+    }
+    let _turn = cache.lock(fetch.note, fetch.interrupted).map_err(failed)?;
+    // Another run may have fetched it while this one waited.
+    if let Some((root, origin)) = cached(&index, known, cache).map_err(failed)? {
+        return start(&root, origin);
+    }
+    (fetch.note)(&format!("debian:{known}: fetching its OTP from {MIRROR}, once, about 25 MB"));
+    let fetched = fetch_root(known, cache, fetch).map_err(failed)?;
+    let origin = Origin { suite: known.to_owned(), version: fetched.version.clone() };
+    let otp = start(&root_of(&fetched, cache), origin)?;
+    // Only one that has answered is kept.
+    let bytes = serde_json::to_vec_pretty(&fetched).unwrap_or_default();
+    cache.write(&index, &bytes).map_err(failed)?;
+    Ok(otp)
+}
+
+/// A suite whose OTP can be used.
+fn known(suite: &str) -> Result<&'static str, BeamError> {
+    let names: Vec<String> = SUITES.iter().map(|suite| format!("{PREFIX}{suite}")).collect();
+    let why = match suite == TOO_OLD.0 {
+        true => format!("its OTP {} is too old, tailback needs {}", TOO_OLD.1, OLDEST),
+        false => "no such suite is known".to_owned(),
+    };
+    let found = SUITES.iter().find(|known| **known == suite).copied();
+    found.ok_or_else(|| BeamError::Unknown {
+        word: crate::text::clean_line(&format!("{PREFIX}{suite}")),
+        why: format!("{why}; there are {}", names.join(", ")),
+    })
+}
+
+fn start(root: &Path, origin: Origin) -> Result<Otp, BeamError> {
+    let otp = Otp::find(Some(&tree::erl(root)))?;
+    Ok(Otp { origin: Some(origin), ..otp })
+}
+
+/// The root that was fetched before, if it is whole; none where there is none.
+///
+/// # Errors
+/// If another user could have put it there, or if it is not what was fetched.
+fn cached(
+    index: &Path,
+    suite: &str,
+    cache: &Cache,
+) -> Result<Option<(PathBuf, Origin)>, DebianError> {
+    let Some(bytes) = cache.read(index)? else { return Ok(None) };
+    let Ok(fetched) = serde_json::from_slice::<Fetched>(&bytes) else { return Ok(None) };
+    let root = root_of(&fetched, cache);
+    // A cache that was moved has programs in it that look for their loader in the old place.
+    if fetched.root != name_of(&fetched.packages, cache) || !sums::is_whole(&root) {
+        return Ok(None);
+    }
+    sums::compare_all(&root, cache)?;
+    Ok(Some((root, Origin { suite: suite.to_owned(), version: fetched.version })))
+}
+
+fn root_of(fetched: &Fetched, cache: &Cache) -> PathBuf {
+    real(cache).join("roots").join(&fetched.root)
+}
+
+/// The folder of the cache without links, as it stands in the programs.
+fn real(cache: &Cache) -> PathBuf {
+    cache.folder().canonicalize().unwrap_or_else(|_| cache.folder().to_owned())
+}
+
+/// The name of the root that these packages make in this cache, whatever links lead there.
+fn name_of(packages: &[Package], cache: &Cache) -> String {
+    let mut text = format!("{LAYOUT}\n{}\n", real(cache).display());
+    for package in packages {
+        text += &format!("{} {} {}\n", package.name, package.version, package.sha256);
+    }
+    sha256_of(text.as_bytes()).chars().take(16).collect()
+}
+
+/// Fetches the packages of a suite and makes a root of them.
+fn fetch_root(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Fetched, DebianError> {
+    let apt = Apt::prepare(suite)?;
+    apt.update(fetch.note, fetch.interrupted)?;
+    let names: Vec<String> = apt.closure(PACKAGES, fetch.interrupted)?;
+    let names: Vec<String> = names.into_iter().filter(|name| tree::is_wanted(name)).collect();
+    let packages = apt.describe(&names, fetch.interrupted)?;
+    let base = packages.iter().find(|package| package.name == PACKAGES[0]);
+    let version = base.map(|base| base.version.clone()).ok_or_else(|| DebianError::Tool {
+        program: "apt-get".to_owned(),
+        why: format!("{suite} has no {}", PACKAGES[0]),
+    })?;
+    let root = name_of(&packages, cache);
+    let fetched = Fetched { version, root, packages };
+    let place = root_of(&fetched, cache);
+    if !sums::is_whole(&place) {
+        let files = apt.download(&fetched.packages, cache, fetch.interrupted)?;
+        make(&place, &fetched.packages, &files, cache, fetch.interrupted)?;
+    }
+    Ok(fetched)
+}
+
+/// Unpacks the packages beside a root's place and renames what came out of them, so that a run that
+/// is killed leaves no half root.
+fn make(
+    place: &Path,
+    packages: &[Package],
+    files: &[Temporary],
+    cache: &Cache,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), DebianError> {
+    let failed = |source| debian::failed(place, source);
+    let roots = place.parent().unwrap_or(cache.folder());
+    cache.make(roots)?;
+    let beside = Temporary::folder(&Roots::real(), roots, ".unpacking-");
+    let beside = beside.map_err(failed)?;
+    let new = beside.path().join("new");
+    let mut tree = tree::Tree::new(&new, cache);
+    for (package, file) in packages.iter().zip(files) {
+        let name = PathBuf::from(format!("{}_{}", package.name, package.version));
+        package::each_member(file.path(), &name, interrupted, &mut |member| tree.take(member))?;
+    }
+    tree.finish(place)?;
+    sums::keep(&new, cache)?;
+    if place.symlink_metadata().is_ok() {
+        std::fs::remove_dir_all(place).map_err(failed)?;
+    }
+    std::fs::rename(&new, place).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests;

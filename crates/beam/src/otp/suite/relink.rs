@@ -1,0 +1,76 @@
+//! Having a program use a loader and libraries of its own.
+//!
+//! The kernel starts the loader that a program names by its full path. Which libraries that loader
+//! takes is a path in the program too; DT_RPATH and not DT_RUNPATH, since it holds for the libraries of
+//! libraries as well, and for those that the VM opens later.
+
+use debian::{DebianError, failed};
+use object_rewrite::Rewriter;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// From a program in `erlang/erts-VERSION/bin` to the libraries of its root.
+const LIBRARIES: &[u8] = b"$ORIGIN/../../../lib";
+
+/// The longest path that the kernel takes for a loader.
+const LONGEST: usize = 4095;
+
+/// Has a program use this loader and the libraries of its root. What is no program stays as it is.
+pub(super) fn relink(program: &Path, loader: &Path) -> Result<(), DebianError> {
+    let bytes = fs::read(program).map_err(|source| failed(program, source))?;
+    if !bytes.starts_with(b"\x7fELF") {
+        return Ok(());
+    }
+    let torn = |why: String| DebianError::Torn { path: program.to_owned(), why };
+    let loader = loader.as_os_str().as_bytes();
+    if loader.len() > LONGEST {
+        return Err(torn("the path of the cache is too long for the kernel".to_owned()));
+    }
+    let changed = changed(&bytes, loader).map_err(|error| torn(error.to_string()))?;
+    if let Some(changed) = changed {
+        fs::write(program, changed).map_err(|source| failed(program, source))?;
+    }
+    Ok(())
+}
+
+/// The program with another loader; none where it has none.
+fn changed(bytes: &[u8], loader: &[u8]) -> Result<Option<Vec<u8>>, object_rewrite::Error> {
+    let mut rewriter = Rewriter::read(bytes)?;
+    if rewriter.elf_interpreter().is_none() {
+        return Ok(None);
+    }
+    rewriter.elf_set_interpreter(loader.to_vec())?;
+    rewriter.elf_set_runpath(LIBRARIES.to_vec())?;
+    rewriter.elf_use_rpath()?;
+    let mut changed = Vec::new();
+    rewriter.write(&mut changed)?;
+    Ok(Some(changed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_names_the_loader_and_the_libraries_of_its_root() {
+        let bytes = fs::read("/proc/self/exe").unwrap();
+        let Some(new) = changed(&bytes, b"/a/lib/ld.so").unwrap() else {
+            return testing::skipped("these tests are linked statically");
+        };
+        let rewriter = Rewriter::read(&new[..]).unwrap();
+        assert_eq!(rewriter.elf_interpreter().unwrap(), b"/a/lib/ld.so");
+        assert_eq!(rewriter.elf_runpath().unwrap(), LIBRARIES);
+    }
+
+    #[test]
+    fn a_script_stays_as_it_is_and_a_torn_program_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        fs::write(&file, "#!/bin/sh\n").unwrap();
+        relink(&file, Path::new("/ld.so")).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "#!/bin/sh\n");
+        fs::write(&file, b"\x7fELF torn").unwrap();
+        assert!(matches!(relink(&file, Path::new("/l")), Err(DebianError::Torn { .. })));
+    }
+}

@@ -1,0 +1,163 @@
+//! Halving a list of versions: only as many are run as it takes to find between which two the effect
+//! changed.
+
+use crate::exit::Failure;
+use model::State;
+use model::ladder::{Ladder, Step};
+
+/// Runs the versions at these places, beside those that were run before.
+pub trait Runs {
+    /// Runs what has not been run yet of these places.
+    ///
+    /// # Errors
+    /// If the user interrupts.
+    fn run(&mut self, places: &[usize]) -> Result<(), Failure>;
+
+    /// Whether a place has a record.
+    fn has_record(&self, place: usize) -> bool;
+
+    /// The ladder of these places alone.
+    fn ladder(&self, places: &[usize]) -> Ladder;
+}
+
+/// The places that were run, in order.
+///
+/// First and last are run together. Where they do not differ there is nothing to look for. Else the
+/// middle one is, and the half goes on in which the larger part of the difference lies; a version
+/// without a record gives way to its neighbour.
+///
+/// # Errors
+/// If the user interrupts.
+pub fn bisect(count: usize, runs: &mut dyn Runs) -> Result<Vec<usize>, Failure> {
+    let (mut low, mut high) = (0, count.saturating_sub(1));
+    let mut done = vec![low, high];
+    runs.run(&done)?;
+    if !differ(runs, low, high) {
+        return Ok(done);
+    }
+    while high - low > 1 {
+        let Some(middle) = middle(low, high, runs, &mut done)? else { break };
+        let ladder = runs.ladder(&[low, middle, high]);
+        let [before, after] = ladder.steps.as_slice() else { break };
+        match weight(before) >= weight(after) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    done.sort_unstable();
+    done.dedup();
+    Ok(done)
+}
+
+/// The version nearest to the middle that gives a record.
+fn middle(
+    low: usize,
+    high: usize,
+    runs: &mut dyn Runs,
+    done: &mut Vec<usize>,
+) -> Result<Option<usize>, Failure> {
+    let half = low + (high - low) / 2;
+    let mut between: Vec<usize> = (low + 1..high).collect();
+    between.sort_by_key(|place| place.abs_diff(half));
+    for place in between {
+        done.push(place);
+        runs.run(&[place])?;
+        if runs.has_record(place) {
+            return Ok(Some(place));
+        }
+    }
+    Ok(None)
+}
+
+fn differ(runs: &dyn Runs, low: usize, high: usize) -> bool {
+    let ladder = runs.ladder(&[low, high]);
+    ladder.steps.first().is_some_and(|step| step.is_boundary() || step.verdicts.is_some())
+}
+
+/// How much of a change a step holds: what was shown before what was not, a verdict that is another
+/// before one that is not, then the size.
+fn weight(step: &Step) -> (bool, bool, u64) {
+    let other = step.verdicts.is_some_and(|(before, after): (State, State)| before != after);
+    let size = step.shift.as_ref().map_or(0.0, |shift| shift.shift.abs());
+    // In thousandths, so that it can be ordered; an effect is far below what this holds.
+    (other, step.is_boundary(), (size * 1e3) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ChangeState;
+
+    /// Versions of which those from `boundary` on are another; some of them give no record.
+    struct Fake {
+        boundary: usize,
+        broken: Vec<usize>,
+        ran: Vec<usize>,
+    }
+
+    impl Runs for Fake {
+        fn run(&mut self, places: &[usize]) -> Result<(), Failure> {
+            self.ran.extend(places);
+            Ok(())
+        }
+
+        fn has_record(&self, place: usize) -> bool {
+            !self.broken.contains(&place)
+        }
+
+        fn ladder(&self, places: &[usize]) -> Ladder {
+            let other = |two: &[usize]| (two[0] < self.boundary) != (two[1] < self.boundary);
+            let step = |two: &[usize]| Step {
+                from: two[0].to_string(),
+                to: two[1].to_string(),
+                state: match other(two) {
+                    true => ChangeState::Differs,
+                    false => ChangeState::NoDifferenceShown,
+                },
+                shift: None,
+                verdicts: None,
+                reasons: Vec::new(),
+                known: Vec::new(),
+            };
+            Ladder {
+                schema: String::new(),
+                scenario: String::new(),
+                arm: None,
+                measure: None,
+                margin: None,
+                confidence: 0.95,
+                rungs: Vec::new(),
+                steps: places.windows(2).map(step).collect(),
+            }
+        }
+    }
+
+    fn ran(count: usize, boundary: usize, broken: &[usize]) -> Vec<usize> {
+        let mut fake = Fake { boundary, broken: broken.to_vec(), ran: Vec::new() };
+        bisect(count, &mut fake).unwrap_or_default()
+    }
+
+    #[test]
+    fn both_neighbours_of_the_boundary_are_run_and_few_others() {
+        for boundary in 1..11 {
+            let ran = ran(11, boundary, &[]);
+            assert!(
+                ran.contains(&boundary) && ran.contains(&(boundary - 1)),
+                "{boundary}: {ran:?}"
+            );
+            assert!(ran.len() <= 6, "{boundary}: {ran:?}");
+        }
+    }
+
+    #[test]
+    fn where_the_ends_do_not_differ_nothing_else_is_run() {
+        assert_eq!(ran(11, 99, &[]), [0, 10]);
+    }
+
+    #[test]
+    fn a_version_without_a_record_gives_way_to_its_neighbour() {
+        let ran = ran(5, 1, &[2]);
+        assert!(ran.contains(&0) && ran.contains(&1), "{ran:?}");
+        assert!(super::tests::ran(4, 1, &[1, 2]).len() == 4);
+    }
+}

@@ -1,0 +1,144 @@
+//! From rows to a ladder: what is known to have changed between two of them, and whether what was
+//! found is what is known.
+
+use super::held::Held;
+use super::row::Row;
+use guest::versions::{Changed, versions};
+use model::ladder::{Direction, KnownChange, Ladder, Step, lies_between};
+use model::{Meta, Settings};
+use std::collections::BTreeMap;
+
+/// The ladder of these rows, with what is known to have changed from each to the next.
+pub fn of(rows: &[Row], meta: &Meta) -> Ladder {
+    let all: Vec<_> = rows.iter().map(Row::version).collect();
+    let mut ladder = analysis::ladder::ladder(&all, Some(meta), Some("otp"));
+    let Some((row, record)) = rows.iter().find_map(|row| Some((row, row.record()?))) else {
+        return ladder;
+    };
+    let followed = record.plan.arms.iter().find(|arm| Some(&arm.id) == ladder.arm.as_ref());
+    let settings = followed.map(|arm| arm.settings.clone()).unwrap_or_default();
+    let known = known(row, meta, &settings);
+    let releases: BTreeMap<String, String> =
+        ladder.rungs.iter().map(|rung| (rung.name.clone(), rung.release.clone())).collect();
+    for step in &mut ladder.steps {
+        let release = |name: &str| releases.get(name).map_or("", String::as_str);
+        let (from, to) = (release(&step.from), release(&step.to));
+        let between = known.iter().filter(|change| lies_between(&change.since, from, to));
+        step.known = between.cloned().collect();
+    }
+    ladder
+}
+
+fn known(row: &Row, meta: &Meta, settings: &Settings) -> Vec<KnownChange> {
+    let hold = |wanted: &BTreeMap<String, String>| meta.holds(settings, wanted);
+    versions().changes(row.of(), meta.id, hold).map(known_change).collect()
+}
+
+fn known_change(changed: &Changed) -> KnownChange {
+    KnownChange {
+        since: changed.since.clone(),
+        commit: changed.commit.clone(),
+        what: changed.what.clone(),
+        source: changed.source.clone(),
+        measured: changed.measured,
+        effect: changed.effect,
+    }
+}
+
+/// Holds the steps against what is known to change the effect there.
+pub fn held(ladder: &Ladder) -> Option<Held> {
+    let each: Vec<Held> = ladder.steps.iter().filter_map(step_held).collect();
+    [Held::Against, Held::Open, Held::All].into_iter().find(|held| each.contains(held))
+}
+
+/// The steps where the effect went the other way, a line each.
+pub fn complaints(ladder: &Ladder) -> Vec<String> {
+    let against = ladder.steps.iter().filter(|step| step_held(step) == Some(Held::Against));
+    against
+        .map(|step| {
+            let known = step.known.iter().find(|change| change.effect.is_some());
+            let why = known.map_or("", |change| change.source.as_str());
+            let word = expected(step).map_or("", |direction| match direction {
+                Direction::Falls => "fall",
+                Direction::Rises => "rise",
+            });
+            format!("{} to {}: the effect was expected to {word}: {why}", step.from, step.to)
+        })
+        .collect()
+}
+
+fn step_held(step: &Step) -> Option<Held> {
+    let expected = expected(step)?;
+    Some(match step.direction() {
+        Some(found) if found == expected => Held::All,
+        Some(_) => Held::Against,
+        None => Held::Open,
+    })
+}
+
+/// Where the effect is expected to go; nothing where changes are known that go both ways.
+fn expected(step: &Step) -> Option<Direction> {
+    let mut directions = step.known.iter().filter_map(|change| change.effect);
+    let first = directions.next()?;
+    directions.all(|other| other == first).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ChangeState, Comparison, Unit};
+
+    fn step(state: ChangeState, shift: f64, effect: Option<Direction>) -> Step {
+        let known = KnownChange {
+            since: "6.17".into(),
+            commit: None,
+            what: "w".into(),
+            source: "s".into(),
+            measured: true,
+            effect,
+        };
+        Step {
+            from: "6.16".into(),
+            to: "6.17".into(),
+            state,
+            shift: Some(Comparison {
+                unit: Unit::Milliseconds,
+                shift,
+                shift_at_least: false,
+                low: None,
+                high: None,
+                confidence: 0.95,
+                superiority: 0.5,
+                superiority_low: None,
+                superiority_high: None,
+                p_value: None,
+            }),
+            verdicts: None,
+            reasons: Vec::new(),
+            known: vec![known],
+        }
+    }
+
+    #[test]
+    fn a_change_that_should_show_is_held_against_what_was_found() {
+        use ChangeState::{Differs, NoDifferenceShown};
+        let of = |step: Step| {
+            let ladder = Ladder {
+                schema: String::new(),
+                scenario: String::new(),
+                arm: None,
+                measure: None,
+                margin: None,
+                confidence: 0.95,
+                rungs: Vec::new(),
+                steps: vec![step],
+            };
+            (held(&ladder), complaints(&ladder).len())
+        };
+        let falls = Some(Direction::Falls);
+        assert_eq!(of(step(Differs, -200.0, falls)), (Some(Held::All), 0));
+        assert_eq!(of(step(Differs, 200.0, falls)), (Some(Held::Against), 1));
+        assert_eq!(of(step(NoDifferenceShown, -20.0, falls)), (Some(Held::Open), 0));
+        assert_eq!(of(step(Differs, 200.0, None)), (None, 0));
+    }
+}

@@ -1,0 +1,264 @@
+//! Who the load runs as, where root starts it: the user who called sudo, else a system user, and without
+//! any privilege.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, erlang_or_skip, processes, turn, two_cpus_or_skip, wait_for};
+use std::process::Command;
+use testing::root_or_skip;
+
+/// Variables that would change what a child does, or that it has no business to know.
+const HOSTILE: &[(&str, &str)] = &[
+    ("TAILBACK_TEST_SECRET", "secret"),
+    ("GCONV_PATH", "/tmp"),
+    ("ERL_FLAGS", "-s nonsense"),
+    ("ERL_AFLAGS", "-s nonsense"),
+    ("ERL_ZFLAGS", "-s nonsense"),
+    ("ERL_LIBS", "/tmp"),
+    ("LC_ALL", "tlh_QX.utf8"),
+];
+
+/// A field of /proc/PID/status.
+fn status(pid: u32, field: &str) -> Vec<String> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+/// Fails unless a process, with all its threads, is this user's alone.
+fn assert_dropped(pid: u32, uid: u32, gid: u32) {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    for thread in threads {
+        let thread = thread.file_name().to_str().unwrap().parse().unwrap();
+        assert_eq!(status(thread, "Uid:"), [(); 4].map(|()| uid.to_string()), "{pid}");
+        assert_eq!(status(thread, "Gid:"), [(); 4].map(|()| gid.to_string()), "{pid}");
+        assert_eq!(status(thread, "Groups:"), [""; 0], "{pid}");
+        assert_eq!(status(thread, "NoNewPrivs:"), ["1"], "{pid}");
+        for set in ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:"] {
+            assert_eq!(status(thread, set), ["0000000000000000"], "{pid} {set}");
+        }
+    }
+    assert_eq!(std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap(), std::path::Path::new("/"));
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
+    let environ = String::from_utf8_lossy(&environ).into_owned();
+    for name in ["TAILBACK_TEST_SECRET", "GCONV_PATH", "ERL_FLAGS", "ERL_LIBS"] {
+        assert!(!environ.contains(&format!("{name}=")), "{pid}: {environ}");
+    }
+}
+
+/// Name, user and group of each line of the list of users.
+fn users() -> Vec<(String, u32, u32)> {
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap();
+    let user = |line: &str| {
+        let fields: Vec<&str> = line.split(':').collect();
+        Some((fields[0].to_owned(), fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+    };
+    passwd.lines().filter_map(user).collect()
+}
+
+/// The system user that is taken where nobody called sudo.
+fn system() -> (u32, u32) {
+    let named = |name: &str| users().into_iter().find(|user| user.0 == name);
+    let found = named("tailback").or_else(|| named("nobody"));
+    found.map_or((65534, 65534), |(_, uid, gid)| (uid, gid))
+}
+
+/// Some user that is neither root nor the system user.
+fn somebody() -> (u32, u32) {
+    let fits = |(_, uid, gid): &(String, u32, u32)| *uid != 0 && *gid != 0 && *uid != system().0;
+    users().into_iter().find(fits).map(|(_, uid, gid)| (uid, gid)).unwrap()
+}
+
+/// The binary as if sudo had called it for this user.
+fn by_sudo(place: &Place, args: &[&str], uid: Option<&str>) -> Command {
+    let mut command = place.tailback(args);
+    command.env_remove("SUDO_UID").env_remove("SUDO_GID");
+    // Whatever is said of the group, it is the one that the list of users has.
+    command.envs(uid.map(|uid| ("SUDO_UID", uid))).env("SUDO_GID", "0");
+    command.envs(HOSTILE.iter().copied());
+    command
+}
+
+const LONG: &[&str] =
+    &["run", "mmap-lock", "--busy", "0,1", "--samples", "1", "--duration", "20s", "--no-probe"];
+
+#[test]
+fn the_load_of_mmap_lock_is_the_user_of_sudo_else_a_system_user() {
+    if !root_or_skip() || !two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let uid = somebody().0.to_string();
+    for (called, (uid, gid)) in [(None, system()), (Some(uid.as_str()), somebody())] {
+        let place = Place::new();
+        let mut tool = by_sudo(&place, LONG, called).spawn().unwrap();
+        let id = tool.id();
+        let mapper = processes::mapper(id);
+        // It has said that it is ready where others have been started.
+        let scanner = processes::worker(id, "scanner");
+        wait_for("all to be placed", || {
+            let all = processes::of(id);
+            let placed = |pid| status(pid, "Uid:").first() == Some(&uid.to_string());
+            (all.len() > 2 && all.iter().all(|process| placed(process.pid))).then_some(())
+        });
+        for process in processes::of(id) {
+            assert_dropped(process.pid, uid, gid);
+        }
+        assert_ne!(scanner.pid, mapper.pid);
+        assert_eq!(status(id, "Uid:")[0], "0");
+        tool.kill().unwrap();
+        tool.wait().unwrap();
+        processes::wait_until_gone(id);
+    }
+}
+
+#[test]
+fn a_node_and_what_compiles_for_it_is_nobody_and_its_supervisor_can_end_it() {
+    if !root_or_skip() || !two_cpus_or_skip() || !erlang_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let (place, cache) = (Place::new(), tempfile::tempdir().unwrap());
+    let (uid, gid) = somebody();
+    let args = ["run", "mailbox-flood", "--quick", "--samples", "1", "--no-probe"];
+    let mut command = by_sudo(&place, &args, Some(&uid.to_string()));
+    command.env("XDG_CACHE_HOME", cache.path());
+    let mut tool = command.spawn().unwrap();
+    let id = tool.id();
+    let of_tool = |name: &'static str| {
+        move || processes::below(id).into_iter().find(|process| process.name == name)
+    };
+    let vm = || {
+        // The one that compiles has no pipes to speak by; this one is a node.
+        let is_node = |p: &processes::Process| p.argv.iter().any(|word| word == "tailback_port");
+        processes::below(id).into_iter().find(|p| p.name == "beam.smp" && is_node(p))
+    };
+    let node = wait_for("a node", vm);
+    assert_dropped(node.pid, uid, gid);
+    let supervisor = wait_for("a supervisor", of_tool("tailback-superv"));
+    assert_eq!(status(supervisor.pid, "Uid:")[0], "0");
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    wait_for("the node to go", || processes::at(node.pid).is_none().then_some(()));
+    // What was compiled is root's, in a folder that no other user's nodes use.
+    let entries = common::files(&cache.path().join("tailback/erlang"));
+    let named =
+        |path: &std::path::PathBuf| path.to_string_lossy().ends_with(&format!("-user{uid}"));
+    let entry = entries.iter().find(|path| named(path)).unwrap_or_else(|| panic!("{entries:?}"));
+    host::private::tree(&entry.canonicalize().unwrap()).unwrap();
+}
+
+#[test]
+fn strace_dies_with_a_run_that_is_killed() {
+    if !two_cpus_or_skip() || !erlang_or_skip() {
+        return;
+    }
+    let has_strace =
+        Command::new("strace").arg("-V").output().is_ok_and(|ran| ran.status.success());
+    if !has_strace {
+        return testing::skipped("no strace");
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let args =
+        ["run", "busy-wait", "--quota", "none", "--samples", "1", "--strace", "yes", "--no-probe"];
+    let mut tool = place.tailback(&args).spawn().unwrap();
+    let id = tool.id();
+    let strace = wait_for("strace at work", || {
+        processes::below(id).into_iter().find(|process| process.name == "strace")
+    });
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    wait_for("strace to go", || processes::at(strace.pid).is_none().then_some(()));
+}
+
+#[test]
+fn a_hostile_user_of_sudo_is_nobody_and_the_record_says_who_it_was() {
+    if !root_or_skip() || !two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let args =
+        ["run", "mmap-lock", "--busy", "0", "--samples", "1", "--duration", "20ms", "--json"];
+    let chosen = |uid: Option<&str>| {
+        let place = Place::new();
+        let ran = place.run(by_sudo(&place, &args, uid));
+        ran.assert_no_panic();
+        let user = ran.json()["host"]["load_user"].clone();
+        (user["uid"].as_u64().unwrap(), user["chosen"].as_str().unwrap().to_owned())
+    };
+    let nobody = (u64::from(system().0), "system".to_owned());
+    for hostile in ["0", "-1", "4294967295", "4294967296", "4242424", "root", "", "1000 0"] {
+        assert_eq!(chosen(Some(hostile)), nobody, "{hostile:?}");
+    }
+    assert_eq!(chosen(None), nobody);
+    let (uid, _) = somebody();
+    assert_eq!(chosen(Some(&uid.to_string())), (u64::from(uid), "sudo".to_owned()));
+}
+
+#[test]
+fn the_record_says_whether_the_machine_was_held() {
+    if !root_or_skip() || !two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let args =
+        ["run", "mmap-lock", "--busy", "0", "--samples", "1", "--duration", "20ms", "--json"];
+    let place = Place::new();
+    let shared = place.run({
+        let mut command = place.tailback(&args);
+        command.env("TAILBACK_SHARE_HOST", "1");
+        command
+    });
+    let record = shared.json();
+    assert_eq!(record["host"]["hold"], "shared", "{shared:?}");
+    let caveats = record["verdict"]["caveats"].to_string();
+    assert!(caveats.contains("shared-machine"), "{caveats}");
+    assert!(place.said_of(&record).contains("TAILBACK_SHARE_HOST"));
+    // Without a place for the lock: a folder that somebody else owns is none.
+    let mut command = place.program("unshare");
+    let script = "mount -t tmpfs none /run && mkdir /run/tailback && chown 65534 /run/tailback && \
+                  exec \"$@\"";
+    command.args(["-m", "sh", "-c", script, "sh", common::BINARY]).args(args);
+    command.env_remove("TAILBACK_SHARE_HOST");
+    let ran = place.run(command);
+    if !ran.out.starts_with('{') {
+        return testing::skipped(format_args!("no mount of its own here: {}", ran.err));
+    }
+    assert_eq!(ran.json()["host"]["hold"], "unlocked", "{ran:?}");
+    assert!(!ran.json()["verdict"]["caveats"].to_string().contains("shared-machine"));
+}
+
+#[test]
+fn root_runs_no_erl_of_another_user() {
+    if !root_or_skip() || !erlang_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let (uid, _) = somebody();
+    // Ours, and a place that others may write to.
+    let (bin, told) = (place.path("bin"), place.path("told"));
+    std::fs::create_dir(&bin).unwrap();
+    let erl = bin.join("erl");
+    let script = format!("#!/bin/sh\nid -u >> {}\nexec /usr/bin/erl \"$@\"\n", told.display());
+    std::fs::write(&erl, script).unwrap();
+    std::fs::write(&told, "").unwrap();
+    for (path, mode) in [(&erl, 0o755), (&told, 0o666)] {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+    std::os::unix::fs::chown(&erl, Some(uid), None).unwrap();
+    let app = place.path("app").display().to_string();
+    for args in [vec!["erlang-app", app.as_str()], vec!["compat", "nifwait", "1", "1", "1", "1"]] {
+        let mut command = by_sudo(&place, &args, Some(&uid.to_string()));
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        let ran = place.run(command);
+        ran.assert_no_panic();
+        assert_eq!(ran.code(), 3, "{ran:?}");
+        assert!(ran.err.contains("root runs no program that others"), "{ran:?}");
+    }
+    let told = std::fs::read_to_string(&told).unwrap();
+    assert!(!told.is_empty() && told.lines().all(|line| line == uid.to_string()), "{told:?}");
+}

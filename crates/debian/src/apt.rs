@@ -1,0 +1,302 @@
+//! apt with a folder of its own: its lists and its downloads go with it.
+
+use crate::cache::{Cache, failed, sha256};
+use crate::error::DebianError;
+use crate::package;
+use host::tool::{Tool, ToolError};
+use host::{Roots, Temporary};
+use serde::{Deserialize, Serialize};
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::time::Duration;
+
+/// Where packages come from.
+pub const MIRROR: &str = "http://deb.debian.org";
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// How long apt may take for one of its steps.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// A package of a suite, as its list has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Package {
+    /// Its name.
+    #[serde(rename = "package")]
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The SHA-256 of its file, in hexadecimal.
+    pub sha256: String,
+}
+
+/// What a host's apt could have been told to let pass; here it may not.
+const SECURE: &[&str] = &[
+    "Acquire::AllowInsecureRepositories=false",
+    "Acquire::AllowWeakRepositories=false",
+    "Acquire::AllowDowngradeToInsecureRepositories=false",
+    "Acquire::Check-Date=true",
+    "Acquire::Check-Valid-Until=true",
+    "APT::Get::AllowUnauthenticated=false",
+    "APT::Authentication::TrustCDROM=false",
+];
+
+/// What apt says of a suite whose lists are older than they promise to be.
+const EXPIRED: &str = " is expired ";
+
+/// The user that apt fetches as where it is started by root.
+const APT_USER: &str = "_apt";
+
+/// apt with a folder of its own, which goes with it. It is among temporary files and not in the cache,
+/// whose folders apt's own user may not enter.
+#[derive(Debug)]
+pub struct Apt {
+    folder: Temporary,
+    options: Vec<String>,
+}
+
+impl Apt {
+    /// apt for one suite, such as `trixie` or `bookworm-security`, which knows nothing of it yet.
+    ///
+    /// # Errors
+    /// If its folder cannot be made, or if Debian's keys are not on this machine.
+    pub fn prepare(suite: &str) -> Result<Self, DebianError> {
+        if !Path::new(KEYRING).exists() {
+            return Err(DebianError::Tool {
+                program: KEYRING.to_owned(),
+                why: "not there, so that nothing of Debian can be checked; install \
+                      debian-archive-keyring"
+                    .to_owned(),
+            });
+        }
+        let temporary = std::env::temp_dir();
+        let made = Temporary::folder(&Roots::real(), &temporary, "tailback-apt-");
+        let folder = made.map_err(|source| failed(&temporary, source))?;
+        let failed = |source| failed(folder.path(), source);
+        for part in ["lists/partial", "cache/archives/partial", "download"] {
+            std::fs::create_dir_all(folder.path().join(part)).map_err(failed)?;
+        }
+        let user = sandbox_user();
+        if let Some(user) = user {
+            // apt's user has to come through, and to write where a package is put.
+            std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755))
+                .map_err(failed)?;
+            chown(folder.path().join("download"), Some(user), None).map_err(failed)?;
+        }
+        let archive = if suite.ends_with("-security") { "debian-security" } else { "debian" };
+        let line = format!("deb [signed-by={KEYRING}] {MIRROR}/{archive} {suite} main\n");
+        std::fs::write(folder.path().join("sources.list"), line).map_err(failed)?;
+        let options = options(folder.path(), user.is_some());
+        Ok(Apt { folder, options })
+    }
+
+    fn tool(&self, program: &str, words: &[&str]) -> Tool {
+        let mut tool = Tool::new(program, "it comes with Debian");
+        for option in &self.options {
+            tool.arg(option);
+        }
+        for word in words {
+            tool.arg(word);
+        }
+        tool.command().current_dir(self.folder.path().join("download")).env("LC_ALL", "C");
+        tool
+    }
+
+    /// Fetches the suite's lists. Where the suite says that they are too old, as a mirror that stands
+    /// still has them, they are taken all the same, and `note` gets a line of it.
+    ///
+    /// # Errors
+    /// If they cannot be fetched, or are not signed by Debian.
+    pub fn update(
+        &self,
+        note: &mut dyn FnMut(&str),
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<(), DebianError> {
+        // Lists that could not be fetched are an error here, where apt would only warn.
+        let update = ["update", "--error-on=any", "-qq"];
+        match self.tool("apt-get", &update).run(LIMIT, interrupted) {
+            Err(ToolError::Failed { why, .. }) if why.contains(EXPIRED) => {
+                note(&format!("{why} Its lists are used as they are: signed, but old."));
+                let anyway = [&["-o", "Acquire::Check-Valid-Until=false"][..], &update].concat();
+                self.tool("apt-get", &anyway).run(LIMIT, interrupted)?;
+            }
+            other => drop(other?),
+        }
+        Ok(())
+    }
+
+    /// The names of the suite's packages that begin so.
+    ///
+    /// # Errors
+    /// If apt fails.
+    pub fn names(
+        &self,
+        start: &str,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Vec<String>, DebianError> {
+        let names = self.tool("apt-cache", &["pkgnames", start]).run(LIMIT, interrupted)?;
+        Ok(names.lines().map(|line| line.trim().to_owned()).collect())
+    }
+
+    /// The names of these packages and of all that they depend on.
+    ///
+    /// # Errors
+    /// If the suite has not got one of them.
+    pub fn closure(
+        &self,
+        names: &[&str],
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Vec<String>, DebianError> {
+        let words = ["install", "--print-uris", "-qq", "-y", "--no-install-recommends"];
+        let words = [&words[..], names].concat();
+        let text = self.tool("apt-get", &words).run(LIMIT, interrupted)?;
+        Ok(text.lines().filter_map(name_of_uri).map(str::to_owned).collect())
+    }
+
+    /// The newest version of each of these packages.
+    ///
+    /// # Errors
+    /// If apt does not describe one of them.
+    pub fn describe(
+        &self,
+        names: &[String],
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Vec<Package>, DebianError> {
+        let mut words = vec!["show", "--no-all-versions"];
+        words.extend(names.iter().map(String::as_str));
+        let text = self.tool("apt-cache", &words).run(LIMIT, interrupted)?;
+        let found: Vec<Package> = text.split("\n\n").filter_map(described).collect();
+        let missing = names.iter().find(|name| !found.iter().any(|found| found.name == **name));
+        match missing {
+            None => Ok(found),
+            Some(name) => Err(DebianError::Tool {
+                program: "apt-cache".to_owned(),
+                why: format!("{name}: it shows no version and no SHA256"),
+            }),
+        }
+    }
+
+    /// The packages as files of the cache's folder, where apt's user cannot change them any more; in
+    /// their order.
+    ///
+    /// # Errors
+    /// If one cannot be fetched, or is not what the suite's list says.
+    pub fn download(
+        &self,
+        packages: &[Package],
+        cache: &Cache,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Vec<Temporary>, DebianError> {
+        let wanted: Vec<String> = packages
+            .iter()
+            .map(|package| format!("{}={}", package.name, package.version))
+            .collect();
+        let mut words = vec!["download", "-qq"];
+        words.extend(wanted.iter().map(String::as_str));
+        self.tool("apt-get", &words).run(LIMIT, interrupted)?;
+        packages.iter().map(|package| self.take(package, cache)).collect()
+    }
+
+    /// The file of a package that was downloaded.
+    fn take(&self, package: &Package, cache: &Cache) -> Result<Temporary, DebianError> {
+        let tool = |why: &str| DebianError::Tool {
+            program: "apt-get".to_owned(),
+            why: format!("{}={}: {why}", package.name, package.version),
+        };
+        let failed = |source| failed(self.folder.path(), source);
+        let entries = std::fs::read_dir(self.folder.path().join("download")).map_err(failed)?;
+        let start = format!("{}_", package.name);
+        let mut files = entries.flatten().filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with(&start) && name.ends_with(".deb")
+        });
+        let file = files.next().ok_or_else(|| tool("it was not downloaded"))?;
+        let kept = cache.take_in(&file.path(), package::MOST_PACKAGE)?;
+        match sha256(kept.path())? == package.sha256 {
+            true => Ok(kept),
+            false => Err(tool("the checksum is not the one of Debian's list")),
+        }
+    }
+}
+
+fn options(folder: &Path, sandboxed: bool) -> Vec<String> {
+    let place = |part: &str| folder.join(part).display().to_string();
+    let own = [
+        format!("Dir::Etc::sourcelist={}", place("sources.list")),
+        "Dir::Etc::sourceparts=/dev/null".to_owned(),
+        format!("Dir::State::Lists={}", place("lists")),
+        format!("Dir::Cache={}", place("cache")),
+        "Dir::State::status=/dev/null".to_owned(),
+        "APT::Architecture=amd64".to_owned(),
+        "APT::Architectures=amd64".to_owned(),
+        format!("APT::Sandbox::User={}", if sandboxed { APT_USER } else { "" }),
+        "Acquire::Languages=none".to_owned(),
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
+        "Acquire::http::Timeout=20".to_owned(),
+        "Acquire::Retries=1".to_owned(),
+    ];
+    let all = own.into_iter().chain(SECURE.iter().map(|&option| option.to_owned()));
+    all.flat_map(|option| ["-o".to_owned(), option]).collect()
+}
+
+/// The package of a line such as `'http://..' NAME_VERSION_ARCH.deb SIZE CHECKSUM`.
+fn name_of_uri(line: &str) -> Option<&str> {
+    let file = line.split(' ').nth(1).filter(|_| line.starts_with('\''))?;
+    file.split_once('_').map(|(name, _)| name)
+}
+
+/// The number of apt's own user, where this is root and the system has that user.
+fn sandbox_user() -> Option<u32> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let line = users.lines().find_map(|line| line.strip_prefix(APT_USER)?.strip_prefix(':'))?;
+    line.split(':').nth(1)?.parse().ok()
+}
+
+fn described(text: &str) -> Option<Package> {
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.strip_prefix(": ")?.trim().to_owned())
+    };
+    let sha256 = field("SHA256").filter(|sum| sum.len() == 64)?;
+    Some(Package { name: field("Package")?, version: field("Version")?, sha256 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_lets_pass_is_switched_off_last() {
+        let apt = Apt::prepare("bookworm").unwrap();
+        let options = apt.options.join(" ");
+        for option in SECURE {
+            assert!(options.contains(option), "{option}");
+        }
+        let sources = std::fs::read_to_string(apt.folder.path().join("sources.list")).unwrap();
+        assert!(sources.contains("signed-by=") && !sources.contains("trusted"), "{sources}");
+        if sandbox_user().is_some() {
+            assert!(options.contains("APT::Sandbox::User=_apt"), "{options}");
+        }
+    }
+
+    #[test]
+    fn a_description_is_read() {
+        let sum = "a".repeat(64);
+        let text = format!("Package: p\nVersion: 6.1-2\nSHA256: {sum}\n");
+        let expected = Package { name: "p".into(), version: "6.1-2".into(), sha256: sum };
+        assert_eq!(described(&text), Some(expected));
+        assert_eq!(described("Package: p\nVersion: 1\nSHA256: x\n"), None);
+    }
+
+    #[test]
+    fn packages_are_read_from_what_apt_would_fetch() {
+        let line =
+            "'http://d/pool/l/libc6_2.41-12%2bdeb13u4_amd64.deb' libc6_2.41_amd64.deb 28 M:8";
+        assert_eq!(name_of_uri(line), Some("libc6"));
+        assert_eq!(name_of_uri("Reading package lists..."), None);
+    }
+}

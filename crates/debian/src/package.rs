@@ -1,0 +1,222 @@
+//! Taking files out of a Debian package, within bounds of size, number and time.
+
+use crate::error::DebianError;
+use host::tool::Tool;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// The first bytes of a Debian package.
+pub const MAGIC: &[u8] = b"!<arch>\ndebian-binary";
+
+/// The largest package, in bytes.
+pub const MOST_PACKAGE: u64 = 512 << 20;
+
+/// The largest file that is taken out of a package, in bytes.
+const MOST: u64 = 256 << 20;
+
+/// What a package may hold unpacked, in bytes: a few hundred MiB are usual.
+const MOST_UNPACKED: u64 = 4 << 30;
+
+/// How many members a package may have: some thousand are usual.
+const MOST_MEMBERS: usize = 200_000;
+
+/// How long unpacking may take.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// A file or a symbolic link of a package.
+pub struct Member<'a> {
+    package: &'a Path,
+    parts: &'a [String],
+    link: Option<String>,
+    entry: &'a mut dyn Read,
+    size: u64,
+    executable: bool,
+}
+
+impl Member<'_> {
+    /// The parts of its path, without a root; none of them is `..`.
+    pub fn parts(&self) -> &[String] {
+        self.parts
+    }
+
+    /// Where it leads to, if it is a symbolic link.
+    pub fn link(&self) -> Option<&str> {
+        self.link.as_deref()
+    }
+
+    /// Whether it may be executed.
+    pub fn executable(&self) -> bool {
+        self.executable
+    }
+
+    /// Writes it to a new file.
+    ///
+    /// # Errors
+    /// If it is too large, or the file cannot be written.
+    pub fn write(&mut self, to: &Path) -> Result<(), DebianError> {
+        if self.size > MOST {
+            let name = self.parts.join("/");
+            let why = format!("{name} in it is larger than {} MiB", MOST >> 20);
+            return Err(DebianError::Torn { path: self.package.to_owned(), why });
+        }
+        let failed = |source| DebianError::Cache { path: to.to_owned(), source };
+        let mut file = File::create(to).map_err(failed)?;
+        std::io::copy(&mut self.entry.take(MOST), &mut file).map(drop).map_err(failed)
+    }
+}
+
+/// Whether a file is a Debian package.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_package(path: &Path) -> Result<bool, DebianError> {
+    let file = |source| DebianError::File { path: path.to_owned(), source };
+    let mut start = Vec::new();
+    let most = MAGIC.len() as u64;
+    File::open(path).and_then(|f| f.take(most).read_to_end(&mut start)).map_err(file)?;
+    Ok(start == MAGIC)
+}
+
+/// Shows each file and each symbolic link of a package to `take`; `name` stands for it in messages.
+///
+/// # Errors
+/// If the package is torn or too large, if `take` fails, or at an interruption.
+pub fn each_member(
+    path: &Path,
+    name: &Path,
+    interrupted: &dyn Fn() -> bool,
+    take: &mut dyn FnMut(Member<'_>) -> Result<(), DebianError>,
+) -> Result<(), DebianError> {
+    let mut command = Tool::new("dpkg-deb", "install the package dpkg, or unpack it elsewhere");
+    command.arg("--fsys-tarfile").arg(path).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    each_of_archive(child.take_stdout()?, name, interrupted, take)
+}
+
+/// Shows each file and each symbolic link of an archive to `take`.
+///
+/// # Errors
+/// As [`each_member`].
+pub fn each_of_archive(
+    archive: impl Read,
+    name: &Path,
+    interrupted: &dyn Fn() -> bool,
+    take: &mut dyn FnMut(Member<'_>) -> Result<(), DebianError>,
+) -> Result<(), DebianError> {
+    let torn = |why: String| DebianError::Torn { path: name.to_owned(), why };
+    let mut archive = tar::Archive::new(archive.take(MOST_UNPACKED));
+    let deadline = Instant::now() + LIMIT;
+    let entries = archive.entries().map_err(|error| torn(error.to_string()))?;
+    for (count, entry) in entries.enumerate() {
+        if interrupted() {
+            return Err(DebianError::Interrupted);
+        }
+        if count >= MOST_MEMBERS || Instant::now() > deadline {
+            return Err(torn(format!(
+                "a package of more than {MOST_MEMBERS} members, or that takes longer than {} s",
+                LIMIT.as_secs()
+            )));
+        }
+        let mut entry = entry.map_err(|error| {
+            torn(format!("torn, or more than {} GiB unpacked: {error}", MOST_UNPACKED >> 30))
+        })?;
+        let kind = entry.header().entry_type();
+        let link = kind.is_symlink().then(|| entry.link_name().ok().flatten()).flatten();
+        let link = link.and_then(|target| target.to_str().map(str::to_owned));
+        let Some(parts) = entry.path().ok().and_then(|path| parts(&path)) else { continue };
+        if !kind.is_file() && link.is_none() {
+            continue;
+        }
+        let executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
+        let size = entry.size();
+        take(Member { package: name, parts: &parts, link, entry: &mut entry, size, executable })?;
+    }
+    Ok(())
+}
+
+/// The parts of a member's path; none where it leads upwards or is no text.
+fn parts(member: &Path) -> Option<Vec<String>> {
+    member
+        .components()
+        .filter(|part| !matches!(part, Component::CurDir | Component::RootDir))
+        .map(|part| match part {
+            Component::Normal(name) => name.to_str().map(str::to_owned),
+            _ => None,
+        })
+        .collect::<Option<Vec<_>>>()
+        .filter(|parts| !parts.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_leads_upwards_is_left_out() {
+        let parts = |path: &str| parts(Path::new(path));
+        assert_eq!(parts("./usr/lib/a").unwrap(), ["usr", "lib", "a"]);
+        assert_eq!(parts("/usr/lib").unwrap(), ["usr", "lib"]);
+        for wrong in ["../a", "a/../../b", ".", "/"] {
+            assert_eq!(parts(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn files_and_links_are_shown_and_nothing_else() {
+        let mut builder = tar::Builder::new(Vec::new());
+        let mut add = |name: &str, kind: tar::EntryType, link: &str| {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_mode(0o755);
+            header.set_size(0);
+            header.set_cksum();
+            match link {
+                "" => builder.append_data(&mut header, name, &b""[..]).unwrap(),
+                _ => builder.append_link(&mut header, name, link).unwrap(),
+            }
+        };
+        add("usr/a", tar::EntryType::Regular, "");
+        add("usr/b", tar::EntryType::Symlink, "a");
+        add("usr/c", tar::EntryType::Fifo, "");
+        add("usr/d", tar::EntryType::Directory, "");
+        let archive = builder.into_inner().unwrap();
+        let mut seen = Vec::new();
+        each_of_archive(&archive[..], Path::new("p"), &|| false, &mut |member| {
+            seen.push((member.parts().join("/"), member.link().map(str::to_owned)));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, [("usr/a".to_owned(), None), ("usr/b".to_owned(), Some("a".to_owned()))]);
+    }
+
+    /// An archive without an end, of empty members.
+    struct Endless {
+        member: Vec<u8>,
+        at: usize,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let rest = &self.member[self.at..];
+            let count = rest.len().min(into.len());
+            into[..count].copy_from_slice(&rest[..count]);
+            self.at = (self.at + count) % self.member.len();
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn an_archive_without_an_end_is_given_up() {
+        let mut header = tar::Header::new_ustar();
+        header.set_path("./x").unwrap();
+        header.set_size(0);
+        header.set_cksum();
+        let endless = Endless { member: header.as_bytes().to_vec(), at: 0 };
+        let taken = each_of_archive(endless, Path::new("k.deb"), &|| false, &mut |_| Ok(()));
+        let message = taken.unwrap_err().to_string();
+        assert!(message.contains("more than 200000 members"), "{message}");
+    }
+}

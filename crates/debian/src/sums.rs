@@ -1,0 +1,121 @@
+//! The checksums of what was taken out of packages, kept beside it and compared at each use.
+
+use crate::cache::{Cache, failed, sha256};
+use crate::error::DebianError;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The file that holds them; it is written last, so a folder that has it is whole.
+const FILE: &str = "sums.json";
+
+/// Whether a folder was unpacked to its end, with its checksums.
+pub fn is_whole(folder: &Path) -> bool {
+    folder.join(FILE).symlink_metadata().is_ok()
+}
+
+/// Keeps the checksums of all files of a folder and of those below it.
+///
+/// # Errors
+/// If one cannot be read, or they cannot be written.
+pub fn keep(folder: &Path, cache: &Cache) -> Result<(), DebianError> {
+    let mut sums = BTreeMap::new();
+    for file in files(folder)? {
+        sums.insert(name(&file, folder), sha256(&file)?);
+    }
+    cache.write(&folder.join(FILE), &serde_json::to_vec_pretty(&sums).unwrap_or_default())
+}
+
+/// Refuses files of a folder that are not what was unpacked, or that another user could have put
+/// there.
+///
+/// # Errors
+/// If there is such a file.
+pub fn compare<'a>(
+    folder: &Path,
+    files: impl Iterator<Item = &'a PathBuf>,
+    cache: &Cache,
+) -> Result<(), DebianError> {
+    let sums = kept(folder, cache)?;
+    for file in files {
+        cache.check(file)?;
+        if sums.get(&name(file, folder)) != Some(&sha256(file)?) {
+            return Err(changed(folder, file));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a folder of which any file is not what was unpacked, is missing, was added, or could have
+/// been put there by another user.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_all(folder: &Path, cache: &Cache) -> Result<(), DebianError> {
+    let sums = kept(folder, cache)?;
+    let there: Vec<PathBuf> =
+        files(folder)?.into_iter().filter(|file| *file != folder.join(FILE)).collect();
+    let missing = |name: &&String| !folder.join(name).is_file();
+    if let Some(name) = sums.keys().find(missing) {
+        return Err(changed(folder, &folder.join(name)));
+    }
+    compare(folder, there.iter(), cache)
+}
+
+fn kept(folder: &Path, cache: &Cache) -> Result<BTreeMap<String, String>, DebianError> {
+    let bytes = cache.read(&folder.join(FILE))?.unwrap_or_default();
+    Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+fn changed(folder: &Path, file: &Path) -> DebianError {
+    DebianError::Unsafe {
+        path: file.to_owned(),
+        why: format!("not what was unpacked; delete {}", folder.display()),
+    }
+}
+
+/// All files below a folder; links are not followed.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, DebianError> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).map_err(|source| failed(&folder, source))? {
+            let entry = entry.map_err(|source| failed(&folder, source))?;
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                _ => found.push(entry.path()),
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn name(file: &Path, folder: &Path) -> String {
+    file.strip_prefix(folder).unwrap_or(file).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changed_went_or_came_is_found() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path().to_owned());
+        let folder = place.path().join("unpacked");
+        std::fs::create_dir_all(folder.join("a")).unwrap();
+        std::fs::write(folder.join("a/b"), "one").unwrap();
+        std::fs::write(folder.join("c"), "two").unwrap();
+        keep(&folder, &cache).unwrap();
+        compare_all(&folder, &cache).unwrap();
+        let wrong = || compare_all(&folder, &cache).unwrap_err().to_string();
+        std::fs::write(folder.join("a/b"), "three").unwrap();
+        assert!(wrong().contains("a/b: not what was unpacked"), "{}", wrong());
+        std::fs::remove_file(folder.join("a/b")).unwrap();
+        assert!(wrong().contains("a/b: not what was unpacked"), "{}", wrong());
+        std::fs::write(folder.join("a/b"), "one").unwrap();
+        compare_all(&folder, &cache).unwrap();
+        std::fs::write(folder.join("d"), "more").unwrap();
+        assert!(wrong().contains("/d: not what was unpacked"), "{}", wrong());
+    }
+}

@@ -1,0 +1,145 @@
+//! Other people's programs that root runs with its own rights: found and started so that nobody who
+//! called sudo decides what root runs.
+//!
+//! With `sudo -E`, or a sudo that keeps PATH, root has the search path and the environment of the user
+//! who asked. A program that another user could have put there is passed over, and variables that make
+//! programs load code or read other settings stay behind. A caller who is not root runs what it likes.
+
+use crate::private::{self, PrivateError};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What is left of root's environment: where things are, the language, and how the network is reached.
+const KEPT: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "ftp_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
+
+/// A command that runs the program of this name, or at this path.
+///
+/// # Errors
+/// If the caller is root, and each program of that name could have been put there by another user. A
+/// program that is not there at all is left to the start to tell.
+pub fn command(program: &str) -> Result<Command, PrivateError> {
+    if !os::user::is_exposed() {
+        return Ok(Command::new(program));
+    }
+    let path = match program.contains('/') {
+        true => PathBuf::from(program),
+        false => safe(program, &std::env::var_os("PATH").unwrap_or_default())?,
+    };
+    let mut command = Command::new(path);
+    command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_kept(name)));
+    Ok(command)
+}
+
+/// Whether the folder for temporary files is one in which nobody takes away or replaces what is the
+/// caller's.
+///
+/// # Errors
+/// Who could.
+pub fn check_temporary(folder: &Path) -> Result<(), PrivateError> {
+    let real = folder.canonicalize().map_err(|source| PrivateError::File {
+        path: folder.to_owned(),
+        what: "find it",
+        source,
+    })?;
+    private::check_above(&real)
+}
+
+fn is_kept(name: &OsStr) -> bool {
+    KEPT.iter().any(|kept| name == *kept) || name.as_encoded_bytes().starts_with(b"LC_")
+}
+
+/// The first program of that name on the search path that is the caller's alone.
+fn safe(name: &str, search: &OsString) -> Result<PathBuf, PrivateError> {
+    let mut refused = None;
+    for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
+        let path = folder.join(name);
+        let is_program =
+            |file: std::fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
+        let Some(real) =
+            path.canonicalize().ok().filter(|real| real.metadata().is_ok_and(is_program))
+        else {
+            continue;
+        };
+        // Neither the program nor the link that leads to it.
+        match private::check(&real)
+            .and_then(|()| private::check_above(&folder.canonicalize().unwrap_or(folder)))
+        {
+            Ok(()) => return Ok(path),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    refused.map_or_else(|| Ok(PathBuf::from("/nonexistent").join(name)), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::chown;
+
+    fn fake(folder: &Path, owner: u32) {
+        let file = folder.join("tool");
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::write(&file, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        for path in [&file, folder] {
+            chown(path, Some(owner), None).unwrap();
+        }
+    }
+
+    #[test]
+    fn root_passes_over_a_program_that_another_user_could_have_put_there() {
+        if !os::user::is_exposed() {
+            return testing::skipped("only root has something to lose");
+        }
+        let place = tempfile::tempdir().unwrap();
+        let (theirs, ours) = (place.path().join("theirs"), place.path().join("ours"));
+        fake(&theirs, 65_534);
+        let alone = safe("tool", &theirs.clone().into_os_string()).unwrap_err();
+        assert!(alone.to_string().contains("owned by user 65534"), "{alone}");
+        fake(&ours, 0);
+        let both = std::env::join_paths([&theirs, &ours]).unwrap();
+        assert_eq!(safe("tool", &both).unwrap(), ours.join("tool"));
+        // A link of root's to theirs, and one of theirs to root's.
+        std::os::unix::fs::symlink(theirs.join("tool"), ours.join("other")).unwrap();
+        assert!(safe("other", &ours.clone().into_os_string()).is_err());
+        std::os::unix::fs::symlink(ours.join("tool"), theirs.join("own")).unwrap();
+        assert!(safe("own", &theirs.clone().into_os_string()).is_err());
+        assert!(safe("none", &both).unwrap().starts_with("/nonexistent"));
+        assert!(safe("tool", &"relative:".into()).unwrap().starts_with("/nonexistent"));
+    }
+
+    #[test]
+    fn variables_that_steer_programs_stay_behind() {
+        for name in ["LD_PRELOAD", "APT_CONFIG", "QEMU_MODULE_DIR", "ERL_FLAGS", "BASH_ENV"] {
+            assert!(!is_kept(OsStr::new(name)), "{name}");
+        }
+        assert!(is_kept(OsStr::new("PATH")) && is_kept(OsStr::new("LC_ALL")));
+    }
+
+    #[test]
+    fn temporary_files_go_where_nobody_replaces_them() {
+        let place = tempfile::tempdir().unwrap();
+        check_temporary(place.path()).unwrap();
+        let open = std::fs::Permissions::from_mode;
+        std::fs::set_permissions(place.path(), open(0o1777)).unwrap();
+        check_temporary(place.path()).unwrap();
+        std::fs::set_permissions(place.path(), open(0o777)).unwrap();
+        assert!(check_temporary(place.path()).is_err());
+        assert!(check_temporary(&place.path().join("none")).is_err());
+    }
+}

@@ -1,0 +1,34 @@
+//! Random numbers, also where no file can be opened any more.
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::SystemTime;
+
+/// A number that nobody can guess.
+///
+/// It comes from the kernel by a system call that needs no descriptor. On a kernel without it (before
+/// Linux 3.17) it is made of time and process, and only differs from call to call.
+pub fn number() -> u64 {
+    let mut bytes = [0; 8];
+    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+        Ok(8) => u64::from_ne_bytes(bytes),
+        _ => made_up(),
+    }
+}
+
+fn made_up() -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (SystemTime::now(), std::process::id()).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_differ() {
+        assert_ne!(number(), number());
+        assert_ne!(made_up(), number());
+    }
+}

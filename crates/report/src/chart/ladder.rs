@@ -1,0 +1,117 @@
+//! The effect against the version, with intervals, and the boundaries between versions.
+
+use super::axis::{Axis, Scale};
+use super::draw::{all, dot, line, short, words};
+use super::frame::{Frame, Line};
+use super::{Chart, MOST_ROWS, Table, WIDTH, palette};
+use crate::ReportError;
+use crate::prose::{figures, ladder as prose};
+use maud::html;
+use model::ladder::{Ladder, Rung};
+use model::{ChangeState, Comparison, Meta};
+
+/// Versions that are drawn at most.
+const MOST: usize = 64;
+
+/// Letters of a name below the chart at most.
+const LETTERS: usize = 8;
+
+/// The chart; nothing where no version has an effect.
+///
+/// # Errors
+/// If the drawing library refuses.
+pub fn ladder(ladder: &Ladder, meta: Option<&Meta>) -> Result<Option<Chart>, ReportError> {
+    let rungs = &ladder.rungs[..ladder.rungs.len().min(MOST)];
+    let effects = || rungs.iter().filter_map(|rung| rung.effect.as_ref());
+    let Some(first) = effects().next() else { return Ok(None) };
+    let ends = effects().flat_map(|e| [Some(e.shift), e.low, e.high]).flatten();
+    // Effects go below nothing too, so the axis is linear.
+    let y = Axis::linear(ends, first.unit.symbol());
+    let frame = Frame::new(slots(rungs), y);
+    let place = |at: usize| at as f64 + 0.5;
+    let points = rungs.iter().enumerate();
+    let path = points.filter_map(|(at, rung)| Some((place(at), rung.effect.as_ref()?.shift)));
+    let line_of = Line { color: palette::CONTROL, points: path.collect() };
+    let (mut body, plane) = frame.draw("ladder", &[line_of])?;
+    let of = |name: &str| rungs.iter().position(|rung| rung.name == name);
+    body.push_str(&all(ladder.steps.iter().filter(|step| step.is_boundary()).filter_map(|step| {
+        let between = (place(of(&step.from)?) + place(of(&step.to)?)) / 2.0;
+        let x = plane.x(between);
+        Some(html! {
+            g class="p2" {
+                (line("interval", (x, plane.top), (x, plane.bottom)))
+                (words("label", (x + 6.0, plane.top + 22.0), "changes"))
+            }
+        })
+    })));
+    body.push_str(&all(rungs.iter().enumerate().filter_map(|(at, rung)| {
+        let effect = rung.effect.as_ref()?;
+        let (x, color) = (plane.x(place(at)), palette::of_thing(1));
+        Some(html! {
+            g class=(format!("p{}", color.0)) {
+                @if let (Some(low), Some(high)) = (effect.low, effect.high) {
+                    (line("interval", (x, plane.y(low)), (x, plane.y(high))))
+                }
+                (dot(x, plane.y(effect.shift), effect.shift_at_least, &told(rung, effect)))
+            }
+        })
+    })));
+    let title = prose::followed(ladder, meta).unwrap_or_else(|| "Effect by version".to_owned());
+    Ok(Some(Chart {
+        title,
+        about: "The effect of each version with its interval; a vertical line stands where it was \
+                shown to change."
+            .to_owned(),
+        body,
+        size: (WIDTH, frame.height),
+        legend: Vec::new(),
+        table: table(ladder),
+        left_out: None,
+    }))
+}
+
+/// A place for each version, with its name below.
+fn slots(rungs: &[Rung]) -> Axis {
+    let high = rungs.len().max(1) as f64;
+    let every = rungs.len().div_ceil(12).max(1);
+    let name = |rung: &Rung| {
+        let last = rung.name.rsplit([':', '/']).next().unwrap_or(&rung.name);
+        short(last, LETTERS)
+    };
+    let ticks = rungs.iter().enumerate().step_by(every);
+    let ticks = ticks.map(|(at, rung)| (at as f64 + 0.5, name(rung))).collect();
+    Axis { scale: Scale::Linear, low: 0.0, high, ticks, title: "version".to_owned() }
+}
+
+fn told(rung: &Rung, effect: &Comparison) -> String {
+    format!("{} ({}): {}", rung.name, rung.release, figures::shift(effect))
+}
+
+fn table(ladder: &Ladder) -> Table {
+    let mut table = Table::new(["version", "release", "verdict", "effect"]);
+    let row = |rung: &Rung| {
+        let verdict = rung.verdict.map_or("no record", model::State::word);
+        let effect = prose::effect(rung).unwrap_or_else(|| "-".to_owned());
+        vec![rung.name.clone(), rung.release.clone(), verdict.to_owned(), effect]
+    };
+    table.rows = ladder.rungs.iter().take(MOST_ROWS).map(row).collect();
+    table
+}
+
+/// What was found from each version to the next.
+pub fn steps(ladder: &Ladder) -> Table {
+    let mut table = Table::new(["from", "to", "change", "shown", "known"]);
+    let row = |step: &model::ladder::Step| {
+        let shown = match step.state {
+            ChangeState::NotComparable => "not compared",
+            _ if step.is_boundary() => "it changes",
+            _ => "no change shown",
+        };
+        let shift = step.shift.as_ref().map_or_else(|| "-".to_owned(), figures::shift);
+        let nothing = if step.is_boundary() { "not known" } else { "-" };
+        let known = prose::known(step).unwrap_or_else(|| nothing.to_owned());
+        vec![step.from.clone(), step.to.clone(), shift, shown.to_owned(), known]
+    };
+    table.rows = ladder.steps.iter().take(MOST_ROWS).map(row).collect();
+    table
+}

@@ -1,0 +1,141 @@
+//! Where evidence comes from, and what could not be had: each with what would give it.
+
+use super::figures::plural;
+use super::plain;
+use super::sentence::ended;
+use model::explanation::MissingEvidence;
+use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, OnlyPrograms, Sees};
+
+/// Where evidence comes from.
+pub fn source(source: &EvidenceSource) -> String {
+    match source {
+        EvidenceSource::Probe(sees) => format!("eBPF on tracepoints: {}.", watched(*sees)),
+        EvidenceSource::QuotaReturn => {
+            "eBPF on unthrottle_cfs_rq: when quota was there again.".to_owned()
+        }
+        EvidenceSource::ThreadFiles => {
+            "/proc/PID/task/TID/schedstat and status: time on a CPU and waiting for one.".to_owned()
+        }
+        EvidenceSource::Said(source) => ended(&plain(source)),
+    }
+}
+
+/// Evidence that could not be had.
+pub fn missing(missing: &MissingEvidence) -> String {
+    let none = match missing {
+        MissingEvidence::NotSeen(why) => return ended(&not_seen(why)),
+        MissingEvidence::NoProbe => "the study was run with --no-probe; run it again without",
+        MissingEvidence::NothingRun => "nothing was run",
+        MissingEvidence::NotAffected => "no arm was affected, so no trial with probes was run",
+        MissingEvidence::NotProbed => "the record has no trial with probes",
+    };
+    format!("evidence: {none}.")
+}
+
+fn not_seen(missing: &NotSeen) -> String {
+    match missing {
+        NotSeen::NoPrograms(why) => no_programs(why),
+        NotSeen::OnlyPrograms(what) => only_programs(*what).to_owned(),
+        NotSeen::QuotaReturn => {
+            "when quota was there again: this kernel lets no program attach to \
+             unthrottle_cfs_rq (fentry), so a throttle ends here when a thread of the group runs \
+             there again"
+                .to_owned()
+        }
+        NotSeen::NoTracepoint(sees) => {
+            format!("{}: this kernel lacks a tracepoint for it; {}", watched(*sees), since(*sees))
+        }
+        NotSeen::NotAttached { sees, why } => {
+            format!("{}: {}; {}", watched(*sees), plain(why), since(*sees))
+        }
+        NotSeen::Tables => "the tables of the programs could not be mapped".to_owned(),
+        NotSeen::Ring { why } => format!("waits: the ring of events: {}", plain(why)),
+        NotSeen::Crowded { lookups } => format!(
+            "threads: {} found the slot of a thread taken by another, so some threads were not \
+             followed; watch fewer",
+            plural(*lookups, "look-up")
+        ),
+        NotSeen::Listener => "eBPF: the thread that listened to it broke".to_owned(),
+        NotSeen::TrialBroke { why } => {
+            format!("the trial with probes broke: {}; run it again", plain(why))
+        }
+        NotSeen::Said(why) => plain(why),
+    }
+}
+
+/// Why there are no programs in the kernel, and what would give them.
+pub fn no_programs(why: &NoPrograms) -> String {
+    match why {
+        NoPrograms::NotBuilt => {
+            "eBPF: this tailback was built without it; build with the feature `bpf`".to_owned()
+        }
+        NoPrograms::Privilege => "eBPF: this process has neither CAP_SYS_ADMIN nor CAP_BPF with \
+             CAP_PERFMON; run as root, or setcap cap_bpf,cap_perfmon+ep on the binary"
+            .to_owned(),
+        NoPrograms::NoBtf { file } => format!(
+            "eBPF: {}: not there, so fields of the kernel cannot be found; boot a kernel with \
+             CONFIG_DEBUG_INFO_BTF=y",
+            plain(file)
+        ),
+        NoPrograms::Lockdown { mode } => format!(
+            "eBPF: the kernel is locked down ({}) and lets no program read its memory; boot with \
+             lockdown=none or lockdown=integrity",
+            plain(mode)
+        ),
+        NoPrograms::Refused { what, why } => {
+            format!("eBPF: the kernel refused {}: {}; dmesg may say more", plain(what), plain(why))
+        }
+    }
+}
+
+fn only_programs(what: OnlyPrograms) -> &'static str {
+    match what {
+        OnlyPrograms::Holders => {
+            "who held what, and who ran instead: only programs in the kernel see that"
+        }
+        OnlyPrograms::VmSchedulers => {
+            "calls of futex and the time in them, the longest wait for a CPU and time asleep of each \
+             scheduler: only programs in the kernel see them"
+        }
+        OnlyPrograms::Throttled => {
+            "whom the quota kept off a CPU: only programs in the kernel see which run queue is \
+             throttled; build with the feature `bpf` and run as root"
+        }
+    }
+}
+
+fn watched(sees: Sees) -> &'static str {
+    match sees {
+        Sees::Scheduler => "what the scheduler did to each thread",
+        Sees::MmapLock => "who waited for and who held the mmap lock",
+        Sees::Futex => "calls of futex, and sleep in calls that wait for input",
+    }
+}
+
+/// The kernels that have it.
+fn since(sees: Sees) -> &'static str {
+    match sees {
+        Sees::Scheduler | Sees::Futex => "a kernel from 5.10 on with tracepoints has it",
+        Sees::MmapLock => "a kernel from 5.11 on has it",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_or_a_record_says_is_made_fit_to_be_shown() {
+        let refused = NoPrograms::Refused { what: "x".to_owned(), why: "\u{1b}[2J".to_owned() };
+        for why in [
+            NotSeen::NoPrograms(refused),
+            NotSeen::Said("stacks\u{1b}[2J".to_owned()),
+            NotSeen::NotAttached { sees: Sees::Futex, why: "no\u{1b}[2J".to_owned() },
+        ] {
+            let sentence = missing(&MissingEvidence::NotSeen(why));
+            assert!(sentence.ends_with('.') && !sentence.contains('\u{1b}'), "{sentence}");
+        }
+        let said = EvidenceSource::Said("eBPF on tracepoints".to_owned());
+        assert_eq!(source(&said), "eBPF on tracepoints.");
+    }
+}

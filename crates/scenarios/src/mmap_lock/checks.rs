@@ -1,0 +1,179 @@
+//! Whether this machine can do what the parameters ask for; nothing is changed for it.
+
+use super::params::MmapLockParams;
+use super::place::{missing, place};
+use crate::{Host, Missing, ScenarioError};
+use host::limits;
+use std::time::Duration;
+
+/// What part of the available memory the region may take.
+const MEMORY_SHARE: f64 = 0.8;
+
+/// A call of mmap or munmap takes longer than this anywhere.
+const SHORTEST_CALL: Duration = Duration::from_micros(1);
+
+/// Checks all of them.
+///
+/// # Errors
+/// If a value cannot be used on this machine, or needs a privilege that is missing.
+pub(super) fn check(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
+    if let Some(missing) = missing(host.machine) {
+        return Err(ScenarioError::Missing(missing));
+    }
+    check_procfile(params, host)?;
+    check_size(params, host)?;
+    check_mappings(params, host)?;
+    check_processes(params, host)?;
+    check_nice(params)?;
+    check_reader_quota(params)?;
+    place(params, host).map(|_| ())
+}
+
+fn check_procfile(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
+    let file = params.procfile.as_str();
+    let path = host.roots.proc.join("self").join(file);
+    let why = match std::fs::metadata(&path) {
+        Err(error) => error.to_string(),
+        Ok(metadata) if !metadata.is_file() => "not a file that can be read".to_owned(),
+        Ok(_) => match read_a_byte(&path) {
+            Ok(()) => return Ok(()),
+            Err(error) => error.to_string(),
+        },
+    };
+    Err(ScenarioError::Unusable(format!(
+        "--procfile {file}: {}: {why}; name a file that this kernel has, such as smaps, maps or \
+         status",
+        path.display()
+    )))
+}
+
+fn read_a_byte(path: &std::path::Path) -> std::io::Result<()> {
+    use std::io::Read;
+    let mut byte = [0];
+    std::fs::File::open(path)?.read(&mut byte).map(|_| ())
+}
+
+fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
+    let size = params.size;
+    let Some(available) = limits::memory_available(host.roots) else {
+        return Ok(());
+    };
+    let (regions, twice) = if params.busy.most() > 0 {
+        (2.0, "twice that, for the mapper and its twin, is ")
+    } else {
+        (1.0, "")
+    };
+    if size.get() as f64 * regions <= available as f64 * MEMORY_SHARE {
+        return Ok(());
+    }
+    Err(ScenarioError::Unusable(format!(
+        "--size {size}: {twice}more than {:.0}% of the {} MiB of memory available here; take a \
+         smaller region",
+        MEMORY_SHARE * 100.0,
+        available >> 20
+    )))
+}
+
+/// A region splits into a mapping for every four pages in the long run, since each page is mapped or
+/// not by the toss of a coin; a mapper that makes as many calls runs into the kernel's limit.
+fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
+    let Some(most) = limits::max_map_count(host.roots) else { return Ok(()) };
+    let pages = params.pages();
+    let call = params.pause.get() + SHORTEST_CALL;
+    let calls = params.duration.get().as_nanos() / call.as_nanos();
+    if pages / 4 < most || calls < u128::from(most) {
+        return Ok(());
+    }
+    Err(ScenarioError::Unusable(format!(
+        "--size {}: the region would split into more mappings than vm.max_map_count ({most}) allows; \
+         take a smaller region, or sysctl vm.max_map_count={}",
+        params.size,
+        pages / 4 + most
+    )))
+}
+
+/// A quota that no number of readers on one CPU can use up limits nothing.
+fn check_reader_quota(params: &MmapLockParams) -> Result<(), ScenarioError> {
+    let Some(quota) = params.reader_quota.get() else { return Ok(()) };
+    let unusable = |why: &str| {
+        Err(ScenarioError::Unusable(format!("--reader-quota {quota}: {why}; take 10ms/100ms")))
+    };
+    match () {
+        () if quota.quota() >= quota.period() => {
+            unusable("the readers share one CPU, so a quota of a whole one limits nothing")
+        }
+        () if params.duration < quota.period() => {
+            unusable("a trial (--duration) is shorter than a period, so it may see no throttling")
+        }
+        () if params.busy.most() == 0 => unusable("--busy 0 has no readers to limit"),
+        () => Ok(()),
+    }
+}
+
+fn check_processes(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
+    let most = params.busy.most();
+    let wanted = 2 * u64::from(most);
+    match limits::pid_max(host.roots) {
+        Some(limit) if wanted > limit / 2 => Err(ScenarioError::Unusable(format!(
+            "--busy {most}: {wanted} processes are more than half of what kernel.pid_max ({limit}) \
+             allows on the whole machine; take fewer"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn check_nice(params: &MmapLockParams) -> Result<(), ScenarioError> {
+    let nice = params.nice;
+    if limits::can_renice_to(nice) {
+        return Ok(());
+    }
+    Err(ScenarioError::Missing(Missing {
+        what: format!("--nice {nice}: this process may not raise the priority of the scanners"),
+        grant: "run as root, or raise the limit with `ulimit -e`".to_owned(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{Counts, OrNone, Size, Time, literal};
+    use model::Machine;
+
+    fn params(busy: &[u32]) -> MmapLockParams {
+        MmapLockParams { busy: Counts::new(busy.to_vec()), ..MmapLockParams::default() }
+    }
+
+    #[test]
+    fn values_that_cannot_work_here_are_refused() {
+        let machine = Machine::default();
+        let folder = tempfile::tempdir().unwrap();
+        let roots = host::Roots::at(folder.path());
+        let put = |path: &str, text: &str| {
+            let path = folder.path().join("proc").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        put("sys/vm/max_map_count", "65530");
+        put("sys/kernel/pid_max", "32768");
+        let host = Host { roots: &roots, machine: &machine };
+        assert!(check_processes(&params(&[10_000]), &host).is_err());
+        assert!(check_processes(&params(&[1000]), &host).is_ok());
+        let mut large = MmapLockParams { size: Size::mib(4096), ..params(&[1]) };
+        assert!(check_mappings(&large, &host).is_ok(), "too few calls to split it that far");
+        large.duration = Time::s(10);
+        assert!(check_mappings(&large, &host).is_err());
+    }
+
+    #[test]
+    fn a_quota_that_limits_nothing_is_refused() {
+        let quota = |text: &'static str| MmapLockParams {
+            reader_quota: OrNone::Is(literal(text)),
+            ..params(&[4])
+        };
+        assert!(check_reader_quota(&quota("10ms/100ms")).is_ok());
+        assert!(check_reader_quota(&quota("100ms/100ms")).is_err());
+        assert!(check_reader_quota(&quota("100ms/1s")).is_err(), "a trial is shorter");
+        let none = MmapLockParams { busy: Counts::one(0), ..quota("10ms/100ms") };
+        assert!(check_reader_quota(&none).is_err());
+    }
+}

@@ -1,0 +1,121 @@
+//! The CPUs of mapper, load and tool.
+
+use super::meta::META;
+use super::params::MmapLockParams;
+use crate::cpus;
+use crate::params::{Auto, Cpu};
+use crate::{Host, Missing, ScenarioError};
+use host::placement;
+use model::Machine;
+
+/// What the scenario lacks here.
+pub(super) fn missing(machine: &Machine) -> Option<Missing> {
+    let allowed = machine.allowed_cpus.len();
+    (allowed < META.needs.cpus).then(|| Missing {
+        what: format!(
+            "mmap-lock needs {} CPUs, one for the process that maps and one for its readers; this \
+             process may use {allowed}",
+            META.needs.cpus
+        ),
+        grant: "widen its affinity mask or cpuset (taskset -pc, docker --cpuset-cpus), or use a \
+                machine with more CPUs"
+            .to_owned(),
+    })
+}
+
+/// CPUs of mapper, load and tool: as asked, else from the topology.
+pub(super) fn place(
+    params: &MmapLockParams,
+    host: &Host,
+) -> Result<(u32, u32, u32), ScenarioError> {
+    let machine = host.machine;
+    let chosen = placement::choose(&machine.cpus, &machine.allowed_cpus)
+        .ok_or_else(|| missing(machine).map_or_else(too_few, ScenarioError::Missing))?;
+    let named = |flag: &str, cpu: &Auto<Cpu>| -> Result<Option<u32>, ScenarioError> {
+        cpu.get().map(|cpu| check_cpu(flag, cpu, machine)).transpose()
+    };
+    let (mapper, load) =
+        (named("--cpu-mapper", &params.cpu_mapper)?, named("--cpu-load", &params.cpu_load)?);
+    let (mapper, load) = match (mapper, load) {
+        (None, None) => (chosen.measured, chosen.load),
+        (Some(mapper), Some(load)) => (mapper, load),
+        // Where one is named and the other was chosen for the same, they change places.
+        (Some(mapper), None) if mapper == chosen.load => (mapper, chosen.measured),
+        (Some(mapper), None) => (mapper, chosen.load),
+        (None, Some(load)) if load == chosen.measured => (chosen.load, load),
+        (None, Some(load)) => (chosen.measured, load),
+    };
+    if mapper == load {
+        return Err(ScenarioError::Unusable(format!(
+            "--cpu-mapper {mapper} and --cpu-load {load} are the same: the mapper would wait for \
+             the CPU and not for the lock; name two CPUs, or neither"
+        )));
+    }
+    let tool = named("--cpu-tool", &params.cpu_tool)?;
+    if tool == Some(load) {
+        return Err(ScenarioError::Unusable(format!(
+            "--cpu-tool {load} is the CPU of the load: tailback would starve behind it; name another"
+        )));
+    }
+    Ok((mapper, load, tool.unwrap_or_else(|| beside(chosen.tool, mapper, load, machine))))
+}
+
+/// The CPU of the tool: as chosen, unless the load was put there.
+fn beside(chosen: u32, mapper: u32, load: u32, machine: &Machine) -> u32 {
+    let free = |cpu: &u32| *cpu != mapper && *cpu != load;
+    match chosen == load {
+        true => machine.allowed_cpus.iter().copied().find(free).unwrap_or(mapper),
+        false => chosen,
+    }
+}
+
+fn too_few() -> ScenarioError {
+    ScenarioError::Broken("the CPUs of this machine could not be read from /sys".to_owned())
+}
+
+fn check_cpu(flag: &str, cpu: Cpu, machine: &Machine) -> Result<u32, ScenarioError> {
+    cpus::check(cpu.get(), machine)
+        .map_err(|why| ScenarioError::Unusable(format!("{flag} {cpu}: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Counts;
+
+    fn params(busy: &[u32]) -> MmapLockParams {
+        MmapLockParams { busy: Counts::new(busy.to_vec()), ..MmapLockParams::default() }
+    }
+
+    #[test]
+    fn mapper_load_and_tool_find_their_cpus_whichever_is_named() {
+        let cpus =
+            [0, 1].map(|id| model::machine::Cpu { id, core: None, package: None, node: None });
+        let machine = Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1], ..Machine::default() };
+        let roots = host::Roots::at("/nonexistent");
+        let host = Host { roots: &roots, machine: &machine };
+        let placed = |[mapper, load, tool]: [Option<u32>; 3]| {
+            let cpu = |named: Option<u32>| named.map_or(Auto::Auto, |cpu| Auto::Is(Cpu::new(cpu)));
+            let (cpu_mapper, cpu_load, cpu_tool) = (cpu(mapper), cpu(load), cpu(tool));
+            place(&MmapLockParams { cpu_mapper, cpu_load, cpu_tool, ..params(&[1]) }, &host)
+        };
+        let (auto, first, second) = (None, Some(0), Some(1));
+        for named in
+            [[second, auto, auto], [auto, first, auto], [auto, second, auto], [auto, auto, auto]]
+        {
+            let (mapper, load, tool) = placed(named).unwrap();
+            assert!(mapper != load && tool != load, "{named:?}: {mapper} {load} {tool}");
+        }
+        assert!(placed([second, second, auto]).is_err());
+        assert!(placed([auto, second, second]).is_err());
+        assert!(placed([auto, Some(2), auto]).is_err());
+    }
+
+    #[test]
+    fn one_cpu_is_too_few_and_says_what_would_help() {
+        let machine = Machine { allowed_cpus: vec![3], ..Machine::default() };
+        let missing = missing(&machine).unwrap();
+        assert!(missing.what.contains("needs 2 CPUs"), "{missing:?}");
+        assert!(super::missing(&Machine { allowed_cpus: vec![3, 4], ..machine }).is_none());
+    }
+}

@@ -1,0 +1,65 @@
+//! The commands that are killed.
+
+/// A command, and how long it takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// Its name here.
+    pub name: &'static str,
+    /// Its words; `{folder}` is the folder of the studies, `{kernel}` the guest's kernel.
+    pub words: &'static str,
+    /// How long it takes about on a machine with two CPUs, in milliseconds: kills are spread over it.
+    pub lasts_ms: u64,
+    /// How often it is chosen, beside the others.
+    pub weight: u32,
+    /// Whether it is short enough to be killed in its n-th call, again and again.
+    pub short: bool,
+}
+
+impl Command {
+    /// Whether it needs a guest's kernel.
+    pub fn needs_kernel(&self) -> bool {
+        self.words.contains("{kernel}")
+    }
+}
+
+const fn long(name: &'static str, words: &'static str, lasts_ms: u64, weight: u32) -> Command {
+    Command { name, words, lasts_ms, weight, short: false }
+}
+
+const fn short(name: &'static str, words: &'static str, lasts_ms: u64) -> Command {
+    Command { name, words, lasts_ms, weight: 1, short: true }
+}
+
+/// All of them.
+pub const ALL: &[Command] = &[
+    long("mmap-lock", "run mmap-lock --quick", 9_000, 3),
+    long("cpu-quota", "run cpu-quota --quick", 14_000, 4),
+    long("blocking-nif", "run blocking-nif --quick", 12_000, 3),
+    long("mailbox-flood", "run mailbox-flood --quick", 12_000, 3),
+    long("busy-wait", "run busy-wait --quick", 25_000, 3),
+    long("preempted-holder", "run preempted-holder --quick", 9_000, 2),
+    long("check", "check", 80_000, 1),
+    long("vm", "vm --kernel {kernel} -- run mmap-lock --quick", 25_000, 2),
+    long("vm-list", "vm --kernel {kernel} -- list", 9_000, 2),
+    long("vm-root", "vm --kernel {kernel} --root {folder} -- list", 9_000, 1),
+    long("matrix", "matrix cpu-quota --quick --kernels {kernel}", 40_000, 1),
+    long("study-quota", "study {folder}/fibtest.toml --quick --yes", 25_000, 1),
+    long("study-mmap", "study {folder}/proc-vs-map.toml --quick --yes", 25_000, 1),
+    long("study-nif", "study {folder}/nif-collapse.toml --quick --yes", 25_000, 1),
+    long("study-mailbox", "study {folder}/mailbox-trials.toml --quick --yes", 25_000, 1),
+    long("study-spin", "study {folder}/cloudant-sbwt.toml --quick --yes", 40_000, 1),
+    long("advise", "advise --quota 0.5 --quick", 25_000, 2),
+    long("compat-map", "compat run-proc-vs-map --nsamples 2 -- --duration 2", 15_000, 1),
+    long("compat-fib", "compat runfibtest", 15_000, 1),
+    long("compat-flood", "compat msgq-flood", 15_000, 1),
+    short("short-mmap", "run mmap-lock --busy 1 --samples 2 --duration 50ms --no-probe", 1_000),
+    short("short-quota", "run cpu-quota --samples 1 --duration 100ms --no-probe", 2_000),
+    short("short-flood", "run mailbox-flood --quick --samples 1 --no-probe", 6_000),
+    short("short-spin", "run busy-wait --quick --rate 100 --samples 1 --no-probe", 6_000),
+    short("short-probed", "run mmap-lock --busy 1 --samples 1 --duration 50ms", 2_000),
+];
+
+/// The command of that name.
+pub fn find(name: &str) -> Option<&'static Command> {
+    ALL.iter().find(|command| command.name == name)
+}

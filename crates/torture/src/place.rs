@@ -1,0 +1,175 @@
+//! A place of its own for runs, so that what they leave can be told from what others do on the machine:
+//! a mount namespace with its own /run/tailback, /tmp and /dev/shm, folders for records and cache, and
+//! frequency governors that are plain files, since few machines that tests run on have some.
+
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
+};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where the kernel shows the CPUs.
+const CPUS: &str = "/sys/devices/system/cpu";
+
+/// The files of a governor, and what they hold where nobody has set them.
+pub const GOVERNORS: [(&str, &str); 2] =
+    [("scaling_governor", "powersave"), ("energy_performance_preference", "balance_power")];
+
+/// The largest file of the kernel that is copied, in bytes.
+const MOST: u64 = 64 << 10;
+
+/// The place of one worker.
+#[derive(Debug)]
+pub struct Place {
+    base: PathBuf,
+}
+
+impl Place {
+    /// Makes it below an empty folder, with a copy of the program, and of the kernels that a guest
+    /// may be started with.
+    ///
+    /// # Errors
+    /// If this is not root, or something cannot be mounted.
+    pub fn make(base: &Path, program: &Path, kernels: Option<&Path>) -> io::Result<Self> {
+        // SAFETY: this process has one thread, and no descriptor is shared or closed.
+        unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
+        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+        let place = Place { base: base.to_owned() };
+        memory(base, "mode=755,size=2g")?;
+        for folder in ["tmp", "state", "cache", "work", "home", "out", "full", "run"] {
+            fs::create_dir(place.at(folder))?;
+        }
+        fs::set_permissions(place.at("tmp"), fs::Permissions::from_mode(0o1777))?;
+        fs::copy(program, place.program())?;
+        if let Some(kernels) = kernels {
+            copy(kernels, &place.at("cache/tailback/kernels/built"))?;
+        }
+        fs::create_dir_all("/run/tailback")?;
+        memory(Path::new("/run/tailback"), "mode=700")?;
+        memory(Path::new("/dev/shm"), "mode=1777")?;
+        governors(&place.at("cpus"))?;
+        // Last, since what was named so far may be in there.
+        mount_bind(place.at("tmp"), "/tmp")?;
+        Ok(place)
+    }
+
+    /// A path in it.
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.base.join(name)
+    }
+
+    /// The copy of the program.
+    pub fn program(&self) -> PathBuf {
+        self.at("tailback")
+    }
+
+    /// The folder of the records.
+    pub fn records(&self) -> PathBuf {
+        self.at("state/tailback")
+    }
+
+    /// Another program that ends up as the copy, in this place.
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.at("work")).env("HOME", self.at("home"));
+        command.env("XDG_STATE_HOME", self.at("state")).env("XDG_CACHE_HOME", self.at("cache"));
+        for name in ["TMPDIR", "TAILBACK_SHARE_HOST", "XDG_RUNTIME_DIR"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// The folders in which a run may leave nothing but what is told in [`crate::state`].
+    pub fn watched(&self) -> Vec<PathBuf> {
+        let own = ["tmp", "state", "cache", "work", "home", "full"].map(|name| self.at(name));
+        own.into_iter().chain(["/run/tailback", "/dev/shm"].map(PathBuf::from)).collect()
+    }
+
+    /// Empties what the next case is to find empty; with the cache, now and then.
+    pub fn clean(&self, cache: bool) {
+        for folder in ["tmp", "state", "work", "home"] {
+            empty(&self.at(folder));
+        }
+        if cache {
+            // Kernels stay: they are what was copied.
+            let _ = fs::remove_dir_all(self.at("cache/tailback/erlang"));
+        }
+    }
+
+    /// Gives a folder a disk of that size.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn small_disk(&self, kib: u64) -> io::Result<PathBuf> {
+        let folder = self.at("full");
+        memory(&folder, &format!("mode=755,size={kib}k"))?;
+        Ok(folder)
+    }
+
+    /// Takes it away again.
+    pub fn no_small_disk(&self) {
+        let _ = unmount(self.at("full"), UnmountFlags::DETACH);
+    }
+}
+
+fn empty(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let _ = match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            true => fs::remove_dir_all(path),
+            false => fs::remove_file(path),
+        };
+    }
+}
+
+fn memory(at: &Path, options: &str) -> io::Result<()> {
+    let options = CString::new(options)?;
+    Ok(mount("tmpfs", at, "tmpfs", MountFlags::empty(), options.as_c_str())?)
+}
+
+/// Puts a copy of the kernel's description of the CPUs in its place, with governors.
+fn governors(copied: &Path) -> io::Result<()> {
+    copy(Path::new(CPUS), copied)?;
+    for entry in fs::read_dir(copied)?.flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("cpu"));
+        if number.is_none_or(|number| number.parse::<u32>().is_err()) {
+            continue;
+        }
+        let folder = entry.path().join("cpufreq");
+        fs::create_dir_all(&folder)?;
+        for (file, value) in GOVERNORS {
+            fs::write(folder.join(file), value)?;
+        }
+    }
+    Ok(mount_bind(copied, CPUS)?)
+}
+
+/// Copies folders, links and small files; what cannot be read is left out.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    use io::Read;
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)?.flatten() {
+        let (path, kind, new) = (entry.path(), entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy(&path, &new)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(&path)?, new)?;
+        } else if path.starts_with("/sys") {
+            let mut bytes = Vec::new();
+            let opened = fs::File::open(&path);
+            if opened.and_then(|file| file.take(MOST).read_to_end(&mut bytes)).is_ok() {
+                fs::write(new, bytes)?;
+            }
+        } else {
+            fs::copy(&path, new)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! One case: the command is started, struck, and what it leaves is looked for.
+
+use crate::case::{Blow, Case, Outcome, Whom};
+use crate::commands;
+use crate::family::{Ends, Process, kill, of_run};
+use crate::place::Place;
+use crate::records;
+use crate::state::State;
+use crate::trace;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rustix::process::WaitStatus;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// How long a command may take whose call failed, or of which a child was killed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long what a run started may take to go once its tool has ended. The helper waits for up to five
+/// seconds for each group.
+const LEAVING: Duration = Duration::from_secs(25);
+
+/// The number of the signal that kills.
+const SIGKILL: i32 = 9;
+
+/// How long a difference has to last to be one: other runs on the machine make some for a moment.
+const LASTING: Duration = Duration::from_secs(3);
+
+/// What runs cases.
+#[derive(Debug)]
+pub struct Runner {
+    place: Place,
+    ends: Ends,
+    studies: PathBuf,
+    kernel: String,
+}
+
+/// A run that was struck.
+struct Struck {
+    tool: i32,
+    victims: Vec<String>,
+    end: Option<WaitStatus>,
+}
+
+impl Runner {
+    /// In this place, with the folder of the studies, and what a guest's kernel is called.
+    pub fn new(place: Place, studies: PathBuf, kernel: String) -> Self {
+        Runner { place, ends: Ends::default(), studies, kernel }
+    }
+
+    /// Runs one case.
+    ///
+    /// # Errors
+    /// If the command cannot be started, or there is none of that name.
+    pub fn run(&mut self, case: &Case) -> io::Result<Outcome> {
+        let began = Instant::now();
+        self.place.clean(matches!(case.blow, Blow::Moment { seed, .. } if seed.is_multiple_of(8)));
+        let before = State::now(&self.place, 0);
+        let struck = self.strike(case)?;
+        let mut wrong = self.processes_left(&struck);
+        let (differs, restored) = self.put_right(case, &struck, &before);
+        wrong.extend(differs);
+        wrong.extend(records::unreadable(&self.place));
+        wrong.extend(self.said_wrongly(case, &struck));
+        self.place.no_small_disk();
+        Ok(Outcome {
+            case: case.clone(),
+            victims: struck.victims,
+            restored,
+            wrong,
+            end: struck.end.map_or_else(|| "it did not end".to_owned(), describe),
+            took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// How many calls of each kind the main thread of a command makes.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn count(&mut self, command: &str, calls: crate::case::Calls) -> io::Result<u64> {
+        self.place.clean(false);
+        let command = trace::counting(calls, self.words(command)?, &self.place);
+        let tool = self.start(command)?;
+        self.ends.wait_until(tool, Instant::now() + PATIENCE);
+        self.ends.wait_until_alone(LEAVING);
+        Ok(trace::count_of(&self.place))
+    }
+
+    fn strike(&mut self, case: &Case) -> io::Result<Struck> {
+        let words = self.words(&case.command)?;
+        match &case.blow {
+            Blow::Moment { at_ms, whom, then_ms, seed } => {
+                let tool = self.start(self.plain(&words))?;
+                self.kill_at(tool, *at_ms, *whom, *then_ms, *seed)
+            }
+            Blow::Call { calls, number, children } => {
+                let command = trace::killing(*calls, *number, *children, words, &self.place);
+                self.traced(command)
+            }
+            Blow::Restore { at_ms, calls, number } => {
+                let tool = self.start(self.plain(&words))?;
+                let mut struck = self.kill_at(tool, *at_ms, Whom::All, 0, 0)?;
+                self.ends.wait_until_alone(LEAVING);
+                let words = vec!["restore".to_owned()];
+                let command = trace::killing(*calls, *number, false, words, &self.place);
+                let restored = self.traced(command)?;
+                let of_restore = restored.victims.iter().map(|_| "restore".to_owned());
+                struck.victims.extend(of_restore);
+                Ok(struck)
+            }
+            Blow::Full { kib, everywhere } => {
+                let disk = self.place.small_disk(*kib)?;
+                let mut command = self.plain(&words);
+                command.env("XDG_STATE_HOME", &disk);
+                if *everywhere {
+                    command.env("TMPDIR", &disk);
+                }
+                self.run_until_end(command, format!("disk of {kib} KiB"))
+            }
+            Blow::Fails { calls, error, number } => {
+                let command = trace::failing(calls, error, number, words, &self.place);
+                let mut struck = self.run_until_end(command, format!("{calls} {error}"))?;
+                if !trace::has_failed(&self.place) {
+                    struck.victims.clear();
+                }
+                Ok(struck)
+            }
+        }
+    }
+
+    fn kill_at(
+        &mut self,
+        tool: i32,
+        at_ms: u64,
+        whom: Whom,
+        then_ms: u64,
+        seed: u64,
+    ) -> io::Result<Struck> {
+        let began = Instant::now();
+        let ended = self.ends.wait_until(tool, began + Duration::from_millis(at_ms));
+        let mut victims = Vec::new();
+        if ended.is_none() {
+            for process in chosen(&of_run(tool), whom, seed) {
+                kill(&process);
+                victims.push(process.role(tool));
+            }
+            let goes_on = Instant::now() + Duration::from_millis(then_ms);
+            if self.ends.wait_until(tool, goes_on).is_none() {
+                of_run(tool).iter().filter(|process| process.pid == tool).for_each(kill);
+                if !victims.iter().any(|victim| victim == "tool") {
+                    victims.push("tool".to_owned());
+                }
+            }
+        }
+        let end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
+        Ok(Struck { tool, victims, end })
+    }
+
+    fn traced(&mut self, command: Command) -> io::Result<Struck> {
+        let tool = self.start(command)?;
+        let mut end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
+        if end.is_none() {
+            of_run(tool).iter().filter(|process| process.pid == tool).for_each(kill);
+            end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
+        }
+        // The tracer writes its last lines when all have ended.
+        let left = self.ends.wait_until_alone(LEAVING);
+        let mut victims = trace::victims(&self.place, tool);
+        let killed = end.is_some_and(|end| end.terminating_signal() == Some(SIGKILL));
+        // A thread of it was struck.
+        if killed && !victims.iter().any(|victim| victim == "tool") {
+            victims.push("tool".to_owned());
+        }
+        victims.extend(left.iter().map(|process| format!("LEFT {}", process.role(tool))));
+        Ok(Struck { tool, victims, end })
+    }
+
+    fn run_until_end(&mut self, command: Command, victim: String) -> io::Result<Struck> {
+        let tool = self.start(command)?;
+        let end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
+        if end.is_none() {
+            of_run(tool).iter().for_each(kill);
+        }
+        Ok(Struck { tool, victims: vec![victim], end })
+    }
+
+    fn processes_left(&mut self, struck: &Struck) -> Vec<String> {
+        let marked = struck.victims.iter().filter(|victim| victim.starts_with("LEFT"));
+        let mut wrong: Vec<String> = marked.map(|victim| format!("process {victim}")).collect();
+        let left = self.ends.wait_until_alone(LEAVING);
+        wrong.extend(
+            left.iter()
+                .map(|process| format!("process {} ({})", process.role(struck.tool), process.pid)),
+        );
+        wrong
+    }
+
+    /// What differs, once `tailback restore` has put right what it may have to; whether it had to.
+    fn put_right(&self, case: &Case, struck: &Struck, before: &State) -> (Vec<String>, bool) {
+        let mut differs = self.differs(struck.tool, before);
+        // Where the helper lives nothing is left to anybody.
+        let excused = struck.victims.iter().any(|victim| victim == "helper")
+            // So it is where a call failed by which something was to be removed.
+            || matches!(case.blow, Blow::Restore { .. } | Blow::Fails { .. });
+        if differs.is_empty() || !excused {
+            return (differs, false);
+        }
+        let restore = self.place.command(&self.place.program()).arg("restore").output();
+        differs = self.differs(struck.tool, before);
+        match restore {
+            Ok(ran) if ran.status.success() => {}
+            Ok(ran) => differs.push(format!("restore: {ran:?}")),
+            Err(error) => differs.push(format!("restore: {error}")),
+        }
+        (differs, true)
+    }
+
+    fn differs(&self, tool: i32, before: &State) -> Vec<String> {
+        let deadline = Instant::now() + LASTING;
+        loop {
+            let differs = State::now(&self.place, tool).since(before);
+            if differs.is_empty() || Instant::now() >= deadline {
+                return differs;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Whether the tool ended as it may, and said why.
+    fn said_wrongly(&self, case: &Case, struck: &Struck) -> Vec<String> {
+        let said = std::fs::read(self.place.at("out/err")).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let mut wrong = Vec::new();
+        if said.contains("panicked") {
+            wrong.push(format!("panic: {said}"));
+        }
+        // Where nothing can be written any more, nothing can be said.
+        let mute = matches!(&case.blow, Blow::Fails { calls, number, .. }
+            if calls == "write" && number.ends_with('+'));
+        let killed = struck.victims.iter().any(|victim| victim == "tool" || victim == "restore");
+        let code = struck.end.and_then(WaitStatus::exit_status);
+        match code {
+            None if !killed => wrong.push(format!("it did not end by itself: {:?}", struck.end)),
+            Some(2 | 3) if !mute && !said.lines().any(|line| line.starts_with("tailback: ")) => {
+                wrong.push(format!("exit code {code:?} without a line that says why: {said}"));
+            }
+            Some(code) if !(0..=4).contains(&code) => {
+                wrong.push(format!("exit code {code}: {said}"))
+            }
+            _ => {}
+        }
+        if matches!(case.blow, Blow::Full { .. } | Blow::Fails { .. }) {
+            let complaints = said.lines().filter(|line| line.starts_with("tailback: ")).count();
+            if complaints > 3 {
+                wrong.push(format!("{complaints} complaints: {said}"));
+            }
+        }
+        wrong
+    }
+
+    fn words(&self, name: &str) -> io::Result<Vec<String>> {
+        let unknown = || io::Error::other(format!("no command {name}"));
+        let words = commands::find(name).ok_or_else(unknown)?.words;
+        let studies = self.studies.display().to_string();
+        let put = |word: &str| word.replace("{folder}", &studies).replace("{kernel}", &self.kernel);
+        Ok(words.split(' ').map(put).collect())
+    }
+
+    fn plain(&self, words: &[String]) -> Command {
+        let mut command = self.place.command(&self.place.program());
+        command.args(words);
+        command
+    }
+
+    fn start(&mut self, mut command: Command) -> io::Result<i32> {
+        let file = |name: &str| File::create(self.place.at(&format!("out/{name}")));
+        command.stdout(file("out")?).stderr(file("err")?);
+        self.ends.forget();
+        let child = command.spawn()?;
+        // It is reaped with all others.
+        i32::try_from(child.id()).map_err(io::Error::other)
+    }
+}
+
+/// Those of a run that are killed.
+fn chosen(run: &[Process], whom: Whom, seed: u64) -> Vec<Process> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let one = random.random_range(0..run.len().max(1));
+    let kept = |(place, process): &(usize, &Process)| match whom {
+        Whom::Tool => *place == 0,
+        Whom::One => *place == one,
+        Whom::Some => random.random_bool(0.5),
+        Whom::AllButHelper => !process.is_helper(),
+        Whom::All => true,
+    };
+    run.iter().enumerate().filter(kept).map(|(_, process)| process.clone()).collect()
+}
+
+fn describe(end: WaitStatus) -> String {
+    match (end.exit_status(), end.terminating_signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => format!("{end:?}"),
+    }
+}

@@ -1,0 +1,75 @@
+//! What came of all cases, by kind.
+
+use crate::case::{Blow, Outcome};
+use std::collections::BTreeMap;
+
+/// Cases of one kind.
+#[derive(Debug, Default, Clone, Copy)]
+struct Line {
+    cases: u64,
+    struck: u64,
+    kills: u64,
+    with_helper: u64,
+    restored: u64,
+    wrong: u64,
+}
+
+/// All cases so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    lines: BTreeMap<String, Line>,
+    roles: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    /// Takes one in.
+    pub fn add(&mut self, outcome: &Outcome) {
+        let kills = !matches!(outcome.case.blow, Blow::Full { .. } | Blow::Fails { .. });
+        for name in [kind(&outcome.case.blow), "all"] {
+            let line = self.lines.entry(name.to_owned()).or_default();
+            line.cases += 1;
+            line.struck += u64::from(outcome.struck());
+            line.kills += u64::from(kills && outcome.struck());
+            line.with_helper += u64::from(outcome.victims.iter().any(|victim| victim == "helper"));
+            line.restored += u64::from(outcome.restored);
+            line.wrong += u64::from(!outcome.wrong.is_empty());
+        }
+        for victim in outcome.victims.iter().filter(|_| kills) {
+            *self.roles.entry(victim.clone()).or_default() += 1;
+        }
+    }
+
+    /// How many left something or went wrong.
+    pub fn wrong(&self) -> u64 {
+        self.lines.get("all").map_or(0, |line| line.wrong)
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(
+            f,
+            "{:<22} {:>6} {:>7} {:>7} {:>12} {:>9} {:>6}",
+            "kind", "cases", "struck", "kills", "helper too", "restored", "wrong"
+        )?;
+        for (name, line) in &self.lines {
+            writeln!(
+                f,
+                "{name:<22} {:>6} {:>7} {:>7} {:>12} {:>9} {:>6}",
+                line.cases, line.struck, line.kills, line.with_helper, line.restored, line.wrong
+            )?;
+        }
+        let roles = self.roles.iter().map(|(role, count)| format!("{role} {count}"));
+        writeln!(f, "killed: {}", roles.collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn kind(blow: &Blow) -> &'static str {
+    match blow {
+        Blow::Moment { .. } => "random moment",
+        Blow::Call { .. } => "n-th call",
+        Blow::Restore { .. } => "restore, n-th call",
+        Blow::Full { .. } => "full disk",
+        Blow::Fails { .. } => "failing call",
+    }
+}

@@ -1,0 +1,121 @@
+//! Several cases at once, each in a process with a place of its own.
+
+use crate::case::{Calls, Case, Outcome};
+use crate::place::Place;
+use crate::run::Runner;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What every worker needs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Setup {
+    /// The program under test.
+    pub binary: PathBuf,
+    /// The folder of the studies.
+    pub studies: PathBuf,
+    /// The folder of built kernels; none where there is none.
+    pub kernels: Option<PathBuf>,
+    /// What a guest's kernel is called.
+    pub kernel: String,
+}
+
+/// What a worker is asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    /// To count the calls that a command makes.
+    Count(String, Calls),
+    /// To run a case.
+    Run(Case),
+}
+
+/// What it answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// So many calls.
+    Counted(String, Calls, u64),
+    /// What came of the case.
+    Ran(Box<Outcome>),
+    /// It could not be done.
+    Failed(String),
+}
+
+/// Has the requests carried out by `jobs` workers; the answers come as they are there.
+pub fn carry_out(setup: &Setup, jobs: usize, requests: Vec<Request>) -> Receiver<Answer> {
+    let requests = Arc::new(Mutex::new(VecDeque::from(requests)));
+    let (sender, answers) = channel();
+    for _ in 0..jobs.max(1) {
+        let (requests, sender, setup) = (Arc::clone(&requests), sender.clone(), setup.clone());
+        std::thread::spawn(move || {
+            let next = || requests.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            if let Err(error) = drive(&setup, next, |answer| sender.send(answer).is_ok()) {
+                let _ = sender.send(Answer::Failed(format!("a worker: {error}")));
+            }
+        });
+    }
+    answers
+}
+
+/// Gives one worker its requests, one at a time.
+fn drive(
+    setup: &Setup,
+    mut next: impl FnMut() -> Option<Request>,
+    mut answered: impl FnMut(Answer) -> bool,
+) -> io::Result<()> {
+    let mut worker = start()?;
+    let (input, output) = (worker.stdin.take(), worker.stdout.take());
+    let (Some(mut input), Some(output)) = (input, output) else {
+        return Err(io::Error::other("no pipes"));
+    };
+    let mut output = BufReader::new(output).lines();
+    writeln!(input, "{}", serde_json::to_string(setup)?)?;
+    while let Some(request) = next() {
+        writeln!(input, "{}", serde_json::to_string(&request)?)?;
+        let line = output.next().ok_or_else(|| io::Error::other("it is gone"))??;
+        if !answered(serde_json::from_str(&line)?) {
+            break;
+        }
+    }
+    drop(input);
+    worker.wait().map(drop)
+}
+
+fn start() -> io::Result<Child> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("--worker").stdin(Stdio::piped()).stdout(Stdio::piped());
+    // The thread that starts it stays for as long as it does.
+    os::death::bind(&mut command, rustix::process::Signal::KILL);
+    command.spawn()
+}
+
+/// A worker: requests on standard input, answers on standard output, a line each.
+///
+/// # Errors
+/// If its place cannot be made.
+pub fn work() -> io::Result<()> {
+    let mut lines = io::stdin().lines();
+    let first = lines.next().ok_or_else(|| io::Error::other("nothing was asked for"))??;
+    let setup: Setup = serde_json::from_str(&first)?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // No other user may write to a folder above the cache, so it is not in /tmp.
+    let base = tempfile::Builder::new().prefix("tailback-torture-").tempdir_in("/run")?;
+    let place = Place::make(base.path(), &setup.binary, setup.kernels.as_deref())?;
+    let mut runner = Runner::new(place, setup.studies, setup.kernel);
+    for line in lines {
+        let answer = match serde_json::from_str(&line?)? {
+            Request::Count(command, calls) => {
+                runner.count(&command, calls).map(|count| Answer::Counted(command, calls, count))
+            }
+            Request::Run(case) => runner.run(&case).map(|outcome| Answer::Ran(Box::new(outcome))),
+        };
+        let answer = answer.unwrap_or_else(|error| Answer::Failed(error.to_string()));
+        println!("{}", serde_json::to_string(&answer)?);
+    }
+    Ok(())
+}
