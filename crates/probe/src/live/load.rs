@@ -1,8 +1,8 @@
 //! Loading the programs that this kernel can have.
 
-use super::Seen;
 use super::object::{OpenWatchSkel, WatchSkel, WatchSkelBuilder};
 use super::samples;
+use super::seen::Seen;
 use crate::refused::refused;
 use crate::tracepoint::arguments;
 use libbpf_rs::btf::Btf;

@@ -16,28 +16,17 @@ mod raw;
 mod read;
 #[cfg(feature = "bpf")]
 mod samples;
+mod seen;
 #[cfg(feature = "bpf")]
 mod stats;
 
 pub use counts::{Counts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, ThreadState};
 #[cfg(feature = "bpf")]
 pub use read::LiveProbe;
+pub use seen::Seen;
 
 #[cfg(not(feature = "bpf"))]
 use model::not_seen::NoPrograms;
-
-/// What a [`LiveProbe`] sees on this kernel.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Who reads the memory map of whom, and what the other waits for its own lock.
-    pub lock: bool,
-    /// Whether the file that is read is known by name.
-    pub file: bool,
-    /// How long a quota held a thread, to the microsecond.
-    pub throttled: bool,
-    /// Whether threads wait actively.
-    pub samples: bool,
-}
 
 /// In a build without programs for the kernel there is none.
 #[cfg(not(feature = "bpf"))]

@@ -1,10 +1,10 @@
 //! Reading the tables once a second.
 
-use super::Seen;
 use super::counts::{Counts, PairCounts, ReaderCounts, ThreadCounts};
 use super::load::{Loaded, load};
 use super::object::types::bss;
 use super::raw::{Cpu, Pairs, Raw, Reader, ReaderKey, Thread};
+use super::seen::Seen;
 use super::stats::{Counting, run_time};
 use crate::refused::refused;
 use host::Roots;
