@@ -375,3 +375,25 @@ fn refused(map: bool, error: rustix::io::Errno) -> Failure {
     let what = format!("mapper: {call} of a page: {}{hint}", std::io::Error::from(error));
     Failure { kind: FailureKind::System, what }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_the_region_is_unmapped_and_mapped_again() {
+        let page = rustix::param::page_size();
+        let region = map_region(4 * page).unwrap();
+        for _ in 0..3 {
+            unmap(region + page, page).unwrap();
+            map_page(region + page, page).unwrap();
+        }
+        unmap(region, 4 * page).unwrap();
+    }
+
+    #[test]
+    fn a_descriptor_that_is_not_open_is_refused_and_left_alone() {
+        let error = inherited(1_000_000).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::BADF.raw_os_error()));
+    }
+}

@@ -93,3 +93,21 @@ impl Drop for Slots {
         debug_assert!(unmapped.is_ok(), "munmap of the slots");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_worker_counts_in_a_slot_of_its_own() {
+        let slots = Slots::new(3).unwrap();
+        let [first, _, last] = slots.all() else { panic!("three slots") };
+        first.round();
+        last.add_bytes(7);
+        last.fail(libc::EIO);
+        let all: Vec<(u64, u64)> = slots.all().iter().map(|s| (s.rounds(), s.bytes())).collect();
+        assert_eq!(all, [(1, 0), (0, 0), (0, 7)]);
+        assert_eq!(last.error().unwrap().raw_os_error(), Some(libc::EIO));
+        assert!(first.error().is_none() && Slots::new(0).unwrap().all().is_empty());
+    }
+}

@@ -74,11 +74,9 @@ pub const META: Meta = Meta {
         FixMeta {
             id: "lock-free-file",
             what: "Read status or statm where the size of a process is enough: they take no mmap \
-                   lock, so a throttled reader holds none.",
+                   lock.",
             change: |settings| {
-                let params = MmapLockParams::of(settings)?;
-                params.reader_quota.value()?;
-                Some(MmapLockParams { procfile: literal("status"), ..params }.settings())
+                changed(settings, |params: &mut MmapLockParams| params.procfile = literal("status"))
             },
         },
     ],

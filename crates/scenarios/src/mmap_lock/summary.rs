@@ -95,7 +95,7 @@ pub(super) fn asked(plan: &Plan) -> Option<MmapLockParams> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{settings, told};
+    use crate::testing::{settings, told, value_of};
     use model::testing::{arm, estimate, plan, result};
     use model::{FactValue, Settings, Test, Unit, Value, What};
 
@@ -170,8 +170,8 @@ mod tests {
         let [one] = of("6.12.117+deb12-amd64").try_into().unwrap();
         let What::Scenario(fact) = &one.what else { panic!("{one:?}") };
         told(&META, fact);
-        let quota = Value::Text("10ms/100ms".to_owned());
-        assert_eq!(one.run.unwrap().parameters.0.get("reader-quota"), Some(&quota));
+        let parameters = one.run.unwrap().parameters;
+        assert_eq!(value_of(&parameters, "reader-quota").as_deref(), Some("10ms/100ms"));
         assert!(of("6.18.5").is_empty() && of("7.0.0").is_empty() && of("").is_empty());
     }
 
@@ -196,12 +196,12 @@ mod tests {
             Some(values.collect::<Settings>())
         };
         let fixes = fixes_of(&[("size", "256MiB")]);
-        assert_eq!(fixes.len(), 3);
+        assert_eq!(fixes.len(), 4);
         let size = || ("size", Value::Text("256MiB".to_owned()));
         assert_eq!(fixes[0].what, What::Fix("priority".to_owned()));
         assert_eq!(parameters(&fixes[0]), only(&[size(), ("nice", Value::Number(0))]));
         let fixes = fixes_of(&[("nice", "0"), ("procfile", "maps")]);
-        assert_eq!(fixes.len(), 1);
+        assert_eq!(fixes.len(), 2);
         let maps = ("procfile", Value::Text("maps".to_owned()));
         let busy = ("busy", Value::Number(1));
         assert_eq!(parameters(&fixes[0]), only(&[maps, busy, ("nice", Value::Number(0))]));

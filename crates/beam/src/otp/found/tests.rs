@@ -45,7 +45,8 @@ fn an_old_otp_is_refused_by_number() {
 fn what_is_missing_or_cannot_be_executed_is_said() {
     let message = refusal(Path::new("/nonexistent/erl"));
     assert!(
-        message.starts_with("erl: not found at /nonexistent/erl; install erlang-base"),
+        message
+            .starts_with("erl: not found at /nonexistent/erl; fetch one with --otp debian:trixie"),
         "{message}"
     );
     let empty = tempfile::tempdir().unwrap();

@@ -54,12 +54,13 @@ mod tests {
 
     #[test]
     fn a_program_names_the_loader_and_the_libraries_of_its_root() {
-        let bytes = fs::read("/proc/self/exe").unwrap();
+        let bytes = fs::read("/bin/sh").unwrap();
         let Some(new) = changed(&bytes, b"/a/lib/ld.so").unwrap() else {
-            return testing::skipped("these tests are linked statically");
+            return testing::skipped("/bin/sh is linked statically");
         };
         let rewriter = Rewriter::read(&new[..]).unwrap();
-        assert_eq!(rewriter.elf_interpreter().unwrap(), b"/a/lib/ld.so");
+        let loader = rewriter.elf_interpreter().unwrap();
+        assert_eq!(loader.strip_suffix(b"\0").unwrap_or(loader), b"/a/lib/ld.so");
         assert_eq!(rewriter.elf_runpath().unwrap(), LIBRARIES);
     }
 
