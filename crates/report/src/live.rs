@@ -58,8 +58,14 @@ fn head(live: &Live) -> String {
 }
 
 fn tell(text: &mut String, number: usize, finding: &Finding, meta_of: MetaOf, look: Look) {
-    let said = words::finding(finding, meta_of);
     let name = words::stall_name(finding.kind.stall());
+    // The first is told in full, so that all of it stays on a screen.
+    if number > 1 && !look.why {
+        let line = format!("{number}. {name}: {}", words::brief(finding));
+        let _ = writeln!(text, "{}", look.wrap(&line, "", "   "));
+        return;
+    }
+    let said = words::finding(finding, meta_of);
     let _ = writeln!(text, "{}", look.wrap(&format!("{number}. {name}: {}", said.loss), "", "   "));
     let cause = match look.why {
         true => {
@@ -124,8 +130,10 @@ fn answers(text: &mut String, live: &Live, look: Look) {
             None => reasons.push((why, vec![name])),
         }
     }
-    for (why, names) in reasons {
-        let line = format!("Not measurable here: {} ({why})", names.join(", "));
+    let reasons: Vec<String> =
+        reasons.iter().map(|(why, names)| format!("{} ({why})", names.join(", "))).collect();
+    if !reasons.is_empty() {
+        let line = format!("Not measurable here: {}", reasons.join("; "));
         let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
     }
 }
@@ -133,12 +141,12 @@ fn answers(text: &mut String, live: &Live, look: Look) {
 fn cost(text: &mut String, live: &Live, look: Look) {
     let cost = &live.cost;
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-    let mut line = format!("Cost of watching: {:.1} ms/s of CPU", cost.tool_ms_per_s);
+    let mut line = format!("Watching costs {:.1} ms/s of CPU", cost.tool_ms_per_s);
     if let Some(programs) = cost.programs_ms_per_s {
         let _ = write!(line, " and {programs:.1} ms/s in the kernel");
     }
-    let (own, tables) = (mib(cost.memory_bytes), mib(cost.table_bytes));
-    let _ = write!(line, "; {own:.0} MiB and {tables:.0} MiB; lost: {} threads", cost.lost_threads);
+    let memory = mib(cost.memory_bytes.saturating_add(cost.table_bytes));
+    let _ = write!(line, ", {memory:.0} MiB; {} threads lost", cost.lost_threads);
     let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
     if look.why {
         for one in live.sources.iter().take(MOST) {

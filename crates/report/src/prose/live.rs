@@ -47,6 +47,18 @@ pub fn finding(finding: &Finding, meta_of: MetaOf) -> Said {
     }
 }
 
+/// A finding in one sentence: who loses how much, and by whom.
+pub fn brief(finding: &Finding) -> String {
+    let by = finding.culprits.first().filter(|culprit| **culprit != finding.victim);
+    let by = by.map(|culprit| format!(" to {}", program(culprit))).unwrap_or_default();
+    format!(
+        "{} loses {}{by}, the worst wait {}.",
+        program(&finding.victim),
+        figure(finding.cost_ms_per_s, Unit::MillisecondsPerSecond),
+        figure(finding.worst_ms, Unit::Milliseconds),
+    )
+}
+
 /// A program: `postgres (pid 7)`, `cc1 (12 processes, /build)`.
 pub fn program(program: &Program) -> String {
     let which = match (program.pid, program.processes) {
@@ -205,10 +217,9 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
     match why {
         NotMeasurable::Missing(why) => missing(why),
         NotMeasurable::LockInProgram => {
-            "no tracepoint shows a lock inside a program; tailback run preempted-holder tries it"
-                .to_owned()
+            "no tracepoint shows a lock inside a program; tailback run tries it".to_owned()
         }
-        NotMeasurable::NoNode => "watch looks into no Erlang node yet".to_owned(),
+        NotMeasurable::NoNode => "no Erlang node is looked into yet".to_owned(),
     }
 }
 

@@ -21,10 +21,8 @@ pub fn now() -> String {
 /// # Errors
 /// If the file cannot be written.
 pub fn write(live: &Live, path: &Path) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::need(format!("--record {}: {error}; name another file", path.display()))
-    };
-    std::fs::write(path, of(live).to_json()).map_err(failed)?;
+    runner::save(&of(live), path)
+        .map_err(|error| Failure::need(format!("--record {error}; name another file")))?;
     output::note(&format!("record: {}", path.display()));
     Ok(())
 }
