@@ -242,7 +242,7 @@ mod tests {
         let programs = Programs { tailback: "/bin/false".into() };
         let Err(NoAnswer::Failed(why)) = run(&row, &programs, &|| false) else { panic!() };
         assert!(why.contains("exit status: 1"), "{why}");
-        let programs = Programs { tailback: "/no/such".into(), ..programs };
+        let programs = Programs { tailback: "/no/such".into() };
         assert!(matches!(run(&row, &programs, &|| false), Err(NoAnswer::Failed(_))));
     }
 

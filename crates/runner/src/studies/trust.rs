@@ -143,10 +143,10 @@ mod tests {
             let text = format!("scenario = \"blocking-nif\"\n{more}");
             keys(&text, place.path())
         };
-        assert_eq!(nif("factors.schedulers = [2, 4]\nfixed.erl = \"auto\""), [""; 0]);
-        assert_eq!(nif("factors.schedulers = [2]\nfixed.erl = \"./erl\""), ["fixed.erl"]);
-        let level = "[factors.vm]\nours = { erl = \"auto\" }\nnewer = { erl = \"/opt/erl\" }";
-        assert_eq!(nif(level), ["factors.vm.newer.erl"]);
+        assert_eq!(nif("factors.schedulers = [2, 4]\nfixed.otp = \"auto\""), [""; 0]);
+        assert_eq!(nif("factors.schedulers = [2]\nfixed.erl = \"./erl\""), ["fixed.otp"]);
+        let level = "[factors.vm]\nours = { otp = \"auto\" }\nnewer = { erl = \"/opt/erl\" }";
+        assert_eq!(nif(level), ["factors.vm.newer.otp"]);
         let flags = "factors.flags = [\"+sbwt none\", \"+S 2 '-'kernel a b\"]";
         assert_eq!(nif(flags), ["factors.flags"]);
         let guest = "guest.root = \"host\"\nfactors.kernel = [\"debian:6.1\", \"./bzImage\"]";

@@ -49,8 +49,11 @@ pub(crate) fn missing() -> Option<Missing> {
     })
 }
 
-/// Who is told what a fetch does, and who may interrupt it: one tool, one terminal.
-static FETCHING: OnceLock<(fn(&str), fn() -> bool)> = OnceLock::new();
+/// Who is told what a fetch does, and who may interrupt it.
+type Fetching = (fn(&str), fn() -> bool);
+
+/// One tool, one terminal.
+static FETCHING: OnceLock<Fetching> = OnceLock::new();
 
 /// Sets who gets a line where an OTP has to be fetched, and what ends a fetch; once, at the start.
 pub fn fetch_with(note: fn(&str), interrupted: fn() -> bool) {
@@ -104,7 +107,8 @@ fn vm_of_caller(word: Option<&str>) -> Result<Vm, ScenarioError> {
 
 /// The OTP of that word; it is fetched where it is not there yet.
 fn find(word: Option<&str>) -> Result<Otp, ScenarioError> {
-    let (note, interrupted) = FETCHING.get().copied().unwrap_or((|_| {}, || false));
+    let nobody: Fetching = (|_| {}, || false);
+    let (note, interrupted) = FETCHING.get().copied().unwrap_or(nobody);
     let fetch = Fetch { note: &mut |line| note(line), interrupted: &interrupted };
     Otp::named(word, &Cache::of_user("otp"), fetch).map_err(refused)
 }

@@ -74,9 +74,13 @@ pub const META: Meta = Meta {
         FixMeta {
             id: "lock-free-file",
             what: "Read status or statm where the size of a process is enough: they take no mmap \
-                   lock.",
+                   lock, so a reader that is throttled holds none.",
             change: |settings| {
-                changed(settings, |params: &mut MmapLockParams| params.procfile = literal("status"))
+                changed(settings, |params: &mut MmapLockParams| {
+                    if params.reader_quota.value().is_some() {
+                        params.procfile = literal("status");
+                    }
+                })
             },
         },
     ],

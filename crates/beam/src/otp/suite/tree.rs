@@ -127,7 +127,7 @@ fn erlang(parts: &[&str]) -> Option<PathBuf> {
     let place = parts.strip_prefix(&ERLANG)?;
     // Examples and manual pages are of no use to a node.
     let idle = |part: &&str| ["examples", "man", "doc"].contains(part);
-    (!place.iter().any(|part| idle(part))).then(|| place.iter().collect())
+    (!place.iter().any(idle)).then(|| place.iter().collect())
 }
 
 /// `erl`, as Erlang's own, for another place.

@@ -44,7 +44,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
     let rows = match &asked {
         Asked::Otps(_) => {
             let hosted = Hosted::new(scenario, &words, &interruption)?;
-            all(names, scenario, &Way::Hosted(hosted), matches)?
+            all(names, scenario, &Way::Hosted(Box::new(hosted)), matches)?
         }
         Asked::Kernels(_) => {
             let id = scenario.meta().id;
@@ -68,7 +68,7 @@ enum Way<'a> {
     /// In guests that take turns, block by block.
     Guests(Guests<'a>),
     /// On this machine, one after another.
-    Hosted(Hosted<'a>),
+    Hosted(Box<Hosted<'a>>),
 }
 
 /// What guests of a matrix have in common.
