@@ -6,7 +6,7 @@ use host::CpuGroups;
 use host::roots::{Roots, read_start};
 use model::live::Scope;
 use os::terminal;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Processes that are looked up in an interval at most; the others go by what the kernel's programs
 /// know of them.
@@ -74,11 +74,9 @@ impl Processes {
             }
         }
         let groups = tick.processes.values().filter_map(|process| process.group.clone());
-        for group in groups.collect::<Vec<_>>() {
-            if !tick.lineages.contains_key(&group) {
-                let lineage = self.lineage(&group);
-                tick.lineages.insert(group, lineage);
-            }
+        for group in groups.collect::<BTreeSet<_>>() {
+            let lineage = self.lineage(&group);
+            tick.lineages.insert(group, lineage);
         }
     }
 
