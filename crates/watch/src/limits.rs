@@ -29,13 +29,17 @@ pub const SPUN: f64 = 0.3;
 /// And so many samples: of fewer the share says nothing.
 pub const SPUN_SAMPLES: u64 = 20;
 
-/// Lost to a program that does another job: a tenth of a thread's time. The scheduler gives slices of
-/// 3 ms and more, so programs that use a busy machine together lose some percent to each other.
+/// Lacking beside a program that does another job: a tenth of a thread's time. The scheduler gives
+/// slices of 3 ms and more, so programs that use a busy machine together lose some percent to each other.
 pub const NEIGHBOUR_MS_PER_S: f64 = 100.0;
 
 /// And this share of the time that the victim wanted a CPU: a program of many threads that loses a
 /// tenth of one thread's time loses nothing that it would notice.
 pub const NEIGHBOUR_SHARE: f64 = 0.15;
+
+/// And so much less than half of what both got: programs that share a CPU evenly hold each other up
+/// by nothing but their number. A tenth either way is chance, over some seconds.
+pub const NEIGHBOUR_UNEVEN: f64 = 0.2;
 
 /// Ready while a CPU that it may use was idle until it ran at last: a tenth of a thread's time. Waking
 /// a thread on an idle CPU takes microseconds, and pulling one over less than a tick.

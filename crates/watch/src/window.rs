@@ -33,6 +33,8 @@ pub struct ReadingKey {
 pub struct Window {
     /// How long they were, in nanoseconds.
     pub over_ns: u64,
+    /// Whether the programs to look at were named.
+    pub(crate) asked: bool,
     pub(crate) programs: HashMap<Key, Sums>,
     pub(crate) readings: HashMap<ReadingKey, Reading>,
     pub(crate) groups: HashMap<String, GroupSums>,
@@ -88,6 +90,7 @@ impl Window {
     pub fn add(&mut self, tick: &Tick) {
         let names = Names::of(tick);
         self.over_ns = self.over_ns.saturating_add(tick.over_ns);
+        self.asked |= !tick.whole_machine;
         self.unnamed_ns = self.unnamed_ns.saturating_add(tick.unnamed_ns);
         for (group, lineage) in &tick.lineages {
             self.lineages.insert(group.clone(), lineage.clone());

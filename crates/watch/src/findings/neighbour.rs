@@ -1,15 +1,22 @@
-//! Programs that have the CPU of others which have nothing to do with them.
+//! Programs that have the CPU of others which have nothing to do with them, and more of it.
+//!
+//! Two that compete evenly for a machine without an idle CPU are both slower for it, and nobody is to
+//! blame: a build beside a build. So a victim is who gets less than its half: it is outnumbered, weighs
+//! less, or sleeps now and then and finds its CPU taken each time that it wakes. Programs of a session
+//! count together, since a build is many of them. Where CPUs are idle meanwhile, or where the programs to
+//! look at were named, even competition counts too.
 
-use crate::limits::{NEIGHBOUR_MS_PER_S, NEIGHBOUR_SHARE};
+use crate::limits::{NEIGHBOUR_MS_PER_S, NEIGHBOUR_SHARE, NEIGHBOUR_UNEVEN};
 use crate::parts::{program, program_of};
 use crate::sums::{Key, Sums, largest, ms};
 use crate::tick::Job;
 use crate::window::Window;
 use model::live::{Finding, FindingKind, LiveFix, NeighbourFinding, Sure};
+use std::collections::HashMap;
 
 pub fn find(window: &Window) -> Vec<Finding> {
-    let is_much = |found: &Found| window.rate(found.ns) >= NEIGHBOUR_MS_PER_S;
-    let all: Vec<Found> = held_up(window).filter(is_much).collect();
+    let is_much = |found: &Found| window.rate(found.lacks_ns) >= NEIGHBOUR_MS_PER_S;
+    let all: Vec<Found> = held_up(window).into_iter().filter(is_much).collect();
     // Of two that compete the one is the victim that gets less of what it wants.
     let loses_less = |one: &&Found| {
         !all.iter().any(|other| {
@@ -21,12 +28,25 @@ pub fn find(window: &Window) -> Vec<Finding> {
 
 /// The most that anybody loses in this way, in milliseconds a second.
 pub fn most(window: &Window) -> f64 {
-    largest(held_up(window).map(|found| window.rate(found.ns)))
+    largest(held_up(window).into_iter().map(|found| window.rate(found.lacks_ns)))
 }
 
 /// Programs that lose a part of what they want that they would notice.
-fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
-    window.victims().filter_map(|(key, sums)| worst(window, key, sums))
+fn held_up(window: &Window) -> Vec<Found<'_>> {
+    let mut sessions: HashMap<&Job, u64> = HashMap::new();
+    for (key, sums) in &window.programs {
+        if matches!(key.job, Job::Session(_)) {
+            let ran = sessions.entry(&key.job).or_default();
+            *ran = ran.saturating_add(sums.all.ran_ns);
+        }
+    }
+    window.victims().filter_map(|(key, sums)| worst(window, &sessions, key, sums)).collect()
+}
+
+/// CPU time that a program had, with all of its session.
+fn ran(window: &Window, sessions: &HashMap<&Job, u64>, key: &Key) -> u64 {
+    let own = || window.programs.get(key).map_or(0, |sums| sums.all.ran_ns);
+    sessions.get(&key.job).copied().unwrap_or_else(own)
 }
 
 /// A victim with the program of another job that takes most from it.
@@ -36,25 +56,53 @@ struct Found<'a> {
     culprit: &'a Key,
     ns: u64,
     worst_ns: u64,
+    /// What it lacks of its part, of the time that it waited.
+    lacks_ns: u64,
     /// Of the time that the victim wanted a CPU.
     share: f64,
 }
 
-fn worst<'a>(window: &'a Window, key: &'a Key, sums: &'a Sums) -> Option<Found<'a>> {
+fn worst<'a>(
+    window: &'a Window,
+    sessions: &HashMap<&Job, u64>,
+    key: &'a Key,
+    sums: &'a Sums,
+) -> Option<Found<'a>> {
     let wanted = sums.all.ran_ns.saturating_add(sums.all.ready_ns);
     let strangers =
         sums.neighbours.iter().filter(|(other, _)| is_stranger(window, key, sums, other));
     let (culprit, (ns, worst_ns)) =
         strangers.max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)))?;
     let share = *ns as f64 / wanted.max(1) as f64;
+    let (own, others) = (ran(window, sessions, key), ran(window, sessions, culprit));
+    let lacks_ns = match window.asked || idle_ns(window) >= *ns {
+        true => *ns,
+        false => short_of_half(own, others).min(*ns),
+    };
     (share >= NEIGHBOUR_SHARE).then_some(Found {
         victim: key,
         sums,
         culprit,
         ns: *ns,
         worst_ns: *worst_ns,
+        lacks_ns,
         share,
     })
+}
+
+/// What the one lacks of half of what both got; 0 where they share it evenly enough.
+fn short_of_half(own: u64, others: u64) -> u64 {
+    let half = own.midpoint(others);
+    let short = half.saturating_sub(own);
+    if short as f64 >= NEIGHBOUR_UNEVEN * half as f64 { short } else { 0 }
+}
+
+/// Time that CPUs were idle, all together; 0 where it is not known.
+fn idle_ns(window: &Window) -> u64 {
+    let machine = &window.machine;
+    let all = window.over_ns.saturating_mul(machine.cpus.into());
+    let used = machine.busy_ns.unwrap_or(all).saturating_add(machine.steal_ns.unwrap_or(0));
+    all.saturating_sub(used)
 }
 
 /// Whether two programs have nothing to do with each other: neither belongs to the other's job, and
@@ -100,7 +148,7 @@ impl Found<'_> {
 mod tests {
     use super::*;
     use crate::testing::{pair, process, second, thread};
-    use crate::tick::Tick;
+    use crate::tick::{MachineTick, Tick};
 
     fn tick(lost_ms: u64) -> Tick {
         let mut tick = second();
@@ -122,6 +170,30 @@ mod tests {
         );
         assert_eq!(found.cost_ms_per_s, 300.0);
         assert!(find(&Window::of([&tick(50)])).is_empty());
+    }
+
+    #[test]
+    fn two_that_share_a_cpu_evenly_are_no_finding() {
+        let mut tick = tick(500);
+        tick.threads = vec![thread(1, 480, 500), thread(2, 510, 470)];
+        tick.pairs.push(pair(2, 1, "web", 470));
+        let window = Window::of([&tick]);
+        assert!(find(&window).is_empty() && most(&window) < 100.0);
+        // Unless a CPU was idle, or somebody asked about this one.
+        tick.machine = MachineTick { cpus: 2, busy_ns: Some(1_100_000_000), ..Default::default() };
+        assert_eq!(find(&Window::of([&tick])).len(), 1);
+        tick.machine.busy_ns = Some(1_900_000_000);
+        assert!(find(&Window::of([&tick])).is_empty());
+        tick.whole_machine = false;
+        assert_eq!(find(&Window::of([&tick])).len(), 1);
+        tick.whole_machine = true;
+        // One of two programs of a session that has its half.
+        tick.threads = vec![thread(1, 180, 500), thread(3, 320, 0), thread(2, 510, 470)];
+        process(&mut tick, 3, "web-too", None);
+        tick.processes.get_mut(&3).unwrap().job = Job::Session(1);
+        assert!(find(&Window::of([&tick])).is_empty());
+        tick.processes.get_mut(&3).unwrap().job = Job::Session(3);
+        assert_eq!(find(&Window::of([&tick])).len(), 1);
     }
 
     #[test]
