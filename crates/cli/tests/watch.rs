@@ -6,8 +6,11 @@ mod common;
 
 use common::{BINARY, Place, Ran, allowed_cpus, turn};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
+use libbpf_rs::query;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use testing::{has_or_skip, root_or_skip, skipped};
 
@@ -327,4 +330,115 @@ fn it_writes_its_record_and_nothing_else() {
     }
     assert!(read > 0, "no file of a process was read");
     assert!(record.exists());
+}
+
+/// What a process has of the kernel's programs, tables and links, by number.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct InKernel {
+    programs: BTreeSet<u32>,
+    tables: BTreeSet<u32>,
+    links: BTreeSet<u32>,
+}
+
+impl InKernel {
+    fn of(pid: u32) -> Self {
+        let mut all = InKernel::default();
+        for file in common::files(Path::new(&format!("/proc/{pid}/fdinfo"))) {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            let number = |name: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(name));
+                line.and_then(|number| number.trim().parse().ok())
+            };
+            // A link names its program too.
+            match number("link_id:") {
+                Some(link) => drop(all.links.insert(link)),
+                None => all.programs.extend(number("prog_id:")),
+            }
+            all.tables.extend(number("map_id:"));
+        }
+        all
+    }
+
+    /// Those of them that the kernel still has.
+    fn left(&self) -> Self {
+        let of = |mine: &BTreeSet<u32>, all: BTreeSet<u32>| mine & &all;
+        InKernel {
+            programs: of(&self.programs, query::ProgInfoIter::default().map(|it| it.id).collect()),
+            tables: of(&self.tables, query::MapInfoIter::default().map(|it| it.id).collect()),
+            links: of(&self.links, query::LinkInfoIter::default().map(|it| it.id).collect()),
+        }
+    }
+}
+
+#[test]
+fn killed_it_leaves_nothing() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let mut command = place.program(BINARY);
+    let record = place.path("kept.json");
+    command.args(["watch", "--json", "--ring", "1MiB", "--record", record.to_str().unwrap()]);
+    let running = place.start(command);
+    let out = place.path("out");
+    common::wait_for("a line", || std::fs::metadata(&out).unwrap().len().checked_sub(1));
+    let had = InKernel::of(running.pid());
+    let live: Value =
+        serde_json::from_str(std::fs::read_to_string(&out).unwrap().lines().next().unwrap())
+            .unwrap();
+    if !has_programs(&live["live"]) {
+        return;
+    }
+    assert!(!had.programs.is_empty() && !had.tables.is_empty() && !had.links.is_empty(), "{had:?}");
+    assert_eq!(had.left(), had);
+    let journal = || common::files(Path::new("/run/tailback"));
+    let before = journal();
+    running.signal(rustix::process::Signal::KILL);
+    let ran = running.end();
+    assert_eq!(common::processes::below(ran.pid).len(), 0);
+    common::wait_for("the kernel to let go of it", || {
+        (had.left() == InKernel::default()).then_some(())
+    });
+    assert_eq!(journal(), before);
+    // A ring writes where a finding began, and never half a record.
+    let mut names: Vec<_> = common::files(record.parent().unwrap());
+    names.retain(|file| !file.ends_with("out") && !file.ends_with("err"));
+    for file in names.iter().filter(|file| file.is_file()) {
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", file.display());
+    }
+}
+
+#[test]
+fn processes_that_come_and_go_by_the_thousand_are_counted_within_bounds() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let many = "while :; do for i in 1 2 3 4 5 6 7 8; do /bin/true & done; wait; done";
+    let loads = [(); 2].map(|()| Load::start(&["sh", "-c", many]));
+    let began = forks();
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json"]));
+    let made = forks() - began;
+    drop(loads);
+    if !has_programs(&live) {
+        return;
+    }
+    assert!(made >= 1000, "only {made} processes");
+    assert_parts_add_up(&live);
+    let cost: model::live::Cost = serde_json::from_value(live["cost"].clone()).unwrap();
+    assert!(cost.memory_bytes + cost.table_bytes < 64 << 20, "{cost:?}");
+    assert_eq!(cost.lost_threads, 0, "{cost:?}");
+    // All of them are one program, however many there were.
+    let victims = live["victims"].as_array().unwrap();
+    let same = victims.iter().filter(|one| one["program"]["name"] == "true").count();
+    assert!(same <= 2, "{live:#}");
+}
+
+/// Processes that this machine has made.
+fn forks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap();
+    let line = stat.lines().find_map(|line| line.strip_prefix("processes "));
+    line.unwrap().trim().parse().unwrap()
 }

@@ -55,6 +55,8 @@ pub enum Source {
     Scheduler,
     /// eBPF on the tracepoints of the mmap lock: foreign readers, and what their targets wait.
     MmapLock,
+    /// Stacks of threads that wait for the lock of a single mapping, and who wakes them.
+    MappingLock,
     /// Counters of a group's queue, read in the kernel: how long a quota held each thread.
     Throttled,
     /// /proc/PID/schedstat: how long each process waited for a CPU.
@@ -87,6 +89,8 @@ pub enum Missing {
     NoPrograms(NoPrograms),
     /// The kernel has no tracepoints of the lock; those from 5.11 on have.
     NoLockTracepoints,
+    /// Addresses of the kernel's functions are hidden.
+    NoSymbols,
     /// The kernel counts no throttled time of a queue.
     NoThrottledTime,
     /// No hierarchy of the cpu controller is mounted.

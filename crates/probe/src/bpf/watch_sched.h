@@ -3,7 +3,7 @@
 #ifndef TAILBACK_WATCH_SCHED_H
 #define TAILBACK_WATCH_SCHED_H
 
-#include "watch_tables.h"
+#include "watch_mapping.h"
 
 /* After so many waits the name of a thread is read again. */
 #define COMM_EVERY 64
@@ -150,8 +150,8 @@ static __always_inline void stops_waiting(struct thread *thread, struct task_str
 		thread->beside_idle += stood_beside_idle(task, number, thread->here + throttled, now);
 }
 
-static __always_inline void leaves(struct thread *thread, struct task_struct *task, struct cpu *cpu,
-				   u32 number, u64 now, bool preempted)
+static __always_inline void leaves(void *ctx, struct thread *thread, struct task_struct *task,
+				   struct cpu *cpu, u32 number, u64 now, bool preempted)
 {
 	u32 state = state_of(task);
 
@@ -164,6 +164,8 @@ static __always_inline void leaves(struct thread *thread, struct task_struct *ta
 		return becomes_ready(thread, task, number, now);
 	thread->state = state & STATE_UNINTERRUPTIBLE ? UNINTERRUPTIBLE : ASLEEP;
 	thread->since = now;
+	if (thread->state == UNINTERRUPTIBLE)
+		may_wait_for_mapping(ctx, thread, task, now);
 }
 
 /* Notes that the one that ran has ended, and who runs from now on. */
@@ -198,7 +200,7 @@ int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_s
 	now = bpf_ktime_get_ns();
 	from = prev->pid ? entry_of(prev) : 0;
 	if (from)
-		leaves(from, prev, cpu, number, now, preempt || !state_of(prev));
+		leaves(ctx, from, prev, cpu, number, now, preempt || !state_of(prev));
 	to = next->pid ? entry_of(next) : 0;
 	remember(cpu, next, to, now);
 	cpu->switches++;
@@ -236,6 +238,8 @@ static __always_inline void wakes(struct task_struct *task)
 	if (thread->state == UNINTERRUPTIBLE)
 		thread->asleep += now - thread->since;
 	thread->waker = waker();
+	if (thread->lock == WAITS_MAPPING)
+		is_given_mapping(thread, thread->waker, now);
 	/* A reader is given the lock before it is woken: it holds it from now on. */
 	if (thread->lock == READS_FOREIGN)
 		thread->hold_from = now;

@@ -31,7 +31,7 @@ typedef __s64 s64;
 
 enum state { UNKNOWN, RUNNING, READY, ASLEEP, UNINTERRUPTIBLE };
 
-enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN };
+enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN, WAITS_MAPPING };
 
 /* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. */
 struct thread {

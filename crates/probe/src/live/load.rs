@@ -4,7 +4,9 @@ use super::object::{OpenWatchSkel, WatchSkel, WatchSkelBuilder};
 use super::samples;
 use super::seen::Seen;
 use crate::refused::refused;
+use crate::symbols::Symbols;
 use crate::tracepoint::arguments;
+use host::Roots;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -36,22 +38,39 @@ struct Has {
     /// Whether the tracepoints of the lock name the memory group too.
     grouped: bool,
     contention: bool,
+    /// Where threads wait for the lock of a single mapping; none where they cannot be known by that.
+    waiters: [(u64, u64); WAITERS],
+}
+
+/// Functions that wait for the lock of a single mapping, at most.
+const WAITERS: usize = 4;
+
+/// Whether a function of the kernel waits for the lock of a single mapping.
+fn waits_for_mapping(name: &str) -> bool {
+    let begins = ["__vma_start_", "__vma_enter_", "__vma_exclude_"];
+    begins.iter().any(|begin| name.starts_with(begin)) || name == "vma_mark_detached"
 }
 
 /// Loads and attaches.
 ///
 /// # Errors
 /// If the tracepoints of the scheduler cannot be had.
-pub fn load() -> Result<Loaded, NoPrograms> {
+pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
     libbpf_rs::set_print(None);
     let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
     let there = |name: &str| arguments(&btf, name).is_some();
-    let has = Has {
+    let mut has = Has {
         lock: OF_LOCK.iter().all(|name| there(name)),
         // Context, address space, group, write; without the group it is three.
         grouped: arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4),
         contention: there("contention_begin") && there("contention_end"),
+        waiters: [(0, 0); WAITERS],
     };
+    let has_mapping_lock = has_field(&btf, "vm_area_struct", "vm_lock_seq");
+    if has_mapping_lock {
+        let found = Symbols::read(roots).ranges(waits_for_mapping);
+        has.waiters.iter_mut().zip(found).for_each(|(place, range)| *place = range);
+    }
     match attach(&btf, has) {
         // A kernel may describe a tracepoint and refuse a program on it.
         Err(_) if has.lock => attach(&btf, Has { lock: false, contention: false, ..has }),
@@ -71,6 +90,9 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
     if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
         rodata.cpus_known = cpus;
         rodata.contention = has.contention;
+        for (place, (from, to)) in rodata.waiters.iter_mut().zip(has.waiters) {
+            (place.from, place.to) = (from, to);
+        }
     }
     choose(&mut open, has);
     let skel = open.load().map_err(|error| refused("the programs", &error))?;
@@ -85,6 +107,8 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
                 || field("throttled_clock_pelt_time")
                 || field("throttled_clock_task_time"),
             samples: false,
+            mapping: has_field(btf, "vm_area_struct", "vm_lock_seq")
+                .then_some(has.lock && has.waiters[0].1 > 0),
         },
     };
     loaded.attach(has)?;

@@ -230,6 +230,9 @@ pub fn missing(why: &Missing) -> String {
         Missing::NoLockTracepoints => {
             "this kernel has no tracepoints of the lock; Linux 5.11 has them".to_owned()
         }
+        Missing::NoSymbols => {
+            "/proc/kallsyms hides the kernel's addresses; set kernel.kptr_restrict to 1".to_owned()
+        }
         Missing::NoThrottledTime => "this kernel counts no throttled time of a queue".to_owned(),
         Missing::NoGroups => {
             "no hierarchy of the cpu controller is mounted; mount cgroup2".to_owned()
@@ -252,6 +255,7 @@ pub fn source(source: Source) -> &'static str {
     match source {
         Source::Scheduler => "who waited for a CPU behind whom",
         Source::MmapLock => "who reads whose memory map",
+        Source::MappingLock => "who reads a single mapping of whom",
         Source::Throttled => "how long a quota held each thread",
         Source::Schedstat => "/proc/PID/schedstat",
         Source::CpuStat => "cpu.stat",

@@ -117,7 +117,12 @@ impl Sampler {
                 Ok(counts) => return counts,
                 Err(error) => {
                     self.probe = None;
-                    let of_probe = [Source::Scheduler, Source::MmapLock, Source::Throttled];
+                    let of_probe = [
+                        Source::Scheduler,
+                        Source::MmapLock,
+                        Source::Throttled,
+                        Source::MappingLock,
+                    ];
                     for one in &mut self.sources {
                         if of_probe.contains(&one.source) {
                             one.missing = Some(Missing::NoPrograms(error.clone()));
@@ -137,7 +142,10 @@ fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool) -> Vec<SourceUse
         Ok(seen) => (!there(seen)).then_some(why),
         Err(error) => Some(Missing::NoPrograms((*error).clone())),
     };
-    vec![
+    let mapping = seen.as_ref().ok().and_then(|seen| seen.mapping);
+    let mapping =
+        mapping.map(|there| of(Source::MappingLock, (!there).then_some(Missing::NoSymbols)));
+    let mut all = vec![
         of(Source::Scheduler, probe.as_ref().err().cloned().map(Missing::NoPrograms)),
         of(Source::MmapLock, unless(|seen| seen.lock, Missing::NoLockTracepoints)),
         of(Source::Throttled, unless(|seen| seen.throttled, Missing::NoThrottledTime)),
@@ -145,7 +153,9 @@ fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool) -> Vec<SourceUse
         of(Source::CpuStat, (!groups).then_some(Missing::NoGroups)),
         of(Source::Pressure, None),
         of(Source::Steal, None),
-    ]
+    ];
+    all.extend(mapping);
+    all
 }
 
 /// CPU time of this process.
