@@ -111,6 +111,45 @@ fn a_reader_of_a_memory_map_is_named_with_its_file() {
     assert_eq!(judged.code(), 2, "{judged:?}");
 }
 
+/// Since Linux 6.17 `maps` is read under the lock of one mapping, which has no tracepoint.
+#[test]
+fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let mapper = Load::generator(&["mapper", "--mb", "64", "--duration-ms", "60000"]);
+    let scanner = ["scanner", "--pid", &mapper.pid(), "--file", "maps", "--workers", "4"];
+    let _scanners = Load::generator(&[&scanner[..], &["--nice", "15"]].concat());
+    // Readers that are preempted keep the lock.
+    let _hogs = [(); 2].map(|()| Load::start(&["sh", "-c", "while :; do :; done"]));
+    let pid = mapper.pid();
+    let mut found = None;
+    for _ in 0..5 {
+        let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &pid]));
+        if !has_programs(&live) {
+            return;
+        }
+        let sources = live["sources"].as_array().unwrap();
+        let source = sources.iter().find(|one| one["source"] == "mapping-lock");
+        let Some(source) = source else {
+            eprintln!("this kernel has one lock of a memory map");
+            return;
+        };
+        if !has_or_skip(source["missing"].is_null(), source) {
+            return;
+        }
+        found = finding(&live, "foreign-readers").cloned();
+        if found.is_some() {
+            break;
+        }
+    }
+    let found = found.expect("no reader was found");
+    assert_eq!(found["victim"]["name"], "mapper", "{found}");
+    assert_eq!(found["culprits"][0]["name"], "scanner", "{found}");
+    assert_eq!(found["kind"]["foreign-readers"]["file"], "maps", "{found}");
+}
+
 #[test]
 fn a_quota_that_work_uses_up_is_the_groups_own() {
     let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {

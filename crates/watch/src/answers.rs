@@ -23,6 +23,13 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
         None => measured(id, most, at),
     };
     let lock = from(Source::MmapLock, stall::MMAP_LOCK, most.foreign, limits::FOREIGN_MS_PER_S);
+    // Where a lock of single mappings could not be looked at, its readers would not have been found.
+    let lock = match (lock, missing(Source::MappingLock)) {
+        (AnswerState::NotHitting { .. }, Some(why)) => {
+            AnswerState::NotMeasurable(NotMeasurable::Missing(why))
+        }
+        (lock, _) => lock,
+    };
     let quota = from(Source::CpuStat, stall::CPU_QUOTA, most.quota, limits::QUOTA_MS_PER_S);
     let scheduler = |id: &str, most: f64, at: f64| from(Source::Scheduler, id, most, at);
     let answer = |stall: &str, state| Answer { stall: stall.to_owned(), state };
@@ -75,6 +82,10 @@ mod tests {
         assert!(matches!(state(&none, "cpu-quota"), AnswerState::NotHitting { .. }));
         let none = sources(&[(Source::MmapLock, Missing::NoLockTracepoints)]);
         assert_eq!(state(&none, "mmap-lock"), not(&Missing::NoLockTracepoints));
+        let mut hidden = sources(&[]);
+        let why = Missing::NoSymbols;
+        hidden.push(SourceUse { source: Source::MappingLock, missing: Some(why.clone()) });
+        assert_eq!(state(&hidden, "mmap-lock"), not(&why));
         let none = sources(&[(Source::CpuStat, Missing::NoGroups)]);
         assert_eq!(state(&none, "cpu-quota"), not(&Missing::NoGroups));
         let node = AnswerState::NotMeasurable(NotMeasurable::NoNode);

@@ -97,15 +97,15 @@ struct pt_regs___watch {
 	unsigned long di;
 	unsigned long orig_ax;
 } READ_FIELDS;
-#define CALL_OF(regs) ((s64)BPF_CORE_READ(regs, orig_ax))
-#define FIRST_ARGUMENT(regs) ((u64)BPF_CORE_READ(regs, di))
+#define CALL_OF(regs) ((s64)(regs)->orig_ax)
+#define FIRST_ARGUMENT(regs) ((u64)(regs)->di)
 #else
 struct pt_regs___watch {
 	int syscallno;
 	u64 orig_x0;
 } READ_FIELDS;
-#define CALL_OF(regs) ((s64)BPF_CORE_READ(regs, syscallno))
-#define FIRST_ARGUMENT(regs) ((u64)BPF_CORE_READ(regs, orig_x0))
+#define CALL_OF(regs) ((s64)(regs)->syscallno)
+#define FIRST_ARGUMENT(regs) ((u64)(regs)->orig_x0)
 #endif
 
 /* How long the queue of its group on its CPU was throttled so far. */

@@ -94,12 +94,15 @@ static __always_inline void share_out(struct thread *thread, u32 number, u64 fro
 static __always_inline u64 take_throttled(struct thread *thread, struct task_struct *task, u64 now)
 {
 	struct task_struct___watch *from = (void *)task;
-	u64 sum = throttled_so_far(task);
-	u64 ns = sum > thread->throttled_mark ? sum - thread->throttled_mark : 0;
 	u64 here = now > thread->here ? now - thread->here : 0;
 	u32 level = thread->level;
+	u64 sum, ns;
 
-	if (!ns || !bpf_core_field_exists(from->se.cfs_rq) || (u64)from->se.cfs_rq != thread->queue)
+	if (!bpf_core_field_exists(from->se.cfs_rq) || (u64)from->se.cfs_rq != thread->queue)
+		return 0;
+	sum = throttled_so_far(task);
+	ns = sum > thread->throttled_mark ? sum - thread->throttled_mark : 0;
+	if (!ns)
 		return 0;
 	if (ns > here)
 		ns = here;
