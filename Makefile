@@ -6,6 +6,8 @@
 # make torture  kills tailback and what it starts, at random moments and in its n-th system call, fills its
 #               disks, lets its calls fail, and looks for what is left; as root. KILLS=100 at random moments,
 #               SEED=1, JOBS=2 at once; TORTURE holds other flags, as TORTURE="--case '{..}'"
+# make blind    plays stalls and harmless loads that tailback watch has to tell apart, and writes the matrix into
+#               docs/watch.md; as root, on a quiet machine. RUNS=150, SEED=1, ONLY='idle compile'
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
 # make lint     formatting, warnings, documentation and its examples, shell scripts, licences and sources of the crates
 # make bench    measure what tailback itself costs
@@ -24,7 +26,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build test test-erlang test-guests test-beside test-alone \
-  test-fast fuzz torture sanitize lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
+  test-fast fuzz torture blind sanitize lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -111,6 +113,10 @@ torture: build erlang-needs
 # What has unsafe code under Miri and AddressSanitizer; wants a nightly toolchain, which nothing else does.
 sanitize: needs
 	scripts/sanitize
+
+blind: build
+	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc
+	WRITE=1 scripts/blind $(abspath $(BINARY)) $(or $(RUNS),150) $(or $(SEED),1) $(ONLY)
 
 lint: lint-needs
 	$(CARGO) fmt --all --check

@@ -32,6 +32,7 @@ pub fn command() -> Command {
         .subcommand(check())
         .subcommand(run())
         .subcommand(study())
+        .subcommand(crate::commands::watch::flags::command())
         .subcommand(judge())
         .subcommand(shown::report())
         .subcommand(shown::compare())

@@ -35,8 +35,13 @@ impl Named {
 
     /// The scenario's declaration, where this version knows it.
     pub fn meta(&self) -> Option<&'static Meta> {
-        scenarios::find(&self.record.scenario).map(AnyScenario::meta)
+        meta_of(&self.record.scenario)
     }
+}
+
+/// The declaration of a scenario, where this version knows it.
+pub fn meta_of(id: &str) -> Option<&'static Meta> {
+    scenarios::find(id).map(AnyScenario::meta)
 }
 
 /// The records that a command was given, as they are in their files.
@@ -98,16 +103,29 @@ fn folder(path: &Path) -> String {
 /// Reads a record of a scenario that this version can judge.
 ///
 /// # Errors
-/// As [`read`], or if the scenario is unknown.
+/// As [`read`], or as [`known`].
 pub fn judgeable(path: &Path) -> Result<(Record, &'static Meta), Failure> {
-    let record = read(path)?;
-    let scenario = scenarios::find(&record.scenario).ok_or_else(|| {
-        Failure::usage(format!(
+    known(read(path)?, path)
+}
+
+/// A record with the declaration of its scenario.
+///
+/// # Errors
+/// If the scenario is unknown, or the record is of no scenario.
+pub fn known(record: Record, path: &Path) -> Result<(Record, &'static Meta), Failure> {
+    if record.live.is_some() {
+        return Err(Failure::usage(format!(
+            "{}: what `tailback watch` saw, which is not judged; see it with tailback explain",
+            path.display()
+        )));
+    }
+    let Some(meta) = meta_of(&record.scenario) else {
+        return Err(Failure::usage(format!(
             "{}: a record of `{}`, which this version does not know; use the tailback that wrote it ({})",
             path.display(),
             record.scenario,
             record.tool.version
-        ))
-    })?;
-    Ok((record, AnyScenario::meta(scenario)))
+        )));
+    };
+    Ok((record, meta))
 }

@@ -2,7 +2,7 @@
 //! ends it at once; the kernel ends the children.
 
 use crate::exit::INTERRUPTED;
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -43,6 +43,25 @@ impl Interruption {
     /// Whether the user does.
     pub fn noticed(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Notices SIGUSR1.
+#[derive(Debug, Clone)]
+pub struct Asked(Arc<AtomicBool>);
+
+impl Asked {
+    /// Begins to notice.
+    pub fn watch() -> Self {
+        let asked = Arc::new(AtomicBool::new(false));
+        // Where a handler cannot be had, the signal ends the program, as it does without one.
+        let _ = flag::register(SIGUSR1, Arc::clone(&asked));
+        Asked(asked)
+    }
+
+    /// Whether it came since the last look.
+    pub fn noticed(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
     }
 }
 

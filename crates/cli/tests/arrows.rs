@@ -24,12 +24,14 @@ const BINARY: &[&str] = &[
     "runner",
     "scenarios",
     "sim",
+    "watch",
 ];
 
 /// Each other crate, and which of ours it may use.
 const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-history", &["host", "model", "report"]),
     ("tailback-runner", &["model", "os", "scenarios"]),
+    ("tailback-watch", &["host", "model", "os", "probe", "scenarios"]),
     ("tailback-scenarios", &["analysis", "beam", "host", "load", "model", "os", "probe"]),
     ("tailback-guest", &["debian", "host", "model", "os"]),
     ("tailback-report", &["model", "os"]),

@@ -87,6 +87,19 @@ impl GroupTree {
         })
     }
 
+    /// How the hierarchy of a controller is named, where it is mounted in this tree, and which group is
+    /// mounted there; the mount that shows the most.
+    pub(crate) fn mount(
+        &self,
+        roots: &Roots,
+        controller: &str,
+    ) -> Option<(Interface, PathBuf, PathBuf)> {
+        let (interface, _) = self.own_group(controller)?;
+        let serving = self.mounts.iter().filter(|mount| mount.serves(interface, controller));
+        let widest = serving.min_by_key(|mount| mount.root.components().count())?;
+        Some((interface, roots.resolve(&widest.point), widest.root.clone()))
+    }
+
     /// A controller belongs to v1 where v1 lists it, else to the unified hierarchy.
     fn own_group(&self, controller: &str) -> Option<(Interface, &ProcessCGroup)> {
         let listed = |group: &&ProcessCGroup| group.controllers.iter().any(|c| c == controller);

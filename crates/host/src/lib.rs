@@ -13,11 +13,13 @@
 //! - [`program`]: other people's programs that root runs with its own rights; [`tool`] runs them within a
 //!   limit.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
+//! - [`cpu_groups`]: groups, quotas and counters of any process.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
 pub mod cgroup;
 pub mod cgroup_facts;
 mod cgroup_tree;
+pub mod cpu_groups;
 pub mod disturbance;
 mod error;
 pub mod facts;
@@ -40,6 +42,7 @@ pub mod tool;
 mod topology;
 pub mod wakeup;
 
+pub use cpu_groups::CpuGroups;
 pub use disturbance::Snapshot;
 pub use error::HostError;
 pub use facts::machine;

@@ -24,6 +24,8 @@ pub enum Headline {
     Broken,
     /// A study of several factors.
     Study(StudyHeadline),
+    /// Nothing was tried: what `tailback watch` found stands in the record's `live`.
+    Watched,
     /// The sentence of a record of version 1.
     #[serde(skip)]
     #[cfg_attr(feature = "schema", schemars(!skip, untagged))]

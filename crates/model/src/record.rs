@@ -7,6 +7,7 @@ use crate::evidence::Evidence;
 use crate::fact::Note;
 use crate::factorial::Factorial;
 use crate::latency::Latency;
+use crate::live::Live;
 use crate::machine::{Disturbance, Machine};
 use crate::measure::Measure;
 use crate::said;
@@ -65,6 +66,9 @@ pub struct Record {
     pub factorial: Option<Factorial>,
     /// The verdict.
     pub verdict: Verdict,
+    /// What `tailback watch` saw; such a record has neither trials nor arms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<Live>,
 }
 
 /// The program that wrote a record.

@@ -17,10 +17,13 @@ pub mod gather;
 pub mod history;
 pub mod idle;
 pub mod join;
+pub mod live;
 mod options;
 pub mod parts;
 pub mod privilege;
 pub mod quota;
+#[cfg(feature = "bpf")]
+mod refused;
 mod session;
 #[cfg(feature = "bpf")]
 mod shared;
@@ -28,6 +31,8 @@ pub mod span;
 pub mod suspects;
 pub mod symbols;
 pub mod to_model;
+#[cfg(feature = "bpf")]
+mod tracepoint;
 #[cfg(feature = "bpf")]
 mod tracer;
 mod watched;

@@ -34,6 +34,12 @@ impl Symbols {
         Symbols { all }
     }
 
+    /// Where the functions are that are wanted by name: from, and up to the next one.
+    pub fn ranges(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
+        let of = |pair: &[(u64, Box<str>)]| is_wanted(&pair[0].1).then(|| (pair[0].0, pair[1].0));
+        self.all.windows(2).filter_map(of).collect()
+    }
+
     /// The function that an address is in; the address itself where that is not known.
     pub fn name(&self, address: u64) -> String {
         let after = self.all.partition_point(|(start, _)| *start <= address);
@@ -57,6 +63,7 @@ mod tests {
         assert_eq!(symbols.name(0x999), "up");
         assert_eq!(symbols.name(0x1), "0x1");
         assert_eq!(Symbols::parse("0 T hidden\n").name(5), "0x5");
+        assert_eq!(symbols.ranges(|name| name.starts_with("down")), [(0x20, 0x30)]);
     }
 
     proptest! {

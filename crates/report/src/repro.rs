@@ -11,6 +11,9 @@ const OF_SHOWING: [&str; 2] = ["--json", "--why"];
 
 /// The command line of a study with the seed that it drew; one of a `check` with its scenario alone.
 pub fn command(record: &Record) -> String {
+    if record.live.is_some() {
+        return joined(record, &[]);
+    }
     let seed = record.plan.seed.to_string();
     joined(record, &["--seed", &seed])
 }

@@ -86,6 +86,7 @@ pub fn record() -> Record {
     });
     Record {
         factorial: None,
+        live: None,
         probed: Vec::new(),
         schema: SCHEMA.to_owned(),
         tool: Tool {

@@ -257,6 +257,7 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
         probed: Vec::new(),
         arms: Vec::new(),
         factorial: None,
+        live: None,
         verdict: Verdict::of(State::Inconclusive, Headline::NotMeasured),
     }
 }

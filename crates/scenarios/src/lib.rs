@@ -13,6 +13,7 @@ mod context;
 mod control_fix;
 pub mod cpu_quota;
 pub mod cpus;
+mod disturbances;
 pub mod erlang;
 mod error;
 mod factors;
@@ -33,12 +34,12 @@ mod summary;
 #[cfg(test)]
 mod testing;
 mod wait;
-mod watch;
 
 pub use any::AnyScenario;
 pub use arms::Arms;
 pub use cell::Cell;
 pub use context::{Context, Host, Tick, TrialResult};
+pub use disturbances::Disturbances;
 pub use error::{Missing, ScenarioError};
 pub use factors::weigh_factors;
 pub use judging::{judge, settled};
@@ -47,4 +48,3 @@ pub use load::{LoadSpawner, OwnGenerator};
 pub use probing::{Part, Probing};
 pub use scenario::Scenario;
 pub use summary::Summary;
-pub use watch::Watch;

@@ -203,6 +203,7 @@ fn empty(simulation: &Simulation, seed: u64) -> Record {
         probed: Vec::new(),
         arms: Vec::new(),
         factorial: None,
+        live: None,
         verdict: Verdict::of(State::Inconclusive, Headline::NotMeasured),
     }
 }

@@ -68,6 +68,7 @@ pub(super) fn of_blocks(blocks: &[(f64, f64)], settings: &[(&str, &str)]) -> Rec
     });
     Record {
         factorial: None,
+        live: None,
         probed: Vec::new(),
         schema: RECORD.to_owned(),
         tool: Tool { name: String::new(), version: String::new(), argv: Vec::new() },

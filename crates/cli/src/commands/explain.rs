@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::{output, records};
 use clap::ArgMatches;
-use model::{Explanation, Record};
+use model::{Explanation, Live, Record};
 use std::path::{Path, PathBuf};
 
 /// Explains a record; the exit code of its verdict.
@@ -11,7 +11,11 @@ pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
     let path = matches
         .get_one::<PathBuf>("file")
         .ok_or_else(|| Failure::usage("no record; see tailback explain --help"))?;
-    let (record, meta) = records::judgeable(path)?;
+    let record = records::read(path)?;
+    if let Some(live) = &record.live {
+        return Ok(explain_live(live, &record, matches));
+    }
+    let (record, meta) = records::known(record, path)?;
     let arm = matches.get_one::<String>("arm").map(String::as_str);
     check_arm(&record, path, arm)?;
     let explanation = analysis::explain(&record, arm);
@@ -29,6 +33,18 @@ pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
         write_trace(&record, to)?;
     }
     Ok(record.verdict.state.exit_code())
+}
+
+/// What `tailback watch` saw, again.
+fn explain_live(live: &Live, record: &Record, matches: &ArgMatches) -> u8 {
+    if matches.get_flag("json") {
+        // Text and finite numbers only, which always serialise.
+        let text = serde_json::to_string_pretty(live).unwrap_or_default();
+        output::json(&format!("{text}\n"));
+    } else {
+        output::print(&report::live(live, records::meta_of, output::look_of(matches)));
+    }
+    record.verdict.state.exit_code()
 }
 
 fn check_arm(record: &Record, path: &Path, arm: Option<&str>) -> Result<(), Failure> {

@@ -17,6 +17,7 @@ mod run;
 pub mod sim;
 pub mod study;
 pub mod vm;
+pub mod watch;
 
 use crate::compat;
 use crate::exit::Failure;
@@ -52,6 +53,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("probe", matches)) => probe::probe(matches),
         Some(("compat", matches)) => compat::run(matches),
         Some(("sim", matches)) => sim::sim(matches),
+        Some(("watch", matches)) => watch::watch(matches),
         Some(("matrix", matches)) => matrix::matrix(matches),
         Some(("vm", matches)) => vm::vm(matches),
         Some(("completions", matches)) => generate::completions(matches),

@@ -67,6 +67,27 @@ impl Bandwidth {
     }
 }
 
+/// The quota of a group, as it is in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// CPU time per period, in microseconds.
+    pub quota_us: u64,
+    /// Length of a period, in microseconds.
+    pub period_us: u64,
+}
+
+impl Limit {
+    /// Reads that of a group; none without a quota.
+    pub(crate) fn of(group: &Path, interface: Interface) -> Option<Self> {
+        quota_of(group, interface).map(|(quota_us, period_us)| Limit { quota_us, period_us })
+    }
+
+    /// In CPUs.
+    pub fn cpus(&self) -> f64 {
+        self.quota_us as f64 / self.period_us as f64
+    }
+}
+
 /// Whether one quota in its period is more CPU than another in its own.
 fn is_more(one: (u64, u64), other: (u64, u64)) -> bool {
     u128::from(one.0) * u128::from(other.1) > u128::from(other.0) * u128::from(one.1)

@@ -14,7 +14,7 @@ mod runs;
 mod sweep;
 mod usage;
 
-pub use bandwidth::Bandwidth;
+pub use bandwidth::{Bandwidth, Limit};
 pub use error::CgroupError;
 pub use group::BandwidthGroup;
 pub use parent_group::ParentGroup;

@@ -25,8 +25,19 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Nothing of anything.
+    pub const ZERO: Usage = Usage {
+        usage_ns: Some(0),
+        nr_periods: Some(0),
+        nr_throttled: Some(0),
+        throttled_ns: Some(0),
+        nr_bursts: Some(0),
+        burst_ns: Some(0),
+        throttled_self_ns: Some(0),
+    };
+
     /// Reads the counters of a group whose CPU time, under v1, may be counted in another group.
-    pub(super) fn read(interface: Interface, cpu: &Path, usage: Option<&Path>) -> Self {
+    pub(crate) fn read(interface: Interface, cpu: &Path, usage: Option<&Path>) -> Self {
         let stat = roots::read_text(&cpu.join("cpu.stat")).unwrap_or_default();
         let local = roots::read_text(&cpu.join("cpu.stat.local")).unwrap_or_default();
         match interface {

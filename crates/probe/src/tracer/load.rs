@@ -2,10 +2,11 @@
 
 use super::object::types::rodata;
 use super::object::{EvidenceSkel, EvidenceSkelBuilder, OpenEvidenceSkel};
-use super::refused::refused;
 use crate::SessionOptions;
-use libbpf_rs::btf::types::{Func, FuncProto, Ptr, Typedef};
-use libbpf_rs::btf::{Btf, ReferencesType};
+use crate::refused::refused;
+use crate::tracepoint::arguments;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Func;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, ProgramMut};
 use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, Sees};
@@ -137,15 +138,6 @@ const POLLS: [i64; 6] = [
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const POLLS: [i64; 6] = [libc::SYS_epoll_pwait, libc::SYS_ppoll, libc::SYS_pselect6, -1, -1, -1];
-
-/// How many arguments a tracepoint hands over, its context among them; none where the kernel lacks
-/// it.
-fn arguments(btf: &Btf, name: &str) -> Option<usize> {
-    let typedef: Typedef = btf.type_by_name(&format!("btf_trace_{name}"))?;
-    let pointer: Ptr = typedef.referenced_type().try_into().ok()?;
-    let proto: FuncProto = pointer.referenced_type().try_into().ok()?;
-    Some(proto.iter().count())
-}
 
 /// Leaves out what this kernel cannot have; of twins one is left.
 fn choose(open: &mut OpenEvidenceSkel, can: &dyn Fn(Sees) -> bool, grouped: bool) {

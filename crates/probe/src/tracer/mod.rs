@@ -7,15 +7,14 @@ mod command;
 mod load;
 mod object;
 mod read;
-mod refused;
 mod serve;
 
 use crate::SessionOptions;
+use crate::refused::refused;
 use crate::watched::Watched;
 use command::Command;
 use model::Evidence;
 use model::not_seen::NoPrograms;
-use refused::refused;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 

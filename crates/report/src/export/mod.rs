@@ -1,7 +1,9 @@
 //! Records in the formats of other tools; each from records alone.
 
 pub mod csv;
+mod family;
 pub mod junit;
+pub mod live;
 pub mod markdown;
 pub mod openmetrics;
 

@@ -3,44 +3,12 @@
 //! Only gauges: the collector reads the older text format too, which knows no other type that fits,
 //! and takes none with a time of its own.
 
+use super::family::{Family, Labels, write};
+use super::live;
 use crate::ReportError;
 use crate::prose::plain;
 use model::{Estimate, Record, State};
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Registry;
 use std::collections::BTreeSet;
-use std::fmt;
-
-/// Labels of a sample.
-type Labels = Vec<(&'static str, String)>;
-
-/// One metric and its samples.
-#[derive(Debug)]
-struct Family {
-    name: &'static str,
-    help: &'static str,
-    samples: Vec<(Labels, f64)>,
-}
-
-/// All metrics, in the order they are written.
-#[derive(Debug)]
-struct Families(Vec<Family>);
-
-impl Collector for Families {
-    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        for family in &self.0 {
-            let gauge = ConstGauge::new(0.0f64);
-            let mut metric =
-                encoder.encode_descriptor(family.name, family.help, None, gauge.metric_type())?;
-            for (labels, value) in &family.samples {
-                ConstGauge::new(*value).encode(metric.encode_family(labels)?)?;
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Writes the verdict of each record and the medians of its arms with their intervals.
 ///
@@ -49,12 +17,12 @@ impl Collector for Families {
 /// # Errors
 /// If the text cannot be written.
 pub fn openmetrics(records: &[&Record]) -> Result<String, ReportError> {
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(Families(families(&last_of_each(records)))));
-    let mut written = String::new();
-    text::encode(&mut written, &registry)
-        .map_err(|error| ReportError::Export { format: "openmetrics", why: error.to_string() })?;
-    Ok(written)
+    let last = last_of_each(records);
+    let mut all = families(&last);
+    if let Some(seen) = last.iter().rev().find_map(|record| record.live.as_ref()) {
+        all.extend(live::families(seen));
+    }
+    write(all)
 }
 
 fn last_of_each<'a>(records: &[&'a Record]) -> Vec<&'a Record> {

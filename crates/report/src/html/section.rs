@@ -3,7 +3,7 @@
 use super::{card, data, environment, explanation, figure};
 use crate::chart::{self, Chart, Table, pick};
 use crate::prose::{figures, plain};
-use crate::{ReportError, Shown, advice, repro};
+use crate::{Look, ReportError, Shown, advice, repro};
 use maud::{Markup, html};
 use model::{Record, Series, Trial, Unit};
 use std::collections::BTreeMap;
@@ -37,6 +37,7 @@ pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportErr
             @if of > 1 { p.small { (plain(one.name)) ", " (plain(&record.started)) ", Linux " (plain(&record.host.kernel)) } }
             @if of > 1 { p.headline { (one.prose().headline()) } }
             (changes(one))
+            (live(one))
             (explanation::block(one.explanation, one.meta))
             @if !charts.is_empty() {
                 div.charts {
@@ -63,6 +64,17 @@ pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportErr
             }
         }
     })
+}
+
+/// What `tailback watch` saw, as it prints it; the commands are left to `tailback explain`.
+fn live(one: &Shown) -> Markup {
+    let look = Look { why: true, ..Look::default() };
+    html! {
+        @if let Some(live) = &one.record.live {
+            h3 { "What was seen" }
+            pre { (crate::live::live(live, |_| None, look)) }
+        }
+    }
 }
 
 /// All that was tried or may help, where the card on top of the page has not the room for it.

@@ -16,6 +16,7 @@ pub fn headline(headline: &Headline, meta: Option<&Meta>) -> String {
         Headline::Broken => "A trial broke.".to_owned(),
         Headline::NotMeasured => "Nothing was measured yet.".to_owned(),
         Headline::Study(study) => of_study(study, None),
+        Headline::Watched => "What tailback watch saw of a live system.".to_owned(),
         Headline::Said(text) => sentence(&plain(text)),
     }
 }
@@ -24,6 +25,10 @@ pub fn headline(headline: &Headline, meta: Option<&Meta>) -> String {
 pub fn of_record(record: &Record, meta: Option<&Meta>) -> String {
     match &record.verdict.headline {
         Headline::Study(study) => of_study(study, Some((record, meta))),
+        Headline::Watched => match &record.live {
+            Some(live) => super::live::conclusion(&live.findings, true),
+            None => headline(&Headline::Watched, meta),
+        },
         other => headline(other, meta),
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod figures;
 pub(crate) mod fix;
 mod headline;
 pub mod ladder;
+pub mod live;
 pub(crate) mod not_seen;
 mod reason;
 mod record;

@@ -13,7 +13,7 @@ use super::observe::{Measured, Outside, observe};
 use super::plan::TrialSpec;
 use super::ticks::Ticks;
 use crate::erlang::evidence::Watched;
-use crate::{Context, ScenarioError, Tick, TrialResult, Watch, erlang};
+use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, as_f64, as_list, as_text, as_tuple, as_u64, each, field};
 use beam::{CallError, Node, NodeOptions, Term, ThreadSampler};
 use model::{Measure, Observation, Unit};
@@ -46,7 +46,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     let mut watched = Watched::prepare(context.probe, roots, false);
     let mut node = erlang::start(&spec.vm, options, context.interrupted)?;
     let facts = erlang::facts(&spec.vm, &node, &spec.flags);
-    let watch = Watch::start(roots, None);
+    let watch = Disturbances::start(roots, None);
     let began = Instant::now();
     let observation = both_runs(spec, &mut node, context, began, &mut watched);
     let disturbance = watch.finish(roots);

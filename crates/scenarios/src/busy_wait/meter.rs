@@ -2,7 +2,7 @@
 
 use super::observe::Outside;
 use crate::erlang::strace::Strace;
-use crate::{ScenarioError, Watch, erlang};
+use crate::{Disturbances, ScenarioError, erlang};
 use beam::ThreadSampler;
 use host::cgroup::{BandwidthGroup, ThrottledRuns, Usage};
 use host::roots::Roots;
@@ -21,7 +21,7 @@ pub(super) struct Meter<'a> {
     cpu: Option<(Duration, Duration)>,
     threads: ThreadSampler,
     strace: Option<Strace>,
-    watch: Watch,
+    watch: Disturbances,
     began: Instant,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Meter<'a> {
             roots,
             pid,
             strace: strace.then(|| Strace::start(pid)).transpose()?,
-            watch: Watch::start(roots, None),
+            watch: Disturbances::start(roots, None),
             threads: ThreadSampler::start(&proc, pid, THREADS_EVERY).map_err(erlang::refused)?,
             group: group.map(|group| (group, group.usage(), ThrottledRuns::new())),
             cpu: erlang::threads::process_cpu(roots, pid),

@@ -197,6 +197,7 @@ mod tests {
             probed: Vec::new(),
             arms: Vec::new(),
             factorial: None,
+            live: None,
             verdict,
         };
         assert!(crate::judge(&mut record));

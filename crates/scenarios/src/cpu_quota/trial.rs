@@ -3,7 +3,7 @@
 use super::meta::measure;
 use crate::probing::{Part, Probing};
 use crate::quota::{self, KEPT_MS, refused};
-use crate::{Context, ScenarioError, Tick, TrialResult, Watch, wait};
+use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, wait};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::governor::Governor;
 use host::roots::Roots;
@@ -92,7 +92,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
         }
         Event::Released => {
             probing.release();
-            watch = Some(Watch::start(roots, None));
+            watch = Some(Disturbances::start(roots, None));
             began = Instant::now();
         }
         Event::Tick => (context.tick)(Tick { elapsed: began.elapsed(), ..Tick::default() }),

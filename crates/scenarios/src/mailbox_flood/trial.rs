@@ -12,7 +12,7 @@ use super::read;
 use super::sentences::say;
 use super::sink::Sink;
 use crate::erlang::evidence::Watched;
-use crate::{Context, ScenarioError, Tick, TrialResult, Watch, erlang};
+use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, Read, atom, list, uint};
 use beam::{CallError, Node, NodeOptions, Term};
 use model::{Fact, Note};
@@ -56,7 +56,7 @@ pub(super) fn run(
     let mut watched = Watched::prepare(context.probe, roots, false);
     let mut node = erlang::start(&spec.vm, options, context.interrupted)?;
     let facts = erlang::facts(&spec.vm, &node, &spec.flags);
-    let watch = Watch::start(roots, None);
+    let watch = Disturbances::start(roots, None);
     let measured = measured(spec, &sink, &mut node, context, &mut watched);
     let disturbance = watch.finish(roots);
     let mut observation = match measured {

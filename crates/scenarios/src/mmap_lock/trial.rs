@@ -5,7 +5,7 @@ use super::observe;
 use super::reader_group::{self, ReaderGroup};
 use crate::probing::Probing;
 use crate::quota;
-use crate::{Context, ScenarioError, TrialResult, Watch};
+use crate::{Context, Disturbances, ScenarioError, TrialResult};
 use host::cgroup::Bandwidth;
 use model::Disturbance;
 use probe::SessionOptions;
@@ -37,7 +37,7 @@ pub(super) fn run(
         Event::Released => {
             probing.release();
             group.iter_mut().for_each(ReaderGroup::begin);
-            watch = Some(Watch::start(roots, mapper));
+            watch = Some(Disturbances::start(roots, mapper));
         }
         Event::Tick(tick) => (context.tick)(tick),
         // What comes after is the end of the children, which is nobody's disturbance.

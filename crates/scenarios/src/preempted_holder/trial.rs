@@ -3,7 +3,7 @@
 use super::load::{GENERATOR, SharersReport, Spec};
 use super::meta::measure;
 use crate::probing::{Part, Probing};
-use crate::{Context, ScenarioError, TrialResult, Watch, wait};
+use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
 use host::governor::Governor;
 use load::protocol::Report;
 use load::{OwnArgs, histogram};
@@ -38,7 +38,7 @@ fn run_for(
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
     probing.watch(&Part { pid: child.pid(), part: "thread", role: Role::Bystander });
     probing.release();
-    let watch = Watch::start(roots, None);
+    let watch = Disturbances::start(roots, None);
     let began = Instant::now();
     child.go()?;
     let limit = Duration::from_millis(spec.duration_ms) + hang_after;

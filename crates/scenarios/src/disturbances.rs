@@ -9,16 +9,16 @@ use model::Disturbance;
 ///
 /// Nothing runs on the measured CPU for it: a thread of ours there would be late because the work
 /// that is measured runs.
-pub struct Watch {
+pub struct Disturbances {
     before: Snapshot,
     thread: Option<(u32, u64)>,
 }
 
-impl Watch {
+impl Disturbances {
     /// Begins to watch; with a process, how long its first thread stands ready without a CPU.
     pub fn start(roots: &Roots, measured: Option<u32>) -> Self {
         let thread = measured.and_then(|pid| Some((pid, run_delay_ns(roots, pid)?)));
-        Watch { before: Snapshot::take(roots), thread }
+        Disturbances { before: Snapshot::take(roots), thread }
     }
 
     /// Ends the watch. The measured process has to be there still, else its delay is absent.

@@ -2,6 +2,6 @@
 
 use model::not_seen::NoPrograms;
 
-pub(super) fn refused(what: &str, why: &dyn std::fmt::Display) -> NoPrograms {
+pub(crate) fn refused(what: &str, why: &dyn std::fmt::Display) -> NoPrograms {
     NoPrograms::Refused { what: what.to_owned(), why: why.to_string() }
 }

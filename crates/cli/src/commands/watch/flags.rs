@@ -1,0 +1,92 @@
+//! The flags of `tailback watch`.
+
+use clap::{Arg, ArgAction, Command, value_parser};
+use model::units;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "Exit codes:\n  0    nothing that was measured holds anybody up\n  1    a \
+    finding\n  2    bad usage\n  3    nothing can be measured here\n  130  interrupted before the \
+    first second was over";
+
+/// `tailback watch`.
+pub fn command() -> Command {
+    let time = |text: &str| units::parse_duration(text);
+    Command::new("watch")
+        .about("Show which stall holds up this machine now, whom, and by whom; read-only")
+        .long_about(
+            "Show which stall holds up this machine now, whom, and by whom.\n\nLoads nothing and \
+             changes nothing: programs in the kernel (eBPF) add up who was ready and did not run, \
+             and they end with this command. As root, or with CAP_BPF and CAP_PERFMON; without them \
+             it shows what /proc and cpu.stat tell.",
+        )
+        .arg(
+            Arg::new("pid")
+                .long("pid")
+                .value_name("PID")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .value_parser(value_parser!(u32).range(1..))
+                .help("What these processes lose [default: the whole machine]"),
+        )
+        .arg(
+            Arg::new("cgroup")
+                .long("cgroup")
+                .value_name("PATH")
+                .help("What processes of this group and of those below it lose: /system.slice"),
+        )
+        .arg(
+            Arg::new("comm")
+                .long("comm")
+                .value_name("NAME")
+                .help("What processes of this name lose, as ps -o comm shows it"),
+        )
+        .arg(
+            Arg::new("for")
+                .long("for")
+                .value_name("TIME")
+                .value_parser(time)
+                .help("Watch so long, print one report and end: 30s"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print a line of JSON each second, of the last five; with --for the last is of all of it"),
+        )
+        .arg(
+            Arg::new("record")
+                .long("record")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Keep what was seen here, for explain, report and export"),
+        )
+        .arg(
+            Arg::new("ring")
+                .long("ring")
+                .value_name("SIZE")
+                .value_parser(|text: &str| units::parse_size(text))
+                .help("Keep the last intervals in so much memory (64MiB), and write them to --record when a finding begins or SIGUSR1 comes"),
+        )
+        .arg(
+            Arg::new("listen")
+                .long("listen")
+                .value_name("ADDRESS")
+                .value_parser(value_parser!(SocketAddr))
+                .help("Answer with the figures as OpenMetrics: 127.0.0.1:9100"),
+        )
+        .arg(
+            Arg::new("listen-anywhere")
+                .long("listen-anywhere")
+                .action(ArgAction::SetTrue)
+                .requires("listen")
+                .help("Allow an address that other machines can reach"),
+        )
+        .arg(
+            Arg::new("why")
+                .long("why")
+                .action(ArgAction::SetTrue)
+                .help("Show every finding, every fix and every source"),
+        )
+        .after_help(EXIT_CODES)
+}

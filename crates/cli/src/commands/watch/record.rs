@@ -1,0 +1,77 @@
+//! What was seen as a record, which other commands read.
+
+use crate::exit::Failure;
+use crate::{machine, output};
+use model::reason::Headline;
+use model::record::{Plan, Progress, SCHEMA, Tool};
+use model::scenario::Judging;
+use model::{Live, Record, State, Verdict};
+use std::path::Path;
+
+/// What stands in the place of a scenario.
+pub const WATCH: &str = "watch";
+
+/// Now (RFC 3339, UTC).
+pub fn now() -> String {
+    jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
+}
+
+/// Writes the record.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(live: &Live, path: &Path) -> Result<(), Failure> {
+    runner::save(&of(live), path)
+        .map_err(|error| Failure::need(format!("--record {error}; name another file")))?;
+    output::note(&format!("record: {}", path.display()));
+    Ok(())
+}
+
+/// The record: without trials, since nothing was tried.
+fn of(live: &Live) -> Record {
+    let state = if live.findings.is_empty() { State::NotAffected } else { State::Affected };
+    let mut verdict = Verdict::of(state, Headline::Watched);
+    verdict.kind = live.findings.first().map(|first| first.kind.stall().to_owned());
+    Record {
+        schema: SCHEMA.to_owned(),
+        tool: Tool {
+            name: "tailback".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            argv: std::env::args().collect(),
+        },
+        scenario: WATCH.to_owned(),
+        started: live.from.clone(),
+        elapsed_s: live.over_ns as f64 / 1e9,
+        progress: Progress::Complete,
+        plan: plan(),
+        host: machine::here(),
+        trials: Vec::new(),
+        probed: Vec::new(),
+        arms: Vec::new(),
+        factorial: None,
+        verdict,
+        live: Some(live.clone()),
+    }
+}
+
+fn plan() -> Plan {
+    Plan {
+        arms: Vec::new(),
+        seed: 0,
+        min_blocks: 0,
+        max_blocks: 0,
+        stop_when_settled: false,
+        error_rate: None,
+        settle_fixes: false,
+        judging: Judging {
+            measure: "lost".into(),
+            margin: 0.0,
+            control_limit: 0.0,
+            wants_cpu: false,
+            error_rate: 0.05,
+            confidence: 0.95,
+        },
+        also: Vec::new(),
+        left_out: Vec::new(),
+    }
+}

@@ -1,0 +1,377 @@
+//! The live screen: programs by the time they lose, findings above, one line of answers below.
+//!
+//! What is shown is worked out from a [`Live`] and a [`State`] alone, so that a test draws it without a
+//! terminal.
+
+use model::Live;
+use model::live::{Finding, Victim};
+use os::terminal::line as plain;
+use ratatui::Frame;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Paragraph, Row, Table, TableState, Wrap};
+use report::prose::live as words;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// Lines that findings may take.
+const FINDING_LINES: u16 = 7;
+
+/// What the keys do, a line each.
+const HELP: [&str; 6] = [
+    "q, Esc, ^C     end",
+    "up, down, j, k  choose a program",
+    "Enter, space   show its threads and who held it up",
+    "s              sort by: lost, quota, others, lock, worst",
+    "f              next finding in full",
+    "?, h           this help",
+];
+
+/// By what programs are sorted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// All that they lost.
+    #[default]
+    Lost,
+    /// To quotas.
+    Quota,
+    /// To neighbours.
+    Others,
+    /// To readers of their memory map.
+    Lock,
+    /// In the worst single wait.
+    Worst,
+}
+
+impl Sort {
+    fn next(self) -> Self {
+        match self {
+            Sort::Lost => Sort::Quota,
+            Sort::Quota => Sort::Others,
+            Sort::Others => Sort::Lock,
+            Sort::Lock => Sort::Worst,
+            Sort::Worst => Sort::Lost,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Sort::Lost => "lost",
+            Sort::Quota => "quota",
+            Sort::Others => "others",
+            Sort::Lock => "lock",
+            Sort::Worst => "worst",
+        }
+    }
+
+    fn key(self, victim: &Victim) -> u64 {
+        match self {
+            Sort::Lost => victim.lost_ns(),
+            Sort::Quota => victim.parts.quota_ns(),
+            Sort::Others => victim.parts.neighbours_ns(),
+            Sort::Lock => victim.lock.foreign_ns,
+            Sort::Worst => worst_ns(victim),
+        }
+    }
+}
+
+/// What the user has chosen.
+#[derive(Debug, Default)]
+pub struct State {
+    sort: Sort,
+    chosen: usize,
+    /// Names and groups of programs that are unfolded.
+    unfolded: BTreeSet<(String, Option<String>)>,
+    finding: usize,
+    help: bool,
+}
+
+impl State {
+    /// Takes a key; whether to go on.
+    pub fn key(&mut self, key: KeyEvent, live: Option<&Live>) -> bool {
+        let all = live.map_or(0, |live| live.victims.len());
+        match key.code {
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return false,
+            KeyCode::Esc if self.help => self.help = false,
+            KeyCode::Char('q') | KeyCode::Esc => return false,
+            KeyCode::Char('?' | 'h') => self.help = !self.help,
+            KeyCode::Char('s') => self.sort = self.sort.next(),
+            KeyCode::Char('f') => self.finding = self.finding.wrapping_add(1),
+            KeyCode::Down | KeyCode::Char('j') => {
+                self.chosen = (self.chosen + 1).min(all.saturating_sub(1));
+            }
+            KeyCode::Up | KeyCode::Char('k') => self.chosen = self.chosen.saturating_sub(1),
+            KeyCode::Enter | KeyCode::Char(' ') => self.unfold(live),
+            _ => {}
+        }
+        true
+    }
+
+    fn unfold(&mut self, live: Option<&Live>) {
+        let Some(live) = live else { return };
+        if let Some(victim) = self.sorted(live).get(self.chosen) {
+            let name = id(victim);
+            if !self.unfolded.remove(&name) {
+                self.unfolded.insert(name);
+            }
+        }
+    }
+
+    fn sorted<'a>(&self, live: &'a Live) -> Vec<&'a Victim> {
+        let mut all: Vec<&Victim> = live.victims.iter().collect();
+        all.sort_by_key(|victim| Reverse(self.sort.key(victim)));
+        all
+    }
+}
+
+fn id(victim: &Victim) -> (String, Option<String>) {
+    (victim.program.name.clone(), victim.program.group.clone())
+}
+
+fn worst_ns(victim: &Victim) -> u64 {
+    victim.parts.worst_ns.max(victim.lock.worst_ns)
+}
+
+/// Draws all of it.
+pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
+    let Some(live) = live else {
+        frame.render_widget(
+            Paragraph::new("watching; the first figures come in a second"),
+            frame.area(),
+        );
+        return;
+    };
+    let findings = if live.findings.is_empty() { 1 } else { FINDING_LINES };
+    let rows = [
+        Constraint::Length(1),
+        Constraint::Length(findings),
+        Constraint::Min(3),
+        Constraint::Length(2),
+        Constraint::Length(1),
+    ];
+    let [head, found, table, answers, foot] = Layout::vertical(rows).areas(frame.area());
+    frame.render_widget(Paragraph::new(head_line(live)), head);
+    draw_findings(frame, found, live, state);
+    draw_table(frame, table, live, state);
+    let measured: Vec<String> = live.answers.iter().filter_map(words::measured).collect();
+    frame.render_widget(Paragraph::new(measured.join("; ")).wrap(Wrap { trim: true }), answers);
+    let keys = format!("q end  enter unfold  s sort: {}  ? help", state.sort.word());
+    let dim = Style::new().add_modifier(Modifier::DIM);
+    frame.render_widget(Paragraph::new(keys).style(dim), foot);
+    if state.help {
+        draw_help(frame);
+    }
+}
+
+fn head_line(live: &Live) -> String {
+    let (machine, cost) = (&live.machine, &live.cost);
+    let all = live.over_ns as f64 * f64::from(machine.cpus);
+    let busy = machine.busy_ns.map_or(0.0, |busy| busy as f64 / all.max(1.0) * 1e2);
+    let programs = cost.programs_ms_per_s.unwrap_or(0.0);
+    format!(
+        "watch: {}, last {:.0} s; {} CPUs {busy:.0}% busy; own cost {:.1} ms/s",
+        words::scope(&live.scope),
+        live.over_ns as f64 / 1e9,
+        machine.cpus,
+        cost.tool_ms_per_s + programs,
+    )
+}
+
+fn draw_findings(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
+    if live.findings.is_empty() {
+        let well = words::conclusion(&live.findings, true);
+        let green = Style::new().fg(Color::Green);
+        frame.render_widget(Paragraph::new(well).style(green), area);
+        return;
+    }
+    let number = state.finding % live.findings.len();
+    let lines = finding_lines(&live.findings[number], number, live.findings.len());
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }), area);
+}
+
+fn finding_lines(finding: &Finding, number: usize, all: usize) -> Vec<Line<'static>> {
+    let said = words::finding(finding, crate::records::meta_of);
+    let red = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
+    let name = words::stall_name(finding.kind.stall());
+    let mut lines = vec![
+        Line::from(vec![
+            Span::styled(format!("{} of {all} {name}: ", number + 1), red),
+            Span::raw(said.loss),
+        ]),
+        Line::raw(format!("{} {}", said.cause, said.fix)),
+    ];
+    lines.extend(said.command.map(|command| Line::raw(format!("Reproduce: {command}"))));
+    lines
+}
+
+fn draw_table(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
+    let mut rows = Vec::new();
+    let mut chosen_row = 0;
+    for (index, victim) in state.sorted(live).into_iter().enumerate() {
+        if index == state.chosen {
+            chosen_row = rows.len();
+        }
+        rows.push(row(victim, live.over_ns));
+        if state.unfolded.contains(&id(victim)) {
+            rows.extend(unfolded(victim, live.over_ns));
+        }
+    }
+    let figure = Constraint::Length(7);
+    let widths = [vec![Constraint::Min(20)], vec![figure; 8]].concat();
+    let heading = ["lost, ms/s", "all", "quota", "above", "others", "own", "lock", "rest", "worst"];
+    let heading: Vec<Line> = (heading.iter().enumerate())
+        .map(|(at, word)| if at == 0 { Line::raw(*word) } else { Line::raw(*word).right_aligned() })
+        .collect();
+    let table = Table::new(rows, widths)
+        .header(Row::new(heading).style(Style::new().add_modifier(Modifier::BOLD)))
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let mut at = TableState::default().with_selected(Some(chosen_row));
+    frame.render_stateful_widget(table, area, &mut at);
+}
+
+fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
+    let parts = &victim.parts;
+    let above: u64 = parts.ancestors.iter().map(|part| part.ns).sum();
+    let rest = parts
+        .ready_ns
+        .saturating_sub(parts.own_quota_ns + above + parts.neighbours_ns() + parts.own_program_ns);
+    let times = [
+        victim.lost_ns(),
+        parts.own_quota_ns,
+        above,
+        parts.neighbours_ns(),
+        parts.own_program_ns,
+        victim.lock.foreign_ns,
+        rest,
+    ];
+    let mut cells = vec![Line::raw(words::program(&victim.program))];
+    cells.extend(times.map(|ns| Line::raw(words::rate(ns, over_ns)).right_aligned()));
+    cells.push(Line::raw(format!("{:.1}", worst_ns(victim) as f64 / 1e6)).right_aligned());
+    Row::new(cells)
+}
+
+/// Who held it up, and its threads.
+fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
+    let dim = Style::new().add_modifier(Modifier::DIM);
+    let line = |name: String, ns: u64, worst_ns: u64| {
+        let mut cells = vec![Line::raw(name), Line::raw(words::rate(ns, over_ns)).right_aligned()];
+        cells.resize(8, Line::raw(""));
+        cells.push(Line::raw(format!("{:.1}", worst_ns as f64 / 1e6)).right_aligned());
+        Row::new(cells).style(dim)
+    };
+    let parts = &victim.parts;
+    let neighbours = parts.neighbours.iter().map(|part| {
+        line(format!("  behind {}", words::program(&part.program)), part.ns, part.worst_ns)
+    });
+    let ancestors = parts
+        .ancestors
+        .iter()
+        .map(|part| line(format!("  quota of {}", plain(&part.group)), part.ns, 0));
+    let threads = victim.threads.iter().map(|thread| {
+        let name = format!("  thread {} {}", thread.tid, plain(&thread.name));
+        line(name, thread.ready_ns + thread.foreign_ns, thread.worst_ns)
+    });
+    neighbours.chain(ancestors).chain(threads).collect()
+}
+
+fn draw_help(frame: &mut Frame) {
+    let area = frame.area();
+    let (width, height) = (62.min(area.width), (HELP.len() as u16 + 2).min(area.height));
+    let place = Rect { x: (area.width - width) / 2, y: (area.height - height) / 2, width, height };
+    let lines: Vec<Line> = HELP.iter().map(|line| Line::raw(*line)).collect();
+    frame.render_widget(Clear, place);
+    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("Keys")), place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::live::{NeighbourPart, Parts, Program, VictimThread};
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    fn victim(name: &str, ready_ms: u64, quota_ms: u64) -> Victim {
+        let ms = 1_000_000;
+        Victim {
+            program: Program { name: name.into(), group: None, pid: 7, processes: 1 },
+            parts: Parts {
+                ready_ns: ready_ms * ms,
+                own_quota_ns: quota_ms * ms,
+                neighbours: vec![NeighbourPart {
+                    program: Program { name: "hog".into(), ..Program::default() },
+                    ns: (ready_ms - quota_ms) * ms,
+                    worst_ns: 3 * ms,
+                }],
+                ..Parts::default()
+            },
+            threads: vec![VictimThread { tid: 9, name: "worker".into(), ..Default::default() }],
+            ..Victim::default()
+        }
+    }
+
+    fn live() -> Live {
+        Live {
+            over_ns: 1_000_000_000,
+            victims: vec![victim("web", 300, 0), victim("db", 200, 150)],
+            ..Live::default()
+        }
+    }
+
+    fn drawn(live: Option<&Live>, state: &State, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, live, state)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    fn press(state: &mut State, code: KeyCode) -> bool {
+        state.key(KeyEvent::new(code, KeyModifiers::NONE), Some(&live()))
+    }
+
+    #[test]
+    fn programs_stand_in_the_order_that_is_chosen() {
+        let mut state = State::default();
+        let text = drawn(Some(&live()), &state, 80, 24);
+        assert!(text.find("web").unwrap() < text.find("db").unwrap(), "{text}");
+        assert!(text.contains("All well"), "{text}");
+        press(&mut state, KeyCode::Char('s'));
+        let text = drawn(Some(&live()), &state, 80, 24);
+        assert!(text.find("web (").unwrap() > text.find("db (").unwrap(), "{text}");
+    }
+
+    #[test]
+    fn a_program_unfolds_into_threads_and_neighbours() {
+        let mut state = State::default();
+        press(&mut state, KeyCode::Down);
+        press(&mut state, KeyCode::Enter);
+        let text = drawn(Some(&live()), &state, 80, 24);
+        assert!(text.contains("behind hog") && text.contains("thread 9 worker"), "{text}");
+        press(&mut state, KeyCode::Enter);
+        assert!(!drawn(Some(&live()), &state, 80, 24).contains("behind hog"));
+    }
+
+    #[test]
+    fn keys_end_it_and_help_goes_away_first() {
+        let mut state = State::default();
+        assert!(press(&mut state, KeyCode::Char('?')));
+        assert!(drawn(Some(&live()), &state, 80, 24).contains("Keys"));
+        assert!(press(&mut state, KeyCode::Esc));
+        assert!(!press(&mut state, KeyCode::Esc) && !press(&mut state, KeyCode::Char('q')));
+        let end = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert!(!state.key(end, None));
+    }
+
+    #[test]
+    fn no_size_makes_it_panic() {
+        let mut state = State { help: true, ..State::default() };
+        for (width, height) in [(1, 1), (10, 3), (80, 5), (300, 100)] {
+            drawn(Some(&live()), &state, width, height);
+            drawn(None, &state, width, height);
+        }
+        for _ in 0..9 {
+            assert!(press(&mut state, KeyCode::Down));
+        }
+        drawn(Some(&live()), &state, 80, 24);
+    }
+}

@@ -1,0 +1,483 @@
+//! `tailback watch` beside the tool's own loads: who is held up, by whom, and that nothing is written.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{BINARY, Place, Ran, allowed_cpus, turn};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
+use libbpf_rs::query;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use testing::{has_or_skip, root_or_skip, skipped};
+
+/// A load that ends with the test.
+struct Load(Child);
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Load {
+    /// A program of its own session, as a service is.
+    fn start(words: &[&str]) -> Self {
+        let mut command = Command::new("setsid");
+        Load(command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
+    }
+
+    /// A generator of the tool, once it is set up and released.
+    fn generator(words: &[&str]) -> Self {
+        let mut command = Command::new(BINARY);
+        command.arg("load").args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
+        assert!(ready.contains("ready"), "{ready}");
+        child.stdin.as_mut().unwrap().write_all(b"g").unwrap();
+        Load(child)
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+/// The last line of JSON: what was seen in all of the time.
+fn seen(ran: &Ran) -> Value {
+    ran.assert_no_panic();
+    let last = ran.out.lines().last().unwrap_or_else(|| panic!("{ran:?}"));
+    let line: Value = serde_json::from_str(last).unwrap();
+    assert_eq!(line["schema"], "tailback/watch/1");
+    line["live"].clone()
+}
+
+/// Whether programs can be had here, by the tool's own word.
+fn has_programs(live: &Value) -> bool {
+    let scheduler = &live["sources"][0];
+    assert_eq!(scheduler["source"], "scheduler");
+    has_or_skip(scheduler["missing"].is_null(), scheduler)
+}
+
+fn finding<'a>(live: &'a Value, kind: &str) -> Option<&'a Value> {
+    live["findings"].as_array().unwrap().iter().find(|one| !one["kind"][kind].is_null())
+}
+
+/// Every victim's parts add up to its ready time.
+fn assert_parts_add_up(live: &Value) {
+    for victim in live["victims"].as_array().unwrap() {
+        let parts: model::live::Parts = serde_json::from_value(victim["parts"].clone()).unwrap();
+        assert_eq!(parts.sum_ns(), parts.ready_ns, "{victim}");
+    }
+}
+
+#[test]
+fn a_reader_of_a_memory_map_is_named_with_its_file() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let mapper = Load::generator(&["mapper", "--mb", "64", "--duration-ms", "60000"]);
+    let scanner = ["scanner", "--pid", &mapper.pid(), "--file", "smaps", "--workers", "2"];
+    let _scanners = Load::generator(&[&scanner[..], &["--nice", "0"]].concat());
+    let place = Place::new();
+    let record = place.path("watch.record.json");
+    let (to, pid) = (record.to_str().unwrap(), mapper.pid());
+    let ran = place.say(&["watch", "--for", "4s", "--json", "--record", to, "--pid", &pid]);
+    let live = seen(&ran);
+    if !has_programs(&live) {
+        return;
+    }
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let found = finding(&live, "foreign-readers").unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!(found["victim"]["name"], "mapper", "{found}");
+    assert_eq!(found["culprits"][0]["name"], "scanner", "{found}");
+    assert_eq!(found["kind"]["foreign-readers"]["file"], "smaps", "{found}");
+    assert_eq!(found["run"]["parameters"]["procfile"], "smaps", "{found}");
+    assert_parts_add_up(&live);
+
+    let explained = place.say(&["explain", to]);
+    assert_eq!(explained.code(), 1, "{explained:?}");
+    assert!(explained.out.lines().count() <= 22, "{}", explained.out);
+    let explained = place.say(&["explain", "--why", to]);
+    let words: Vec<&str> = explained.out.split_whitespace().collect();
+    assert!(words.join(" ").contains("reads its smaps"), "{explained:?}");
+    let judged = place.say(&["judge", to]);
+    assert_eq!(judged.code(), 2, "{judged:?}");
+}
+
+/// Since Linux 6.17 `maps` is read under the lock of one mapping, which has no tracepoint.
+#[test]
+fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let mapper = Load::generator(&["mapper", "--mb", "64", "--duration-ms", "60000"]);
+    let scanner = ["scanner", "--pid", &mapper.pid(), "--file", "maps", "--workers", "4"];
+    let _scanners = Load::generator(&[&scanner[..], &["--nice", "15"]].concat());
+    // Readers that are preempted keep the lock.
+    let _hogs = [(); 2].map(|()| Load::start(&["sh", "-c", "while :; do :; done"]));
+    let pid = mapper.pid();
+    let mut found = None;
+    for _ in 0..5 {
+        let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &pid]));
+        if !has_programs(&live) {
+            return;
+        }
+        let sources = live["sources"].as_array().unwrap();
+        let source = sources.iter().find(|one| one["source"] == "mapping-lock");
+        let Some(source) = source else {
+            eprintln!("this kernel has one lock of a memory map");
+            return;
+        };
+        if !has_or_skip(source["missing"].is_null(), source) {
+            return;
+        }
+        found = finding(&live, "foreign-readers").cloned();
+        if found.is_some() {
+            break;
+        }
+    }
+    let found = found.expect("no reader was found");
+    assert_eq!(found["victim"]["name"], "mapper", "{found}");
+    assert_eq!(found["culprits"][0]["name"], "scanner", "{found}");
+    assert_eq!(found["kind"]["foreign-readers"]["file"], "maps", "{found}");
+}
+
+#[test]
+fn a_quota_that_work_uses_up_is_the_groups_own() {
+    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
+        skipped("no groups can be made here");
+        return;
+    };
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let group = BandwidthGroup::create(&parent).unwrap();
+    group.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();
+    let hog = Load::start(&["sh", "-c", "while :; do :; done"]);
+    group.add(hog.0.id()).unwrap();
+    let before = group.usage();
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json"]));
+    let throttled = group.usage().since(&before).throttled_ns.unwrap() as f64 / 1e6;
+    if !has_programs(&live) {
+        return;
+    }
+    let found = finding(&live, "quota").unwrap_or_else(|| panic!("{live:#}"));
+    let facts = &found["kind"]["quota"];
+    let name = group.path().file_name().unwrap().to_str().unwrap();
+    assert!(facts["group"].as_str().unwrap().ends_with(name), "{found}");
+    assert_eq!((&facts["whose"], &facts["cause"]), (&"own".into(), &"used-up".into()), "{found}");
+    assert_eq!((&facts["quota_us"], &facts["period_us"]), (&5000.into(), &50_000.into()));
+    assert_eq!(found["run"]["parameters"]["quota"], "5ms");
+    // As much as the group's own counter, which counts a little longer.
+    let held = found["cost_ms_per_s"].as_f64().unwrap() * live["over_ns"].as_f64().unwrap() / 1e9;
+    assert!(held > 0.5 * throttled && held < 1.2 * throttled, "{held} of {throttled}");
+    assert_parts_add_up(&live);
+}
+
+#[test]
+fn a_neighbour_on_the_same_cpu_is_named() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let cpu = allowed_cpus()[0].to_string();
+    let victim = ["taskset", "-c", &cpu, "nice", "-n", "5", "sh", "-c", "while :; do :; done"];
+    let _victim = Load::start(&victim);
+    let _hog = Load::start(&["taskset", "-c", &cpu, "yes"]);
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--comm", "sh"]));
+    if !has_programs(&live) {
+        return;
+    }
+    let found = finding(&live, "neighbour").unwrap_or_else(|| panic!("{live:#}"));
+    assert_eq!(found["victim"]["name"], "sh", "{found}");
+    let named = live["victims"][0]["parts"]["neighbours"].as_array().unwrap();
+    assert!(named.iter().any(|one| one["program"]["name"] == "yes"), "{live:#}");
+}
+
+#[test]
+fn a_process_that_sleeps_is_well() {
+    let _turn = turn::take();
+    let sleeper = Load::start(&["sleep", "60"]);
+    let ran = Place::new().say(&["watch", "--for", "1s", "--pid", &sleeper.pid()]);
+    ran.assert_no_panic();
+    if ran.code() == 3 {
+        skipped(&ran.err);
+        return;
+    }
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.lines().last().unwrap().starts_with("All well"), "{ran:?}");
+}
+
+#[test]
+fn every_known_stall_has_an_answer_without_programs_too() {
+    let place = Place::new();
+    // Somebody who may load no programs.
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => {
+            let mut command = place.program("setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", BINARY]);
+            command
+        }
+        false => place.program(BINARY),
+    };
+    command.args(["watch", "--for", "1s", "--json"]);
+    let live = seen(&place.run(command));
+    let answers = live["answers"].as_array().unwrap();
+    for scenario in scenarios::ALL {
+        let id = scenario.meta().id;
+        let answer = answers.iter().find(|one| one["stall"] == id).unwrap();
+        let is_honest = !answer["state"]["not-measurable"].is_null() || id == "cpu-quota";
+        assert!(is_honest, "{answer}");
+    }
+}
+
+#[test]
+fn wrong_words_are_refused_with_what_is_wrong() {
+    common::assert_refused(
+        &["watch"],
+        &[
+            (&["--for", "1s", "--pid", "4194305"], 2, "no such process"),
+            (&["--for", "never"], 2, "never"),
+            (&["--for", "1s", "--pid", "0"], 2, "0"),
+            (&[], 2, "--for 30s"),
+            (&["--for", "1s", "--ring", "1MiB"], 2, "--record FILE"),
+        ],
+    );
+}
+
+/// System calls by which a process could be stopped, changed or read under its locks, and those that
+/// change what outlives this one.
+const FORBIDDEN: &[&str] = &[
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "kill",
+    "tgkill",
+    "tkill",
+    "rt_sigqueueinfo",
+    "pidfd_send_signal",
+    "pidfd_getfd",
+    "setpriority",
+    "sched_setscheduler",
+    "sched_setattr",
+    "ioprio_set",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "mknod",
+    "mknodat",
+    "symlink",
+    "symlinkat",
+    "truncate",
+    "chmod",
+    "fchmodat",
+    "chown",
+    "fchownat",
+    "setxattr",
+    "utimensat",
+    "mount",
+    "umount2",
+    "fsopen",
+    "execve",
+    "connect",
+    "sendto",
+    "sendmsg",
+    "init_module",
+    "finit_module",
+];
+
+/// System calls by which a file gets its name.
+const NAMING: &[&str] =
+    &["link", "linkat", "rename", "renameat", "renameat2", "unlink", "unlinkat"];
+
+/// Files of /proc/PID that are made under a lock of the process.
+const UNDER_LOCK: &[&str] = &[
+    "smaps",
+    "smaps_rollup",
+    "maps",
+    "numa_maps",
+    "cmdline",
+    "environ",
+    "pagemap",
+    "mem",
+    "auxv",
+    "map_files",
+    "clear_refs",
+    "stack",
+    "syscall",
+];
+
+/// A line of strace: the call, and what it was given.
+fn call(line: &str) -> Option<(&str, &str)> {
+    line.split_once(' ')?.1.trim_start().split_once('(')
+}
+
+/// The file of another process that a call names.
+fn file_of_process(given: &str, own: u32) -> Option<&str> {
+    let path = given.split_once("\"/proc/")?.1.split_once('"')?.0;
+    let (pid, file) = path.split_once('/')?;
+    let pid: u32 = pid.parse().ok()?;
+    (pid != own).then(|| file.rsplit('/').next().unwrap_or(file))
+}
+
+#[test]
+fn it_writes_its_record_and_nothing_else() {
+    let place = Place::new();
+    let works = place.program("strace").arg("-V").output().is_ok();
+    if !has_or_skip(works, "needs strace") || !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let (trace, record) = (place.path("trace"), place.path("kept.json"));
+    let mut command = place.program("strace");
+    command.args(["-f", "-y", "-qq", "-o", trace.to_str().unwrap(), BINARY, "watch"]);
+    command.args(["--for", "2s", "--record", record.to_str().unwrap()]);
+    let ran = place.run(command);
+    assert!([0, 1].contains(&ran.code()), "{ran:?}");
+    let trace = std::fs::read_to_string(trace).unwrap();
+    let own: u32 = trace.split(' ').next().unwrap().parse().unwrap();
+    let folder = record.parent().unwrap().to_str().unwrap();
+    let mut read = 0;
+    // The first call is the program itself.
+    for (call, given) in trace.lines().skip(1).filter_map(call) {
+        assert!(!FORBIDDEN.contains(&call), "{call}({given}");
+        assert!(!NAMING.contains(&call) || given.contains(folder), "{call}({given}");
+        let creates = ["O_WRONLY", "O_RDWR", "O_CREAT"].iter().any(|flag| given.contains(flag));
+        let opens = ["open", "openat", "openat2", "creat"].contains(&call);
+        assert!(!(opens && creates) || given.contains(folder), "{call}({given}");
+        // What stays behind in the kernel is pinned somewhere.
+        assert!(!(call == "bpf" && given.contains("BPF_OBJ_PIN")), "{call}({given}");
+        if ["write", "pwrite64", "writev", "ftruncate"].contains(&call) {
+            let to = given.split_once('<').map_or("", |(_, to)| to);
+            let fine = to.starts_with("pipe:") || to.starts_with("anon_inode:");
+            assert!(fine || to.starts_with(folder), "{call}({given}");
+        }
+        if opens && let Some(file) = file_of_process(given, own) {
+            read += 1;
+            assert!(!UNDER_LOCK.contains(&file), "{call}({given}");
+        }
+    }
+    assert!(read > 0, "no file of a process was read");
+    assert!(record.exists());
+}
+
+/// What a process has of the kernel's programs, tables and links, by number.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct InKernel {
+    programs: BTreeSet<u32>,
+    tables: BTreeSet<u32>,
+    links: BTreeSet<u32>,
+}
+
+impl InKernel {
+    fn of(pid: u32) -> Self {
+        let mut all = InKernel::default();
+        for file in common::files(Path::new(&format!("/proc/{pid}/fdinfo"))) {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            let number = |name: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(name));
+                line.and_then(|number| number.trim().parse().ok())
+            };
+            // A link names its program too.
+            match number("link_id:") {
+                Some(link) => drop(all.links.insert(link)),
+                None => all.programs.extend(number("prog_id:")),
+            }
+            all.tables.extend(number("map_id:"));
+        }
+        all
+    }
+
+    /// Those of them that the kernel still has.
+    fn left(&self) -> Self {
+        let of = |mine: &BTreeSet<u32>, all: BTreeSet<u32>| mine & &all;
+        InKernel {
+            programs: of(&self.programs, query::ProgInfoIter::default().map(|it| it.id).collect()),
+            tables: of(&self.tables, query::MapInfoIter::default().map(|it| it.id).collect()),
+            links: of(&self.links, query::LinkInfoIter::default().map(|it| it.id).collect()),
+        }
+    }
+}
+
+#[test]
+fn killed_it_leaves_nothing() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    let mut command = place.program(BINARY);
+    let record = place.path("kept.json");
+    command.args(["watch", "--json", "--ring", "1MiB", "--record", record.to_str().unwrap()]);
+    let running = place.start(command);
+    let out = place.path("out");
+    common::wait_for("a line", || std::fs::metadata(&out).unwrap().len().checked_sub(1));
+    let had = InKernel::of(running.pid());
+    let live: Value =
+        serde_json::from_str(std::fs::read_to_string(&out).unwrap().lines().next().unwrap())
+            .unwrap();
+    if !has_programs(&live["live"]) {
+        return;
+    }
+    assert!(!had.programs.is_empty() && !had.tables.is_empty() && !had.links.is_empty(), "{had:?}");
+    assert_eq!(had.left(), had);
+    let journal = || common::files(Path::new("/run/tailback"));
+    let before = journal();
+    running.signal(rustix::process::Signal::KILL);
+    let ran = running.end();
+    assert_eq!(common::processes::below(ran.pid).len(), 0);
+    common::wait_for("the kernel to let go of it", || {
+        (had.left() == InKernel::default()).then_some(())
+    });
+    assert_eq!(journal(), before);
+    // A ring writes where a finding began, and never half a record.
+    let mut names: Vec<_> = common::files(record.parent().unwrap());
+    names.retain(|file| !file.ends_with("out") && !file.ends_with("err"));
+    for file in names.iter().filter(|file| file.is_file()) {
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", file.display());
+    }
+}
+
+#[test]
+fn processes_that_come_and_go_by_the_thousand_are_counted_within_bounds() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let many = "while :; do for i in 1 2 3 4 5 6 7 8; do /bin/true & done; wait; done";
+    let loads = [(); 2].map(|()| Load::start(&["sh", "-c", many]));
+    let began = forks();
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json"]));
+    let made = forks() - began;
+    drop(loads);
+    if !has_programs(&live) {
+        return;
+    }
+    assert!(made >= 1000, "only {made} processes");
+    assert_parts_add_up(&live);
+    let cost: model::live::Cost = serde_json::from_value(live["cost"].clone()).unwrap();
+    assert!(cost.memory_bytes + cost.table_bytes < 64 << 20, "{cost:?}");
+    assert_eq!(cost.lost_threads, 0, "{cost:?}");
+    // All of them are one program, however many there were.
+    let victims = live["victims"].as_array().unwrap();
+    let same = victims.iter().filter(|one| one["program"]["name"] == "true").count();
+    assert!(same <= 2, "{live:#}");
+}
+
+/// Processes that this machine has made.
+fn forks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap();
+    let line = stat.lines().find_map(|line| line.strip_prefix("processes "));
+    line.unwrap().trim().parse().unwrap()
+}

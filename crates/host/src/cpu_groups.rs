@@ -1,0 +1,216 @@
+//! The groups of the cpu controller with their quotas and counters, of whatever process: read, never
+//! changed. Reading them takes no lock of a process.
+
+use crate::cgroup::{Limit, Usage};
+use crate::cgroup_tree::{GroupTree, Interface};
+use crate::roots::{self, Roots};
+use std::path::{Path, PathBuf};
+
+/// Folders of groups that are looked through for a quota at most: a host with more of them has the rest
+/// left out, and it is counted.
+const MOST_FOLDERS: usize = 8_192;
+
+/// The hierarchy of the cpu controller.
+#[derive(Debug, Clone)]
+pub struct CpuGroups {
+    interface: Interface,
+    /// Where its root, or as much of it as this process may see, is mounted.
+    point: PathBuf,
+    /// The group that is mounted there, as the kernel names it.
+    mounted: PathBuf,
+    /// Where v1 counts CPU time, and which group is mounted there.
+    usage: Option<(PathBuf, PathBuf)>,
+}
+
+/// Groups with a quota, and how many folders were not looked into.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WithQuota {
+    /// As the kernel names them.
+    pub groups: Vec<String>,
+    /// Folders that were left out.
+    pub left_out: usize,
+}
+
+impl CpuGroups {
+    /// Finds the hierarchy; none where none is mounted.
+    pub fn find(roots: &Roots) -> Option<Self> {
+        let tree = GroupTree::read(roots);
+        let (interface, point, mounted) = tree.mount(roots, "cpu")?;
+        let usage = match interface {
+            Interface::V1 => tree.mount(roots, "cpuacct").map(|(_, point, root)| (point, root)),
+            Interface::V2 => None,
+        };
+        Some(CpuGroups { interface, point, mounted, usage })
+    }
+
+    /// `v1` or `v2`.
+    pub fn version(&self) -> &'static str {
+        match self.interface {
+            Interface::V1 => "v1",
+            Interface::V2 => "v2",
+        }
+    }
+
+    /// The group of a process, as the kernel names it: `/`, `/system.slice/ssh.service`.
+    pub fn of_process(&self, roots: &Roots, pid: u32) -> Option<String> {
+        let text = roots::read_text(&roots.proc.join(pid.to_string()).join("cgroup")).ok()?;
+        group_in(&text, self.interface)
+    }
+
+    /// The groups whose quota binds a group, itself first. Levels are those of the scheduler: a group
+    /// without the controller is none.
+    pub fn lineage(&self, group: &str) -> Vec<String> {
+        let all = Path::new(group).ancestors().filter_map(Path::to_str);
+        all.filter(|group| *group == "/" || self.has_controller(group)).map(str::to_owned).collect()
+    }
+
+    fn has_controller(&self, group: &str) -> bool {
+        let file = match self.interface {
+            Interface::V1 => "cpu.cfs_quota_us",
+            Interface::V2 => "cpu.max",
+        };
+        self.folder(group).is_some_and(|folder| folder.join(file).exists())
+    }
+
+    /// The quota of a group; none without one, or where it cannot be read.
+    pub fn limit(&self, group: &str) -> Option<Limit> {
+        Limit::of(&self.folder(group)?, self.interface)
+    }
+
+    /// The counters of a group.
+    pub fn usage(&self, group: &str) -> Usage {
+        let Some(cpu) = self.folder(group) else { return Usage::default() };
+        let counted = self.usage.as_ref().and_then(|(point, mounted)| below(point, mounted, group));
+        Usage::read(self.interface, &cpu, counted.as_deref())
+    }
+
+    /// All groups that have a quota.
+    pub fn with_quota(&self) -> WithQuota {
+        let mut found = WithQuota::default();
+        let mut waiting = vec![(self.point.clone(), self.mounted.clone())];
+        let mut looked_at = 0;
+        while let Some((folder, group)) = waiting.pop() {
+            looked_at += 1;
+            if looked_at > MOST_FOLDERS {
+                found.left_out = waiting.len() + 1;
+                break;
+            }
+            if Limit::of(&folder, self.interface).is_some() {
+                found.groups.extend(group.to_str().map(str::to_owned));
+            }
+            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            waiting.extend(folders.map(|entry| (entry.path(), group.join(entry.file_name()))));
+        }
+        found.groups.sort();
+        found
+    }
+
+    fn folder(&self, group: &str) -> Option<PathBuf> {
+        below(&self.point, &self.mounted, group)
+    }
+}
+
+/// Where a group is below a mount that shows `mounted` at `point`; none where it does not show it.
+fn below(point: &Path, mounted: &Path, group: &str) -> Option<PathBuf> {
+    let rest = Path::new(group).strip_prefix(mounted).ok()?;
+    let plain = rest.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    plain.then(|| point.join(rest))
+}
+
+/// The group of the cpu controller in the text of /proc/PID/cgroup.
+fn group_in(text: &str, interface: Interface) -> Option<String> {
+    let line = |line: &str| {
+        let mut fields = line.splitn(3, ':');
+        let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let wanted = match interface {
+            Interface::V1 => controllers.split(',').any(|name| name == "cpu"),
+            Interface::V2 => number == "0" && controllers.is_empty(),
+        };
+        // Of a group that was removed under the process the kernel says so behind its name.
+        let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+        (wanted && path.starts_with('/')).then(|| path.to_owned())
+    };
+    text.lines().find_map(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn tree(kind: &str, files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots::at(dir.path());
+        let (mount, own) = match kind {
+            "v1" => (
+                "30 1 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+                 31 1 0:31 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n",
+                "3:cpu:/\n2:cpuacct:/\n0::/\n",
+            ),
+            _ => ("30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n"),
+        };
+        let put = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        put("proc/self/mountinfo", mount);
+        put("proc/self/cgroup", own);
+        files.iter().for_each(|(path, text)| put(path, text));
+        (dir, roots)
+    }
+
+    #[test]
+    fn groups_of_v2_are_found_with_their_quota_and_their_ancestors() {
+        let (_dir, roots) = tree(
+            "v2",
+            &[
+                ("sys/fs/cgroup/cgroup.procs", ""),
+                ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
+                ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+                ("sys/fs/cgroup/a/b/cpu.stat", "usage_usec 7\nnr_throttled 2\n"),
+                ("sys/fs/cgroup/a/b/c/cgroup.procs", ""),
+                ("proc/7/cgroup", "0::/a/b/c\n"),
+            ],
+        );
+        let groups = CpuGroups::find(&roots).unwrap();
+        assert_eq!(groups.version(), "v2");
+        let own = groups.of_process(&roots, 7).unwrap();
+        assert_eq!(groups.lineage(&own), ["/a/b", "/a", "/"]);
+        let limit = Limit { quota_us: 50_000, period_us: 100_000 };
+        assert_eq!((groups.limit("/a"), groups.limit("/a/b")), (Some(limit), None));
+        assert_eq!(groups.with_quota().groups, ["/a"]);
+        assert_eq!(groups.usage("/a/b").nr_throttled, Some(2));
+        assert_eq!(groups.of_process(&roots, 8), None);
+        assert_eq!(groups.limit("/a/../../etc"), None);
+    }
+
+    #[test]
+    fn groups_of_v1_have_their_cpu_time_elsewhere() {
+        let (_dir, roots) = tree(
+            "v1",
+            &[
+                ("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "10000\n"),
+                ("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n"),
+                ("sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 3\nthrottled_time 5\n"),
+                ("sys/fs/cgroup/cpuacct/a/cpuacct.usage", "99\n"),
+                ("proc/7/cgroup", "3:cpu:/a\n2:cpuacct:/b\n"),
+            ],
+        );
+        let groups = CpuGroups::find(&roots).unwrap();
+        assert_eq!((groups.version(), groups.with_quota().groups), ("v1", vec!["/a".to_owned()]));
+        let usage = groups.usage("/a");
+        assert_eq!((usage.usage_ns, usage.throttled_ns), (Some(99), Some(5)));
+        assert_eq!(groups.of_process(&roots, 7).as_deref(), Some("/a"));
+    }
+
+    #[test]
+    fn no_text_names_a_group_that_is_none() {
+        for text in ["", "0", "0::", "0::a", "x:cpu", "1:cpu:relative", "\0"] {
+            assert_eq!(group_in(text, Interface::V2), None, "{text:?}");
+            assert_eq!(group_in(text, Interface::V1), None, "{text:?}");
+        }
+        assert_eq!(group_in("4:cpu,cpuacct:/x (deleted)\n", Interface::V1).as_deref(), Some("/x"));
+    }
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
+/* What `tailback watch` reads of the kernel's own structures, on kernels from 5.10 on. */
+#ifndef TAILBACK_WATCH_KERNEL_H
+#define TAILBACK_WATCH_KERNEL_H
+
+#include "watch_types.h"
+
+struct rq___watch {
+	u64 clock;
+} READ_FIELDS;
+
+struct cfs_rq___watch {
+	int throttled;
+	struct rq___watch *rq;
+	/* Since 6.6: how long it was throttled with something to run, whoever's quota it was. */
+	u64 throttled_clock_self;
+	u64 throttled_clock_self_time;
+	/* Before: how long it was throttled, by the clock of its load average. */
+	u64 throttled_clock_pelt_time;
+	u64 throttled_clock_task_time;
+} READ_FIELDS;
+
+struct sched_entity___watch {
+	struct cfs_rq___watch *cfs_rq;
+	struct sched_entity___watch *parent;
+} READ_FIELDS;
+
+struct cpumask___watch {
+	unsigned long bits[8];
+} READ_FIELDS;
+
+struct upid___watch {
+	int nr;
+} READ_FIELDS;
+
+struct pid___watch {
+	struct upid___watch numbers[1];
+} READ_FIELDS;
+
+/* Which of the numbers of a process is its session. */
+#define OF_SESSION 3
+
+struct signal_struct___watch {
+	struct pid___watch *pids[4];
+} READ_FIELDS;
+
+struct task_struct___watch {
+	struct sched_entity___watch se;
+	struct signal_struct___watch *signal;
+	u64 start_time;
+	int wake_cpu;
+	struct cpumask___watch *cpus_ptr;
+	void *files;
+} READ_FIELDS;
+
+struct rw_semaphore;
+
+struct mm_struct___watch {
+	struct {
+		long count;
+	} mmap_lock;
+	struct task_struct *owner;
+} READ_FIELDS;
+
+struct qstr___watch {
+	const unsigned char *name;
+} READ_FIELDS;
+
+struct dentry___watch {
+	struct qstr___watch d_name;
+} READ_FIELDS;
+
+struct path___watch {
+	struct dentry___watch *dentry;
+} READ_FIELDS;
+
+struct file___watch {
+	struct path___watch f_path;
+} READ_FIELDS;
+
+struct fdtable___watch {
+	unsigned int max_fds;
+	struct file___watch **fd;
+} READ_FIELDS;
+
+struct files_struct___watch {
+	struct fdtable___watch *fdt;
+} READ_FIELDS;
+
+enum bpf_func_id___watch {
+	/* Another number than the kernel's, so that it is seen whether the kernel has it. */
+	BPF_FUNC_task_pt_regs___watch = 175,
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs___watch {
+	unsigned long di;
+	unsigned long orig_ax;
+} READ_FIELDS;
+#define CALL_OF(regs) ((s64)(regs)->orig_ax)
+#define FIRST_ARGUMENT(regs) ((u64)(regs)->di)
+#else
+struct pt_regs___watch {
+	int syscallno;
+	u64 orig_x0;
+} READ_FIELDS;
+#define CALL_OF(regs) ((s64)(regs)->syscallno)
+#define FIRST_ARGUMENT(regs) ((u64)(regs)->orig_x0)
+#endif
+
+/* How long the queue of its group on its CPU was throttled so far. */
+static __always_inline u64 throttled_so_far(struct task_struct *task)
+{
+	struct task_struct___watch *from = (void *)task;
+	struct cfs_rq___watch *queue;
+	u64 sum, open, now;
+
+	if (!bpf_core_field_exists(from->se.cfs_rq))
+		return 0;
+	queue = from->se.cfs_rq;
+	if (bpf_core_field_exists(queue->throttled_clock_self_time)) {
+		sum = queue->throttled_clock_self_time;
+		open = queue->throttled_clock_self;
+		if (open) {
+			now = queue->rq->clock;
+			sum += now > open ? now - open : 0;
+		}
+		return sum;
+	}
+	if (bpf_core_field_exists(queue->throttled_clock_pelt_time))
+		return queue->throttled_clock_pelt_time;
+	if (bpf_core_field_exists(queue->throttled_clock_task_time))
+		return queue->throttled_clock_task_time;
+	return 0;
+}
+
+/* The nearest group above the thread that has used its quota up here. */
+static __always_inline u8 throttled_level(struct task_struct *task)
+{
+	struct sched_entity___watch *entity = &((struct task_struct___watch *)task)->se;
+
+	if (!bpf_core_field_exists(entity->cfs_rq) || !bpf_core_field_exists(entity->parent) ||
+	    !bpf_core_field_exists(entity->cfs_rq->throttled))
+		return LEVEL_UNKNOWN;
+	for (int level = 0; level < LEVEL_UNKNOWN; level++) {
+		/* A bit since 6.18, and a number before. */
+		if (BPF_CORE_READ_BITFIELD(entity->cfs_rq, throttled))
+			return level;
+		entity = entity->parent;
+		if (!entity)
+			break;
+	}
+	return LEVEL_UNKNOWN;
+}
+
+#endif

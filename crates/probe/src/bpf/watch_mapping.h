@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
+/* The lock of a single mapping: from Linux 6.17 on files of /proc are read under it. No tracepoint tells of
+ * it, so a thread that falls asleep in a call that changes its memory map is known by its stack, and who
+ * wakes it is who let go of the lock. */
+#ifndef TAILBACK_WATCH_MAPPING_H
+#define TAILBACK_WATCH_MAPPING_H
+
+#include "watch_lock.h"
+
+/* Functions that wait for it, and how much of a stack is looked at. */
+#define WAITERS 4
+#define FRAMES 10
+
+struct code {
+	u64 from;
+	u64 to;
+};
+
+/* Set when it is loaded; none where the kernel has no such lock or hides its addresses. */
+const volatile struct code waiters[WAITERS] = {};
+
+/* Calls that change the memory map of who makes them. */
+#if defined(__TARGET_ARCH_x86)
+#define CHANGES_MAP(call) (((call) >= 9 && (call) <= 12) || (call) == 25 || (call) == 28)
+#else
+#define CHANGES_MAP(call) (((call) >= 214 && (call) <= 216) || (call) == 222 || (call) == 226 || (call) == 233)
+#endif
+
+static __always_inline bool waits_for_mapping(void *ctx, struct task_struct *task)
+{
+	struct pt_regs___watch *regs;
+	u64 stack[FRAMES] = {};
+	bool found = false;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
+		return false;
+	regs = (void *)bpf_task_pt_regs(task);
+	if (!CHANGES_MAP(CALL_OF(regs)) || bpf_get_stack(ctx, stack, sizeof(stack), 0) < 0)
+		return false;
+	for (int i = 0; i < FRAMES; i++)
+		for (int j = 0; j < WAITERS; j++)
+			found |= stack[i] >= waiters[j].from && stack[i] < waiters[j].to;
+	return found;
+}
+
+/* The current thread falls asleep. */
+static __always_inline void may_wait_for_mapping(void *ctx, struct thread *thread, struct task_struct *task,
+						 u64 now)
+{
+	if (!waiters[0].to || thread->lock || !waits_for_mapping(ctx, task))
+		return;
+	thread->lock = WAITS_MAPPING;
+	thread->lock_from = now;
+}
+
+/* The current thread lets go of the lock of a mapping that this one waits for; how long it had held it is
+ * not known, so the wait stands for it. */
+static __always_inline void is_given_mapping(struct thread *thread, u32 by, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *reader;
+	u64 waited = now > thread->lock_from ? now - thread->lock_from : 0;
+
+	thread->lock = NO_LOCK;
+	thread->lock_ns += waited;
+	thread->lock_waits++;
+	if (!by || by == thread->tgid)
+		return;
+	thread->foreign_ns += waited;
+	keep_worst(thread->lock_worst, thread->lock_worst_of, waited);
+	reader = entry_of(task);
+	if (!reader || reader->lock)
+		return;
+	__builtin_memset(reader->file, 0, FILE_NAME);
+	name_file(task, reader);
+	reader->target = thread->tgid;
+	reader->hold_ready = reader->ready;
+	reader->hold_throttled = sum_of_throttled(reader);
+	add_hold(task, reader, waited);
+}
+
+#endif

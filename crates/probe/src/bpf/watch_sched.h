@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
+/* Who was ready and did not run, and what ran instead. */
+#ifndef TAILBACK_WATCH_SCHED_H
+#define TAILBACK_WATCH_SCHED_H
+
+#include "watch_mapping.h"
+
+/* After so many waits the name of a thread is read again. */
+#define COMM_EVERY 64
+
+/* The end of a stretch on a CPU that has none yet. */
+#define STILL_RUNS (~0ULL)
+
+/* A wait of at least so long is held against the CPUs that were idle. */
+#define LONG_WAIT 1000000
+
+static __always_inline void becomes_ready(struct thread *thread, struct task_struct *task, u32 cpu,
+					  u64 now)
+{
+	struct task_struct___watch *from = (void *)task;
+
+	thread->state = READY;
+	thread->since = now;
+	thread->here = now;
+	thread->cpu = cpu;
+	thread->throttled_mark = throttled_so_far(task);
+	thread->queue = bpf_core_field_exists(from->se.cfs_rq) ? (u64)from->se.cfs_rq : 0;
+	thread->level = throttled_level(task);
+}
+
+static __always_inline void add_pair(struct pairs *table, u32 victim, struct runner *ran, u64 ns)
+{
+	u32 slot = victim * 31 + ran->tgid * 17;
+
+	for (int i = 0; i < PROBES; i++) {
+		struct pair *pair = &table->pairs[(slot + i) & (PAIRS - 1)];
+
+		if (!pair->victim) {
+			pair->victim = victim;
+			pair->culprit = ran->tgid;
+			pair->session = ran->session;
+			__builtin_memcpy(pair->comm, ran->comm, COMM);
+		}
+		if (pair->victim == victim && pair->culprit == ran->tgid) {
+			pair->ns += ns;
+			pair->waits++;
+			if (ns > pair->worst)
+				pair->worst = ns;
+			return;
+		}
+	}
+	table->rest += ns;
+}
+
+/* Shares out the time from `thread->here` until now among those who ran on that CPU. */
+static __always_inline void share_out(struct thread *thread, u32 number, u64 from, u64 now)
+{
+	u32 table_key = number * 2 + (interval & 1);
+	struct pairs *table = bpf_map_lookup_elem(&pairs, &table_key);
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+	u64 left = now > from ? now - from : 0;
+	u64 head;
+
+	if (!cpu || !table)
+		return;
+	head = cpu->head;
+	for (int i = 0; i < RUNNERS; i++) {
+		struct runner *ran = &cpu->ring[(head - i) & (RUNNERS - 1)];
+		u64 begin = ran->from > from ? ran->from : from;
+		u64 end = ran->to < now ? ran->to : now;
+		u64 ns;
+
+		if (end <= from)
+			break;
+		if (end <= begin)
+			continue;
+		ns = end - begin;
+		if (ns > left)
+			ns = left;
+		left -= ns;
+		if (!ran->tgid) {
+			thread->idle += ns;
+		} else if (ran->tgid == thread->tgid) {
+			thread->own += ns;
+		} else {
+			thread->others += ns;
+			add_pair(table, thread->tgid, ran, ns);
+		}
+	}
+	thread->rest += left;
+}
+
+/* The part of the time on this CPU in which the quota of a group held it. */
+static __always_inline u64 take_throttled(struct thread *thread, struct task_struct *task, u64 now)
+{
+	struct task_struct___watch *from = (void *)task;
+	u64 here = now > thread->here ? now - thread->here : 0;
+	u32 level = thread->level;
+	u64 sum, ns;
+
+	if (!bpf_core_field_exists(from->se.cfs_rq) || (u64)from->se.cfs_rq != thread->queue)
+		return 0;
+	sum = throttled_so_far(task);
+	ns = sum > thread->throttled_mark ? sum - thread->throttled_mark : 0;
+	if (!ns)
+		return 0;
+	if (ns > here)
+		ns = here;
+	if (level >= LEVELS)
+		level = LEVEL_UNKNOWN;
+	thread->throttled[level & (LEVELS - 1)] += ns;
+	return ns;
+}
+
+/* The longest stretch until now in which one CPU that it may use was idle while it was ready. */
+static __always_inline u64 stood_beside_idle(struct task_struct *task, u32 own, u64 from, u64 now)
+{
+	struct task_struct___watch *of = (void *)task;
+	u64 longest = 0, since, words[CPUS_LOOKED_AT / 64] = {};
+
+	bpf_probe_read_kernel(words, sizeof(words), of->cpus_ptr);
+	for (u32 i = 0; i < CPUS_LOOKED_AT; i++) {
+		u32 number = i;
+		struct cpu *cpu;
+
+		if (i >= cpus_known)
+			break;
+		if (i == own || !(words[(i / 64) & 3] >> (i % 64) & 1))
+			continue;
+		cpu = bpf_map_lookup_elem(&cpus, &number);
+		since = cpu ? cpu->idle_since : 0;
+		if (!since)
+			continue;
+		if (since < from)
+			since = from;
+		if (now > since && now - since > longest)
+			longest = now - since;
+	}
+	return longest;
+}
+
+static __always_inline void stops_waiting(struct thread *thread, struct task_struct *task, u32 number,
+					  u64 now)
+{
+	u64 waited = now - thread->since;
+	u64 throttled = take_throttled(thread, task, now);
+
+	share_out(thread, number, thread->here + throttled, now);
+	thread->ready += waited;
+	thread->waits++;
+	keep_worst(thread->worst, thread->worst_of, waited);
+	if (waited - throttled >= LONG_WAIT)
+		thread->beside_idle += stood_beside_idle(task, number, thread->here + throttled, now);
+}
+
+static __always_inline void leaves(void *ctx, struct thread *thread, struct task_struct *task,
+				   struct cpu *cpu, u32 number, u64 now, bool preempted)
+{
+	u32 state = state_of(task);
+
+	if (cpu->since && thread->state == RUNNING)
+		thread->ran += now - cpu->since;
+	/* A thread may rename itself; a new program is seen when it begins. */
+	if (!(thread->waits % COMM_EVERY))
+		bpf_probe_read_kernel(thread->comm, COMM, task->comm);
+	if (preempted)
+		return becomes_ready(thread, task, number, now);
+	thread->state = state & STATE_UNINTERRUPTIBLE ? UNINTERRUPTIBLE : ASLEEP;
+	thread->since = now;
+	if (thread->state == UNINTERRUPTIBLE)
+		may_wait_for_mapping(ctx, thread, task, now);
+}
+
+/* Notes that the one that ran has ended, and who runs from now on. */
+static __always_inline void remember(struct cpu *cpu, struct task_struct *next, struct thread *thread,
+				     u64 now)
+{
+	struct runner *ran = &cpu->ring[cpu->head & (RUNNERS - 1)];
+
+	ran->to = now;
+	if (!ran->from)
+		ran->from = now;
+	cpu->head++;
+	ran = &cpu->ring[cpu->head & (RUNNERS - 1)];
+	ran->from = now;
+	ran->to = STILL_RUNS;
+	ran->tgid = next->pid ? next->tgid : 0;
+	ran->session = thread ? thread->session : 0;
+	if (thread)
+		__builtin_memcpy(ran->comm, thread->comm, COMM);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(watch_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+	struct thread *from, *to;
+	u64 now;
+
+	if (!cpu)
+		return 0;
+	now = bpf_ktime_get_ns();
+	from = prev->pid ? entry_of(prev) : 0;
+	if (from)
+		leaves(ctx, from, prev, cpu, number, now, preempt || !state_of(prev));
+	to = next->pid ? entry_of(next) : 0;
+	remember(cpu, next, to, now);
+	cpu->switches++;
+	cpu->since = now;
+	cpu->idle_since = next->pid ? 0 : now;
+	if (!to)
+		return 0;
+	if (to->state == READY)
+		stops_waiting(to, next, number, now);
+	to->state = RUNNING;
+	to->cpu = number;
+	to->since = now;
+	return 0;
+}
+
+/* Who woke it, where that was by a system call: an interrupt only happens to strike somebody. */
+static __always_inline u32 waker(void)
+{
+	struct pt_regs___watch *regs;
+	u64 both = bpf_get_current_pid_tgid();
+
+	if (!both || !bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
+		return 0;
+	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return CALL_OF(regs) < 0 ? 0 : both >> 32;
+}
+
+static __always_inline void wakes(struct task_struct *task)
+{
+	struct thread *thread = entry_of(task);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!thread || thread->state == READY || thread->state == RUNNING)
+		return;
+	if (thread->state == UNINTERRUPTIBLE)
+		thread->asleep += now - thread->since;
+	thread->waker = waker();
+	if (thread->lock == WAITS_MAPPING)
+		is_given_mapping(thread, thread->waker, now);
+	/* A reader is given the lock before it is woken: it holds it from now on. */
+	if (thread->lock == READS_FOREIGN)
+		thread->hold_from = now;
+	becomes_ready(thread, task, ((struct task_struct___watch *)task)->wake_cpu, now);
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(watch_wakeup, struct task_struct *task)
+{
+	wakes(task);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(watch_wakeup_new, struct task_struct *task)
+{
+	wakes(task);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(watch_exec, struct task_struct *task)
+{
+	struct thread *thread = entry_of(task);
+
+	if (thread)
+		bpf_probe_read_kernel(thread->comm, COMM, task->comm);
+	return 0;
+}
+
+/* A thread that is moved while it is ready waited behind those on the CPU that it leaves. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(watch_migrate, struct task_struct *task, int to)
+{
+	u32 tid = task->pid;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	u64 now, throttled;
+
+	if (!thread || thread->state != READY)
+		return 0;
+	now = bpf_ktime_get_ns();
+	throttled = take_throttled(thread, task, now);
+	share_out(thread, thread->cpu, thread->here + throttled, now);
+	thread->cpu = to;
+	thread->here = now;
+	thread->throttled_mark = 0;
+	thread->queue = 0;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
+/* What the programs of `tailback watch` and their reader share; src/live/raw.rs has the same. */
+#ifndef TAILBACK_WATCH_TYPES_H
+#define TAILBACK_WATCH_TYPES_H
+
+#include "kernel.h"
+
+typedef __s64 s64;
+
+/* Of the kernel's interface. */
+#define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_LRU_HASH 9
+#define BPF_ANY 0
+#define BPF_NOEXIST 1
+
+/* Who ran last on a CPU: so many are remembered, the one that runs now among them. */
+#define RUNNERS 256
+/* Pairs of a victim and who ran instead of it, for each CPU and interval. */
+#define PAIRS 1024
+#define PROBES 4
+/* Threads, and those who read the memory map of another process. */
+#define THREADS 16384
+#define READERS 2048
+#define SPACES 1024
+/* CPUs that are looked at for one that was idle. */
+#define CPUS_LOOKED_AT 256
+/* Levels of groups whose quota is told apart, the thread's own first; the last is: not known. */
+#define LEVELS 8
+#define LEVEL_UNKNOWN (LEVELS - 1)
+#define FILE_NAME 16
+
+enum state { UNKNOWN, RUNNING, READY, ASLEEP, UNINTERRUPTIBLE };
+
+enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN, WAITS_MAPPING };
+
+/* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. */
+struct thread {
+	/* Tells it from a later thread of the same number. */
+	u64 start;
+	u32 tgid;
+	u8 state;
+	u8 lock;
+	u8 level;
+	u8 pad;
+	u32 cpu;
+	/* Process that woke it last, by a system call of its own. */
+	u32 waker;
+	/* Session, and nice value. */
+	u32 session;
+	s32 nice;
+	/* Since when it is in its state, and since when of that on this CPU. */
+	u64 since;
+	u64 here;
+	u64 ran;
+	/* Ready and without a CPU; what follows adds up to it. */
+	u64 ready;
+	/* Throttled, by the level of the group whose quota was used up. */
+	u64 throttled[LEVELS];
+	/* Another process ran; another thread of its own ran; the CPU was idle; beyond what is remembered. */
+	u64 others;
+	u64 own;
+	u64 idle;
+	u64 rest;
+	/* Of that: some CPU that it may use stood idle all the time until then. */
+	u64 beside_idle;
+	u64 waits;
+	/* The worst single wait by interval, and which intervals these are. */
+	u64 worst[2];
+	u32 worst_of[2];
+	/* How long its group had been throttled here when it became ready, and the group's queue. */
+	u64 throttled_mark;
+	u64 queue;
+	/* Asleep where no signal wakes it. */
+	u64 asleep;
+	/* The lock of its own address space: waits, and the part of them in which foreigners held it. */
+	u64 lock_from;
+	u64 lock_mark;
+	u64 lock_ns;
+	u64 lock_waits;
+	u64 lock_worst[2];
+	u32 lock_worst_of[2];
+	u64 foreign_ns;
+	/* While it reads the memory map of another: whose, since when, and its own sums then. */
+	u64 space;
+	u64 hold_from;
+	u64 hold_ready;
+	u64 hold_throttled;
+	u32 target;
+	u32 call;
+	/* Samples of its program, and those at an instruction of active waiting. */
+	u32 samples;
+	u32 spins;
+	char file[FILE_NAME];
+	char comm[COMM];
+};
+
+struct runner {
+	u64 from;
+	u64 to;
+	u32 tgid;
+	u32 session;
+	char comm[COMM];
+};
+
+struct cpu {
+	/* Since when what runs now has run; since when it is idle, or 0. */
+	u64 since;
+	u64 idle_since;
+	u64 switches;
+	/* The place of the one that runs. */
+	u64 head;
+	struct runner ring[RUNNERS];
+};
+
+/* How long a process ran while threads of another were ready on its CPU. */
+struct pair {
+	u32 victim;
+	u32 culprit;
+	u64 ns;
+	u64 worst;
+	u64 waits;
+	/* Of the culprit. */
+	u32 session;
+	u32 pad;
+	char comm[COMM];
+};
+
+/* Of one CPU and one interval. */
+struct pairs {
+	struct pair pairs[PAIRS];
+	/* What found no place. */
+	u64 rest;
+};
+
+struct reader_key {
+	u32 reader;
+	u32 target;
+	/* The call, where it is none that reads a file. */
+	u32 call;
+	u32 pad;
+	char file[FILE_NAME];
+};
+
+/* A process that reads the memory map of another under that one's lock. */
+struct reader {
+	u64 holds;
+	u64 ns;
+	/* Of that: ready without a CPU; of that: throttled. */
+	u64 ready;
+	u64 throttled;
+	u64 worst[2];
+	u32 worst_of[2];
+	u32 tid;
+	s32 nice;
+	char comm[COMM];
+};
+
+/* Threads that hold the lock of an address space which is not their own. */
+struct space {
+	u64 since;
+	s64 holders;
+	u64 ns;
+};
+
+#endif

@@ -1,0 +1,150 @@
+//! The sums of the kernel, as the rest of the program has them.
+
+/// Groups whose quota is told apart for each thread: its own, those above it in turn, and at the end
+/// those of which it is not known which it was.
+pub const LEVELS: usize = 8;
+
+/// All sums at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Counts {
+    /// When, by the monotonic clock, in nanoseconds.
+    pub at_ns: u64,
+    /// Threads whose sums have changed since the reading before.
+    pub threads: Vec<ThreadCounts>,
+    /// Who ran while others were ready, of the interval since the reading before.
+    pub pairs: Vec<PairCounts>,
+    /// Time of that kind for which the table had no room, in nanoseconds, of the same interval.
+    pub unnamed_ns: u64,
+    /// Who reads the memory map of another, since the programs were loaded.
+    pub readers: Vec<ReaderCounts>,
+    /// Switches of all CPUs since then.
+    pub switches: u64,
+    /// Threads that lost their place in the table before they were read.
+    pub lost_threads: u64,
+    /// CPU time of the programs and how long it was measured, in nanoseconds; none where the kernel does
+    /// not say.
+    pub programs_ns: Option<(u64, u64)>,
+    /// Memory of the tables, in bytes.
+    pub table_bytes: u64,
+}
+
+/// What a thread does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ThreadState {
+    /// Not seen yet.
+    #[default]
+    Unknown,
+    /// On a CPU.
+    Running,
+    /// Ready, without a CPU.
+    Ready,
+    /// Asleep.
+    Asleep,
+    /// Asleep where no signal wakes it.
+    Uninterruptible,
+}
+
+/// The sums of a thread since it was first seen; times in nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ThreadCounts {
+    /// Thread.
+    pub tid: u32,
+    /// Process.
+    pub pid: u32,
+    /// Tells it from a later thread of the same number.
+    pub start: u64,
+    /// Its name.
+    pub name: String,
+    /// What it does, and since when.
+    pub state: ThreadState,
+    /// Since when.
+    pub since_ns: u64,
+    /// Process that woke it last by a system call; 0 where none is known.
+    pub waker: u32,
+    /// Its session when it was first seen.
+    pub session: u32,
+    /// Its nice value then.
+    pub nice: i32,
+    /// On a CPU.
+    pub ran_ns: u64,
+    /// Ready and without a CPU, in waits that are over. The six that follow add up to it.
+    pub ready_ns: u64,
+    /// Held by a quota, by the level of the group.
+    pub throttled_ns: [u64; LEVELS],
+    /// Other processes ran on its CPU.
+    pub others_ns: u64,
+    /// Other threads of its own process did.
+    pub own_ns: u64,
+    /// Its CPU was idle: it was being woken.
+    pub idle_ns: u64,
+    /// Further back than what is remembered of the CPU.
+    pub rest_ns: u64,
+    /// Of what was not throttled: one CPU that it may use was idle until it ran at last.
+    pub beside_idle_ns: u64,
+    /// Waits for a CPU.
+    pub waits: u64,
+    /// The worst single wait that ended in the last interval.
+    pub worst_ns: u64,
+    /// Asleep where no signal wakes it.
+    pub asleep_ns: u64,
+    /// Waiting for the lock of its own memory map.
+    pub lock_ns: u64,
+    /// Of that: while another process held it.
+    pub foreign_ns: u64,
+    /// Waits for that lock.
+    pub lock_waits: u64,
+    /// The worst of them in the last interval that another process had a part in.
+    pub lock_worst_ns: u64,
+    /// Samples of its program.
+    pub samples: u64,
+    /// Of those: at an instruction of active waiting.
+    pub spins: u64,
+}
+
+/// How long a process ran while threads of another were ready on its CPU.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PairCounts {
+    /// Process that was ready.
+    pub victim: u32,
+    /// Process that ran.
+    pub culprit: u32,
+    /// Name of the thread that ran.
+    pub name: String,
+    /// For how long, in nanoseconds.
+    pub ns: u64,
+    /// The longest single time.
+    pub worst_ns: u64,
+    /// In how many waits.
+    pub waits: u64,
+    /// Session of the process that ran.
+    pub session: u32,
+}
+
+/// A process that reads the memory map of another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReaderCounts {
+    /// Who reads.
+    pub reader: u32,
+    /// One of its threads.
+    pub tid: u32,
+    /// Whose memory map; 0 where the kernel does not note it.
+    pub target: u32,
+    /// The file below /proc/PID; empty where it is not known.
+    pub file: String,
+    /// The system call, where it reads no file.
+    pub call: u32,
+    /// Name of the reader.
+    pub name: String,
+    /// Its nice value.
+    pub nice: i32,
+    /// How often it held the lock.
+    pub holds: u64,
+    /// For how long, in nanoseconds.
+    pub ns: u64,
+    /// Of that: it was ready and did not run itself.
+    pub ready_ns: u64,
+    /// Of that: a quota held it.
+    pub throttled_ns: u64,
+    /// The longest hold of the last interval.
+    pub worst_ns: u64,
+}

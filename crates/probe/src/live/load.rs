@@ -1,0 +1,174 @@
+//! Loading the programs that this kernel can have.
+
+use super::object::{OpenWatchSkel, WatchSkel, WatchSkelBuilder};
+use super::samples;
+use super::seen::Seen;
+use crate::refused::refused;
+use crate::symbols::Symbols;
+use crate::tracepoint::arguments;
+use host::Roots;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Struct;
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{Link, ProgramMut};
+use model::not_seen::NoPrograms;
+use std::mem::MaybeUninit;
+
+/// Where the loader keeps the object.
+type Room = MaybeUninit<libbpf_rs::OpenObject>;
+
+/// Tracepoints of the lock of an address space, and of waits for any lock.
+const OF_LOCK: [&str; 3] =
+    ["mmap_lock_start_locking", "mmap_lock_acquire_returned", "mmap_lock_released"];
+
+/// Programs that are loaded, and their links.
+pub struct Loaded {
+    /// The object.
+    pub skel: WatchSkel<'static>,
+    /// Keeps the programs attached.
+    pub links: Vec<Link>,
+    /// What is seen by them.
+    pub seen: Seen,
+}
+
+/// What of the tracepoints this kernel has.
+#[derive(Clone, Copy)]
+struct Has {
+    lock: bool,
+    /// Whether the tracepoints of the lock name the memory group too.
+    grouped: bool,
+    contention: bool,
+    /// Where threads wait for the lock of a single mapping; none where they cannot be known by that.
+    waiters: [(u64, u64); WAITERS],
+}
+
+/// Functions that wait for the lock of a single mapping, at most.
+const WAITERS: usize = 4;
+
+/// Whether a function of the kernel waits for the lock of a single mapping.
+fn waits_for_mapping(name: &str) -> bool {
+    let begins = ["__vma_start_", "__vma_enter_", "__vma_exclude_"];
+    begins.iter().any(|begin| name.starts_with(begin)) || name == "vma_mark_detached"
+}
+
+/// Loads and attaches.
+///
+/// # Errors
+/// If the tracepoints of the scheduler cannot be had.
+pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
+    libbpf_rs::set_print(None);
+    let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
+    let there = |name: &str| arguments(&btf, name).is_some();
+    let mut has = Has {
+        lock: OF_LOCK.iter().all(|name| there(name)),
+        // Context, address space, group, write; without the group it is three.
+        grouped: arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4),
+        contention: there("contention_begin") && there("contention_end"),
+        waiters: [(0, 0); WAITERS],
+    };
+    let has_mapping_lock = has_field(&btf, "vm_area_struct", "vm_lock_seq");
+    if has_mapping_lock {
+        let found = Symbols::read(roots).ranges(waits_for_mapping);
+        has.waiters.iter_mut().zip(found).for_each(|(place, range)| *place = range);
+    }
+    match attach(&btf, has) {
+        // A kernel may describe a tracepoint and refuse a program on it.
+        Err(_) if has.lock => attach(&btf, Has { lock: false, contention: false, ..has }),
+        done => done,
+    }
+}
+
+fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
+    // The object lives as long as this process, which loads it once or, where it is refused, twice.
+    let room: &'static mut Room = Box::leak(Box::new(Room::uninit()));
+    let mut open =
+        WatchSkelBuilder::default().open(room).map_err(|error| refused("the programs", &error))?;
+    let cpus = u32::try_from(libbpf_rs::num_possible_cpus().unwrap_or(1)).unwrap_or(1).max(1);
+    let sized = (open.maps.cpus.set_max_entries(cpus))
+        .and_then(|()| open.maps.pairs.set_max_entries(cpus.saturating_mul(2)));
+    sized.map_err(|error| refused("a table for each CPU", &error))?;
+    if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
+        rodata.cpus_known = cpus;
+        rodata.contention = has.contention;
+        for (place, (from, to)) in rodata.waiters.iter_mut().zip(has.waiters) {
+            (place.from, place.to) = (from, to);
+        }
+    }
+    choose(&mut open, has);
+    let skel = open.load().map_err(|error| refused("the programs", &error))?;
+    let field = |field: &str| has_field(btf, "cfs_rq", field);
+    let mut loaded = Loaded {
+        skel,
+        links: Vec::new(),
+        seen: Seen {
+            lock: has.lock,
+            file: has.lock && has_helper(btf),
+            throttled: field("throttled_clock_self_time")
+                || field("throttled_clock_pelt_time")
+                || field("throttled_clock_task_time"),
+            samples: false,
+            mapping: has_field(btf, "vm_area_struct", "vm_lock_seq")
+                .then_some(has.lock && has.waiters[0].1 > 0),
+        },
+    };
+    loaded.attach(has)?;
+    let samples = samples::attach(&loaded.skel, cpus);
+    loaded.seen.samples = !samples.is_empty();
+    loaded.links.extend(samples);
+    Ok(loaded)
+}
+
+fn choose(open: &mut OpenWatchSkel, has: Has) {
+    let progs = &mut open.progs;
+    progs.watch_lock_start.set_autoload(has.lock && !has.grouped);
+    progs.watch_lock_start_group.set_autoload(has.lock && has.grouped);
+    progs.watch_lock_returned.set_autoload(has.lock && !has.grouped);
+    progs.watch_lock_returned_group.set_autoload(has.lock && has.grouped);
+    progs.watch_lock_released.set_autoload(has.lock);
+    progs.watch_contention.set_autoload(has.lock && has.contention);
+    progs.watch_contention_end.set_autoload(has.lock && has.contention);
+}
+
+/// Whether a structure of the kernel has a field of this name.
+fn has_field(btf: &Btf, of: &str, field: &str) -> bool {
+    let of = btf.type_by_name::<Struct>(of);
+    of.is_some_and(|of| of.iter().any(|member| member.name.is_some_and(|name| name == field)))
+}
+
+/// Whether a program may look at the registers of the task that it interrupts; since 5.15.
+fn has_helper(btf: &Btf) -> bool {
+    use libbpf_rs::btf::types::Enum;
+    let all = btf.type_by_name::<Enum>("bpf_func_id");
+    all.is_some_and(|all| {
+        all.iter().any(|one| one.name.is_some_and(|name| name == "BPF_FUNC_task_pt_regs"))
+    })
+}
+
+impl Loaded {
+    fn attach(&mut self, has: Has) -> Result<(), NoPrograms> {
+        let progs = &mut self.skel.progs;
+        let mut programs: Vec<&mut ProgramMut> = vec![
+            &mut progs.watch_switch,
+            &mut progs.watch_wakeup,
+            &mut progs.watch_wakeup_new,
+            &mut progs.watch_migrate,
+            &mut progs.watch_exec,
+        ];
+        if has.lock {
+            programs.extend(match has.grouped {
+                true => [&mut progs.watch_lock_start_group, &mut progs.watch_lock_returned_group],
+                false => [&mut progs.watch_lock_start, &mut progs.watch_lock_returned],
+            });
+            programs.push(&mut progs.watch_lock_released);
+        }
+        if has.lock && has.contention {
+            programs.extend([&mut progs.watch_contention, &mut progs.watch_contention_end]);
+        }
+        for program in programs {
+            let name = program.name().to_string_lossy().into_owned();
+            let link = program.attach().map_err(|error| refused(&name, &error))?;
+            self.links.push(link);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! What `tailback watch` has the kernel add up: for every thread how long it was ready and did not run
+//! and why, for pairs of processes how long one ran while the other was ready on its CPU, and who reads
+//! the memory map of another under that one's lock.
+//!
+//! No event is sent: the reader looks at the tables once a second. Nothing is pinned, so programs and
+//! tables go with this process, however it ends.
+
+mod counts;
+#[cfg(feature = "bpf")]
+mod load;
+#[cfg(feature = "bpf")]
+mod object;
+#[cfg(feature = "bpf")]
+mod raw;
+#[cfg(feature = "bpf")]
+mod read;
+#[cfg(feature = "bpf")]
+mod samples;
+mod seen;
+#[cfg(feature = "bpf")]
+mod stats;
+
+pub use counts::{Counts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, ThreadState};
+#[cfg(feature = "bpf")]
+pub use read::LiveProbe;
+pub use seen::Seen;
+
+#[cfg(not(feature = "bpf"))]
+use model::not_seen::NoPrograms;
+
+/// In a build without programs for the kernel there is none.
+#[cfg(not(feature = "bpf"))]
+#[derive(Debug)]
+pub struct LiveProbe(std::convert::Infallible);
+
+#[cfg(not(feature = "bpf"))]
+impl LiveProbe {
+    /// Always refused.
+    ///
+    /// # Errors
+    /// [`NoPrograms::NotBuilt`].
+    pub fn start(_: &host::Roots) -> Result<Self, NoPrograms> {
+        Err(NoPrograms::NotBuilt)
+    }
+
+    /// What is seen.
+    pub fn seen(&self) -> Seen {
+        match self.0 {}
+    }
+
+    /// The sums so far.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn read(&mut self) -> Result<Counts, NoPrograms> {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,211 @@
+//! Reading the tables once a second.
+
+use super::counts::{Counts, PairCounts, ReaderCounts, ThreadCounts};
+use super::load::{Loaded, load};
+use super::object::types::bss;
+use super::raw::{Cpu, Pairs, Raw, Reader, ReaderKey, Thread};
+use super::seen::Seen;
+use super::stats::{Counting, run_time};
+use crate::refused::refused;
+use host::Roots;
+use libbpf_rs::{MapCore, MapFlags};
+use model::not_seen::NoPrograms;
+use rustix::time::{ClockId, clock_gettime};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::ptr::addr_of_mut;
+use std::time::Duration;
+
+/// Entries that are asked for at a time.
+const BATCH: u32 = 4096;
+
+/// Of so many readings one is made with the time of the programs counted, since counting costs too.
+const COUNTED: u64 = 8;
+
+/// A program on one CPU ends within this time after an interval was ended.
+const SETTLE: Duration = Duration::from_micros(200);
+
+/// The programs of `tailback watch`, loaded and attached.
+pub struct LiveProbe {
+    loaded: Loaded,
+    tables: *mut bss,
+    interval: u32,
+    readings: u64,
+    last_ns: u64,
+    known_threads: u64,
+    counting: Option<Counting>,
+    counted_before: u64,
+    table_bytes: u64,
+}
+
+impl LiveProbe {
+    /// Loads and attaches what this kernel has.
+    ///
+    /// # Errors
+    /// If the programs of the scheduler cannot be had; what would give them is named.
+    pub fn start(roots: &Roots) -> Result<Self, NoPrograms> {
+        crate::privilege::check(roots)?;
+        let mut loaded = load(roots)?;
+        let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
+            return Err(refused("the tables", &"they could not be mapped"));
+        };
+        let tables: *mut bss = tables;
+        let mut probe = LiveProbe {
+            loaded,
+            tables,
+            interval: 0,
+            readings: 0,
+            last_ns: 0,
+            known_threads: 0,
+            counting: None,
+            counted_before: 0,
+            table_bytes: 0,
+        };
+        probe.table_bytes = probe.table_bytes();
+        probe.last_ns = now_ns();
+        Ok(probe)
+    }
+
+    /// What is seen.
+    pub fn seen(&self) -> Seen {
+        self.loaded.seen
+    }
+
+    /// Ends the interval and reads the sums so far.
+    ///
+    /// # Errors
+    /// If the kernel does not give the tables.
+    pub fn read(&mut self) -> Result<Counts, NoPrograms> {
+        let programs_ns = self.programs();
+        let ended = self.interval;
+        self.interval = self.interval.wrapping_add(1);
+        // SAFETY: a field of the tables, which live as long as the object.
+        unsafe { addr_of_mut!((*self.tables).interval).write_volatile(self.interval) };
+        std::thread::sleep(SETTLE);
+        let at_ns = now_ns();
+        let threads = self.threads(ended)?;
+        let (pairs, unnamed_ns) = self.pairs(ended)?;
+        let counts = Counts {
+            at_ns,
+            threads,
+            pairs,
+            unnamed_ns,
+            readers: self.readers(ended)?,
+            switches: self.switches()?,
+            lost_threads: self.lost_threads(),
+            programs_ns,
+            table_bytes: self.table_bytes,
+        };
+        self.last_ns = at_ns;
+        self.readings += 1;
+        Ok(counts)
+    }
+
+    /// Those whose state has changed since the last reading; the sums of others are what they were.
+    fn threads(&mut self, interval: u32) -> Result<Vec<ThreadCounts>, NoPrograms> {
+        let mut changed = Vec::new();
+        let mut all = 0;
+        for (key, value) in entries(&self.loaded.skel.maps.threads)? {
+            let (Some(thread), Ok(tid)) = (Thread::read(&value), key.as_slice().try_into()) else {
+                continue;
+            };
+            all += 1;
+            if thread.since >= self.last_ns.saturating_sub(1_000_000_000) {
+                changed.push(thread.counts(u32::from_ne_bytes(tid), interval));
+            }
+        }
+        self.known_threads = all;
+        Ok(changed)
+    }
+
+    /// Threads that were given a place and are not there any more.
+    fn lost_threads(&self) -> u64 {
+        // SAFETY: a field of the tables.
+        let made = unsafe { addr_of_mut!((*self.tables).threads_made).read_volatile() };
+        made.saturating_sub(self.known_threads)
+    }
+
+    fn pairs(&self, interval: u32) -> Result<(Vec<PairCounts>, u64), NoPrograms> {
+        let map = &self.loaded.skel.maps.pairs;
+        let blank = vec![0; map.value_size() as usize];
+        let (mut all, mut rest) = (Vec::new(), 0);
+        for cpu in 0..map.max_entries() / 2 {
+            let key = (cpu * 2 + (interval & 1)).to_ne_bytes();
+            let value = map.lookup(&key, MapFlags::ANY).map_err(|e| refused("a table", &e))?;
+            let Some(pairs) = value.and_then(|value| Pairs::read(&value)) else { continue };
+            all.extend(pairs.counts());
+            rest += pairs.rest;
+            map.update(&key, &blank, MapFlags::ANY).map_err(|e| refused("a table", &e))?;
+        }
+        Ok((all, rest))
+    }
+
+    fn readers(&self, interval: u32) -> Result<Vec<ReaderCounts>, NoPrograms> {
+        let all = entries(&self.loaded.skel.maps.readers)?;
+        let of = |(key, value): (Vec<u8>, Vec<u8>)| {
+            Some(Reader::read(&value)?.counts(&ReaderKey::read(&key)?, interval))
+        };
+        Ok(all.filter_map(of).collect())
+    }
+
+    fn switches(&self) -> Result<u64, NoPrograms> {
+        let map = &self.loaded.skel.maps.cpus;
+        let of = |cpu: u32| {
+            let value = map.lookup(&cpu.to_ne_bytes(), MapFlags::ANY);
+            let value = value.map_err(|error| refused("a table", &error))?;
+            Ok(value.and_then(|value| Cpu::read(&value)).map_or(0, |cpu| cpu.switches))
+        };
+        (0..map.max_entries()).map(of).sum()
+    }
+
+    /// CPU time of the programs in the interval that has ended, where it was counted.
+    fn programs(&mut self) -> Option<(u64, u64)> {
+        let spent: u64 = self.descriptors().into_iter().filter_map(run_time).sum();
+        let over = now_ns().saturating_sub(self.last_ns);
+        let counted = self.counting.take().map(|_| (spent - self.counted_before.min(spent), over));
+        self.counted_before = spent;
+        if self.readings.is_multiple_of(COUNTED) {
+            self.counting = Counting::start();
+        }
+        counted
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let progs = &self.loaded.skel.progs;
+        let all = [
+            &progs.watch_switch,
+            &progs.watch_wakeup,
+            &progs.watch_wakeup_new,
+            &progs.watch_migrate,
+            &progs.watch_exec,
+            &progs.watch_lock_start,
+            &progs.watch_lock_start_group,
+            &progs.watch_lock_returned,
+            &progs.watch_lock_returned_group,
+            &progs.watch_lock_released,
+            &progs.watch_contention,
+            &progs.watch_contention_end,
+            &progs.watch_sample,
+        ];
+        all.into_iter().filter(|program| program.autoload()).map(AsFd::as_fd).collect()
+    }
+
+    /// What the kernel charges for the tables.
+    fn table_bytes(&self) -> u64 {
+        let maps = &self.loaded.skel.maps;
+        let all = [&maps.threads, &maps.cpus, &maps.pairs, &maps.readers, &maps.spaces];
+        let of = |map: &libbpf_rs::MapMut| map.query_fdinfo().ok()?.memlock;
+        all.into_iter().filter_map(of).sum()
+    }
+}
+
+/// All entries of a table of hashes.
+fn entries<M: MapCore>(map: &M) -> Result<impl Iterator<Item = (Vec<u8>, Vec<u8>)>, NoPrograms> {
+    map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
+        .map_err(|error| refused("a table", &error))
+}
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let whole = u64::try_from(now.tv_sec).unwrap_or(0).saturating_mul(1_000_000_000);
+    whole + u64::try_from(now.tv_nsec).unwrap_or(0)
+}

@@ -1,0 +1,158 @@
+//! What `tailback watch` saw, as a text of twenty lines.
+
+use crate::look::Look;
+use crate::prose::live::{self as words, MetaOf};
+use crate::prose::plain;
+use anstyle::{AnsiColor, Style};
+use model::Live;
+use model::live::{AnswerState, Finding, Victim};
+use std::fmt::Write as _;
+
+/// Findings that are told in full.
+const FINDINGS: usize = 2;
+
+/// Programs that are listed.
+const VICTIMS: usize = 4;
+
+/// Of each at most, with all that there is to say: a record may be anybody's.
+const MOST: usize = 64;
+
+/// The text; all of it with [`Look::why`].
+pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
+    let mut text = head(live);
+    let shown = look.most(FINDINGS).min(MOST);
+    for (number, finding) in live.findings.iter().take(shown).enumerate() {
+        tell(&mut text, number + 1, finding, meta_of, look);
+    }
+    let left = live.findings.len().saturating_sub(shown);
+    if left > 0 {
+        let _ = writeln!(text, "{left} more: --why shows all");
+    }
+    victims(&mut text, live, look);
+    answers(&mut text, live, look);
+    cost(&mut text, live, look);
+    let measured = live.sources.is_empty() || live.sources.iter().any(|one| one.missing.is_none());
+    let last = words::conclusion(&live.findings, measured);
+    let color = if live.findings.is_empty() { AnsiColor::Green } else { AnsiColor::Red };
+    text.push_str(&look.paint(color.on_default().bold(), &look.wrap(&last, "", "  ")));
+    text.push('\n');
+    text
+}
+
+fn head(live: &Live) -> String {
+    let seconds = live.over_ns as f64 / 1e9;
+    let machine = &live.machine;
+    let mut text = format!("watch: {}, {seconds:.1} s", words::scope(&live.scope));
+    let all = seconds * f64::from(machine.cpus) * 1e9;
+    if let Some(busy) = machine.busy_ns.filter(|_| all > 0.0) {
+        let _ = write!(text, "; {} CPUs {:.0}% busy", machine.cpus, busy as f64 / all * 1e2);
+    }
+    if let Some(steal) = machine.steal_ns.filter(|steal| *steal as f64 > all * 0.01) {
+        let _ = write!(text, ", {:.0}% stolen", steal as f64 / all * 1e2);
+    }
+    if let Some(switches) = machine.switches_per_s {
+        let _ = write!(text, "; {switches:.0} switches/s");
+    }
+    text.push('\n');
+    text
+}
+
+fn tell(text: &mut String, number: usize, finding: &Finding, meta_of: MetaOf, look: Look) {
+    let name = words::stall_name(finding.kind.stall());
+    // The first is told in full, so that all of it stays on a screen.
+    if number > 1 && !look.why {
+        let line = format!("{number}. {name}: {}", words::brief(finding));
+        let _ = writeln!(text, "{}", look.wrap(&line, "", "   "));
+        return;
+    }
+    let said = words::finding(finding, meta_of);
+    let _ = writeln!(text, "{}", look.wrap(&format!("{number}. {name}: {}", said.loss), "", "   "));
+    let cause = match look.why {
+        true => {
+            let all: Vec<String> = finding.fixes.iter().map(words::fix).collect();
+            format!("{} {}", said.cause, all.join(" "))
+        }
+        false => said.cause,
+    };
+    let _ = writeln!(text, "{}", look.wrap(&cause, "   ", "   "));
+    if let Some(command) = said.command {
+        let _ = writeln!(text, "   Reproduce: {}", look.paint(Style::new().bold(), &command));
+    }
+}
+
+/// A table of the programs that lost most. Its figures are sums over all threads of a program.
+fn victims(text: &mut String, live: &Live, look: Look) {
+    if live.victims.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "{:<20} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8}",
+        "lost, ms/s", "all", "quota", "above", "others", "own", "lock", "rest", "worst ms"
+    );
+    for victim in live.victims.iter().take(look.most(VICTIMS).min(MOST)) {
+        text.push_str(&row(victim, live.over_ns));
+    }
+}
+
+fn row(victim: &Victim, over_ns: u64) -> String {
+    let parts = &victim.parts;
+    let above: u64 = parts.ancestors.iter().map(|part| part.ns).sum();
+    let rest = [parts.some_quota_ns, parts.hypervisor_ns, parts.waking_ns, parts.not_told_apart_ns];
+    let rate = |ns: u64| words::rate(ns, over_ns);
+    let worst = parts.worst_ns.max(victim.lock.worst_ns) as f64 / 1e6;
+    let name: String = plain(&victim.program.name).chars().take(20).collect();
+    format!(
+        "{name:<20} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {worst:>8.1}\n",
+        rate(victim.lost_ns()),
+        rate(parts.own_quota_ns),
+        rate(above),
+        rate(parts.neighbours_ns()),
+        rate(parts.own_program_ns),
+        rate(victim.lock.foreign_ns),
+        rate(rest.iter().sum()),
+    )
+}
+
+/// The three answers: what hits or does not on one line, what cannot be measured with its reason.
+fn answers(text: &mut String, live: &Live, look: Look) {
+    let measured: Vec<String> =
+        live.answers.iter().take(MOST).filter_map(words::measured).collect();
+    if !measured.is_empty() {
+        let _ = writeln!(text, "{}", look.wrap(&measured.join("; "), "", "  "));
+    }
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for answer in live.answers.iter().take(MOST) {
+        let AnswerState::NotMeasurable(why) = &answer.state else { continue };
+        let (why, name) = (words::not_measurable(why), words::stall_name(&answer.stall));
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((why, vec![name])),
+        }
+    }
+    let reasons: Vec<String> =
+        reasons.iter().map(|(why, names)| format!("{} ({why})", names.join(", "))).collect();
+    if !reasons.is_empty() {
+        let line = format!("Not measurable here: {}", reasons.join("; "));
+        let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
+    }
+}
+
+fn cost(text: &mut String, live: &Live, look: Look) {
+    let cost = &live.cost;
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let mut line = format!("Watching costs {:.1} ms/s of CPU", cost.tool_ms_per_s);
+    if let Some(programs) = cost.programs_ms_per_s {
+        let _ = write!(line, " and {programs:.1} ms/s in the kernel");
+    }
+    let memory = mib(cost.memory_bytes.saturating_add(cost.table_bytes));
+    let _ = write!(line, ", {memory:.0} MiB; {} threads lost", cost.lost_threads);
+    let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
+    if look.why {
+        for one in live.sources.iter().take(MOST) {
+            let state = one.missing.as_ref().map_or_else(|| "read".to_owned(), words::missing);
+            let line = format!("Source: {}: {state}", words::source(one.source));
+            let _ = writeln!(text, "{}", look.wrap(&line, "", "  "));
+        }
+    }
+}

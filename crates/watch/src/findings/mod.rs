@@ -1,0 +1,46 @@
+//! From sums to findings: pure, one file for each kind.
+
+mod foreign;
+mod idle;
+mod neighbour;
+mod quota;
+
+use crate::limits;
+use crate::window::Window;
+use model::live::Finding;
+
+/// What was measured of each kind where nothing was found: the most that anybody loses to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Most {
+    /// To foreign readers, in milliseconds a second.
+    pub foreign: f64,
+    /// To quotas.
+    pub quota: f64,
+    /// To one neighbour.
+    pub neighbour: f64,
+    /// Beside an idle CPU.
+    pub beside_idle: f64,
+}
+
+/// All findings, the dearest first.
+pub fn all(window: &Window) -> Vec<Finding> {
+    if window.seconds() < limits::LEAST_SECONDS {
+        return Vec::new();
+    }
+    let mut all = foreign::find(window);
+    all.extend(quota::find(window));
+    all.extend(neighbour::find(window));
+    all.extend(idle::find(window));
+    all.sort_by(|a, b| b.cost_ms_per_s.total_cmp(&a.cost_ms_per_s));
+    all
+}
+
+/// The most that anybody loses in a way that would be a finding if it were more.
+pub fn most(window: &Window) -> Most {
+    Most {
+        foreign: foreign::most(window),
+        quota: quota::most(window),
+        neighbour: neighbour::most(window),
+        beside_idle: idle::most(window),
+    }
+}

@@ -1,0 +1,235 @@
+//! Programs that have the CPU of others which have nothing to do with them, and more of it.
+//!
+//! Two that compete evenly for a machine without an idle CPU are both slower for it, and nobody is to
+//! blame: a build beside a build. So a victim is who gets less than its half: it is outnumbered, weighs
+//! less, or sleeps now and then and finds its CPU taken each time that it wakes. Programs of a session
+//! count together, since a build is many of them. Where CPUs are idle meanwhile, or where the programs to
+//! look at were named, even competition counts too.
+
+use crate::limits::{NEIGHBOUR_MS_PER_S, NEIGHBOUR_SHARE, NEIGHBOUR_UNEVEN};
+use crate::parts::{program, program_of};
+use crate::sums::{Key, Sums, largest, ms};
+use crate::tick::Job;
+use crate::window::Window;
+use model::live::{Finding, FindingKind, LiveFix, NeighbourFinding, Sure};
+use std::collections::HashMap;
+
+pub fn find(window: &Window) -> Vec<Finding> {
+    let is_much = |found: &Found| window.rate(found.lacks_ns) >= NEIGHBOUR_MS_PER_S;
+    let all: Vec<Found> = held_up(window).into_iter().filter(is_much).collect();
+    // Of two that compete the one is the victim that gets less of what it wants.
+    let loses_less = |one: &&Found| {
+        !all.iter().any(|other| {
+            other.victim == one.culprit && other.culprit == one.victim && other.share > one.share
+        })
+    };
+    all.iter().filter(loses_less).map(|found| found.finding(window)).collect()
+}
+
+/// The most that anybody loses in this way, in milliseconds a second.
+pub fn most(window: &Window) -> f64 {
+    largest(held_up(window).into_iter().map(|found| window.rate(found.lacks_ns)))
+}
+
+/// Programs that lose a part of what they want that they would notice.
+fn held_up(window: &Window) -> Vec<Found<'_>> {
+    let mut sessions: HashMap<&Job, u64> = HashMap::new();
+    for (key, sums) in &window.programs {
+        if matches!(key.job, Job::Session(_)) {
+            let ran = sessions.entry(&key.job).or_default();
+            *ran = ran.saturating_add(sums.all.ran_ns);
+        }
+    }
+    window.victims().filter_map(|(key, sums)| worst(window, &sessions, key, sums)).collect()
+}
+
+/// CPU time that a program had, with all of its session.
+fn ran(window: &Window, sessions: &HashMap<&Job, u64>, key: &Key) -> u64 {
+    let own = || window.programs.get(key).map_or(0, |sums| sums.all.ran_ns);
+    sessions.get(&key.job).copied().unwrap_or_else(own)
+}
+
+/// A victim with the program of another job that takes most from it.
+struct Found<'a> {
+    victim: &'a Key,
+    sums: &'a Sums,
+    culprit: &'a Key,
+    ns: u64,
+    worst_ns: u64,
+    /// What it lacks of its part, of the time that it waited.
+    lacks_ns: u64,
+    /// Of the time that the victim wanted a CPU.
+    share: f64,
+}
+
+fn worst<'a>(
+    window: &'a Window,
+    sessions: &HashMap<&Job, u64>,
+    key: &'a Key,
+    sums: &'a Sums,
+) -> Option<Found<'a>> {
+    let wanted = sums.all.ran_ns.saturating_add(sums.all.ready_ns);
+    let strangers =
+        sums.neighbours.iter().filter(|(other, _)| is_stranger(window, key, sums, other));
+    let (culprit, (ns, worst_ns)) =
+        strangers.max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)))?;
+    let share = *ns as f64 / wanted.max(1) as f64;
+    let (own, others) = (ran(window, sessions, key), ran(window, sessions, culprit));
+    let lacks_ns = match window.asked || idle_ns(window) >= *ns {
+        true => *ns,
+        false => short_of_half(own, others).min(*ns),
+    };
+    (share >= NEIGHBOUR_SHARE).then_some(Found {
+        victim: key,
+        sums,
+        culprit,
+        ns: *ns,
+        worst_ns: *worst_ns,
+        lacks_ns,
+        share,
+    })
+}
+
+/// What the one lacks of half of what both got; 0 where they share it evenly enough.
+fn short_of_half(own: u64, others: u64) -> u64 {
+    let half = own.midpoint(others);
+    let short = half.saturating_sub(own);
+    if short as f64 >= NEIGHBOUR_UNEVEN * half as f64 { short } else { 0 }
+}
+
+/// Time that CPUs were idle, all together; 0 where it is not known.
+fn idle_ns(window: &Window) -> u64 {
+    let machine = &window.machine;
+    let all = window.over_ns.saturating_mul(machine.cpus.into());
+    let used = machine.busy_ns.unwrap_or(all).saturating_add(machine.steal_ns.unwrap_or(0));
+    all.saturating_sub(used)
+}
+
+/// Whether two programs have nothing to do with each other: neither belongs to the other's job, and
+/// neither wakes the other, as a server and its clients do.
+fn is_stranger(window: &Window, key: &Key, sums: &Sums, other: &Key) -> bool {
+    let known = |job: &Job| !matches!(job, Job::Unknown | Job::Kernel);
+    if key.job == other.job || !known(&key.job) || !known(&other.job) {
+        return false;
+    }
+    // One program in several groups or sessions that waits for its like.
+    if key.name == other.name && key.group == other.group {
+        return false;
+    }
+    let woken = window.programs.get(other).is_some_and(|other| other.wakers.contains(&key.job));
+    !woken && !sums.wakers.contains(&other.job)
+}
+
+impl Found<'_> {
+    fn finding(&self, window: &Window) -> Finding {
+        let culprit = window.programs.get(self.culprit);
+        let facts = NeighbourFinding {
+            victim_ran_ms_per_s: window.rate(self.sums.all.ran_ns),
+            culprit_ran_ms_per_s: window.rate(culprit.map_or(0, |sums| sums.all.ran_ns)),
+            nice: culprit.map(|culprit| (self.sums.nice, culprit.nice)),
+        };
+        let named = culprit.map(|sums| program_of(self.culprit, sums));
+        Finding {
+            kind: FindingKind::Neighbour(facts),
+            victim: program_of(self.victim, self.sums),
+            culprits: vec![named.unwrap_or_else(|| program(self.culprit, 0, 1))],
+            cost_ms_per_s: window.rate(self.ns),
+            worst_ms: ms(self.worst_ns),
+            since_s: 0.0,
+            sure: Sure::Measured,
+            fixes: vec![LiveFix::Separate, LiveFix::Weigh],
+            // A neighbour is no scenario of its own: there is nothing to reproduce but the load.
+            run: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{pair, process, second, thread};
+    use crate::tick::{MachineTick, Tick};
+
+    fn tick(lost_ms: u64) -> Tick {
+        let mut tick = second();
+        process(&mut tick, 1, "web", None);
+        process(&mut tick, 2, "backup", None);
+        tick.threads = vec![thread(1, 400, lost_ms), thread(2, 900, 20)];
+        tick.threads[0].others_ns = tick.threads[0].ready_ns;
+        tick.pairs = vec![pair(1, 2, "backup", lost_ms)];
+        tick
+    }
+
+    #[test]
+    fn another_jobs_program_is_a_neighbour() {
+        let all = find(&Window::of([&tick(300)]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!(
+            (found.victim.name.as_str(), found.culprits[0].name.as_str()),
+            ("web", "backup")
+        );
+        assert_eq!(found.cost_ms_per_s, 300.0);
+        assert!(find(&Window::of([&tick(50)])).is_empty());
+    }
+
+    #[test]
+    fn two_that_share_a_cpu_evenly_are_no_finding() {
+        let mut tick = tick(500);
+        tick.threads = vec![thread(1, 480, 500), thread(2, 510, 470)];
+        tick.pairs.push(pair(2, 1, "web", 470));
+        let window = Window::of([&tick]);
+        assert!(find(&window).is_empty() && most(&window) < 100.0);
+        // Unless a CPU was idle, or somebody asked about this one.
+        tick.machine = MachineTick { cpus: 2, busy_ns: Some(1_100_000_000), ..Default::default() };
+        assert_eq!(find(&Window::of([&tick])).len(), 1);
+        tick.machine.busy_ns = Some(1_900_000_000);
+        assert!(find(&Window::of([&tick])).is_empty());
+        tick.whole_machine = false;
+        assert_eq!(find(&Window::of([&tick])).len(), 1);
+        tick.whole_machine = true;
+        // One of two programs of a session that has its half.
+        tick.threads = vec![thread(1, 180, 500), thread(3, 320, 0), thread(2, 510, 470)];
+        process(&mut tick, 3, "web-too", None);
+        tick.processes.get_mut(&3).unwrap().job = Job::Session(1);
+        assert!(find(&Window::of([&tick])).is_empty());
+        tick.processes.get_mut(&3).unwrap().job = Job::Session(3);
+        assert_eq!(find(&Window::of([&tick])).len(), 1);
+    }
+
+    #[test]
+    fn one_job_competes_with_itself_without_a_finding() {
+        let mut tick = tick(300);
+        for process in tick.processes.values_mut() {
+            process.job = Job::Session(9);
+        }
+        assert!(find(&Window::of([&tick])).is_empty());
+    }
+
+    #[test]
+    fn a_server_and_its_client_are_no_strangers() {
+        let mut tick = tick(300);
+        tick.threads[1].waker = 1;
+        assert!(find(&Window::of([&tick])).is_empty());
+        tick.threads[1].waker = 0;
+        tick.threads[0].waker = 2;
+        assert!(find(&Window::of([&tick])).is_empty());
+    }
+
+    #[test]
+    fn of_two_that_compete_the_one_that_gets_less_is_the_victim() {
+        let mut tick = tick(300);
+        tick.pairs.push(pair(2, 1, "web", 250));
+        tick.threads[1].ready_ns = 250_000_000;
+        tick.threads[1].others_ns = 250_000_000;
+        let found = find(&Window::of([&tick]));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].victim.name, "web");
+    }
+
+    #[test]
+    fn the_kernels_threads_are_nobodys_neighbour() {
+        let mut tick = tick(300);
+        tick.processes.get_mut(&2).unwrap().job = Job::Kernel;
+        assert!(find(&Window::of([&tick])).is_empty());
+    }
+}

@@ -1,0 +1,114 @@
+//! From sums since the start to what they gained.
+
+use crate::tick::Tick;
+use probe::live::{Counts, ReaderCounts, ThreadCounts};
+use std::collections::HashMap;
+
+/// Threads that are remembered at most: twice as many as the kernel's table holds.
+const MOST_THREADS: usize = 32_768;
+
+/// Threads that gained less than this are left out, in nanoseconds: they cannot be part of a finding,
+/// and on a busy machine they are most.
+const LEAST_NS: u64 = 20_000;
+
+/// A reader of a memory map.
+type ReaderId = (u32, u32, u32, String);
+
+/// The sums as they were last read.
+#[derive(Debug, Default)]
+pub struct Gained {
+    threads: HashMap<(u32, u64), ThreadCounts>,
+    readers: HashMap<ReaderId, ReaderCounts>,
+    switches: u64,
+}
+
+impl Gained {
+    /// Puts what the sums gained into a tick.
+    pub fn take(&mut self, counts: Counts, tick: &mut Tick) {
+        if self.threads.len() > MOST_THREADS {
+            self.threads.clear();
+        }
+        for thread in counts.threads {
+            let before = self.threads.get(&(thread.tid, thread.start));
+            let gained = before.map_or_else(|| thread.clone(), |before| since(&thread, before));
+            let lost = gained.ready_ns.saturating_add(gained.lock_ns);
+            if lost.saturating_add(gained.ran_ns) >= LEAST_NS {
+                tick.threads.push(gained);
+            }
+            self.threads.insert((thread.tid, thread.start), thread);
+        }
+        let mut readers = HashMap::new();
+        for reader in counts.readers {
+            let id = (reader.reader, reader.target, reader.call, reader.file.clone());
+            let before = self.readers.get(&id).cloned().unwrap_or_default();
+            let less = |now: u64, then: u64| now.saturating_sub(then);
+            if reader.holds > before.holds {
+                tick.readers.push(ReaderCounts {
+                    holds: less(reader.holds, before.holds),
+                    ns: less(reader.ns, before.ns),
+                    ready_ns: less(reader.ready_ns, before.ready_ns),
+                    throttled_ns: less(reader.throttled_ns, before.throttled_ns),
+                    ..reader.clone()
+                });
+            }
+            readers.insert(id, reader);
+        }
+        self.readers = readers;
+        tick.pairs = counts.pairs;
+        tick.unnamed_ns = counts.unnamed_ns;
+        // A source that counts none has none.
+        tick.machine.switches =
+            (counts.switches > 0).then(|| counts.switches.saturating_sub(self.switches));
+        self.switches = counts.switches;
+    }
+}
+
+fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
+    let less = |of: fn(&ThreadCounts) -> u64| of(now).saturating_sub(of(before));
+    let mut throttled_ns = now.throttled_ns;
+    for (ns, before) in throttled_ns.iter_mut().zip(before.throttled_ns) {
+        *ns = ns.saturating_sub(before);
+    }
+    ThreadCounts {
+        ran_ns: less(|of| of.ran_ns),
+        ready_ns: less(|of| of.ready_ns),
+        throttled_ns,
+        others_ns: less(|of| of.others_ns),
+        own_ns: less(|of| of.own_ns),
+        idle_ns: less(|of| of.idle_ns),
+        rest_ns: less(|of| of.rest_ns),
+        beside_idle_ns: less(|of| of.beside_idle_ns),
+        waits: less(|of| of.waits),
+        asleep_ns: less(|of| of.asleep_ns),
+        lock_ns: less(|of| of.lock_ns),
+        foreign_ns: less(|of| of.foreign_ns),
+        lock_waits: less(|of| of.lock_waits),
+        samples: less(|of| of.samples),
+        spins: less(|of| of.spins),
+        ..now.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, thread};
+
+    #[test]
+    fn a_thread_gains_what_its_sums_grew_by_and_a_new_one_all() {
+        let mut gained = Gained::default();
+        let read = |gained: &mut Gained, threads: Vec<ThreadCounts>| {
+            let mut tick = Tick::default();
+            gained.take(Counts { threads, ..Counts::default() }, &mut tick);
+            tick.threads
+        };
+        let first = thread(1, 10, 20);
+        assert_eq!(read(&mut gained, vec![first.clone()])[0].ready_ns, 20 * MS);
+        let later = ThreadCounts { ready_ns: 25 * MS, ran_ns: 13 * MS, ..first.clone() };
+        let now = read(&mut gained, vec![later]);
+        assert_eq!((now[0].ready_ns, now[0].ran_ns), (5 * MS, 3 * MS));
+        // The same number, another thread.
+        let other = ThreadCounts { start: 9, ..first };
+        assert_eq!(read(&mut gained, vec![other])[0].ready_ns, 20 * MS);
+    }
+}

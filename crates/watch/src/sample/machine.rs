@@ -1,0 +1,53 @@
+//! The machine as a whole, and the memory of this process.
+
+use crate::tick::MachineTick;
+use host::Snapshot;
+use host::roots::{Roots, read_start};
+use probe::idle::Idle;
+use std::time::Duration;
+
+/// Counters of the machine as they were last read.
+pub struct Machine {
+    before: Snapshot,
+    idle: Idle,
+    cpus: u32,
+}
+
+impl Machine {
+    /// Reads them now.
+    pub fn start(roots: &Roots) -> Self {
+        let cpus = host::machine(roots).cpus.len();
+        Machine {
+            before: Snapshot::take(roots),
+            idle: Idle::read(roots),
+            cpus: u32::try_from(cpus).unwrap_or(u32::MAX).max(1),
+        }
+    }
+
+    /// What they gained in such a time.
+    pub fn gained(&mut self, roots: &Roots, over: Duration) -> MachineTick {
+        let (now, idle) = (Snapshot::take(roots), Idle::read(roots));
+        let gained = self.before.until(&now);
+        let ns = |ms: Option<f64>| ms.map(|ms| (ms * 1e6) as u64);
+        let steal_ns = ns(gained.steal_ms);
+        let all = u64::try_from(over.as_nanos()).unwrap_or(0).saturating_mul(self.cpus.into());
+        let idle_ns: u64 = (0..self.cpus).map(|cpu| idle.since(&self.idle, cpu)).sum();
+        let busy = all.saturating_sub(idle_ns).saturating_sub(steal_ns.unwrap_or(0));
+        (self.before, self.idle) = (now, idle);
+        MachineTick {
+            cpus: self.cpus,
+            busy_ns: Some(busy),
+            steal_ns,
+            pressure_ns: ns(gained.cpu_pressure_ms),
+            switches: None,
+        }
+    }
+}
+
+/// Memory of this process, in bytes.
+pub fn memory(roots: &Roots) -> u64 {
+    let text = read_start(&roots.proc.join("self/statm"), 256).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let pages: Option<u64> = text.split_whitespace().nth(1).and_then(|word| word.parse().ok());
+    pages.unwrap_or(0).saturating_mul(rustix::param::page_size() as u64)
+}

@@ -1,0 +1,166 @@
+//! Reading the machine: once a second, and only what is bounded.
+
+mod gained;
+mod groups;
+mod machine;
+mod processes;
+mod schedstat;
+mod scope;
+
+use crate::tick::{Spent, Tick};
+use gained::Gained;
+use groups::Groups;
+use host::{CpuGroups, Roots};
+use machine::Machine;
+use model::live::{Missing, Scope, Source, SourceUse};
+use model::not_seen::NoPrograms;
+use probe::live::{Counts, LiveProbe, Seen};
+use processes::Processes;
+use schedstat::Schedstat;
+pub use scope::ScopeError;
+use std::time::{Duration, Instant};
+
+/// Reads a live system.
+pub struct Sampler {
+    roots: Roots,
+    scope: Scope,
+    sources: Vec<SourceUse>,
+    probe: Option<LiveProbe>,
+    gained: Gained,
+    processes: Processes,
+    groups: Option<Groups>,
+    schedstat: Schedstat,
+    machine: Machine,
+    last: Instant,
+    tool: Duration,
+}
+
+impl Sampler {
+    /// Starts to read what can be read here.
+    ///
+    /// # Errors
+    /// If a process that is named does not exist.
+    pub fn start(roots: &Roots, scope: &Scope) -> Result<Self, ScopeError> {
+        scope::check(roots, scope)?;
+        let cpu_groups = CpuGroups::find(roots);
+        let probe = LiveProbe::start(roots);
+        let sources = sources(&probe, cpu_groups.is_some());
+        let mut sampler = Sampler {
+            roots: roots.clone(),
+            scope: scope.clone(),
+            sources,
+            probe: probe.ok(),
+            gained: Gained::default(),
+            processes: Processes::new(roots, scope, cpu_groups.clone()),
+            groups: cpu_groups.map(Groups::new),
+            schedstat: Schedstat::default(),
+            machine: Machine::start(roots),
+            last: Instant::now(),
+            tool: cpu_time(),
+        };
+        // What was so far is not ours to tell.
+        let _ = sampler.tick();
+        Ok(sampler)
+    }
+
+    /// Where the figures come from.
+    pub fn sources(&self) -> &[SourceUse] {
+        &self.sources
+    }
+
+    /// What is looked at.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Whether anything at all can be measured here.
+    pub fn measures_anything(&self) -> bool {
+        self.sources.iter().any(|one| one.missing.is_none())
+    }
+
+    /// What happened since the last call, or since the start.
+    pub fn tick(&mut self) -> Tick {
+        let counts = self.counts();
+        let over = self.last.elapsed();
+        self.last = Instant::now();
+        let mut tick = Tick {
+            over_ns: u64::try_from(over.as_nanos()).unwrap_or(u64::MAX),
+            whole_machine: self.scope == Scope::default(),
+            machine: self.machine.gained(&self.roots, over),
+            ..Tick::default()
+        };
+        let lost_threads = counts.lost_threads;
+        let table_bytes = counts.table_bytes;
+        let programs_ns = counts.programs_ns;
+        self.gained.take(counts, &mut tick);
+        self.processes.name(&mut tick);
+        if let Some(groups) = &mut self.groups {
+            groups.add(&mut tick);
+        }
+        let now = cpu_time();
+        let tool = now.saturating_sub(self.tool);
+        self.tool = now;
+        tick.spent = Spent {
+            tool_ns: u64::try_from(tool.as_nanos()).unwrap_or(u64::MAX),
+            programs_ns,
+            memory_bytes: machine::memory(&self.roots),
+            table_bytes,
+            lost_threads,
+        };
+        tick
+    }
+
+    /// The sums: of the programs in the kernel, or of /proc where there are none.
+    fn counts(&mut self) -> Counts {
+        if let Some(probe) = &mut self.probe {
+            match probe.read() {
+                Ok(counts) => return counts,
+                Err(error) => {
+                    self.probe = None;
+                    let of_probe = [
+                        Source::Scheduler,
+                        Source::MmapLock,
+                        Source::Throttled,
+                        Source::MappingLock,
+                    ];
+                    for one in &mut self.sources {
+                        if of_probe.contains(&one.source) {
+                            one.missing = Some(Missing::NoPrograms(error.clone()));
+                        }
+                    }
+                }
+            }
+        }
+        self.schedstat.read(&self.roots, &self.scope)
+    }
+}
+
+fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool) -> Vec<SourceUse> {
+    let of = |source, missing: Option<Missing>| SourceUse { source, missing };
+    let seen = probe.as_ref().map(LiveProbe::seen);
+    let unless = |there: fn(&Seen) -> bool, why: Missing| match &seen {
+        Ok(seen) => (!there(seen)).then_some(why),
+        Err(error) => Some(Missing::NoPrograms((*error).clone())),
+    };
+    let mapping = seen.as_ref().ok().and_then(|seen| seen.mapping);
+    let mapping =
+        mapping.map(|there| of(Source::MappingLock, (!there).then_some(Missing::NoSymbols)));
+    let mut all = vec![
+        of(Source::Scheduler, probe.as_ref().err().cloned().map(Missing::NoPrograms)),
+        of(Source::MmapLock, unless(|seen| seen.lock, Missing::NoLockTracepoints)),
+        of(Source::Throttled, unless(|seen| seen.throttled, Missing::NoThrottledTime)),
+        of(Source::Schedstat, None),
+        of(Source::CpuStat, (!groups).then_some(Missing::NoGroups)),
+        of(Source::Pressure, None),
+        of(Source::Steal, None),
+    ];
+    all.extend(mapping);
+    all
+}
+
+/// CPU time of this process.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}

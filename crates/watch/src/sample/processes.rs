@@ -1,0 +1,200 @@
+//! Names, groups and jobs of processes: files of /proc that take no lock of the process.
+
+use super::scope;
+use crate::tick::{Job, Process, Tick};
+use host::CpuGroups;
+use host::roots::{Roots, read_start};
+use model::live::Scope;
+use os::terminal;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Processes that are looked up in an interval at most; the others go by what the kernel's programs
+/// know of them.
+const MOST: usize = 1_024;
+
+/// Processes that are remembered at most.
+const MOST_KNOWN: usize = 16_384;
+
+/// Intervals after which a process is looked up again: it may have changed its name or group.
+const OLD: u64 = 5;
+
+/// The most that is read of `stat`, in bytes.
+const STAT: u64 = 1_024;
+
+/// The bit of a kernel thread among the flags of `stat`.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// Looks processes up, and remembers them.
+pub struct Processes {
+    roots: Roots,
+    scope: Scope,
+    groups: Option<CpuGroups>,
+    known: HashMap<u32, Known>,
+    lineages: HashMap<String, Vec<String>>,
+    interval: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    process: Process,
+    looked: u64,
+}
+
+/// What is taken of `stat`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stat {
+    name: String,
+    session: u32,
+    flags: u64,
+}
+
+impl Processes {
+    /// For a machine and what is to be looked at on it.
+    pub fn new(roots: &Roots, scope: &Scope, groups: Option<CpuGroups>) -> Self {
+        Processes {
+            roots: roots.clone(),
+            scope: scope.clone(),
+            groups,
+            known: HashMap::new(),
+            lineages: HashMap::new(),
+            interval: 0,
+        }
+    }
+
+    /// Names the processes of a tick, those that matter most first.
+    pub fn name(&mut self, tick: &mut Tick) {
+        self.interval += 1;
+        if self.known.len() > MOST_KNOWN {
+            self.known.clear();
+            self.lineages.clear();
+        }
+        for pid in wanted(tick) {
+            if let Some(process) = self.look(pid) {
+                tick.processes.insert(pid, process);
+            }
+        }
+        let groups = tick.processes.values().filter_map(|process| process.group.clone());
+        for group in groups.collect::<BTreeSet<_>>() {
+            let lineage = self.lineage(&group);
+            tick.lineages.insert(group, lineage);
+        }
+    }
+
+    fn look(&mut self, pid: u32) -> Option<Process> {
+        let fresh = self.known.get(&pid).filter(|known| self.interval - known.looked < OLD);
+        if let Some(known) = fresh {
+            return Some(known.process.clone());
+        }
+        let before = self.known.get(&pid).cloned();
+        let bytes = read_start(&self.roots.proc.join(pid.to_string()).join("stat"), STAT).ok();
+        let stat = bytes.and_then(|bytes| stat(&String::from_utf8_lossy(&bytes)));
+        let Some(stat) = stat else {
+            // It has ended since: what is known of it still holds for what it did.
+            return before.map(|known| known.process);
+        };
+        let group = self.groups.as_ref().and_then(|groups| groups.of_process(&self.roots, pid));
+        let group = group.filter(|group| group != "/");
+        let process = Process {
+            in_scope: scope::holds(&self.scope, pid, &stat.name, group.as_deref()),
+            job: job(&stat, group.as_deref()),
+            name: stat.name,
+            group,
+        };
+        let known = Known { process: process.clone(), looked: self.interval };
+        self.known.insert(pid, known);
+        Some(process)
+    }
+
+    fn lineage(&mut self, group: &str) -> Vec<String> {
+        let Some(groups) = &self.groups else { return Vec::new() };
+        self.lineages.entry(group.to_owned()).or_insert_with(|| groups.lineage(group)).clone()
+    }
+}
+
+/// The processes in a tick by what they lost and used.
+fn wanted(tick: &Tick) -> Vec<u32> {
+    let mut weights: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut add = |pid: u32, ns: u64| {
+        if pid != 0 {
+            let weight = weights.entry(pid).or_default();
+            *weight = weight.saturating_add(ns);
+        }
+    };
+    for thread in &tick.threads {
+        add(thread.pid, thread.ready_ns.saturating_add(thread.lock_ns).max(thread.ran_ns));
+        add(thread.waker, thread.ready_ns);
+    }
+    for pair in &tick.pairs {
+        add(pair.culprit, pair.ns);
+        add(pair.victim, pair.ns);
+    }
+    for reader in &tick.readers {
+        // Seldom, and never to be left out.
+        add(reader.reader, u64::MAX / 2);
+        add(reader.target, u64::MAX / 2);
+    }
+    let mut all: Vec<(u64, u32)> = weights.into_iter().map(|(pid, ns)| (ns, pid)).collect();
+    all.sort_by(|a, b| b.cmp(a));
+    all.truncate(MOST);
+    all.into_iter().map(|(_, pid)| pid).collect()
+}
+
+/// What a process belongs to: its group, unless that is one for all that somebody types in a session.
+fn job(stat: &Stat, group: Option<&str>) -> Job {
+    if stat.flags & KERNEL_THREAD != 0 {
+        return Job::Kernel;
+    }
+    let is_of_login = |group: &str| {
+        let last = group.rsplit('/').next().unwrap_or_default();
+        last.starts_with("session-") && last.ends_with(".scope")
+    };
+    match group {
+        Some(group) if !is_of_login(group) => Job::Group(group.to_owned()),
+        _ if stat.session != 0 => Job::Session(stat.session),
+        _ => Job::Unknown,
+    }
+}
+
+/// Reads the text of a `stat` file; a name may hold anything, so what follows counts from its end.
+fn stat(text: &str) -> Option<Stat> {
+    let (before, after) = text.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    let words: Vec<&str> = after.split_ascii_whitespace().collect();
+    Some(Stat {
+        name: terminal::line(name),
+        session: words.get(3)?.parse().ok()?,
+        flags: words.get(6)?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_process_may_call_itself_anything() {
+        let text = "7 (a) b (c) S 1 7 9 0 -1 2097216 0 0 0 0 1 1 0 0 20 0 1 0 555 0 0";
+        let read = stat(text).unwrap();
+        assert_eq!((read.name.as_str(), read.session), ("a) b (c", 9));
+        assert_eq!(job(&read, None), Job::Kernel);
+    }
+
+    #[test]
+    fn a_login_is_no_service() {
+        let read = Stat { name: "x".into(), session: 9, flags: 0 };
+        let own = |group| job(&read, Some(group));
+        assert_eq!(own("/system.slice/a.service"), Job::Group("/system.slice/a.service".into()));
+        assert_eq!(own("/user.slice/user-0.slice/session-3.scope"), Job::Session(9));
+        assert_eq!(job(&read, None), Job::Session(9));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in ".{0,80}", cut in 0usize..80) {
+            let _ = stat(&text);
+            let whole = "7 (a) S 1 7 9 0 -1 2097216 0 0 0 0 1 1 0 0 20 0 1 0 555 0 0";
+            let _ = stat(&whole[..cut.min(whole.len())]);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! How long each thread waited, from /proc alone: what is left where no programs can be had.
+
+use super::scope;
+use host::roots::{Roots, read_start};
+use model::live::Scope;
+use probe::live::{Counts, ThreadCounts};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Threads that are read in an interval at most.
+const MOST: usize = 4_096;
+
+/// The sums as they were first read: what was before that is not ours to tell.
+#[derive(Debug, Default)]
+pub struct Schedstat {
+    first: HashMap<u32, (u64, u64)>,
+}
+
+impl Schedstat {
+    /// The sums since the first reading, of what is looked at.
+    pub fn read(&mut self, roots: &Roots, scope: &Scope) -> Counts {
+        let mut counts = Counts::default();
+        for pid in numbers(&roots.proc) {
+            if !scope.pids.is_empty() && !scope.pids.contains(&pid) {
+                continue;
+            }
+            let folder = roots.proc.join(pid.to_string());
+            let name = text(&folder.join("comm"));
+            let named = Scope { cgroup: None, ..scope.clone() };
+            if !scope::holds(&named, pid, name.trim_end(), None) {
+                continue;
+            }
+            for tid in numbers(&folder.join("task")) {
+                if counts.threads.len() >= MOST {
+                    return counts;
+                }
+                let task = folder.join("task").join(tid.to_string());
+                counts.threads.extend(self.thread(&task, pid, tid, name.trim_end()));
+            }
+        }
+        counts
+    }
+
+    fn thread(&mut self, task: &Path, pid: u32, tid: u32, name: &str) -> Option<ThreadCounts> {
+        let schedstat = text(&task.join("schedstat"));
+        let mut words = schedstat.split_whitespace().map(str::parse::<u64>);
+        let (ran, ready) = (words.next()?.ok()?, words.next()?.ok()?);
+        let waits = words.next()?.ok()?;
+        if self.first.len() > 4 * MOST {
+            self.first.clear();
+        }
+        let (first_ran, first_ready) = *self.first.entry(tid).or_insert((ran, ready));
+        Some(ThreadCounts {
+            tid,
+            pid,
+            name: os::terminal::line(name),
+            ran_ns: ran.saturating_sub(first_ran),
+            ready_ns: ready.saturating_sub(first_ready),
+            waits,
+            ..ThreadCounts::default()
+        })
+    }
+}
+
+fn text(path: &Path) -> String {
+    String::from_utf8_lossy(&read_start(path, 256).unwrap_or_default()).into_owned()
+}
+
+/// The entries of a folder that are numbers.
+fn numbers(folder: &Path) -> Vec<u32> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_count_from_the_first_reading() {
+        let root = tempfile::tempdir().unwrap();
+        let task = root.path().join("proc/7/task/8");
+        std::fs::create_dir_all(&task).unwrap();
+        std::fs::write(root.path().join("proc/7/comm"), "web\n").unwrap();
+        let put = |text: &str| std::fs::write(task.join("schedstat"), text).unwrap();
+        let roots = Roots::at(root.path());
+        let mut schedstat = Schedstat::default();
+        put("100 20 3\n");
+        assert_eq!(schedstat.read(&roots, &Scope::default()).threads[0].ready_ns, 0);
+        put("150 90 9\n");
+        let thread = &schedstat.read(&roots, &Scope::default()).threads[0];
+        assert_eq!((thread.ran_ns, thread.ready_ns, thread.name.as_str()), (50, 70, "web"));
+        let other = Scope { comm: Some("db".into()), ..Scope::default() };
+        assert!(schedstat.read(&roots, &other).threads.is_empty());
+    }
+}

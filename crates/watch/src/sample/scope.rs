@@ -1,0 +1,55 @@
+//! What is looked at.
+
+use host::Roots;
+use model::live::Scope;
+
+/// What was asked for does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeError(String);
+
+impl std::fmt::Display for ScopeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ScopeError {}
+
+/// Checks that the processes are there.
+pub fn check(roots: &Roots, scope: &Scope) -> Result<(), ScopeError> {
+    match scope.pids.iter().find(|pid| !roots.proc.join(pid.to_string()).exists()) {
+        Some(pid) => Err(ScopeError(format!("--pid {pid}: no such process; see ps"))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a process is looked at.
+pub fn holds(scope: &Scope, pid: u32, name: &str, group: Option<&str>) -> bool {
+    let is_below = |above: &String| {
+        let own = group.unwrap_or("/");
+        let rest = own.strip_prefix(above.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    (scope.pids.is_empty() || scope.pids.contains(&pid))
+        && scope.comm.as_ref().is_none_or(|comm| comm == name)
+        && scope.cgroup.as_ref().is_none_or(is_below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_holds_what_it_names_and_nothing_else() {
+        let all = Scope::default();
+        assert!(holds(&all, 1, "x", None));
+        let group = Scope { cgroup: Some("/a".into()), ..Scope::default() };
+        assert!(holds(&group, 1, "x", Some("/a")) && holds(&group, 1, "x", Some("/a/b")));
+        assert!(!holds(&group, 1, "x", Some("/ab")) && !holds(&group, 1, "x", None));
+        let root = Scope { cgroup: Some("/".into()), ..Scope::default() };
+        assert!(holds(&root, 1, "x", None) && holds(&root, 1, "x", Some("/a")));
+        let pid = Scope { pids: vec![7], comm: Some("x".into()), ..Scope::default() };
+        assert!(holds(&pid, 7, "x", None) && !holds(&pid, 7, "y", None));
+        assert!(!holds(&pid, 8, "x", None));
+    }
+}

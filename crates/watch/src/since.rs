@@ -1,0 +1,73 @@
+//! Since when a finding is there.
+
+use crate::findings;
+use crate::window::Window;
+use model::live::Finding;
+use std::collections::HashMap;
+
+/// Findings that are remembered at most.
+const MOST: usize = 1_024;
+
+/// What tells one finding from another.
+type Id = (&'static str, String, Option<String>);
+
+/// Remembers when each finding was first seen without a break.
+#[derive(Debug, Default)]
+pub struct Since {
+    first: HashMap<Id, f64>,
+    begun: bool,
+}
+
+impl Since {
+    /// Looks at an interval that began so many seconds after the start.
+    pub fn look(&mut self, interval: &Window, began_s: f64) {
+        let found: Vec<Id> = findings::all(interval).iter().map(id).collect();
+        self.first.retain(|id, _| found.contains(id));
+        self.begun = found.iter().any(|id| !self.first.contains_key(id));
+        for id in found {
+            if self.first.len() < MOST {
+                self.first.entry(id).or_insert(began_s);
+            }
+        }
+    }
+
+    /// Whether a finding began in the interval that was looked at last.
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Notes it in findings; one that no single interval shows is there since the start.
+    pub fn note(&self, findings: &mut [Finding]) {
+        for finding in findings {
+            finding.since_s = self.first.get(&id(finding)).copied().unwrap_or(0.0);
+        }
+    }
+}
+
+fn id(finding: &Finding) -> Id {
+    (finding.kind.stall(), finding.victim.name.clone(), finding.victim.group.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, process, reader, second, thread};
+
+    #[test]
+    fn a_finding_is_as_old_as_its_unbroken_presence() {
+        let mut bad = second();
+        process(&mut bad, 1, "mapper", None);
+        let mut victim = thread(1, 500, 0);
+        (victim.foreign_ns, victim.lock_worst_ns) = (40 * MS, 8 * MS);
+        bad.threads.push(victim);
+        bad.readers.push(reader(2, 1, "smaps", 60));
+        let (bad, good) = (Window::of([&bad]), Window::of([&second()]));
+        let mut since = Since::default();
+        for (window, at) in [(&bad, 0.0), (&good, 1.0), (&bad, 2.0), (&bad, 3.0)] {
+            since.look(window, at);
+        }
+        let mut found = findings::all(&bad);
+        since.note(&mut found);
+        assert_eq!(found[0].since_s, 2.0);
+    }
+}

@@ -1,0 +1,181 @@
+//! What is added up for a program over several intervals.
+
+use crate::tick::Job;
+use host::cgroup::{Limit, Usage};
+use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Processes and threads of a program that are told apart at most; the sums are of all.
+const MOST_APART: usize = 256;
+
+/// Jobs that woke a program which are remembered at most.
+const MOST_WAKERS: usize = 32;
+
+/// What tells one program from another.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Its name.
+    pub name: String,
+    /// Its group; none for the root group.
+    pub group: Option<String>,
+    /// Its job.
+    pub job: Job,
+}
+
+/// The sums of a program; times in nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sums {
+    /// Whether any of its processes is looked at.
+    pub in_scope: bool,
+    /// What all its threads together gained.
+    pub all: ThreadCounts,
+    /// What each process lost.
+    pub pids: HashMap<u32, u64>,
+    /// What each thread gained.
+    pub threads: HashMap<u32, ThreadCounts>,
+    /// Held by a quota, by the group whose quota it is; none where that is not known.
+    pub quota: BTreeMap<Option<String>, u64>,
+    /// Who ran on its CPU while it was ready, for how long and the worst.
+    pub neighbours: HashMap<Key, (u64, u64)>,
+    /// Jobs that woke it.
+    pub wakers: BTreeSet<Job>,
+    /// Its highest nice value.
+    pub nice: i32,
+}
+
+impl Sums {
+    /// Adds what a thread gained.
+    pub fn thread(&mut self, gained: &ThreadCounts) {
+        add(&mut self.all, gained);
+        self.nice = self.nice.max(gained.nice);
+        let lost = gained.ready_ns.saturating_add(gained.foreign_ns);
+        count(&mut self.pids, gained.pid, |all| *all = all.saturating_add(lost));
+        count(&mut self.threads, gained.tid, |all| {
+            if all.tid == 0 {
+                (all.tid, all.pid, all.name) = (gained.tid, gained.pid, gained.name.clone());
+            }
+            add(all, gained);
+        });
+    }
+
+    /// Adds that a program of this job woke it.
+    pub fn woken_by(&mut self, job: &Job) {
+        if self.wakers.len() < MOST_WAKERS {
+            self.wakers.insert(job.clone());
+        }
+    }
+
+    /// Adds that another program ran while it was ready.
+    pub fn behind(&mut self, key: Key, pair: &PairCounts) {
+        count(&mut self.neighbours, key, |(ns, worst)| {
+            *ns = ns.saturating_add(pair.ns);
+            *worst = (*worst).max(pair.worst_ns);
+        });
+    }
+
+    /// The process that lost most.
+    pub fn worst_pid(&self) -> u32 {
+        let worst = self.pids.iter().max_by_key(|(pid, lost)| (**lost, std::cmp::Reverse(**pid)));
+        worst.map_or(0, |(pid, _)| *pid)
+    }
+}
+
+/// Changes an entry, where there is room for it.
+pub fn count<K: std::hash::Hash + Eq, V: Default>(
+    map: &mut HashMap<K, V>,
+    key: K,
+    change: impl FnOnce(&mut V),
+) {
+    if map.len() < MOST_APART || map.contains_key(&key) {
+        change(map.entry(key).or_default());
+    }
+}
+
+fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
+    let sums = [
+        (&mut all.ran_ns, gained.ran_ns),
+        (&mut all.ready_ns, gained.ready_ns),
+        (&mut all.others_ns, gained.others_ns),
+        (&mut all.own_ns, gained.own_ns),
+        (&mut all.idle_ns, gained.idle_ns),
+        (&mut all.rest_ns, gained.rest_ns),
+        (&mut all.beside_idle_ns, gained.beside_idle_ns),
+        (&mut all.waits, gained.waits),
+        (&mut all.asleep_ns, gained.asleep_ns),
+        (&mut all.lock_ns, gained.lock_ns),
+        (&mut all.foreign_ns, gained.foreign_ns),
+        (&mut all.lock_waits, gained.lock_waits),
+        (&mut all.samples, gained.samples),
+        (&mut all.spins, gained.spins),
+    ];
+    for (sum, more) in sums {
+        *sum = sum.saturating_add(more);
+    }
+    for (sum, more) in all.throttled_ns.iter_mut().zip(gained.throttled_ns) {
+        *sum = sum.saturating_add(more);
+    }
+    all.worst_ns = all.worst_ns.max(gained.worst_ns);
+    all.lock_worst_ns = all.lock_worst_ns.max(gained.lock_worst_ns);
+}
+
+/// The sums of a reader of foreign memory maps.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// Processes that read, and for how long each held the lock.
+    pub pids: HashMap<u32, u64>,
+    /// Holds and their times.
+    pub all: ReaderCounts,
+}
+
+impl Reading {
+    /// Adds what a reader gained.
+    pub fn add(&mut self, gained: &ReaderCounts) {
+        count(&mut self.pids, gained.reader, |ns| *ns = ns.saturating_add(gained.ns));
+        let sums = [
+            (&mut self.all.holds, gained.holds),
+            (&mut self.all.ns, gained.ns),
+            (&mut self.all.ready_ns, gained.ready_ns),
+            (&mut self.all.throttled_ns, gained.throttled_ns),
+        ];
+        for (sum, more) in sums {
+            *sum = sum.saturating_add(more);
+        }
+        self.all.worst_ns = self.all.worst_ns.max(gained.worst_ns);
+        self.all.nice = self.all.nice.max(gained.nice);
+    }
+}
+
+/// The sums of a group with a quota.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupSums {
+    /// Its quota, the last that was seen.
+    pub limit: Limit,
+    /// What its counters gained; each is absent where some reading lacked it.
+    pub gained: Usage,
+    /// How long it was there, in nanoseconds.
+    pub over_ns: u64,
+}
+
+/// The sum of two readings of the same counters.
+pub fn both(one: &Usage, other: &Usage) -> Usage {
+    let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+    Usage {
+        usage_ns: sum(one.usage_ns, other.usage_ns),
+        nr_periods: sum(one.nr_periods, other.nr_periods),
+        nr_throttled: sum(one.nr_throttled, other.nr_throttled),
+        throttled_ns: sum(one.throttled_ns, other.throttled_ns),
+        nr_bursts: sum(one.nr_bursts, other.nr_bursts),
+        burst_ns: sum(one.burst_ns, other.burst_ns),
+        throttled_self_ns: sum(one.throttled_self_ns, other.throttled_self_ns),
+    }
+}
+
+/// A time in milliseconds.
+pub fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// The largest of these figures, 0 without any.
+pub fn largest(all: impl Iterator<Item = f64>) -> f64 {
+    all.fold(0.0, f64::max)
+}

@@ -1,0 +1,88 @@
+//! Programs and intervals for tests.
+
+use crate::sums::Key;
+use crate::tick::{GroupTick, Job, Process, Tick};
+use host::cgroup::{Limit, Usage};
+use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
+
+/// A millisecond.
+pub const MS: u64 = 1_000_000;
+
+/// A program of the root group.
+pub fn key(name: &str) -> Key {
+    Key { name: name.to_owned(), ..Key::default() }
+}
+
+/// A second in which nothing happened.
+pub fn second() -> Tick {
+    Tick { over_ns: 1000 * MS, whole_machine: true, ..Tick::default() }
+}
+
+/// Adds a process of a session of its own.
+pub fn process(tick: &mut Tick, pid: u32, name: &str, group: Option<&str>) {
+    let process = Process {
+        name: name.to_owned(),
+        group: group.map(str::to_owned),
+        job: group.map_or(Job::Session(pid), |group| Job::Group(group.to_owned())),
+        in_scope: true,
+    };
+    tick.processes.insert(pid, process);
+}
+
+/// What the only thread of a process gained.
+pub fn thread(pid: u32, ran_ms: u64, ready_ms: u64) -> ThreadCounts {
+    ThreadCounts {
+        tid: pid,
+        pid,
+        name: format!("t{pid}"),
+        session: pid,
+        ran_ns: ran_ms * MS,
+        ready_ns: ready_ms * MS,
+        waits: 10,
+        worst_ns: ready_ms * MS / 4,
+        ..ThreadCounts::default()
+    }
+}
+
+/// One process ran while another was ready.
+pub fn pair(victim: u32, culprit: u32, name: &str, ms: u64) -> PairCounts {
+    PairCounts {
+        victim,
+        culprit,
+        name: name.to_owned(),
+        ns: ms * MS,
+        worst_ns: ms * MS / 4,
+        waits: 4,
+        session: culprit,
+    }
+}
+
+/// A reader of a memory map.
+pub fn reader(reader: u32, target: u32, file: &str, ms: u64) -> ReaderCounts {
+    ReaderCounts {
+        reader,
+        tid: reader,
+        target,
+        file: file.to_owned(),
+        name: format!("r{reader}"),
+        holds: 100,
+        ns: ms * MS,
+        worst_ns: 5 * MS,
+        ..ReaderCounts::default()
+    }
+}
+
+/// A group with a quota in milliseconds of 100 ms, and how often and long it was throttled.
+pub fn group(name: &str, quota_ms: u64, used_ms: u64, throttled: (u64, u64)) -> GroupTick {
+    GroupTick {
+        group: name.to_owned(),
+        limit: Limit { quota_us: quota_ms * 1000, period_us: 100_000 },
+        gained: Usage {
+            usage_ns: Some(used_ms * MS),
+            nr_periods: Some(10),
+            nr_throttled: Some(throttled.0),
+            throttled_ns: Some(throttled.1 * MS),
+            ..Usage::ZERO
+        },
+    }
+}

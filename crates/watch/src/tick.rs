@@ -1,0 +1,100 @@
+//! One interval, as it was read: plain data, so that tests can make it up.
+
+use host::cgroup::{Limit, Usage};
+use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
+use std::collections::HashMap;
+
+/// What happened between two readings.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tick {
+    /// How long it was, in nanoseconds.
+    pub over_ns: u64,
+    /// Whether the whole machine is looked at.
+    pub whole_machine: bool,
+    /// What threads gained; those that gained nothing are left out.
+    pub threads: Vec<ThreadCounts>,
+    /// Who ran while others were ready.
+    pub pairs: Vec<PairCounts>,
+    /// Time of that kind that has no name, in nanoseconds.
+    pub unnamed_ns: u64,
+    /// What readers of foreign memory maps gained.
+    pub readers: Vec<ReaderCounts>,
+    /// The processes in all of these, as far as they were still there.
+    pub processes: HashMap<u32, Process>,
+    /// For each group of those: the groups whose quota binds it, itself first.
+    pub lineages: HashMap<String, Vec<String>>,
+    /// The groups that have a quota.
+    pub groups: Vec<GroupTick>,
+    /// The machine.
+    pub machine: MachineTick,
+    /// What watching cost.
+    pub spent: Spent,
+}
+
+/// A process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Process {
+    /// Its name: `comm` of its first thread.
+    pub name: String,
+    /// Its group under the cpu controller; none for the root group.
+    pub group: Option<String>,
+    /// What it belongs to.
+    pub job: Job,
+    /// Whether it is looked at.
+    pub in_scope: bool,
+}
+
+/// What belongs together: processes of one job may take CPUs from each other without anybody's harm.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Job {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// The kernel's own threads.
+    Kernel,
+    /// A service or a container.
+    Group(String),
+    /// What was started from one shell, or by one daemon.
+    Session(u32),
+}
+
+/// A group with a quota, and what it gained.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupTick {
+    /// The group.
+    pub group: String,
+    /// Its quota.
+    pub limit: Limit,
+    /// What its counters gained.
+    pub gained: Usage,
+}
+
+/// What the machine did.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct MachineTick {
+    /// CPUs that are online.
+    pub cpus: u32,
+    /// CPU time that was used of them, in nanoseconds.
+    pub busy_ns: Option<u64>,
+    /// Time that the hypervisor took, in nanoseconds.
+    pub steal_ns: Option<u64>,
+    /// Time in which some task waited for a CPU, in nanoseconds.
+    pub pressure_ns: Option<u64>,
+    /// Switches.
+    pub switches: Option<u64>,
+}
+
+/// What watching cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    /// CPU time of this process, in nanoseconds.
+    pub tool_ns: u64,
+    /// CPU time of the programs in the kernel and over how long that was counted, in nanoseconds.
+    pub programs_ns: Option<(u64, u64)>,
+    /// Memory of this process, in bytes.
+    pub memory_bytes: u64,
+    /// Memory of the tables, in bytes.
+    pub table_bytes: u64,
+    /// Threads that lost their place before they were read, since the beginning.
+    pub lost_threads: u64,
+}

@@ -1,0 +1,229 @@
+//! Several intervals, folded into sums for each program.
+
+use crate::sums::{GroupSums, Key, Reading, Sums, both};
+use crate::tick::{Job, MachineTick, Process, Spent, Tick};
+use host::cgroup::Usage;
+use probe::live::{LEVELS, PairCounts, ReaderCounts, ThreadCounts};
+use std::collections::HashMap;
+
+/// Programs that are told apart at most; beyond them those are dropped that lost least.
+const MOST_PROGRAMS: usize = 4_096;
+
+/// Readers of foreign memory maps that are told apart at most.
+const MOST_READINGS: usize = 1_024;
+
+/// Groups with a quota that are told apart at most.
+const MOST_GROUPS: usize = 4_096;
+
+/// Who reads whose memory map, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ReadingKey {
+    /// Who reads.
+    pub reader: Key,
+    /// Whose.
+    pub target: Key,
+    /// The file; empty where it is none or not known.
+    pub file: String,
+    /// The system call, where no file is read.
+    pub call: u32,
+}
+
+/// The sums over several intervals.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Window {
+    /// How long they were, in nanoseconds.
+    pub over_ns: u64,
+    /// Whether the programs to look at were named.
+    pub(crate) asked: bool,
+    pub(crate) programs: HashMap<Key, Sums>,
+    pub(crate) readings: HashMap<ReadingKey, Reading>,
+    pub(crate) groups: HashMap<String, GroupSums>,
+    /// The groups that bind each group, itself first.
+    pub(crate) lineages: HashMap<String, Vec<String>>,
+    pub(crate) machine: MachineTick,
+    pub(crate) spent: Spent,
+    pub(crate) unnamed_ns: u64,
+}
+
+/// Names of processes in an interval.
+struct Names<'a> {
+    tick: &'a Tick,
+    /// Jobs of sessions, by processes that were still there.
+    sessions: HashMap<u32, &'a Process>,
+}
+
+impl<'a> Names<'a> {
+    fn of(tick: &'a Tick) -> Self {
+        let known = tick.threads.iter().filter_map(|thread| {
+            Some((thread.session, tick.processes.get(&thread.pid)?)).filter(|(id, _)| *id != 0)
+        });
+        Names { tick, sessions: known.collect() }
+    }
+
+    /// The program of a process that may be gone.
+    fn key(&self, pid: u32, name: &str, session: u32) -> Key {
+        if let Some(process) = self.tick.processes.get(&pid) {
+            return Key {
+                name: process.name.clone(),
+                group: process.group.clone(),
+                job: process.job.clone(),
+            };
+        }
+        let (group, job) = match self.sessions.get(&session) {
+            Some(process) => (process.group.clone(), process.job.clone()),
+            None if session == 0 => (None, Job::Unknown),
+            None => (None, Job::Session(session)),
+        };
+        Key { name: name.to_owned(), group, job }
+    }
+}
+
+impl Window {
+    /// The sums of these intervals.
+    pub fn of<'a>(ticks: impl IntoIterator<Item = &'a Tick>) -> Self {
+        let mut window = Window::default();
+        ticks.into_iter().for_each(|tick| window.add(tick));
+        window
+    }
+
+    /// Adds an interval.
+    pub fn add(&mut self, tick: &Tick) {
+        let names = Names::of(tick);
+        self.over_ns = self.over_ns.saturating_add(tick.over_ns);
+        self.asked |= !tick.whole_machine;
+        self.unnamed_ns = self.unnamed_ns.saturating_add(tick.unnamed_ns);
+        for (group, lineage) in &tick.lineages {
+            self.lineages.insert(group.clone(), lineage.clone());
+        }
+        tick.groups.iter().for_each(|group| {
+            if self.groups.len() < MOST_GROUPS || self.groups.contains_key(&group.group) {
+                let blank = || GroupSums { limit: group.limit, gained: Usage::ZERO, over_ns: 0 };
+                let sums = self.groups.entry(group.group.clone()).or_insert_with(blank);
+                sums.limit = group.limit;
+                sums.gained = both(&sums.gained, &group.gained);
+                sums.over_ns = sums.over_ns.saturating_add(tick.over_ns);
+            }
+        });
+        tick.threads.iter().for_each(|thread| self.thread(thread, &names));
+        tick.pairs.iter().for_each(|pair| self.pair(pair, &names));
+        tick.readers.iter().for_each(|reader| self.reader(reader, &names));
+        self.machine(&tick.machine);
+        self.spent(&tick.spent);
+        self.prune();
+    }
+
+    /// Its length, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.over_ns as f64 / 1e9
+    }
+
+    /// A time as milliseconds a second.
+    pub(crate) fn rate(&self, ns: u64) -> f64 {
+        if self.over_ns == 0 { 0.0 } else { ns as f64 / self.over_ns as f64 * 1e3 }
+    }
+
+    /// Programs that are looked at, always in the same order.
+    pub(crate) fn victims(&self) -> impl Iterator<Item = (&Key, &Sums)> {
+        let mut all: Vec<(&Key, &Sums)> =
+            self.programs.iter().filter(|(_, sums)| sums.in_scope).collect();
+        all.sort_by(|a, b| a.0.cmp(b.0));
+        all.into_iter()
+    }
+
+    fn thread(&mut self, thread: &ThreadCounts, names: &Names) {
+        let process = names.tick.processes.get(&thread.pid);
+        let key = names.key(thread.pid, &thread.name, thread.session);
+        let by_group = self.by_group(thread, key.group.as_deref());
+        let waker = names.tick.processes.get(&thread.waker).map(|process| &process.job);
+        let sums = self.programs.entry(key).or_default();
+        sums.in_scope |= process.map_or(names.tick.whole_machine, |process| process.in_scope);
+        sums.thread(thread);
+        for (group, ns) in by_group {
+            let sum = sums.quota.entry(group).or_default();
+            *sum = sum.saturating_add(ns);
+        }
+        if let Some(job) = waker {
+            sums.woken_by(job);
+        }
+    }
+
+    /// The time that quotas held a thread, by group. The kernel names the level of the group; where it
+    /// could not, there is only one that it can have been, or it stays open.
+    fn by_group(&self, thread: &ThreadCounts, group: Option<&str>) -> Vec<(Option<String>, u64)> {
+        let none = Vec::new();
+        let lineage = group.and_then(|group| self.lineages.get(group)).unwrap_or(&none);
+        let mut limited = lineage.iter().filter(|group| self.groups.contains_key(*group));
+        let only = limited.next().filter(|_| limited.next().is_none());
+        let times = thread.throttled_ns.iter().enumerate().filter(|(_, ns)| **ns > 0);
+        let named = times.map(|(level, ns)| {
+            let known = lineage.get(level).filter(|_| level + 1 < LEVELS);
+            (known.or(only).cloned(), *ns)
+        });
+        named.collect()
+    }
+
+    fn pair(&mut self, pair: &PairCounts, names: &Names) {
+        let Some(process) = names.tick.processes.get(&pair.victim) else { return };
+        let (name, group, job) = (&process.name, &process.group, &process.job);
+        let victim = Key { name: name.clone(), group: group.clone(), job: job.clone() };
+        let culprit = names.key(pair.culprit, &pair.name, pair.session);
+        if let Some(sums) = self.programs.get_mut(&victim) {
+            sums.behind(culprit, pair);
+        }
+    }
+
+    fn reader(&mut self, reader: &ReaderCounts, names: &Names) {
+        let key = ReadingKey {
+            reader: names.key(reader.reader, &reader.name, 0),
+            target: names.key(reader.target, "", 0),
+            file: reader.file.clone(),
+            call: reader.call,
+        };
+        if self.readings.len() < MOST_READINGS || self.readings.contains_key(&key) {
+            self.readings.entry(key).or_default().add(reader);
+        }
+    }
+
+    fn machine(&mut self, more: &MachineTick) {
+        let first = self.machine == MachineTick::default();
+        let sum = |all: Option<u64>, more: Option<u64>| match first {
+            true => more,
+            false => Some(all?.saturating_add(more?)),
+        };
+        let all = &self.machine;
+        self.machine = MachineTick {
+            cpus: more.cpus,
+            busy_ns: sum(all.busy_ns, more.busy_ns),
+            steal_ns: sum(all.steal_ns, more.steal_ns),
+            pressure_ns: sum(all.pressure_ns, more.pressure_ns),
+            switches: sum(all.switches, more.switches),
+        };
+    }
+
+    fn spent(&mut self, more: &Spent) {
+        let counted = match (self.spent.programs_ns, more.programs_ns) {
+            (Some((ns, over)), Some((more_ns, more_over))) => {
+                Some((ns + more_ns, over + more_over))
+            }
+            (one, other) => one.or(other),
+        };
+        self.spent = Spent {
+            tool_ns: self.spent.tool_ns.saturating_add(more.tool_ns),
+            programs_ns: counted,
+            memory_bytes: self.spent.memory_bytes.max(more.memory_bytes),
+            ..*more
+        };
+    }
+
+    /// Keeps memory bounded on a machine where programs come and go under ever new names.
+    fn prune(&mut self) {
+        if self.programs.len() <= MOST_PROGRAMS {
+            return;
+        }
+        let mut lost: Vec<u64> = self.programs.values().map(|sums| sums.all.ready_ns).collect();
+        let middle = lost.len() / 2;
+        let (_, least, _) = lost.select_nth_unstable(middle);
+        let least = *least;
+        self.programs.retain(|_, sums| sums.all.ready_ns > least || sums.all.foreign_ns > 0);
+    }
+}
