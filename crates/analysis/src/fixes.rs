@@ -15,7 +15,7 @@ use crate::compare::compare;
 use crate::proportion::proportion;
 use crate::reading::Reading;
 use model::record::Plan;
-use model::{Arm, ArmResult, Comparison, Fix, FixOutcome, Role, State, Trial};
+use model::{Arm, ArmResult, Changed, Comparison, Fix, FixOutcome, Role, State, Trial};
 
 /// What is left of a block's stall that counts as gone, as part of what the case had there.
 pub const MOST_LEFT: f64 = 0.1;
@@ -164,7 +164,7 @@ fn fix(
     let by = &shown.figure.plan;
     Some(Fix {
         arm: arm.id.clone(),
-        change: arm.change.clone().unwrap_or_else(|| arm.id.clone()),
+        change: arm.change.clone().unwrap_or_else(|| Changed::Said(arm.id.clone())),
         outcome,
         case: shown.case.id.clone(),
         measure: by.judging.measure.to_string(),
@@ -239,14 +239,10 @@ fn comparison(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> Option<Co
 mod tests {
     use super::*;
     use crate::estimate_arms;
-    use model::testing::{self, trial};
+    use model::testing::{self, arm, trial};
     use proptest::prelude::*;
 
     fn plan() -> Plan {
-        let arm = |id: &str, role| Arm {
-            change: (role == Role::Fix).then(|| format!("+{id}")),
-            ..testing::arm(id, role)
-        };
         Plan {
             arms: vec![
                 arm("control", Role::Control),
@@ -271,7 +267,7 @@ mod tests {
             .collect();
         let arms = estimate_arms(&plan, &trials);
         let fixes = fixes(&plan, &trials, &arms, "lost");
-        fixes.into_iter().map(|fix| (fix.change, fix.outcome)).collect()
+        fixes.into_iter().map(|fix| (fix.arm, fix.outcome)).collect()
     }
 
     #[test]
@@ -279,7 +275,7 @@ mod tests {
         let outcomes = outcomes([0.0, 600.0, 0.5, 300.0, 600.5]);
         let words: Vec<&str> = outcomes.iter().map(|(_, outcome)| outcome.word()).collect();
         assert_eq!(words, ["fixed", "helped", "not shown to help"]);
-        assert_eq!(outcomes[0].0, "+good");
+        assert_eq!(outcomes[0].0, "good");
     }
 
     proptest! {

@@ -5,9 +5,10 @@
 mod common;
 
 use common::{Place, erlang_or_skip, processes, sure, turn, wait_for};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-fn fix<'a>(record: &'a Value, change: &str) -> &'a Value {
+fn fix<'a>(record: &'a Value, flags: &str) -> &'a Value {
+    let change = json!({ "flags": flags });
     let fixes = record["verdict"]["fixes"].as_array().unwrap();
     fixes.iter().find(|fix| fix["change"] == change).unwrap_or_else(|| panic!("{fixes:?}"))
 }

@@ -1,23 +1,11 @@
 //! Arms: one setting of all parameters each.
 
+use crate::fact::Fact;
 use crate::parameter::Value;
+use crate::role::Role;
+use crate::said::data_or_said;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// What an arm is for in its study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// The same load without the cause: it differs from its case by the cause alone.
-    Control,
-    /// The load with the cause.
-    Case,
-    /// The load with the cause and with something that should fix the stall.
-    Fix,
-    /// Something to compare with by eye, as the work alone; shown, and never judged against.
-    Baseline,
-}
 
 /// One setting of all parameters of a scenario.
 // In a record these are `Settings`; a scenario has a struct of its own in their place.
@@ -34,9 +22,9 @@ pub struct Arm<S = Settings> {
     pub against: Option<String>,
     /// The value of every parameter.
     pub settings: S,
-    /// What sets an arm apart that should fix the stall, ready to be used: a flag, a setting.
+    /// What sets an arm apart that should fix the stall.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<String>,
+    pub change: Option<Changed>,
 }
 
 impl<S> Arm<S> {
@@ -47,15 +35,74 @@ impl<S> Arm<S> {
     }
 }
 
+/// What sets an arm apart that should fix the stall.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(!remote))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
+pub enum Changed {
+    /// Emulator flags, as a node takes them.
+    Flags(String),
+    /// What its scenario says of it.
+    Scenario(Fact),
+    /// In the words of an older record, or the name of an arm that does not say.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
+    Said(String),
+}
+
+data_or_said!(Changed);
+
+impl Changed {
+    /// The emulator flags, where that is what changes; in an older record they are its words.
+    pub fn flags(&self) -> Option<&str> {
+        match self {
+            Changed::Flags(flags) => Some(flags),
+            Changed::Said(said) => Some(said.as_str()).filter(|said| said.starts_with(['+', '-'])),
+            Changed::Scenario(_) => None,
+        }
+    }
+}
+
 /// An arm that could not be had here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// The name it would have had.
     pub id: String,
-    /// Why: as what refused it says.
-    pub why: String,
+    /// Why.
+    pub why: WhyLeftOut,
 }
+
+/// Why an arm could not be had.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(!remote))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
+pub enum WhyLeftOut {
+    /// An Erlang VM does not take its emulator flags.
+    Flags {
+        /// The release of its OTP.
+        otp: u32,
+        /// The flags.
+        flags: String,
+        /// The VM's reason.
+        why: String,
+    },
+    /// Its settings cannot be used here, in the words of what refused them.
+    Refused {
+        /// The reason.
+        why: String,
+    },
+    /// What its scenario says of it.
+    Scenario(Fact),
+    /// In the words of an older record.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
+    Said(String),
+}
+
+data_or_said!(WhyLeftOut);
 
 /// Values of parameters, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -80,5 +127,24 @@ impl Settings {
 impl FromIterator<(String, Value)> for Settings {
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(values: I) -> Self {
         Settings(values.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_older_records_are_kept_beside_data() {
+        let changes =
+            r#"["+sbwt none","a burst",{"flags":"+sfwi 10"},{"scenario":{"id":"burst"}}]"#;
+        let read: Vec<Changed> = serde_json::from_str(changes).unwrap();
+        let flags: Vec<_> = read.iter().map(Changed::flags).collect();
+        assert_eq!(flags, [Some("+sbwt none"), None, Some("+sfwi 10"), None]);
+        assert_eq!(serde_json::to_string(&read).unwrap(), changes);
+        let why = r#"[{"id":"a","why":"no such flag"},{"id":"b","why":{"refused":{"why":"x"}}}]"#;
+        let read: Vec<LeftOut> = serde_json::from_str(why).unwrap();
+        assert_eq!(read[0].why, WhyLeftOut::Said("no such flag".to_owned()));
+        assert_eq!(serde_json::to_string(&read).unwrap(), why);
     }
 }

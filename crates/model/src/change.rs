@@ -1,8 +1,8 @@
 //! What changed between records of one scenario that were made before and after something.
 
-use crate::arm::Role;
 use crate::estimate::{Comparison, Estimate};
 use crate::machine::Machine;
+use crate::role::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Estimates with their intervals: what the analysis makes of the trials of each arm.
 
-use crate::arm::Role;
 use crate::measure::Unit;
+use crate::role::Role;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

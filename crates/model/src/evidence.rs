@@ -79,14 +79,15 @@ pub struct Figure {
     /// The figure.
     pub measure: Measure,
     /// Where it comes from.
-    pub source: String,
+    pub source: EvidenceSource,
 }
 
 /// Names of figures of a VM: sums over its scheduler threads.
 pub mod figure {
     /// CPU time, in milliseconds.
     pub const RAN: &str = "ran";
-    /// CPU time while the VM had no work for the scheduler, in milliseconds.
+    /// CPU time while the VM had no work for the scheduler, in milliseconds: less the active time
+    /// that the VM counts itself.
     pub const SPUN: &str = "spun";
     /// Time runnable and not on a CPU, in milliseconds.
     pub const DELAYED: &str = "delayed";
@@ -160,9 +161,9 @@ pub struct CpuEvidence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuotaEvidence {
-    /// Where the figures come from.
-    pub source: String,
-    /// Periods in which the group was throttled.
+    /// Where the figures of the threads come from.
+    pub source: EvidenceSource,
+    /// Periods in which the group was throttled, by its own counters.
     pub throttles: u64,
     /// How long its run queues were throttled, all CPUs together, where the kernel counts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
 //! Why a stall was there, as typed facts with times that add up; turned into English where it is shown.
 
+use crate::arm::Changed;
 use crate::evidence::{Behind, Task, Wait};
 use crate::fix::FixOutcome;
 use crate::measure::Unit;
@@ -310,8 +311,8 @@ pub enum Remedy {
     Measured {
         /// The arm that has it.
         arm: String,
-        /// The change, ready to be used.
-        change: String,
+        /// The change.
+        change: Changed,
         /// What it did.
         outcome: FixOutcome,
     },

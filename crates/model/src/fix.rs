@@ -1,5 +1,6 @@
 //! What the arms that should fix a stall did to it.
 
+use crate::arm::Changed;
 use crate::estimate::{Comparison, Estimate, Proportion};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,8 +11,8 @@ use std::collections::BTreeMap;
 pub struct Fix {
     /// The arm.
     pub arm: String,
-    /// What was changed, ready to be used: a flag, a setting, a change of code.
-    pub change: String,
+    /// What was changed.
+    pub change: Changed,
     /// What became of the stall.
     pub outcome: FixOutcome,
     /// The arm with the stall that the figures are of; it is held against all that are affected.

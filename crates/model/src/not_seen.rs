@@ -55,6 +55,8 @@ pub enum NoPrograms {
         /// How.
         mode: String,
     },
+    /// This process is in a PID namespace, and the programs see the PIDs of the machine.
+    PidNamespace,
     /// The kernel refused the programs.
     Refused {
         /// What was to be loaded or attached.

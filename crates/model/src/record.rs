@@ -308,7 +308,7 @@ impl Record {
 
     /// The arm that the others are held against.
     pub fn control(&self) -> Option<&Arm> {
-        self.plan.arms.iter().find(|arm| arm.role == crate::arm::Role::Control)
+        self.plan.arms.iter().find(|arm| arm.role == crate::role::Role::Control)
     }
 
     fn check(&self) -> Result<(), RecordError> {

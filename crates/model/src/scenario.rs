@@ -19,7 +19,8 @@ pub struct Meta {
     pub who: &'static str,
     /// What may fix or avoid the stall, most useful first.
     pub fixes: &'static [FixMeta],
-    /// The sentences that only this scenario has need of.
+    /// The sentences that only this scenario has need of, and the phrases for what its arms change
+    /// and for its series.
     pub sentences: &'static [Sentence],
     /// What it needs of the machine.
     pub needs: Needs,
@@ -58,13 +59,15 @@ pub struct FixMeta {
     pub change: fn(&Settings) -> Option<Settings>,
 }
 
-/// A sentence of a scenario, for a [`crate::fact::Fact`] of its outcome.
+/// A sentence of a scenario, for a [`crate::fact::Fact`] of its outcome, or a phrase.
 #[derive(Debug, Clone, Copy)]
 pub struct Sentence {
-    /// Its name, unique in its scenario: what a record says instead of the sentence.
+    /// Its name, unique in its scenario: what a record says instead of the sentence. That of a
+    /// series is the series' own.
     pub id: &'static str,
     /// A template of minijinja over the fact's values: `{{ name }}`, `{{ name|figure }}`,
-    /// `{{ name|count("reader") }}` and `{% if name %}`. It is a whole sentence.
+    /// `{{ name|count("reader") }}` and `{% if name %}`. It is a whole sentence; a phrase has
+    /// neither a capital nor a full stop.
     pub text: &'static str,
 }
 

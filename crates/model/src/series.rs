@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct Series {
     /// Unit of the figures.
     pub unit: Unit,
-    /// What they are, in a few words: `processes in the run queue`.
-    pub title: String,
+    /// What they are, in the words of an older record. The sentence of the scenario by the name of
+    /// the series says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What each column is: `scheduler 1`.
     pub columns: Vec<String>,
     /// Another series of the same trial with the same moments, whose first column this one depends
@@ -25,15 +27,8 @@ pub struct Series {
 
 impl Series {
     /// An empty series.
-    pub fn new(unit: Unit, title: &str, columns: Vec<String>) -> Self {
-        Series {
-            unit,
-            title: title.to_owned(),
-            columns,
-            against: None,
-            at_ms: Vec::new(),
-            rows: Vec::new(),
-        }
+    pub fn new(unit: Unit, columns: Vec<String>) -> Self {
+        Series { unit, title: None, columns, against: None, at_ms: Vec::new(), rows: Vec::new() }
     }
 
     /// Adds a moment; a row that is too short is filled up, one that is too long is cut.
@@ -64,7 +59,7 @@ mod tests {
 
     #[test]
     fn rows_are_as_wide_as_the_columns() {
-        let mut series = Series::new(Unit::Count, "queued", vec!["a".into(), "b".into()]);
+        let mut series = Series::new(Unit::Count, vec!["a".into(), "b".into()]);
         series.push(0.0, vec![Some(1.0)]);
         series.push(1.0, vec![Some(1.0), None, Some(3.0)]);
         assert_eq!(series.rows, [[Some(1.0), None], [Some(1.0), None]]);

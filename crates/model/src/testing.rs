@@ -1,10 +1,11 @@
 //! Plans, trials and results for tests: what a test says nothing of stands here once.
 
-use crate::arm::{Arm, Role, Settings};
+use crate::arm::{Arm, Settings};
 use crate::estimate::{ArmResult, Comparison, Estimate, Proportion};
 use crate::machine::Disturbance;
 use crate::measure::{Measure, Unit};
 use crate::record::{Observation, Plan, Trial};
+use crate::role::Role;
 use crate::scenario::Judging;
 use crate::state::State;
 use std::collections::BTreeMap;

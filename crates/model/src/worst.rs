@@ -1,7 +1,7 @@
 //! The arm that a study is told by.
 
-use crate::arm::Role;
 use crate::estimate::ArmResult;
+use crate::role::Role;
 use crate::state::State;
 
 /// The arm with the cause whose effect on a figure is the worst.

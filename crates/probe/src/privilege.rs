@@ -28,6 +28,21 @@ pub fn check(roots: &Roots) -> Result<(), NoPrograms> {
     Ok(())
 }
 
+/// The name of the PID namespace that every process begins in; the kernel fixes its inode
+/// (`PROC_PID_INIT_INO`).
+const FIRST_PIDS: &str = "pid:[4026531836]";
+
+/// Checks that the PIDs that this process sees are those that programs in the kernel see.
+///
+/// # Errors
+/// If it is in a PID namespace of its own.
+pub fn same_pids(roots: &Roots) -> Result<(), NoPrograms> {
+    match std::fs::read_link(roots.proc.join("self/ns/pid")) {
+        Ok(namespace) if namespace.as_os_str() != FIRST_PIDS => Err(NoPrograms::PidNamespace),
+        _ => Ok(()),
+    }
+}
+
 fn capabilities(roots: &Roots) -> Option<u64> {
     let status = read_start(&roots.proc.join("self/status"), 1 << 16).ok()?;
     let status = String::from_utf8_lossy(&status).into_owned();

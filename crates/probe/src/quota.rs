@@ -4,6 +4,7 @@ use crate::event::Event;
 use crate::parts::Parts;
 use crate::to_model::ms_after;
 use model::evidence::{QuotaEvidence, QuotaShare, ThreadEvidence, Throttle};
+use model::not_seen::EvidenceSource;
 
 /// Stretches without quota that are listed.
 const STRETCHES: usize = 400;
@@ -13,7 +14,7 @@ const SHARES: usize = 64;
 
 /// Which threads used the quota and which were throttled; how often the group was throttled is left
 /// to the counters of the group.
-pub fn shares(threads: &[ThreadEvidence], source: &str) -> QuotaEvidence {
+pub fn shares(threads: &[ThreadEvidence], source: EvidenceSource) -> QuotaEvidence {
     let mut shares: Vec<QuotaShare> = threads
         .iter()
         .map(|thread| QuotaShare {
@@ -25,13 +26,8 @@ pub fn shares(threads: &[ThreadEvidence], source: &str) -> QuotaEvidence {
         .collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.caught_ns.max(Some(share.used_ns))));
     shares.truncate(SHARES);
-    QuotaEvidence {
-        source: source.to_owned(),
-        throttles: 0,
-        throttled_ns: None,
-        threads: shares,
-        timeline: Vec::new(),
-    }
+    let timeline = Vec::new();
+    QuotaEvidence { source, throttles: 0, throttled_ns: None, threads: shares, timeline }
 }
 
 /// Remembers a stretch without quota, unless there are many already.
@@ -81,7 +77,8 @@ mod tests {
             throttled_ns: Some(throttled_ns),
             ..ThreadEvidence::default()
         };
-        let quota = shares(&[thread(0, 0), thread(5, 0), thread(1, 9)], "probe");
+        let quota =
+            shares(&[thread(0, 0), thread(5, 0), thread(1, 9)], EvidenceSource::ThreadFiles);
         let all: Vec<_> = quota.threads.iter().map(|one| (one.used_ns, one.caught_ns)).collect();
         assert_eq!(all, [(1, Some(9)), (5, Some(0))]);
     }

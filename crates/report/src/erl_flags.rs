@@ -14,8 +14,8 @@ pub fn flags(record: &Record, meta: Option<&Meta>, place: &str, look: Look) -> S
     let mut text = look.wrap(&format!("Measured on this machine: {}.", plain(place)), "", "");
     text.push('\n');
     match best(&record.verdict.fixes) {
-        Some(best) => {
-            let _ = writeln!(text, "\n  ERL_FLAGS={}\n", os::quote::word(&best.change));
+        Some(flags) => {
+            let _ = writeln!(text, "\n  ERL_FLAGS={}\n", os::quote::word(flags));
         }
         None => {
             let why = match record.verdict.state {
@@ -46,7 +46,8 @@ fn tried(record: &Record, meta: Option<&Meta>, look: Look) -> String {
     for fix in &record.verdict.fixes {
         let with = fix.with.get(&fix.measure).map_or_else(|| "-".to_owned(), figures::estimate);
         let change = fix.comparison.as_ref().map_or_else(|| "-".to_owned(), figures::shift);
-        let row = [plain(&fix.change), prose::fix::outcome(fix.outcome).to_owned(), with, change];
+        let changed = prose::arm::change(&fix.change, meta);
+        let row = [changed, prose::fix::outcome(fix.outcome).to_owned(), with, change];
         grid.row(row.map(Cell::from).to_vec());
     }
     let heading = prose::heading(&first.measure, meta);
@@ -54,19 +55,21 @@ fn tried(record: &Record, meta: Option<&Meta>, look: Look) -> String {
 }
 
 /// The flags that leave the least of what is judged, of those that fixed it if any did.
-fn best(fixes: &[Fix]) -> Option<&Fix> {
+fn best(fixes: &[Fix]) -> Option<&str> {
     let left = |fix: &Fix| fix.with.get(&fix.measure).map_or(f64::INFINITY, |e| e.median);
     let fixed = |fix: &Fix| fix.outcome == FixOutcome::Fixed;
-    // A change that begins otherwise is no flag of the emulator.
-    let flags = fixes.iter().filter(|fix| fix.change.starts_with(['+', '-']));
-    let supported = flags.filter(|fix| fix.outcome != FixOutcome::NotShown);
-    supported.min_by(|a, b| fixed(b).cmp(&fixed(a)).then(left(a).total_cmp(&left(b))))
+    let supported = fixes
+        .iter()
+        .filter(|fix| fix.change.flags().is_some() && fix.outcome != FixOutcome::NotShown);
+    let best = supported.min_by(|a, b| fixed(b).cmp(&fixed(a)).then(left(a).total_cmp(&left(b))));
+    best?.change.flags()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing;
+    use model::Changed;
 
     #[test]
     fn the_best_flags_are_quoted_for_a_shell() {
@@ -76,6 +79,7 @@ mod tests {
             testing::fix("+sbwt none", FixOutcome::Helped),
             testing::fix("a change of code", FixOutcome::Fixed),
         ];
+        record.verdict.fixes[2].change = Changed::Said("a change of code".to_owned());
         let text = flags(&record, None, "here", Look::default());
         assert!(text.contains("\n  ERL_FLAGS='+sbwt none'\n"), "{text}");
         assert!(text.contains("not shown to help"), "{text}");

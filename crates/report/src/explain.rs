@@ -104,7 +104,7 @@ pub(crate) mod testing {
     use model::evidence::{Resource, Task, Wait};
     use model::explanation::{Cause, Cost, Happened, MissingEvidence, Remedy, SCHEMA, Seen, Share};
     use model::not_seen::{EvidenceSource, NotSeen, Sees};
-    use model::{Explanation, FixOutcome, State};
+    use model::{Changed, Explanation, FixOutcome, State};
 
     /// An explanation by a wait of which the holder is not known.
     pub(crate) fn explanation() -> Explanation {
@@ -123,7 +123,7 @@ pub(crate) mod testing {
         };
         let remedy = Remedy::Measured {
             arm: "fix".to_owned(),
-            change: "--busy 1".to_owned(),
+            change: Changed::Said("--busy 1".to_owned()),
             outcome: FixOutcome::Fixed,
         };
         Explanation {

@@ -13,9 +13,9 @@ const NO_SAMPLE: char = '?';
 /// The most lines of a map; a VM may have hundreds of schedulers.
 const MOST_LINES: usize = 32;
 
-/// The series as lines of text no wider than `width`, with what its shades mean; empty where it has
-/// no figure.
-pub fn heat_map(series: &Series, width: usize) -> String {
+/// The series, and what it is, as lines of text no wider than `width`, with what its shades mean;
+/// empty where it has no figure.
+pub fn heat_map(series: &Series, title: &str, width: usize) -> String {
     let (Some(until), Some(most)) = (series.at_ms.last(), most(series)) else {
         return String::new();
     };
@@ -27,7 +27,7 @@ pub fn heat_map(series: &Series, width: usize) -> String {
     let _ = writeln!(
         text,
         "  {}: from 0 (blank) to {} (@), `{NO_SAMPLE}` where there was no sample; 0 to {} ms",
-        plain(&series.title),
+        plain(title),
         model::estimate::number(most),
         model::estimate::number(*until)
     );
@@ -86,13 +86,13 @@ mod tests {
     #[test]
     fn a_map_has_a_line_for_each_column_and_says_what_its_shades_mean() {
         let columns = vec!["scheduler 1".to_owned(), "scheduler 2".to_owned()];
-        let mut series = Series::new(Unit::Count, "processes in the run queue", columns);
+        let mut series = Series::new(Unit::Count, columns);
         for moment in 0..10u32 {
             let queued = f64::from(18 - 2 * moment);
             let second = (moment != 4).then_some(0.0);
             series.push(f64::from(moment) * 10.0, vec![Some(queued), second]);
         }
-        let text = heat_map(&series, 40);
+        let text = heat_map(&series, "processes in the run queue", 40);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].contains("to 18 (@)") && lines[0].contains("0 to 90 ms"), "{text}");
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_of_nothing() {
-        assert_eq!(heat_map(&Series::new(Unit::Count, "x", vec!["a".into()]), 80), "");
+        assert_eq!(heat_map(&Series::new(Unit::Count, vec!["a".into()]), "x", 80), "");
     }
 
     proptest! {
@@ -111,11 +111,11 @@ mod tests {
             rows in prop::collection::vec((any::<f64>(), prop::option::of(any::<f64>())), 0..40),
             width in 0usize..200,
         ) {
-            let mut series = Series::new(Unit::Count, "x", vec!["a".into(), "b".into()]);
+            let mut series = Series::new(Unit::Count, vec!["a".into(), "b".into()]);
             for (at, value) in rows {
                 series.push(at, vec![value, Some(1.0)]);
             }
-            let _ = heat_map(&series, width);
+            let _ = heat_map(&series, "x", width);
         }
     }
 }

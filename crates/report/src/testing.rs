@@ -3,9 +3,9 @@
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::scenario::{FixMeta, MeasureMeta, Sentence};
 use model::{
-    Arm, ArmResult, Comparison, Disturbance, Estimate, Fix, FixOutcome, Headline, Judging, Kind,
-    Machine, Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason, Record,
-    Role, Settings, State, Suggestion, Trial, Unit, Value, Verdict, What,
+    Arm, ArmResult, Changed, Comparison, Disturbance, Estimate, Fix, FixOutcome, Headline, Judging,
+    Kind, Machine, Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason,
+    Record, Role, Settings, State, Suggestion, Trial, Unit, Value, Verdict, What,
 };
 use std::sync::LazyLock;
 
@@ -24,7 +24,11 @@ pub const META: Meta = Meta {
             Some(fewer)
         },
     }],
-    sentences: &[Sentence { id: "stalls", text: "Work stalls here: {{ lost }}." }],
+    sentences: &[
+        Sentence { id: "stalls", text: "Work stalls here: {{ lost }}." },
+        Sentence { id: "fewer", text: "{{ readers|count('reader') }}" },
+        Sentence { id: "queued", text: "processes in the run queue" },
+    ],
     needs: Needs { cpus: 1, root: false },
     parameters: Parameters { all: parameters, read },
     measures: &[MeasureMeta {
@@ -162,7 +166,7 @@ pub fn fix(change: &str, outcome: FixOutcome) -> Fix {
     let measures = |id: &str, median| result(id, median, None).measures;
     Fix {
         arm: change.to_owned(),
-        change: change.to_owned(),
+        change: Changed::Flags(change.to_owned()),
         outcome,
         case: "case".to_owned(),
         measure: "lost".to_owned(),

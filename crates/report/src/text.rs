@@ -55,7 +55,7 @@ fn first_reason(text: &mut String, look: Look, prose: &Prose) {
 
 /// Reasons, limits, notes and what was left out.
 fn in_full(text: &mut String, record: &Record, prose: &Prose, look: Look) {
-    heat(text, record, look);
+    heat(text, record, prose.meta(), look);
     list(text, look, "Why", &prose.why());
     let notes: Vec<String> = prose.notes().into_iter().chain(prose.left_out()).collect();
     list(text, look, "Notes", &notes);
@@ -165,7 +165,7 @@ fn legend(record: &Record, arms: &[&ArmResult], columns: &[&MeasureMeta]) -> Str
 }
 
 /// The series of the last trial with the cause.
-fn heat(text: &mut String, record: &Record, look: Look) {
+fn heat(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
     let case = |trial: &&Trial| {
         let arm = record.plan.arms.iter().find(|arm| arm.id == trial.arm);
         arm.is_some_and(|arm| arm.role == Role::Case)
@@ -173,8 +173,8 @@ fn heat(text: &mut String, record: &Record, look: Look) {
     let Some(trial) = record.trials.iter().rev().find(case) else { return };
     let seen = &trial.observation;
     let over_time = seen.series.iter().filter(|(name, _)| seen.is_over_time(name));
-    for (_, series) in over_time.take(MOST_MAPS) {
-        let map = heat_map(series, look.width);
+    for (name, series) in over_time.take(MOST_MAPS) {
+        let map = heat_map(series, &figures::series(name, series, meta), look.width);
         if !map.is_empty() {
             let title = format!("{}, block {}:", plain(&trial.arm), trial.block + 1);
             let _ = write!(text, "\n{}\n{map}", look.wrap(&title, "  ", "  "));

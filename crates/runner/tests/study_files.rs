@@ -5,7 +5,7 @@
 mod fake_scenario;
 
 use fake_scenario::{FILE, FakeScenario, PATH, layout, read};
-use model::{Machine, Role, Settings};
+use model::{Machine, Role, Settings, WhyLeftOut};
 use proptest::prelude::*;
 use scenarios::mmap_lock::{MmapLockParams, Target};
 use scenarios::params::{Params, Time};
@@ -166,7 +166,8 @@ fn what_the_machine_refuses_is_left_out_and_the_rest_runs() {
     let of = layout(&read(&text).unwrap());
     let out: Vec<&str> = of.arms.left_out.iter().map(|arm| arm.id.as_str()).collect();
     assert_eq!(out, ["busy=13,procfile=smaps", "busy=13,procfile=maps"]);
-    assert!(of.arms.left_out[0].why.contains("unlucky"));
+    let WhyLeftOut::Refused { why } = &of.arms.left_out[0].why else { panic!("{out:?}") };
+    assert!(why.contains("unlucky"));
     assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (4, 4));
     let machine = Machine::default();
     let roots = host::Roots::at("/nonexistent");

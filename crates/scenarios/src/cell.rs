@@ -65,7 +65,9 @@ impl<S: Clone> Cell<S> {
         match (control, case, left_out.first()) {
             (Some(control), Some(case), _) => Ok(Cell { control, case }),
             (Some(control), None, None) => Ok(Cell { case: control.clone(), control }),
-            (_, _, Some(left_out)) => Err(ScenarioError::Unusable(left_out.why.clone())),
+            (_, _, Some(left_out)) => {
+                Err(ScenarioError::Unusable(format!("{} cannot be had here", left_out.id)))
+            }
             (None, _, None) => Err(ScenarioError::Broken("no control was made".to_owned())),
         }
     }
@@ -74,11 +76,12 @@ impl<S: Clone> Cell<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::LeftOut;
     use model::testing::arm;
+    use model::{LeftOut, WhyLeftOut};
 
     fn of(arms: Vec<Arm>, left_out: &[&str]) -> Result<Cell, ScenarioError> {
-        let out = |why: &&str| LeftOut { id: "case".to_owned(), why: (*why).to_owned() };
+        let why = || WhyLeftOut::Refused { why: String::new() };
+        let out = |id: &&str| LeftOut { id: (*id).to_owned(), why: why() };
         Cell::of(Arms { arms, left_out: left_out.iter().map(out).collect() })
     }
 
@@ -106,8 +109,10 @@ mod tests {
         let control = || arm("control", Role::Control);
         let two = of(vec![control(), arm("a", Role::Case), arm("b", Role::Case)], &[]);
         assert!(two.is_err_and(|error| error.to_string().contains("(a, b)")));
-        let refused = of(vec![control()], &["bad flag"]);
-        assert!(matches!(refused, Err(ScenarioError::Unusable(why)) if why == "bad flag"));
+        let refused = of(vec![control()], &["case"]);
+        assert!(
+            matches!(refused, Err(ScenarioError::Unusable(why)) if why == "case cannot be had here")
+        );
         assert!(of(Vec::new(), &[]).is_err());
     }
 }

@@ -4,7 +4,7 @@
 use crate::{Host, Missing, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
 use model::Evidence;
-use model::not_seen::{NotSeen, OnlyPrograms};
+use model::not_seen::{EvidenceSource, NotSeen, OnlyPrograms};
 
 /// What a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds: the
 /// kernel's `min_cfs_rq_runtime`.
@@ -56,10 +56,8 @@ pub(crate) fn lay_over(evidence: &mut Evidence, gained: &Usage) {
         evidence.missing.push(NotSeen::OnlyPrograms(OnlyPrograms::Throttled));
     }
     let Evidence { quota, threads, .. } = evidence;
-    let quota = quota.get_or_insert_with(|| {
-        probe::quota::shares(threads, "/proc/PID/task/TID/schedstat for what threads used")
-    });
-    quota.source = format!("cpu.stat for how often the group was throttled; {}", quota.source);
+    let quota =
+        quota.get_or_insert_with(|| probe::quota::shares(threads, EvidenceSource::ThreadFiles));
     quota.throttles = gained.nr_throttled.unwrap_or(0);
     quota.throttled_ns = gained.throttled_ns;
 }
@@ -68,11 +66,12 @@ pub(crate) fn lay_over(evidence: &mut Evidence, gained: &Usage) {
 mod tests {
     use super::*;
     use model::evidence::QuotaEvidence;
+    use model::not_seen::Sees;
 
     #[test]
     fn the_counters_of_the_group_stand_beside_its_threads() {
         let quota = QuotaEvidence {
-            source: "probe".to_owned(),
+            source: EvidenceSource::Probe(Sees::Scheduler),
             throttles: 0,
             throttled_ns: None,
             threads: Vec::new(),
@@ -83,7 +82,7 @@ mod tests {
         lay_over(&mut seen, &gained);
         let quota = seen.quota.unwrap();
         assert_eq!(quota.throttles, 7);
-        assert!(quota.source.contains("cpu.stat") && quota.source.contains("probe"));
+        assert_eq!(quota.source, EvidenceSource::Probe(Sees::Scheduler));
         let mut unseen = Evidence::default();
         lay_over(&mut unseen, &gained);
         assert_eq!(unseen.quota.unwrap().throttles, 7);

@@ -59,7 +59,7 @@ mod tests {
     use crate::mailbox_flood::META;
     use crate::testing::settings;
     use model::testing::{arm, plan};
-    use model::{Arm, Role, Value};
+    use model::{Arm, Changed, Role, Value};
     use std::collections::BTreeMap;
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
         let plan = Plan { arms: vec![case, tried], ..plan(&[]) };
         let fix = |arm: &str| Fix {
             arm: arm.to_owned(),
-            change: String::new(),
+            change: Changed::Said(String::new()),
             outcome: FixOutcome::Helped,
             case: "direct".to_owned(),
             measure: "slope".to_owned(),

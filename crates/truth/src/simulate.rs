@@ -8,8 +8,8 @@ use host::disturbance::Snapshot;
 use model::machine::Cpu;
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{
-    Arm, Disturbance, Headline, Machine, Measure, Observation, Record, Role, State, Trial, Unit,
-    Verdict,
+    Arm, Changed, Disturbance, Headline, Machine, Measure, Observation, Record, Role, State, Trial,
+    Unit, Verdict,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -232,7 +232,7 @@ fn plan(simulation: &Simulation, seed: u64) -> Plan {
 fn arm(id: &str, role: Role, busy: u32) -> Arm {
     let busy = Counts::one(busy);
     let settings = MmapLockParams { busy, ..MmapLockParams::default() }.settings();
-    let change = (role == Role::Fix).then(|| "an injected fix".to_owned());
+    let change = (role == Role::Fix).then(|| Changed::Said("an injected fix".to_owned()));
     Arm { id: id.to_owned(), role, settings, against: None, change }
 }
 

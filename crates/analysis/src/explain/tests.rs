@@ -9,6 +9,7 @@ use model::explanation::{
     Delay, IdleScheduler, Mostly, QuotaCause, SchedulersThrottled, SchedulersUneven, Seen, Spun,
     Throttled, UsedUp, Work,
 };
+use model::not_seen::{EvidenceSource, Sees};
 use model::{Measure, Unit};
 
 const MS: u64 = 1_000_000;
@@ -103,7 +104,7 @@ fn a_quota_names_who_used_it_and_whom_it_kept_off_a_cpu() {
         caught_ns: Some(caught * MS),
     };
     let quota = QuotaEvidence {
-        source: "cpu.stat".to_owned(),
+        source: EvidenceSource::ThreadFiles,
         throttles: 50,
         throttled_ns: Some(50 * MS),
         threads: vec![share(1, 90, 400), share(2, 10, 900)],
@@ -205,7 +206,7 @@ fn vm(figures: &[(&str, Measure)]) -> VmEvidence {
     let figure = |(name, measure): &(&str, Measure)| Figure {
         name: (*name).to_owned(),
         measure: *measure,
-        source: "probe".to_owned(),
+        source: EvidenceSource::Probe(Sees::Scheduler),
     };
     VmEvidence {
         watched_ns: 2000 * MS,
@@ -230,7 +231,7 @@ fn of_a_node_under_a_quota_it_is_told_what_was_spun_and_for_how_long_it_was_thro
         (figure::FUTEX_TIME, exact(7000.0)),
     ];
     let quota = QuotaEvidence {
-        source: "cpu.stat".to_owned(),
+        source: EvidenceSource::ThreadFiles,
         throttles: 18,
         throttled_ns: None,
         threads: Vec::new(),

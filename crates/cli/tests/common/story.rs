@@ -5,8 +5,8 @@ use model::fact::Note;
 use model::not_seen::{EvidenceSource, NotSeen, Sees};
 use model::suggestion::Command;
 use model::{
-    Arm, Caveat, Evidence, Fact, Headline, Reason, Record, Role, Run, Series, Settings, Suggestion,
-    Trial, Unit, Vm, What,
+    Arm, Caveat, Changed, Evidence, Fact, Headline, Reason, Record, Role, Run, Series, Settings,
+    Suggestion, Trial, Unit, Vm, What,
 };
 
 /// Schedulers, and samples of each.
@@ -42,7 +42,7 @@ fn add_fix(record: &mut Record) {
         role: Role::Fix,
         against: None,
         settings,
-        change: Some("readers with nice 0".into()),
+        change: Some(Changed::Said("readers with nice 0".into())),
     });
     let controls = record.trials.iter().filter(|trial| trial.arm == "control");
     let fixed: Vec<Trial> =
@@ -52,7 +52,8 @@ fn add_fix(record: &mut Record) {
 
 fn queues(stalled: bool) -> Series {
     let columns = (1..=SCHEDULERS).map(|id| format!("scheduler {id}")).collect();
-    let mut series = Series::new(Unit::Count, "processes in the run queue", columns);
+    let mut series = Series::new(Unit::Count, columns);
+    series.title = Some("processes in the run queue".into());
     for sample in 0..SAMPLES {
         let row = (0..SCHEDULERS).map(|id| {
             let wave = f64::from((sample + 7 * u32::try_from(id).unwrap()) % 20) / 5.0;
@@ -65,7 +66,8 @@ fn queues(stalled: bool) -> Series {
 }
 
 fn queued(stalled: bool) -> Series {
-    let mut series = Series::new(Unit::Count, "messages queued", vec!["server".into()]);
+    let mut series = Series::new(Unit::Count, vec!["server".into()]);
+    series.title = Some("messages queued".into());
     for sample in 0..SAMPLES {
         let many = if stalled { f64::from(sample).powi(2) } else { f64::from(sample % 4) };
         series.push(f64::from(sample) * 5.0, vec![Some(many)]);
@@ -76,7 +78,7 @@ fn queued(stalled: bool) -> Series {
 fn cost(stalled: bool) -> Series {
     let mut series = queued(stalled);
     series.unit = Unit::Milliseconds;
-    series.title = "a call takes".into();
+    series.title = Some("a call takes".into());
     series.against = Some("queued".into());
     for row in &mut series.rows {
         row.iter_mut().flatten().for_each(|figure| *figure = 0.01 + *figure * 0.0001);
@@ -181,7 +183,7 @@ pub fn hostile(evil: &str) -> Record {
     let name = |text: &mut String| *text = format!("{evil}{text}");
     for arm in &mut record.plan.arms {
         name(&mut arm.id);
-        arm.change.iter_mut().for_each(name);
+        arm.change = Some(Changed::Said(evil.to_owned()));
     }
     for trial in &mut record.trials {
         name(&mut trial.arm);
@@ -189,7 +191,7 @@ pub fn hostile(evil: &str) -> Record {
         seen.notes.push(Note::Said(evil.to_owned()));
         seen.stalls.iter_mut().for_each(|stall| name(&mut stall.operation));
         for series in seen.series.values_mut() {
-            name(&mut series.title);
+            series.title.iter_mut().for_each(name);
             series.columns.iter_mut().for_each(name);
         }
         if let Some(vm) = &mut seen.vm {

@@ -32,6 +32,7 @@ impl Tracer {
     /// record gives the reason.
     pub fn start(options: &SessionOptions) -> Result<Self, NoPrograms> {
         crate::privilege::check(&options.roots)?;
+        crate::privilege::same_pids(&options.roots)?;
         let (commands, inbox) = channel();
         let (reply, answer) = channel();
         let options = options.clone();

@@ -25,11 +25,12 @@ struct Lane<'a> {
     cells: Vec<(f64, f64, f64)>,
 }
 
-/// One series of one trial; `most` is the figure of the darkest shade, so that several can share it.
+/// One series of one trial, and what it is; `most` is the figure of the darkest shade, so that
+/// several can share it.
 ///
 /// # Errors
 /// If the drawing library refuses.
-pub fn heat(trial: &Trial, series: &Series, most: f64) -> Result<Chart, ReportError> {
+pub fn heat(trial: &Trial, series: &Series, what: &str, most: f64) -> Result<Chart, ReportError> {
     let picked = evenly(series.columns.len(), MOST_LANES);
     let lanes: Vec<Lane> = picked.iter().map(|column| lane(series, *column)).collect();
     let height = (460 / lanes.len().max(1)).clamp(20, 52);
@@ -46,11 +47,10 @@ pub fn heat(trial: &Trial, series: &Series, most: f64) -> Result<Chart, ReportEr
     body.push_str(&all(rows));
     let shown = series.columns.len();
     Ok(Chart {
-        title: format!("{}: {}", series.title, trial.arm),
+        title: format!("{what}: {}", trial.arm),
         about: format!(
-            "{} in one trial of {} (block {}, the median one by the judged figure); darker is more, up \
-             to {}{}.",
-            series.title,
+            "{what} in one trial of {} (block {}, the median one by the judged figure); darker is \
+             more, up to {}{}.",
             trial.arm,
             trial.block + 1,
             number(most),
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_peak_survives_the_merging_of_moments() {
-        let mut series = Series::new(Unit::Count, "queued", vec!["a".into()]);
+        let mut series = Series::new(Unit::Count, vec!["a".into()]);
         (0..1000)
             .for_each(|i| series.push(f64::from(i), vec![Some(f64::from(i32::from(i == 500)))]));
         let lane = lane(&series, 0);

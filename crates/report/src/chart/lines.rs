@@ -13,14 +13,15 @@ pub const MOST_LINES: usize = 4;
 /// Moments that are drawn at most.
 const MOST_MOMENTS: usize = 300;
 
-/// One series of one trial, with the time axis up to `until_ms`, so that charts below one another
-/// share it.
+/// One series of one trial, and what it is, with the time axis up to `until_ms`, so that charts
+/// below one another share it.
 ///
 /// # Errors
 /// If the drawing library refuses.
 pub fn lines(
     trial: &Trial,
     series: &Series,
+    what: &str,
     until_ms: f64,
     most: f64,
 ) -> Result<Chart, ReportError> {
@@ -34,10 +35,9 @@ pub fn lines(
     let names = series.columns.iter().take(MOST_LINES).enumerate();
     let comma = if unit.is_empty() { "" } else { ", " };
     Ok(Chart {
-        title: format!("{}{comma}{unit}: {}", series.title, trial.arm),
+        title: format!("{what}{comma}{unit}: {}", trial.arm),
         about: format!(
-            "{} over one trial of {} (block {}, the median one by the judged figure).",
-            series.title,
+            "{what} over one trial of {} (block {}, the median one by the judged figure).",
             trial.arm,
             trial.block + 1
         ),
@@ -51,11 +51,15 @@ pub fn lines(
     })
 }
 
-/// A series of one column, with a line for each of some arms; nothing without arms.
+/// A series of one column, and what it is, with a line for each of some arms; nothing without arms.
 ///
 /// # Errors
 /// If the drawing library refuses.
-pub fn arms(record: &Record, drawn: &[(&Trial, &Series)]) -> Result<Option<Chart>, ReportError> {
+pub fn arms(
+    record: &Record,
+    drawn: &[(&Trial, &Series)],
+    what: &str,
+) -> Result<Option<Chart>, ReportError> {
     let Some((_, first)) = drawn.first() else { return Ok(None) };
     let unit = first.unit.symbol();
     let moments = drawn.iter().flat_map(|(_, series)| series.at_ms.iter().copied());
@@ -71,10 +75,9 @@ pub fn arms(record: &Record, drawn: &[(&Trial, &Series)]) -> Result<Option<Chart
     let blocks =
         drawn.iter().map(|(trial, _)| format!("{} (block {})", trial.arm, trial.block + 1));
     Ok(Some(Chart {
-        title: format!("{}{comma}{unit}", first.title),
+        title: format!("{what}{comma}{unit}"),
         about: format!(
-            "{} over one trial of each arm, the median one by the judged figure: {}.",
-            first.title,
+            "{what} over one trial of each arm, the median one by the judged figure: {}.",
             blocks.collect::<Vec<String>>().join(", ")
         ),
         body,

@@ -6,9 +6,10 @@ use super::frame::Frame;
 use super::pick::evenly;
 use super::{Chart, MOST_ROWS, Table, WIDTH, palette};
 use crate::ReportError;
+use crate::prose::figures;
 use maud::html;
 use model::estimate::number;
-use model::{Record, Series, Trial};
+use model::{Meta, Record, Series, Trial};
 
 /// Dots of an arm at most.
 const MOST_DOTS: usize = 150;
@@ -25,17 +26,20 @@ pub fn scatter(
     record: &Record,
     name: &str,
     trials: &[&Trial],
+    meta: Option<&Meta>,
 ) -> Result<Option<Chart>, ReportError> {
     let found: Vec<(&Trial, &Series, &Series, Vec<Point>)> =
         trials.iter().filter_map(|trial| pairs(trial, name)).collect();
-    let Some((_, series, against, _)) = found.first() else { return Ok(None) };
+    let Some((_, series, axis, _)) = found.first() else { return Ok(None) };
+    let what = figures::series(name, series, meta);
+    let against = figures::series(series.against.as_deref().unwrap_or_default(), axis, meta);
     let all_points = || found.iter().flat_map(|(.., points)| points);
     if all_points().next().is_none() {
         return Ok(None);
     }
     let x: Vec<f64> = all_points().map(|point| point.0).collect();
     let y: Vec<f64> = all_points().map(|point| point.1).collect();
-    let frame = Frame::new(Axis::fitting(&x, &against.title), Axis::fitting(&y, ""));
+    let frame = Frame::new(Axis::fitting(&x, &against), Axis::fitting(&y, ""));
     let (mut body, plane) = frame.draw(name, &[])?;
     let marks = found.iter().map(|(trial, series, _, points)| {
         let color = palette::of_arm(&record.plan.arms, &trial.arm);
@@ -51,11 +55,8 @@ pub fn scatter(
     });
     body.push_str(&all(marks));
     Ok(Some(Chart {
-        title: format!("{}, {}, against {}", series.title, series.unit.symbol(), against.title),
-        about: format!(
-            "Each dot is a moment of a trial: {} against {}.",
-            series.title, against.title
-        ),
+        title: format!("{what}, {}, against {against}", series.unit.symbol()),
+        about: format!("Each dot is a moment of a trial: {what} against {against}."),
         body,
         size: (WIDTH, frame.height),
         legend: super::strip::legend(&record.plan.arms, found.iter().map(|(t, ..)| t.arm.as_str())),

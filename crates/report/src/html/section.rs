@@ -150,7 +150,7 @@ fn charts(one: &Shown) -> Result<Vec<Chart>, ReportError> {
         charts.extend(chart::dose::dose(record, name, described(name))?);
     }
     charts.extend(chart::latency::latencies(record)?);
-    charts.extend(series(record)?);
+    charts.extend(series(one)?);
     for name in first {
         charts.extend(chart::strip::strip(record, name, described(name))?);
     }
@@ -173,7 +173,8 @@ fn measures<'a>(one: &'a Shown) -> Vec<&'a str> {
 }
 
 /// Each series in a typical trial of the arms that tell the story.
-fn series(record: &Record) -> Result<Vec<Chart>, ReportError> {
+fn series(one: &Shown) -> Result<Vec<Chart>, ReportError> {
+    let record = one.record;
     let arms = pick::telling(record, |trial| !trial.observation.series.is_empty());
     let has = |trial: &Trial| !trial.observation.series.is_empty();
     let trials: Vec<&Trial> =
@@ -184,25 +185,24 @@ fn series(record: &Record) -> Result<Vec<Chart>, ReportError> {
     }
     let mut charts = Vec::new();
     for name in names.keys().take(MOST_SERIES) {
-        charts.extend(one_series(record, name, &trials)?);
+        charts.extend(one_series(one, name, &trials)?);
     }
     Ok(charts)
 }
 
-fn one_series(record: &Record, name: &str, trials: &[&Trial]) -> Result<Vec<Chart>, ReportError> {
+fn one_series(one: &Shown, name: &str, trials: &[&Trial]) -> Result<Vec<Chart>, ReportError> {
     let mut charts = Vec::new();
-    charts.extend(chart::scatter::scatter(record, name, trials)?);
+    charts.extend(chart::scatter::scatter(one.record, name, trials, one.meta)?);
     let found =
         || trials.iter().filter_map(|trial| Some((*trial, trial.observation.series.get(name)?)));
     let over_time = |(trial, series): &(&Trial, &Series)| {
         !series.rows.is_empty() && trial.observation.is_over_time(name)
     };
     let drawn: Vec<(&Trial, &Series)> = found().filter(over_time).collect();
-    if drawn.is_empty() {
-        return Ok(charts);
-    }
+    let Some((_, first)) = drawn.first() else { return Ok(charts) };
+    let what = figures::series(name, first, one.meta);
     if drawn.iter().all(|(_, series)| series.columns.len() == 1) {
-        charts.extend(chart::lines::arms(record, &drawn)?);
+        charts.extend(chart::lines::arms(one.record, &drawn, &what)?);
         return Ok(charts);
     }
     let most = chart::heat::most(drawn.iter().map(|(_, series)| *series));
@@ -210,8 +210,8 @@ fn one_series(record: &Record, name: &str, trials: &[&Trial]) -> Result<Vec<Char
     let until = ends.fold(0.0, f64::max);
     for (trial, series) in drawn {
         charts.push(match series.columns.len() > chart::lines::MOST_LINES {
-            true => chart::heat::heat(trial, series, most)?,
-            false => chart::lines::lines(trial, series, until, most)?,
+            true => chart::heat::heat(trial, series, &what, most)?,
+            false => chart::lines::lines(trial, series, &what, until, most)?,
         });
     }
     Ok(charts)

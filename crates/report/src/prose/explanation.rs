@@ -4,7 +4,7 @@ use super::figures::{figure, plural};
 use super::headline::headline;
 use super::sentence::ended;
 use super::suggestion::{self, Step};
-use super::{heading, plain};
+use super::{arm, heading, plain};
 use model::estimate::number;
 use model::evidence::{Behind, BehindKind, Holder, Resource, Task, Wait, part};
 use model::explanation::{
@@ -268,7 +268,7 @@ pub fn remedy(remedy: &Remedy, meta: Option<&Meta>) -> Step {
                 FixOutcome::Helped => "helped in this study",
                 FixOutcome::NotShown => "was not shown to help in this study",
             };
-            Step { what: format!("{} {did}.", plain(change)), command: None }
+            Step { what: format!("{} {did}.", arm::change(change, meta)), command: None }
         }
         Remedy::Suggested(one) => suggestion::step(one, meta),
     }

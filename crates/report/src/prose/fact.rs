@@ -16,9 +16,13 @@ use std::sync::Arc;
 
 /// The fact as a sentence.
 pub fn fact(fact: &Fact, meta: Option<&Meta>) -> String {
+    ended(&phrase(fact, meta))
+}
+
+/// The fact in a few words, as part of a sentence.
+pub fn phrase(fact: &Fact, meta: Option<&Meta>) -> String {
     let known = meta.and_then(|meta| meta.sentence(&fact.id));
-    let said = known.and_then(|sentence| filled(sentence.text, fact).ok());
-    ended(&said.unwrap_or_else(|| bare(fact)))
+    known.and_then(|sentence| filled(sentence.text, fact).ok()).unwrap_or_else(|| bare(fact))
 }
 
 /// A template with the values of a fact.

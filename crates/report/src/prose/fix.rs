@@ -1,8 +1,7 @@
 //! What became of a stall with something changed.
 
-use super::figures;
+use super::{arm, figures};
 use model::{Estimate, Fix, FixOutcome, Meta};
-use os::terminal::line as plain;
 use std::collections::BTreeMap;
 
 /// What a change did, in a word of the page and of the text.
@@ -21,7 +20,7 @@ pub fn effect(fix: &Fix, meta: Option<&Meta>) -> String {
     };
     format!(
         "{}: {} {} instead of {}.",
-        plain(&fix.change),
+        arm::change(&fix.change, meta),
         figures::heading(&fix.measure, meta),
         figure(&fix.with),
         figure(&fix.without)

@@ -4,6 +4,7 @@
 //! here, so all of them say the same. Whatever comes from a record is made fit to be shown
 //! ([`plain()`]); commands are made here too, from what a scenario declares.
 
+pub(crate) mod arm;
 mod caveat;
 pub mod change;
 mod command;
@@ -21,6 +22,7 @@ mod record;
 mod sentence;
 pub(crate) mod suggestion;
 
+pub use arm::left_out;
 pub use figures::heading;
 pub use not_seen::no_programs;
 pub use os::terminal::line as plain;

@@ -82,6 +82,10 @@ pub fn no_programs(why: &NoPrograms) -> String {
              lockdown=none or lockdown=integrity",
             plain(mode)
         ),
+        NoPrograms::PidNamespace => "eBPF: this process is in a PID namespace, as in a container, \
+             and the programs see the PIDs of the machine; run it outside, or with docker run \
+             --pid=host"
+            .to_owned(),
         NoPrograms::Refused { what, why } => {
             format!("eBPF: the kernel refused {}: {}; dmesg may say more", plain(what), plain(why))
         }

@@ -4,7 +4,7 @@ use super::caveat;
 use super::fact::fact;
 use super::figures::{self, heading};
 use super::suggestion::{Step, step};
-use super::{fix, headline, reason, sentence};
+use super::{arm, fix, headline, reason, sentence};
 use model::{Meta, Note, Reason, Record, State};
 use os::terminal::line as plain;
 use std::collections::BTreeSet;
@@ -123,12 +123,8 @@ impl<'a> Prose<'a> {
 
     /// The arms that could not be had, and why.
     pub fn left_out(&self) -> Vec<String> {
-        let left_out = self.record.plan.left_out.iter();
-        left_out
-            .map(|arm| {
-                format!("Left out: {}: {}", plain(&arm.id), sentence::ended(&plain(&arm.why)))
-            })
-            .collect()
+        let said = |one| format!("Left out: {}", sentence::ended(&arm::left_out(one, self.meta)));
+        self.record.plan.left_out.iter().map(said).collect()
     }
 
     /// The arm with the worst effect, and how much it has over its control.

@@ -3,7 +3,7 @@
 use super::design::{Against, Design};
 use model::factorial::{Cell as CellOfRecord, Factor, Factorial};
 use model::record::Plan;
-use model::{Arm, LeftOut, Role, Settings};
+use model::{Arm, LeftOut, Role, Settings, WhyLeftOut};
 use scenarios::{AnyScenario, Arms, Cell, Host, ScenarioError};
 use std::collections::BTreeSet;
 
@@ -66,6 +66,7 @@ fn arms_by(
         arms: Arms { arms: vec![control], left_out: Vec::new() },
         factorial: factorial(design),
     };
+    let mut refused = None;
     for number in 0..combinations {
         let levels = design.levels(number);
         let id = design.id(&levels);
@@ -79,13 +80,16 @@ fn arms_by(
                 layout.pair(design, cell, id);
             }
             Err(error @ (ScenarioError::Unusable(_) | ScenarioError::Missing(_))) => {
-                layout.arms.left_out.push(LeftOut { id, why: error.to_string() });
+                let why = error.to_string();
+                refused.get_or_insert_with(|| format!("{id}: {why}"));
+                let why = WhyLeftOut::Refused { why };
+                layout.arms.left_out.push(LeftOut { id, why });
             }
             Err(error) => return Err(error),
         }
     }
     layout.spare_control(is_cell);
-    layout.check()?;
+    layout.check(refused)?;
     Ok(layout)
 }
 
@@ -119,7 +123,8 @@ impl Layout {
         }
     }
 
-    fn check(&self) -> Result<(), ScenarioError> {
+    /// `refused` is the first combination that was left out, and why.
+    fn check(&self, refused: Option<String>) -> Result<(), ScenarioError> {
         let mut ids = BTreeSet::new();
         if let Some(twice) = self.arms.arms.iter().find(|arm| !ids.insert(arm.id.as_str())) {
             return Err(ScenarioError::Unusable(format!(
@@ -127,11 +132,9 @@ impl Layout {
                 twice.id
             )));
         }
-        let refused = self.arms.left_out.first();
         match (self.arms.arms.len(), refused) {
             (1, Some(first)) => Err(ScenarioError::Unusable(format!(
-                "no combination but the control can be had here; {}: {}",
-                first.id, first.why
+                "no combination but the control can be had here; {first}"
             ))),
             (1, None) => Err(ScenarioError::Unusable(
                 "there is one combination, and nothing to hold it against; give a factor another \

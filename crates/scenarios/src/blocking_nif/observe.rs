@@ -1,6 +1,7 @@
 //! From what the node measured of itself, and what was seen from outside, to an observation.
 
 use super::meta::measure;
+use super::sentences::say;
 use super::ticks::Lateness;
 use model::{Measure, Observation, Series, Unit};
 
@@ -75,10 +76,10 @@ pub(super) fn observe(measured: &Measured, outside: Outside) -> Observation {
         put(measure::WORST_TICK, ticks.worst.as_secs_f64() * 1e3, Unit::Milliseconds);
     }
     if let Some(queues) = run_queues(&outside.run_queues) {
-        seen.series.insert("run_queues".to_owned(), queues);
+        seen.series.insert(say::RUN_QUEUES.to_owned(), queues);
     }
     if let Some(threads) = outside.threads {
-        seen.series.insert("scheduler_threads".to_owned(), threads);
+        seen.series.insert(say::SCHEDULER_THREADS.to_owned(), threads);
     }
     seen
 }
@@ -139,7 +140,7 @@ fn run_queues(samples: &[(f64, Vec<f64>)]) -> Option<Series> {
     let normal = samples.first()?.1.len().checked_sub(2)?;
     let mut columns: Vec<String> = (1..=normal).map(|n| format!("scheduler {n}")).collect();
     columns.extend(["dirty CPU".to_owned(), "dirty I/O".to_owned()]);
-    let mut series = Series::new(Unit::Count, "processes in the run queue", columns);
+    let mut series = Series::new(Unit::Count, columns);
     for (at_us, lengths) in samples {
         series.push(at_us / 1e3, lengths.iter().copied().map(Some).collect());
     }

@@ -1,11 +1,12 @@
 //! From parameters to arms and scripts.
 
 use super::params::{BlockingNifParams, Mode, NifFix};
+use super::sentences::say;
 use crate::erlang::{self, Vm};
 use crate::params::{Auto, ErlFlags, Programs};
 use crate::{Arms, Cell, Host, ScenarioError};
 use beam::Flags;
-use model::{Arm, LeftOut, Role};
+use model::{Arm, Changed, Fact, LeftOut, Role};
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the work, roughly, for the progress bar.
@@ -71,27 +72,26 @@ fn fixes(
     name: &dyn Fn(&str) -> String,
     found: &mut Arms<BlockingNifParams>,
 ) -> Result<(), ScenarioError> {
-    let mut add = |id: &str, params: BlockingNifParams, change: String| {
+    let mut add = |id: &str, params: BlockingNifParams, change: Changed| {
         let fix = arm(&name(id), Role::Fix, params);
         let against = Some(name("control"));
         found.arms.push(Arm { against, change: Some(change), ..fix });
     };
     for fix in params.fixes.parts() {
         let (form, change) = match fix {
-            NifFix::Dirty => (params.mode.dirty(), "the native function on a dirty scheduler"),
-            NifFix::Charge => (params.mode.charged(), "the native function charges its reductions"),
+            NifFix::Dirty => (params.mode.dirty(), say::DIRTY),
+            NifFix::Charge => (params.mode.charged(), say::CHARGES),
             NifFix::Flags(flags) => {
                 let id = erlang::slug(flags.as_str());
                 let all = params.flags.and(flags);
                 match vm.otp.accepts(&emulator_flags(params, &all)?) {
                     Ok(()) => {
                         let params = BlockingNifParams { flags: all, ..params.clone() };
-                        add(&id, params, flags.to_string());
+                        add(&id, params, Changed::Flags(flags.to_string()));
                     }
-                    Err(why) => found.left_out.push(LeftOut {
-                        id: name(&id),
-                        why: format!("OTP {} refuses {flags}: {why}", vm.otp.release),
-                    }),
+                    Err(why) => {
+                        found.left_out.push(LeftOut { id: name(&id), why: vm.refuses(flags, why) });
+                    }
                 }
                 continue;
             }
@@ -99,7 +99,7 @@ fn fixes(
         // Work that has no such form goes without.
         if let Some(mode) = form {
             let params = BlockingNifParams { mode, ..params.clone() };
-            add(&mode.to_string(), params, change.to_owned());
+            add(&mode.to_string(), params, Changed::Scenario(Fact::new(change)));
         }
     }
     Ok(())

@@ -17,6 +17,10 @@ pub(super) mod say {
     pub const TOO_SHORT: &str = "too-short";
     pub const MORE_WORK: &str = "more-work";
     pub const BLOCKING_FORM: &str = "blocking-form";
+    pub const DIRTY: &str = "dirty";
+    pub const CHARGES: &str = "charges";
+    pub const RUN_QUEUES: &str = "run_queues";
+    pub const SCHEDULER_THREADS: &str = "scheduler_threads";
 }
 
 /// What other stalls there are.
@@ -106,4 +110,8 @@ pub(super) const SENTENCES: &[Sentence] = &[
     Sentence { id: say::TOO_SHORT, text: "A trial took {{ wall }}, too short to show a stall." },
     Sentence { id: say::MORE_WORK, text: "Give it more work." },
     Sentence { id: say::BLOCKING_FORM, text: "Try the same work in a form that blocks." },
+    Sentence { id: say::DIRTY, text: "the native function on a dirty scheduler" },
+    Sentence { id: say::CHARGES, text: "the native function charges its reductions" },
+    Sentence { id: say::RUN_QUEUES, text: "processes in the run queue" },
+    Sentence { id: say::SCHEDULER_THREADS, text: "scheduler threads at work, seen from outside" },
 ];

@@ -1,12 +1,13 @@
 //! From parameters to arms and scripts.
 
 use super::params::{BusyWaitParams, Load};
+use super::sentences::say;
 use crate::erlang::{self, Vm};
 use crate::params::{Decimal, OrNone, Programs};
 use crate::{Arms, Cell, Host, Missing, ScenarioError, quota};
 use beam::Flags;
 use host::cgroup::Bandwidth;
-use model::{Arm, LeftOut, Role};
+use model::{Arm, Changed, Fact, LeftOut, Role, WhyLeftOut};
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the load, roughly, for the progress bar.
@@ -77,7 +78,8 @@ pub(super) fn arms(
         found.arms.push(control("flags", &params));
         found.arms.push(arm("defaults", Role::Case, &plain));
         if !plain.fixes.parts().is_empty() {
-            found.left_out.push(left_out("fixes", "other flags are tried under a quota alone"));
+            let why = WhyLeftOut::Scenario(Fact::new(say::QUOTA_ALONE));
+            found.left_out.push(LeftOut { id: "fixes".to_owned(), why });
         }
         return Ok(found);
     }
@@ -103,7 +105,7 @@ fn only_path(params: &BusyWaitParams) -> Option<Option<String>> {
 /// is what a stall of the case is without.
 fn control(id: &str, params: &BusyWaitParams) -> Arm<BusyWaitParams> {
     let change = Some(params.changed_flags()).filter(|flags| !flags.is_empty());
-    Arm { change, ..arm(id, Role::Control, params) }
+    Arm { change: change.map(Changed::Flags), ..arm(id, Role::Control, params) }
 }
 
 /// Whether an OTP takes the flags of the parameters; else what would.
@@ -150,20 +152,13 @@ fn other_fixes(
         let id = format!("{}-quota", erlang::slug(flags.as_str()));
         match vm.otp.accepts(&emulator_flags(&params)?) {
             Ok(()) => {
-                let change = Some(flags.to_string());
+                let change = Some(Changed::Flags(flags.to_string()));
                 found.arms.push(Arm { change, ..arm(&id, Role::Fix, &params) });
             }
-            Err(why) => {
-                let why = format!("OTP {} refuses {flags}: {why}", vm.otp.release);
-                found.left_out.push(left_out(&id, &why));
-            }
+            Err(why) => found.left_out.push(LeftOut { id, why: vm.refuses(flags, why) }),
         }
     }
     Ok(())
-}
-
-fn left_out(id: &str, why: &str) -> LeftOut {
-    LeftOut { id: id.to_owned(), why: why.to_owned() }
 }
 
 fn arm(id: &str, role: Role, params: &BusyWaitParams) -> Arm<BusyWaitParams> {

@@ -18,6 +18,7 @@ pub(super) mod say {
     pub const DETECTED: &str = "detected";
     pub const SPUN: &str = "spun";
     pub const ENVIRONMENT: &str = "environment";
+    pub const QUOTA_ALONE: &str = "quota-alone";
 }
 
 /// What case and control show.
@@ -102,4 +103,5 @@ pub(super) const SENTENCES: &[Sentence] = &[
         id: say::ENVIRONMENT,
         text: "Put the flags into the node's environment: ERL_FLAGS=\"{{ flags }}\".",
     },
+    Sentence { id: say::QUOTA_ALONE, text: "other flags are tried under a quota alone" },
 ];

@@ -72,7 +72,7 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
         return Vec::new();
     }
     let control = plan.arms.iter().find(|arm| arm.role == Role::Control);
-    let flags = control.and_then(|arm| arm.change.clone()).filter(|flags| flags.starts_with('+'));
+    let flags = control.and_then(|arm| arm.change.as_ref()?.flags());
     let environment = flags.map(|flags| Suggestion {
         // That the case is affected over this very control is the test that the flags help.
         measured: Some(FixOutcome::Helped),
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::testing::{settings, told, value_of};
     use model::testing::{arm, estimate, plan, result};
-    use model::{Arm, Test};
+    use model::{Arm, Changed, Test};
 
     fn plan_of(quota: &str) -> Plan {
         let arm = |id: &str, role, spin: &str| {
@@ -97,7 +97,7 @@ mod tests {
             Arm { settings, ..arm(id, role) }
         };
         let mut control = arm("flags-quota", Role::Control, "none");
-        control.change = Some("+sbwt none".to_owned());
+        control.change = Some(Changed::Flags("+sbwt none".to_owned()));
         Plan { arms: vec![control, arm("defaults-quota", Role::Case, "default")], ..plan(&[]) }
     }
 

@@ -1,12 +1,13 @@
 //! From parameters to arms and trial specs, checked against the machine.
 
 use super::params::CpuQuotaParams;
+use super::sentences::say;
 use super::trial::{TrialSpec, Window};
 use crate::params::Time;
 use crate::quota::{KEPT_MS, need_of, refused};
 use crate::{Cell, Host, Missing, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
-use model::{Arm, Role};
+use model::{Arm, Changed, Fact, Role};
 use std::time::Duration;
 
 /// What setting a trial up and warming it up costs beside its duration, roughly, for the progress
@@ -159,7 +160,8 @@ fn arm(
     cpus: u32,
     burst: bool,
 ) -> Arm<CpuQuotaParams> {
-    let change = burst.then(|| format!("a burst of {}", params.burst));
+    let fact = || Fact::new(say::BURST).with("burst", params.burst.to_string());
+    let change = burst.then(|| Changed::Scenario(fact()));
     let burst = if burst { params.burst } else { Time::ZERO };
     let settings = CpuQuotaParams { on_cpus: cpus, burst, ..params.clone() };
     Arm { id: id.to_owned(), role, against: None, settings, change }

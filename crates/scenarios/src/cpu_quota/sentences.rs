@@ -12,6 +12,7 @@ pub(super) mod say {
     pub const TOO_LITTLE: &str = "too-little-to-lose";
     pub const MORE_TO_LOSE: &str = "more-to-lose";
     pub const LARGER: &str = "larger-machine";
+    pub const BURST: &str = "burst";
 }
 
 /// What case and control got.
@@ -56,4 +57,5 @@ pub(super) const SENTENCES: &[Sentence] = &[
         id: say::LARGER,
         text: "See what the rules of this kernel give on a larger machine.",
     },
+    Sentence { id: say::BURST, text: "a burst of {{ burst }}" },
 ];

@@ -5,7 +5,7 @@ use beam::ThreadKind;
 use host::roots::Roots;
 use model::evidence::part::{DIRTY_CPU, DIRTY_IO, NODE, PORT, SCHEDULER};
 use model::evidence::{Figure, ThreadEvidence, VmEvidence, figure};
-use model::not_seen::{EvidenceSource, NotSeen, OnlyPrograms};
+use model::not_seen::{EvidenceSource, NotSeen, OnlyPrograms, Sees};
 use model::{Evidence, Measure, Unit};
 use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
@@ -96,28 +96,22 @@ fn is_traced(evidence: &Evidence) -> bool {
 }
 
 fn figures(schedulers: &[&ThreadEvidence], active: Option<Duration>) -> Vec<Figure> {
-    const FUTEX: &str = "probe: sys_enter and sys_exit";
+    const SCHEDULER: EvidenceSource = EvidenceSource::Probe(Sees::Scheduler);
+    const FUTEX: EvidenceSource = EvidenceSource::Probe(Sees::Futex);
     let traced = schedulers.iter().any(|thread| thread.blocked_ns.is_some());
-    let source = match traced {
-        true => "probe: sched_switch and sched_waking",
-        false => "/proc/PID/task/TID/schedstat",
-    };
+    let source = || if traced { SCHEDULER } else { EvidenceSource::ThreadFiles };
     let sum = |of: &dyn Fn(&ThreadEvidence) -> Option<u64>| {
         schedulers.iter().filter_map(|thread| of(thread)).reduce(|sum, one| sum + one)
     };
     let ran = sum(&|thread| Some(thread.running_ns));
     let longest = schedulers.iter().map(|thread| thread.longest_runnable_ns).max();
     let milliseconds = [
-        (figure::RAN, ran, source),
-        (figure::DELAYED, sum(&|thread| Some(thread.runnable_ns)), source),
-        (figure::LONGEST_DELAY, longest.filter(|_| traced), source),
-        (figure::CAUGHT, sum(&|thread| thread.throttled_ns), "probe: run queues of the group"),
+        (figure::RAN, ran, source()),
+        (figure::DELAYED, sum(&|thread| Some(thread.runnable_ns)), source()),
+        (figure::LONGEST_DELAY, longest.filter(|_| traced), SCHEDULER),
+        (figure::CAUGHT, sum(&|thread| thread.throttled_ns), SCHEDULER),
         (figure::FUTEX_TIME, sum(&|thread| thread.futex_ns), FUTEX),
-        (
-            figure::SLEPT_ELSEWHERE,
-            sum(&ThreadEvidence::slept_elsewhere_ns),
-            "probe: sched_switch, sys_enter and sys_exit",
-        ),
+        (figure::SLEPT_ELSEWHERE, sum(&ThreadEvidence::slept_elsewhere_ns), FUTEX),
     ];
     let mut figures: Vec<Figure> = milliseconds
         .into_iter()
@@ -130,27 +124,25 @@ fn figures(schedulers: &[&ThreadEvidence], active: Option<Duration>) -> Vec<Figu
         let measure = Measure::exact(calls as f64, Unit::Count);
         figures.push(named(figure::FUTEX_CALLS, measure, FUTEX));
     }
-    figures.extend(ran.zip(active).map(|(ran, active)| spun(ran, active, source)));
+    figures.extend(ran.zip(active).map(|(ran, active)| spun(ran, active, source())));
     figures
 }
 
 /// CPU time without work. A scheduler that is taken off its CPU in the middle of work is active all the
 /// while without any CPU time, so the difference of the two is the least that was spun.
-fn spun(ran_ns: u64, active: Duration, source: &str) -> Figure {
+fn spun(ran_ns: u64, active: Duration, source: EvidenceSource) -> Figure {
     let ms = (ran_ns as f64 / 1e6 - active.as_secs_f64() * 1e3).max(0.0);
-    let source = format!("{source}, less the active time of scheduler_wall_time");
-    named(figure::SPUN, Measure::at_least(ms, Unit::Milliseconds), &source)
+    named(figure::SPUN, Measure::at_least(ms, Unit::Milliseconds), source)
 }
 
-fn named(name: &str, measure: Measure, source: &str) -> Figure {
-    Figure { name: name.to_owned(), measure, source: source.to_owned() }
+fn named(name: &str, measure: Measure, source: EvidenceSource) -> Figure {
+    Figure { name: name.to_owned(), measure, source }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::evidence::Task;
-    use model::not_seen::Sees;
 
     const MS: u64 = 1_000_000;
 
@@ -199,7 +191,8 @@ mod tests {
         assert_eq!((value("futex_calls"), value("futex_time")), (20.0, 80.0));
         assert_eq!(value("slept_elsewhere"), 80.0);
         assert_eq!(vm.figure("spun"), Some(&Measure::at_least(70.0, Unit::Milliseconds)));
-        assert!(vm.figures.iter().all(|figure| figure.source.contains("probe")));
+        let probe = |figure: &Figure| matches!(figure.source, EvidenceSource::Probe(_));
+        assert!(vm.figures.iter().all(probe));
         assert!(evidence.missing.is_empty());
     }
 
@@ -210,7 +203,7 @@ mod tests {
         assert_eq!(vm.figure("futex_calls"), None);
         assert_eq!(vm.figure("longest_delay"), None);
         assert_eq!(vm.figure("spun"), Some(&Measure::at_least(70.0, Unit::Milliseconds)));
-        assert!(vm.figures.iter().all(|figure| figure.source.starts_with("/proc")));
+        assert!(vm.figures.iter().all(|figure| figure.source == EvidenceSource::ThreadFiles));
         assert_eq!(evidence.missing, [NotSeen::OnlyPrograms(OnlyPrograms::VmSchedulers)]);
     }
 }

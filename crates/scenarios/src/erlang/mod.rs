@@ -5,11 +5,13 @@ pub(crate) mod evidence;
 pub(crate) mod strace;
 pub(crate) mod threads;
 
+use crate::params::ErlFlags;
 use crate::{Arms, Missing, ScenarioError};
 use beam::term::{TermError, as_atom, as_text, as_tuple};
 use beam::{
     App, BeamError, Cache, CallError, DebianError, Fetch, Flags, Node, NodeOptions, Otp, Term,
 };
+use model::WhyLeftOut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,6 +32,11 @@ impl Vm {
     /// The name of an arm of this OTP among several.
     pub fn named(&self, id: &str) -> String {
         format!("{id}@otp{}", self.otp.release)
+    }
+
+    /// Why an arm is left out whose flags it does not take.
+    pub fn refuses(&self, flags: &ErlFlags, why: String) -> WhyLeftOut {
+        WhyLeftOut::Flags { otp: self.otp.release, flags: flags.to_string(), why }
     }
 }
 

@@ -33,8 +33,7 @@ pub(crate) fn scheduler_switches(report: &ThreadReport) -> Option<(u64, u64)> {
 pub(crate) fn at_work(report: &ThreadReport) -> Option<Series> {
     let watched: Vec<_> = report.series.iter().filter(|one| name(one.kind).is_some()).collect();
     let columns: Vec<String> = watched.iter().filter_map(|one| name(one.kind)).collect();
-    let title = "scheduler threads at work, seen from outside";
-    let mut series = Series::new(Unit::Count, title, columns);
+    let mut series = Series::new(Unit::Count, columns);
     for (place, at) in report.times.iter().enumerate() {
         let row = watched.iter().map(|one| one.classes.get(place).copied().and_then(working));
         series.push(at.as_secs_f64() * 1e3, row.collect());

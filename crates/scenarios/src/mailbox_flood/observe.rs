@@ -1,11 +1,9 @@
 //! From what the node counted and timed to an observation.
 
 use super::meta::measure;
+use super::sentences::say;
 use model::{AtWork, Measure, Observation, Series, Unit};
 use std::time::Duration;
-
-/// The series of the lengths at which writes were timed.
-pub(super) const LENGTHS: &str = "cost_lengths";
 
 /// What came of a flood.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -96,12 +94,12 @@ pub(super) fn observe(measured: &Measured) -> Observation {
     put(measure::OUT_OF_ORDER, Some(flood.out_of_order), Unit::Count);
     put(measure::DUPLICATED, Some(flood.duplicated), Unit::Count);
     if let Some(queues) = queues(&flood.queues) {
-        seen.series.insert("queues".to_owned(), queues);
+        seen.series.insert(say::QUEUES.to_owned(), queues);
     }
     if !measured.costs.is_empty() {
         let (lengths, costs) = curve(&measured.costs);
-        seen.series.insert(LENGTHS.to_owned(), lengths);
-        seen.series.insert("cost".to_owned(), costs);
+        seen.series.insert(say::LENGTHS.to_owned(), lengths);
+        seen.series.insert(say::COST.to_owned(), costs);
     }
     seen.at_work = measured.costs.last().map(|cost| cost.seen.clone()).unwrap_or_default();
     seen
@@ -153,7 +151,7 @@ fn fit(costs: &[Cost]) -> Option<f64> {
 fn queues(samples: &[(f64, [f64; 3])]) -> Option<Series> {
     let columns =
         ["server's mailbox", "dam's or decoy's mailbox", "held by the dam"].map(str::to_owned);
-    let mut series = Series::new(Unit::Count, "messages that wait", columns.to_vec());
+    let mut series = Series::new(Unit::Count, columns.to_vec());
     for (at_us, lengths) in samples {
         series.push(at_us / 1e3, lengths.iter().copied().map(Some).collect());
     }
@@ -163,11 +161,10 @@ fn queues(samples: &[(f64, [f64; 3])]) -> Option<Series> {
 /// The lengths of the mailbox, and what a write took at each of them, as two series of which the
 /// second stands against the first.
 fn curve(costs: &[Cost]) -> (Series, Series) {
-    let length = vec!["messages in the mailbox".to_owned()];
-    let mut lengths = Series::new(Unit::Count, "messages in the mailbox", length);
+    let mut lengths = Series::new(Unit::Count, vec!["messages in the mailbox".to_owned()]);
     let quartiles = ["median", "lower quartile", "upper quartile"].map(str::to_owned).to_vec();
-    let mut series = Series::new(Unit::Nanoseconds, "time of one write", quartiles);
-    series.against = Some(LENGTHS.to_owned());
+    let mut series = Series::new(Unit::Nanoseconds, quartiles);
+    series.against = Some(say::LENGTHS.to_owned());
     for (place, cost) in costs.iter().enumerate() {
         // The lengths had their turns in random order, each by itself: this is their place alone.
         let at = place as f64;

@@ -3,11 +3,12 @@
 use super::params::{
     Dam, FloodFix, Mailbox, MailboxFloodParams, Message, Pace, QueueData, SinkKind,
 };
+use super::sentences::say;
 use crate::erlang::{self, Vm};
 use crate::params::{Folder, Programs, Time};
 use crate::{Arms, Cell, ScenarioError};
 use beam::Flags;
-use model::{Arm, Role};
+use model::{Arm, Changed, Fact, Role};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -91,8 +92,8 @@ pub(super) fn arms(params: &MailboxFloodParams) -> Result<Arms<MailboxFloodParam
         found.arms.extend([control, Arm { against: against.clone(), ..case }]);
         for fix in params.fixes_that_change() {
             let arm = arm(&fix_id(fix), Role::Fix, params.with(fix));
-            let (against, change) = (against.clone(), Some(change(fix).to_owned()));
-            found.arms.push(Arm { against, change, ..arm });
+            let change = Some(Changed::Scenario(Fact::new(change(fix))));
+            found.arms.push(Arm { against: against.clone(), change, ..arm });
         }
     }
     erlang::distinct(&found)?;
@@ -213,11 +214,9 @@ fn fix_id(fix: FloodFix) -> String {
 /// What a fix changes.
 fn change(fix: FloodFix) -> &'static str {
     match fix {
-        FloodFix::OffHeap => "process_flag(message_queue_data, off_heap) in the server",
-        FloodFix::Threshold => {
-            "the original's dam in front of the server, which pauses at 10,000 messages"
-        }
-        FloodFix::Credit => "tailback_dam in front of the server",
+        FloodFix::OffHeap => say::OFF_HEAP,
+        FloodFix::Threshold => say::THRESHOLD,
+        FloodFix::Credit => say::CREDIT,
     }
 }
 

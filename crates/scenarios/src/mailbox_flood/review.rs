@@ -2,7 +2,6 @@
 //! where the time goes, and what a killed server lost.
 
 use super::meta::{META, measure};
-use super::observe::LENGTHS;
 use super::params::{MailboxFloodParams, QueueData};
 use super::sentences::say;
 use super::summary::asked;
@@ -105,7 +104,8 @@ fn scan_reason(cases: &[&Arm], trials: &[Trial]) -> Option<Reason> {
     let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
     let mut longest: f64 = 0.0;
     for trial in trials.iter().filter(is_case) {
-        let lengths = trial.observation.series.get(LENGTHS).and_then(|lengths| lengths.rows.last());
+        let lengths =
+            trial.observation.series.get(say::LENGTHS).and_then(|lengths| lengths.rows.last());
         longest = longest.max(lengths.and_then(|row| *row.first()?).unwrap_or(0.0));
         for seen in &trial.observation.at_work {
             *samples.entry(&seen.place).or_default() += seen.samples;

@@ -17,6 +17,12 @@ pub(super) mod say {
     pub const KILLED_CUT_OFF: &str = "killed-cut-off";
     pub const RESTARTED: &str = "server-restarted";
     pub const OTHER_SINK: &str = "other-sink";
+    pub const OFF_HEAP: &str = "off-heap";
+    pub const THRESHOLD: &str = "threshold";
+    pub const CREDIT: &str = "credit";
+    pub const QUEUES: &str = "queues";
+    pub const LENGTHS: &str = "cost_lengths";
+    pub const COST: &str = "cost";
 }
 
 /// The sentences.
@@ -80,4 +86,16 @@ pub(super) const SENTENCES: &[Sentence] = &[
     },
     Sentence { id: say::RESTARTED, text: "The server was killed and started again." },
     Sentence { id: say::OTHER_SINK, text: "Try a sink whose writes look through the mailbox." },
+    Sentence {
+        id: say::OFF_HEAP,
+        text: "process_flag(message_queue_data, off_heap) in the server",
+    },
+    Sentence {
+        id: say::THRESHOLD,
+        text: "the original's dam in front of the server, which pauses at 10,000 messages",
+    },
+    Sentence { id: say::CREDIT, text: "tailback_dam in front of the server" },
+    Sentence { id: say::QUEUES, text: "messages that wait" },
+    Sentence { id: say::LENGTHS, text: "messages in the mailbox" },
+    Sentence { id: say::COST, text: "time of one write" },
 ];

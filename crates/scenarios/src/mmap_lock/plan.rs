@@ -6,9 +6,10 @@ use super::meta::META;
 use super::params::{MmapLockParams, Target};
 use super::place::place;
 use super::reader_group;
+use super::sentences::say;
 use crate::params::{Counts, OrNone, Quota, literal};
 use crate::{Arms, Host, ScenarioError};
-use model::{Arm, Judging, LeftOut, Role};
+use model::{Arm, Changed, Fact, Judging, LeftOut, Role, WhyLeftOut};
 use std::time::Duration;
 
 /// Control of the study that holds the process alone against itself.
@@ -82,8 +83,8 @@ pub(super) fn arms(
         let gone: Vec<String> =
             arms.arms.iter().filter(|arm| without(arm)).map(|arm| arm.id.clone()).collect();
         arms.arms.retain(|arm| !gone.contains(&arm.id));
-        let why = reader_group::NO_BURST.to_owned();
-        arms.left_out = gone.into_iter().map(|id| LeftOut { id, why: why.clone() }).collect();
+        let why = || WhyLeftOut::Scenario(Fact::new(say::NO_BURST));
+        arms.left_out = gone.into_iter().map(|id| LeftOut { id, why: why() }).collect();
     }
     Ok(arms)
 }
@@ -145,22 +146,22 @@ fn fixes(case: &Arm<MmapLockParams>) -> Vec<Arm<MmapLockParams>> {
         role: Role::Fix,
         settings,
         against: case.against.clone(),
-        change: Some(change.to_owned()),
+        change: Some(Changed::Scenario(Fact::new(change))),
     };
     let free = MmapLockParams {
         reader_quota: OrNone::None,
         spinners: params.spinners.or(0),
         ..params.clone()
     };
-    let mut fixes = vec![arm("no-limit", free, "readers without a CPU limit")];
+    let mut fixes = vec![arm("no-limit", free, say::NO_LIMIT)];
     if quota.burst().is_zero() {
         let reader_quota = OrNone::Is(quota.with_burst());
         let burst = MmapLockParams { reader_quota, ..params.clone() };
-        fixes.push(arm("burst", burst, "a burst for the readers' CPU limit"));
+        fixes.push(arm("burst", burst, say::BURST));
     }
     if params.procfile.as_str() != LOCK_FREE {
         let status = MmapLockParams { procfile: literal(LOCK_FREE), ..params.clone() };
-        fixes.push(arm(LOCK_FREE, status, "readers of status, which takes no mmap lock"));
+        fixes.push(arm(LOCK_FREE, status, say::LOCK_FREE));
     }
     fixes
 }

@@ -12,9 +12,6 @@ use host::roots::Roots;
 use model::{Measure, Observation, Unit};
 use std::path::PathBuf;
 
-/// Why the readers cannot be given a burst.
-pub(super) const NO_BURST: &str = "this kernel knows no burst of a CPU quota; that needs 5.14";
-
 /// The group of one trial.
 pub(super) struct ReaderGroup {
     group: BandwidthGroup,

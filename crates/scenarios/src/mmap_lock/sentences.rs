@@ -13,6 +13,10 @@ pub(super) mod say {
     pub const MAPPER_LOST: &str = "mapper-lost";
     pub const NEVER_THROTTLED: &str = "never-throttled";
     pub const THROTTLED_KEEP: &str = "throttled-readers-keep-the-lock";
+    pub const NO_LIMIT: &str = "no-limit";
+    pub const BURST: &str = "burst";
+    pub const NO_BURST: &str = "no-burst";
+    pub const LOCK_FREE: &str = "lock-free";
 }
 
 /// What the process lost with the load, with the load of its control, and alone.
@@ -73,4 +77,11 @@ pub(super) const SENTENCES: &[Sentence] = &[
         text: "The process that maps did not come back even without its load and was killed; its \
                latencies are lost, its counters are not.",
     },
+    Sentence { id: say::NO_LIMIT, text: "readers without a CPU limit" },
+    Sentence { id: say::BURST, text: "a burst for the readers' CPU limit" },
+    Sentence {
+        id: say::NO_BURST,
+        text: "this kernel knows no burst of a CPU quota; that needs 5.14",
+    },
+    Sentence { id: say::LOCK_FREE, text: "readers of status, which takes no mmap lock" },
 ];

@@ -3,8 +3,9 @@
 use super::load::Spec;
 use super::lock::Kind;
 use super::params::{LockFix, PreemptedHolderParams};
+use super::sentences::say;
 use crate::{Host, ScenarioError};
-use model::{Arm, Role};
+use model::{Arm, Changed, Fact, Role};
 use std::time::Duration;
 
 /// What setting a trial up costs beside its duration, roughly, for the progress bar.
@@ -29,22 +30,22 @@ pub(super) fn arms(
         role,
         against: None,
         settings,
-        change: change.map(str::to_owned),
+        change: change.map(|id| Changed::Scenario(Fact::new(id))),
     };
     let with = |lock| PreemptedHolderParams { lock, ..params.clone() };
     let mut arms = vec![
-        arm("sleep", Role::Control, with(Kind::Sleep), Some("a lock that sleeps")),
+        arm("sleep", Role::Control, with(Kind::Sleep), Some(say::SLEEP)),
         arm("case", Role::Case, params.clone(), None),
     ];
     let fixes = params.fixes.parts().iter().map(|fix| match fix {
         LockFix::SpinThenSleep => {
-            let change = Some("a lock that spins for 20 us and then sleeps");
-            arm("spin-then-sleep", Role::Fix, with(Kind::SpinThenSleep), change)
+            let settings = with(Kind::SpinThenSleep);
+            arm("spin-then-sleep", Role::Fix, settings, Some(say::SPIN_THEN_SLEEP))
         }
         LockFix::FewerThreads => {
             let threads = params.threads.min(params.on_cpus);
             let settings = PreemptedHolderParams { threads, ..params.clone() };
-            arm("fewer-threads", Role::Fix, settings, Some("as many threads as CPUs"))
+            arm("fewer-threads", Role::Fix, settings, Some(say::FEWER_THREADS))
         }
     });
     // What the case does already is no fix of it.

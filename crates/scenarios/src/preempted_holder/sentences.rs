@@ -7,6 +7,9 @@ pub(super) mod say {
     pub const BURNS: &str = "burns";
     pub const BURNS_NONE: &str = "burns-none";
     pub const UNSETTLED: &str = "unsettled";
+    pub const SLEEP: &str = "sleep";
+    pub const SPIN_THEN_SLEEP: &str = "spin-then-sleep";
+    pub const FEWER_THREADS: &str = "fewer-threads";
 }
 
 /// What case and control did.
@@ -34,4 +37,7 @@ pub(super) const SENTENCES: &[Sentence] = &[
         id: say::UNSETTLED,
         text: "It is not settled whether threads that wait for a lock burn CPU time here.",
     },
+    Sentence { id: say::SLEEP, text: "a lock that sleeps" },
+    Sentence { id: say::SPIN_THEN_SLEEP, text: "a lock that spins for 20 us and then sleeps" },
+    Sentence { id: say::FEWER_THREADS, text: "as many threads as CPUs" },
 ];

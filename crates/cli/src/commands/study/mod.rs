@@ -130,7 +130,8 @@ impl Wanted<'_> {
     fn show_left_out(&self) {
         let left_out = &self.layout.arms.left_out;
         for arm in left_out.iter().take(MOST_LISTED) {
-            output::note(&format!("left out: {}: {}", arm.id, arm.why));
+            let left_out = report::prose::left_out(arm, Some(self.scenario.meta()));
+            output::note(&format!("left out: {left_out}"));
         }
         if left_out.len() > MOST_LISTED {
             output::note(&format!("left out: {} more", left_out.len() - MOST_LISTED));

@@ -2,6 +2,7 @@
 
 use super::wanted::Wanted;
 use model::Arm;
+use report::prose;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -47,7 +48,8 @@ pub fn plan(wanted: &Wanted) -> String {
         let _ = writeln!(text, "  {:widest$}  {:>8}{role}", arm.id, words(expected(wanted, arm)));
     }
     for arm in &arms.left_out {
-        let _ = writeln!(text, "  left out: {}: {}", arm.id, arm.why);
+        let _ =
+            writeln!(text, "  left out: {}", prose::left_out(arm, Some(wanted.scenario.meta())));
     }
     let _ = writeln!(text, "  {}", summary(wanted, 0));
     text
