@@ -1,11 +1,12 @@
 //! In a PID namespace, whose PIDs programs in the kernel do not know, evidence comes from /proc, and
-//! says why.
+//! says why; a live look does without them too.
 
 #![cfg(feature = "bpf")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use host::roots::Roots;
 use model::not_seen::{EvidenceSource, NoPrograms, NotSeen};
+use probe::live::LiveProbe;
 use probe::{Role, Session, SessionOptions, Watched};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -31,6 +32,7 @@ fn evidence_falls_back_to_proc_and_says_why() {
 }
 
 fn look() {
+    assert_eq!(LiveProbe::start(&Roots::real()).err(), Some(NoPrograms::PidNamespace));
     let mut session = Session::start(&SessionOptions::new(&Roots::real()));
     session.watch(vec![Watched::new(std::process::id(), "test", Role::Victim)]);
     session.release();
