@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The lock of a single mapping: from Linux 6.17 on files of /proc are read under it. No tracepoint tells of
+/* The lock of a single mapping: from Linux 6.17 on maps is read under it, from 7.2 on smaps too. No tracepoint tells of
  * it, so a thread that falls asleep in a call that changes its memory map is known by its stack, and who
  * wakes it is who let go of the lock. */
 #ifndef TAILBACK_WATCH_MAPPING_H

@@ -241,7 +241,8 @@ static __always_inline void wakes(struct task_struct *task)
 	if (thread->state == UNINTERRUPTIBLE)
 		thread->asleep += now - thread->since;
 	thread->waker = waker();
-	if (thread->lock == WAITS_MAPPING)
+	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it uses. */
+	if (waiters[0].to && thread->lock == WAITS_MAPPING)
 		is_given_mapping(thread, thread->waker, now);
 	/* A reader is given the lock before it is woken: it holds it from now on. */
 	if (thread->lock == READS_FOREIGN)

@@ -66,7 +66,7 @@ pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
         contention: there("contention_begin") && there("contention_end"),
         waiters: [(0, 0); WAITERS],
     };
-    let has_mapping_lock = has_field(&btf, "vm_area_struct", "vm_lock_seq");
+    let has_mapping_lock = has_field(&btf, "vm_area_struct", "vm_refcnt");
     if has_mapping_lock {
         let found = Symbols::read(roots).ranges(waits_for_mapping);
         has.waiters.iter_mut().zip(found).for_each(|(place, range)| *place = range);
@@ -107,7 +107,7 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
                 || field("throttled_clock_pelt_time")
                 || field("throttled_clock_task_time"),
             samples: false,
-            mapping: has_field(btf, "vm_area_struct", "vm_lock_seq")
+            mapping: has_field(btf, "vm_area_struct", "vm_refcnt")
                 .then_some(has.lock && has.waiters[0].1 > 0),
         },
     };

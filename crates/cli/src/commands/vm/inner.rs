@@ -5,7 +5,7 @@ use clap::ArgMatches;
 use std::path::PathBuf;
 
 /// Commands that make sense in a guest.
-const ALLOWED: &[&str] = &["run", "check", "list", "sim"];
+const ALLOWED: &[&str] = &["run", "check", "list", "sim", "watch"];
 
 /// A command for a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,5 +104,6 @@ mod tests {
             assert_eq!(parse(line).unwrap_err().code, crate::exit::USAGE, "{line}");
         }
         assert_eq!(parse("list").unwrap().scenario, None);
+        assert_eq!(parse("watch --for 3s").unwrap().args, ["watch", "--for", "3s"]);
     }
 }
