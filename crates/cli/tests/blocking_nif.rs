@@ -133,8 +133,9 @@ fn flags_that_an_otp_refuses_leave_an_arm_out_in_its_own_words() {
     let record = Place::new().say(&args).json();
     let left_out = &record["plan"]["left_out"][0];
     assert_eq!(left_out["id"], "swt-nonsense");
-    let why = left_out["why"].as_str().unwrap();
-    assert!(why.contains("nonsense") && why.contains("refuses"), "{why}");
+    let refused = &left_out["why"]["flags"];
+    assert_eq!(refused["flags"], "+swt nonsense", "{left_out}");
+    assert!(refused["why"].as_str().unwrap().contains("nonsense"), "{left_out}");
 }
 
 #[test]
