@@ -174,11 +174,13 @@ static __always_inline void begins_to_hold(u64 mm, bool success, u64 now)
 	__sync_fetch_and_add(&space->holders, 1);
 }
 
-static __always_inline void add_hold(struct task_struct *task, struct thread *thread, u64 held)
+/* Ready and throttled: of the time that it held the lock. An atomic addition of a zero that the compiler
+ * knows becomes another operation, which kernels before 5.12 lack. */
+static __always_inline void add_hold(struct task_struct *task, struct thread *thread, u64 held, u64 ready,
+				     u64 throttled)
 {
 	struct reader_key key = {};
 	struct reader *reader;
-	u64 throttled = sum_of_throttled(thread) - thread->hold_throttled;
 
 	key.reader = thread->tgid;
 	key.target = thread->target;
@@ -193,8 +195,10 @@ static __always_inline void add_hold(struct task_struct *task, struct thread *th
 	}
 	__sync_fetch_and_add(&reader->holds, 1);
 	__sync_fetch_and_add(&reader->ns, held);
-	__sync_fetch_and_add(&reader->ready, thread->ready - thread->hold_ready);
-	__sync_fetch_and_add(&reader->throttled, throttled);
+	if (ready)
+		__sync_fetch_and_add(&reader->ready, ready);
+	if (throttled)
+		__sync_fetch_and_add(&reader->throttled, throttled);
 	keep_worst(reader->worst, reader->worst_of, held);
 	reader->tid = task->pid;
 	reader->nice = task->static_prio - PRIO_OF_NICE_0;
@@ -210,7 +214,8 @@ static __always_inline void lets_go(u64 mm, u64 now)
 	if (!thread || thread->lock != HOLDS_FOREIGN || thread->space != mm)
 		return;
 	thread->lock = NO_LOCK;
-	add_hold(task, thread, now > thread->hold_from ? now - thread->hold_from : 0);
+	add_hold(task, thread, now > thread->hold_from ? now - thread->hold_from : 0,
+		 thread->ready - thread->hold_ready, sum_of_throttled(thread) - thread->hold_throttled);
 	if (!space)
 		return;
 	__sync_fetch_and_add(&space->holders, -1);

@@ -74,9 +74,7 @@ static __always_inline void is_given_mapping(struct thread *thread, u32 by, u64 
 	__builtin_memset(reader->file, 0, FILE_NAME);
 	name_file(task, reader);
 	reader->target = thread->tgid;
-	reader->hold_ready = reader->ready;
-	reader->hold_throttled = sum_of_throttled(reader);
-	add_hold(task, reader, waited);
+	add_hold(task, reader, waited, 0, 0);
 }
 
 #endif
