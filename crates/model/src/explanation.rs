@@ -3,6 +3,7 @@
 use crate::arm::Changed;
 use crate::evidence::{Behind, Task, Wait};
 use crate::fix::FixOutcome;
+use crate::machine::Guest;
 use crate::measure::Unit;
 use crate::not_seen::{EvidenceSource, NotSeen};
 use crate::reason::Headline;
@@ -34,6 +35,9 @@ pub struct Explanation {
     /// What fixes it, or what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<Remedy>,
+    /// The guest that it is of, where it is of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// What the probes cost; absent where no trial had any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,

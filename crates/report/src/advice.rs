@@ -75,7 +75,7 @@ pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
     let mut all: Vec<Advice> =
         fixes.map(|fix| advice(fix.outcome.into(), effect(fix, meta), None)).collect();
     for one in &record.verdict.suggestions {
-        let Step { what, command } = suggestion::step(one, meta);
+        let Step { what, command } = suggestion::step(one, meta, record.host.guest.as_ref());
         let untried = if record.verdict.state == State::Affected { Sure::Try } else { Sure::Next };
         let sure = one.measured.map_or(untried, Sure::from);
         match tried(&mut all, sure) {

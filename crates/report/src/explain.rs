@@ -45,7 +45,7 @@ fn shares(text: &mut String, look: Look, shares: &[Share]) {
 
 fn fix(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, look: Look) {
     let Some(remedy) = &explanation.fix else { return };
-    let step = prose::remedy(remedy, meta);
+    let step = prose::remedy(remedy, meta, explanation.guest.as_ref());
     let heading = if explanation.state == State::Affected { "Fix" } else { "Next" };
     line(text, look, "  ", &format!("{heading}: {}", step.what));
     if let Some(command) = step.command {
@@ -135,6 +135,7 @@ pub(crate) mod testing {
             shares: vec![Share { what: Happened::NoHolderKnown, ns: 300_000_000, percent: 100.0 }],
             evidence: vec![Seen::Waits { count: 3, ns: 300_000_000 }],
             fix: Some(remedy),
+            guest: None,
             cost: Some(Cost::default()),
             sources: vec![EvidenceSource::Probe(Sees::Scheduler)],
             missing: vec![MissingEvidence::NotSeen(NotSeen::Said(

@@ -26,6 +26,10 @@ pub fn command_to_go_on(record: &Record) -> String {
 /// The words of the record, each quoted: they may be anybody's, so the first is always `tailback`.
 fn joined(record: &Record, more: &[&str]) -> String {
     let mut words: Vec<String> = vec!["tailback".to_owned()];
+    if let Some(guest) = &record.host.guest {
+        words.extend(["vm", "--kernel"].map(str::to_owned));
+        words.extend([quote::word(&guest.kernel_name), "--".to_owned()]);
+    }
     let mut given = record.tool.argv.iter().skip(1).peekable();
     let of_check = given.peek().is_some_and(|word| *word == "check");
     while let Some(word) = given.next() {
@@ -72,6 +76,15 @@ mod tests {
         assert_eq!(of(&["tailback", "run", "x", "--seed=3", "--json"]), "tailback run x --seed 7");
         let check = ["tailback", "check", "--quick", "--why", "--skip", "a,b"];
         assert_eq!(of(&check), "tailback check --quick --only some-stall --seed 7");
+    }
+
+    #[test]
+    fn what_came_from_a_guest_is_run_in_one() {
+        let mut record = record(&["tailback", "run", "x", "--json"]);
+        let kernel_name = "debian:6.12".to_owned();
+        record.host.guest = Some(model::machine::Guest { kernel_name, ..Default::default() });
+        let line = "tailback vm --kernel debian:6.12 -- run x";
+        assert_eq!(command_to_go_on(&record), line);
     }
 
     #[test]

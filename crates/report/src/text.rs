@@ -283,7 +283,7 @@ pub fn check(all: &[Shown], look: Look) -> String {
 pub fn beside(all: &[(&Suggestion, &Meta)], look: Look) -> String {
     let mut text = String::new();
     for (suggestion, meta) in all {
-        let Step { what, command } = crate::prose::suggestion::step(suggestion, Some(meta));
+        let Step { what, command } = crate::prose::suggestion::step(suggestion, Some(meta), None);
         let _ = writeln!(text, "{}", look.wrap(&format!("{}: {what}", meta.id), "  ", "    "));
         if let Some(command) = command {
             let _ = writeln!(text, "      {command}");

@@ -1,5 +1,6 @@
 //! Commands of tailback, made from what a record says was or may be run.
 
+use model::machine::Guest;
 use model::suggestion::Command;
 use model::{Meta, Parameter, Run, Settings, Value};
 use os::quote;
@@ -12,23 +13,37 @@ const OF_SIM: [&str; 4] = ["cpus", "quota", "period", "kernel"];
 /// It holds what the scenario declares and nothing else: parameters that differ from their defaults,
 /// with values that they can have. So a record cannot bring a word of its own into a command.
 pub fn line(run: &Run, meta: Option<&Meta>) -> Option<String> {
+    words(run, meta).map(|words| format!("tailback {words}"))
+}
+
+/// The same, in a guest like the one that a record came from, since elsewhere it would measure another
+/// kernel; none where that kernel has a name that is no name of one on any machine.
+pub fn line_in(guest: Option<&Guest>, run: &Run, meta: Option<&Meta>) -> Option<String> {
+    let words = words(run, meta)?;
+    match guest.filter(|_| run.command == Command::Run) {
+        None => Some(format!("tailback {words}")),
+        Some(guest) => {
+            Some(format!("tailback vm --kernel {} -- {words}", kernel(&guest.kernel_name)?))
+        }
+    }
+}
+
+/// The name of a kernel of Debian or of `make kernels`, as it is.
+fn kernel(name: &str) -> Option<&str> {
+    let rest = ["debian:", "built:"].iter().find_map(|kind| name.strip_prefix(kind))?;
+    let sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    (!rest.is_empty() && rest.chars().all(sound)).then_some(name)
+}
+
+fn words(run: &Run, meta: Option<&Meta>) -> Option<String> {
     let meta = meta.filter(|meta| meta.id == run.scenario)?;
-    let words = match run.command {
-        Command::Run => of_run(&run.parameters, meta),
-        Command::Sim => of_sim(&run.parameters),
+    let (name, words) = match run.command {
+        Command::Run => ("run", of_run(&run.parameters, meta)),
+        Command::Sim => ("sim", of_sim(&run.parameters)),
     };
-    let name = match run.command {
-        Command::Run => "run",
-        Command::Sim => "sim",
-    };
-    let words: Vec<String> = words.iter().map(|word| quote::word(word)).collect();
-    Some(
-        [format!("tailback {name} {}", meta.id)]
-            .into_iter()
-            .chain(words)
-            .collect::<Vec<_>>()
-            .join(" "),
-    )
+    let words = words.iter().map(|word| quote::word(word));
+    let all = [name.to_owned(), meta.id.to_owned()].into_iter().chain(words);
+    Some(all.collect::<Vec<_>>().join(" "))
 }
 
 fn of_run(parameters: &Settings, meta: &Meta) -> Vec<String> {
@@ -94,6 +109,19 @@ mod tests {
         assert_eq!(super::line(&run(Command::Run, &[]), None), None);
         let other = Run { scenario: "other".to_owned(), ..run(Command::Run, &[]) };
         assert_eq!(super::line(&other, Some(&META)), None);
+    }
+
+    #[test]
+    fn what_came_from_a_guest_is_run_in_one() {
+        let of = |kernel_name: &str| {
+            let guest = Guest { kernel_name: kernel_name.to_owned(), ..Guest::default() };
+            line_in(Some(&guest), &run(Command::Run, &[("busy", Value::Numbers(vec![1]))]), Some(&META))
+        };
+        let line = "tailback vm --kernel debian:6.12 -- run some-stall --busy 1";
+        assert_eq!(of("debian:6.12").as_deref(), Some(line));
+        for bad in ["/tmp/vmlinuz", "debian:", "debian:6; reboot", "debian:$(x)", "debian:../x"] {
+            assert_eq!(of(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use model::explanation::{
     Busiest, Cause, Cost, Delay, Happened, Mostly, QuotaCause, Rate, Remedy, SchedulersRan,
     SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
 };
+use model::machine::Guest;
 use model::{Explanation, FixOutcome, Meta, Unit};
 
 /// Names of those who ran that are told.
@@ -260,7 +261,7 @@ fn of_used_up(by: &UsedUp) -> String {
 }
 
 /// What fixes it, or what to do next.
-pub fn remedy(remedy: &Remedy, meta: Option<&Meta>) -> Step {
+pub fn remedy(remedy: &Remedy, meta: Option<&Meta>, guest: Option<&Guest>) -> Step {
     match remedy {
         Remedy::Measured { change, outcome, .. } => {
             let did = match outcome {
@@ -270,7 +271,7 @@ pub fn remedy(remedy: &Remedy, meta: Option<&Meta>) -> Step {
             };
             Step { what: format!("{} {did}.", arm::change(change, meta)), command: None }
         }
-        Remedy::Suggested(one) => suggestion::step(one, meta),
+        Remedy::Suggested(one) => suggestion::step(one, meta, guest),
     }
 }
 

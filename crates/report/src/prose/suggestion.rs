@@ -3,6 +3,7 @@
 use super::command;
 use super::fact::fact;
 use super::sentence::sentence;
+use model::machine::Guest;
 use model::{Meta, Suggestion, What};
 use os::terminal::line as plain;
 
@@ -15,10 +16,10 @@ pub struct Step {
     pub command: Option<String>,
 }
 
-/// A suggestion as a step.
+/// A suggestion as a step, on a machine like the one that it is of: this one, or a guest.
 ///
 /// What a record of version 1 says is a sentence and never a command: nobody checked it.
-pub fn step(suggestion: &Suggestion, meta: Option<&Meta>) -> Step {
+pub fn step(suggestion: &Suggestion, meta: Option<&Meta>, guest: Option<&Guest>) -> Step {
     let what = match &suggestion.what {
         What::Fix(id) => match meta.and_then(|meta| meta.fix(id)) {
             Some(known) => sentence(known.what),
@@ -33,7 +34,7 @@ pub fn step(suggestion: &Suggestion, meta: Option<&Meta>) -> Step {
         What::Said(_) => None,
         _ => suggestion.run.as_ref(),
     };
-    Step { what, command: run.and_then(|run| command::line(run, meta)) }
+    Step { what, command: run.and_then(|run| command::line_in(guest, run, meta)) }
 }
 
 #[cfg(test)]
@@ -52,7 +53,7 @@ mod tests {
             run: Some(run),
             measured: None,
         };
-        let step = step(&said, None);
+        let step = step(&said, None, None);
         assert!(step.what.starts_with("The record says: Fewer readers"), "{step:?}");
         assert_eq!(step.command, None);
     }
