@@ -115,7 +115,8 @@ impl StudyOptions {
         let emulated = machine.guest.as_ref().is_some_and(Guest::emulated);
         let slack = if emulated { EMULATED_SLACK } else { SLACK };
         let block: Duration = plan.arms.iter().map(|arm| scenario.expected(arm)).sum();
-        let blocks = analysis::blocks_to_not_affected(plan).min(plan.max_blocks);
+        let blocks =
+            analysis::blocks_to_not_affected(plan).max(plan.min_blocks).min(plan.max_blocks);
         let verdict = block.saturating_mul(blocks).as_secs_f64() * slack;
         let verdict = Duration::try_from_secs_f64(verdict).unwrap_or(Duration::MAX);
         self.time.unwrap_or(USUAL_TIME.max(verdict))

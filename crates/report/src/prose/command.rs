@@ -115,7 +115,11 @@ mod tests {
     fn what_came_from_a_guest_is_run_in_one() {
         let of = |kernel_name: &str| {
             let guest = Guest { kernel_name: kernel_name.to_owned(), ..Guest::default() };
-            line_in(Some(&guest), &run(Command::Run, &[("busy", Value::Numbers(vec![1]))]), Some(&META))
+            line_in(
+                Some(&guest),
+                &run(Command::Run, &[("busy", Value::Numbers(vec![1]))]),
+                Some(&META),
+            )
         };
         let line = "tailback vm --kernel debian:6.12 -- run some-stall --busy 1";
         assert_eq!(of("debian:6.12").as_deref(), Some(line));

@@ -55,7 +55,8 @@ impl Row {
             let measured = if e.measured { "measured here: " } else { "" };
             (e.parameters.len(), e.verdict.clone(), format!("{measured}{}{commit}", e.source))
         });
-        let expected = named.into_iter().chain(of_range).max_by_key(|(parameters, ..)| *parameters);
+        // Of two with as many parameters the last: a kernel with a name of its own may be patched.
+        let expected = of_range.into_iter().chain(named).max_by_key(|(parameters, ..)| *parameters);
         self.expected = expected.map(|(_, verdict, source)| (verdict, source));
         self
     }
@@ -267,6 +268,18 @@ mod tests {
         assert_eq!(code(&plain, Some(Some(Held::All))), 0);
         assert_eq!(code(&plain, Some(Some(Held::Open))), 4);
         assert_eq!(code(&plain, Some(Some(Held::Against))), 1);
+    }
+
+    #[test]
+    fn what_is_expected_of_a_kernel_by_name_counts_more_than_its_release() {
+        let meta = scenarios::find("cpu-quota").unwrap().meta();
+        let expected = |name: &str| {
+            let row = Row::of_kernel(name, "6.12.117", Result::Ending(panic())).expecting(meta);
+            row.expected.map(|(verdict, _)| verdict)
+        };
+        assert_eq!(expected("built:slices-expire").as_deref(), Some("affected"));
+        assert_eq!(expected("built:plain").as_deref(), Some("not-affected"));
+        assert_eq!(expected("/boot/vmlinuz").as_deref(), Some("not-affected"), "by its release");
     }
 
     #[test]
