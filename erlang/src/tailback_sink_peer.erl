@@ -11,7 +11,7 @@
 -type address() :: {inet:ip_address(), inet:port_number()}.
 
 %% @doc A listener on the loopback address that reads and discards what its one client sends: the one
-%% that is named by client/2. Whoever else connects is turned away.
+%% that is named by client/2. Any other client is turned away.
 -spec tcp(inet | socket) -> {ok, pid(), inet:port_number()} | {error, term()}.
 tcp(Backend) ->
     start(fun() ->

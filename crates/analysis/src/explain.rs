@@ -27,7 +27,7 @@ pub fn explain(record: &Record, arm: Option<&str>) -> Explanation {
         shares: evidence.map(shares).unwrap_or_default(),
         evidence: evidence.map(seen::beside).unwrap_or_default(),
         fix: remedy(record),
-        guest: record.host.guest.clone(),
+        guest: record.host.guest_of(),
         cost: costs::cost(record),
         sources: evidence.map(|evidence| evidence.sources.clone()).unwrap_or_default(),
         missing: missing(record, evidence),

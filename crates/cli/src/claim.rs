@@ -94,7 +94,7 @@ fn lock(path: PathBuf) -> Claim {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 theirs = Some(holder(file));
-                // Held for a dead run, it is being removed by whoever restores.
+                // Held for a dead run, it is being removed by a restore.
                 if theirs.flatten().is_some_and(is_running) {
                     break;
                 }

@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn where_one_refuses_all_are_put_back_at_once() {
         let tree = Tree::new(&[(G0, "powersave\n")]);
-        // A file that can be read and never be written, by whomever.
+        // A file that anybody can read and nobody can write, not even root.
         std::os::unix::fs::symlink("/proc/version", tree.path(E0)).unwrap();
         let governor = Governor::performance(&tree.roots);
         assert_eq!(tree.read(G0), "powersave");

@@ -160,7 +160,7 @@ impl Noted {
             return;
         };
         journal.entries.retain(|entry| entry.number != self.number);
-        // An entry that stays too long is found to be undone by whoever restores.
+        // An entry that stays too long is found to be undone by the next restore.
         let _ = journal.write();
     }
 }
@@ -182,7 +182,7 @@ impl Journal {
         }
         // Text keys, paths that are UTF-8 and whole numbers serialise; a path that is not is refused.
         let text = serde_json::to_vec(&self.entries).map_err(|error| failed(error.into()))?;
-        // A name by which whoever restores knows whose it is; nobody else writes to this folder.
+        // A name by which a restore knows whose it is; nobody else writes to this folder.
         let whole = self.file.with_extension("journal.new");
         std::fs::write(&whole, &text).map_err(failed)?;
         std::fs::rename(&whole, &self.file).map_err(failed)

@@ -44,7 +44,7 @@ pub fn restore(roots: &Roots) -> Restored {
     if !own {
         return restored;
     }
-    // Whoever else restores at this moment is waited for.
+    // Another restore that runs at this moment is waited for.
     let _lock = match locked(&folder) {
         Ok(lock) => lock,
         Err(why) => {

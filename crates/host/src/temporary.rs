@@ -122,7 +122,7 @@ fn remove_file(path: &Path) -> io::Result<Undone> {
     if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
         return Ok(Undone::Left("another run holds it".to_owned()));
     }
-    // Whoever held it a moment ago may have removed it, and another made a new one.
+    // The process that held it a moment ago may have removed it, and another made a new one.
     let (ours, there) = (file.metadata()?, fs::symlink_metadata(path)?);
     if (ours.dev(), ours.ino()) != (there.dev(), there.ino()) {
         return Ok(Undone::Left("another run holds it".to_owned()));

@@ -3,7 +3,7 @@
 use crate::arm::Changed;
 use crate::evidence::{Behind, Task, Wait};
 use crate::fix::FixOutcome;
-use crate::machine::Guest;
+use crate::machine::GuestOf;
 use crate::measure::Unit;
 use crate::not_seen::{EvidenceSource, NotSeen};
 use crate::reason::Headline;
@@ -37,7 +37,7 @@ pub struct Explanation {
     pub fix: Option<Remedy>,
     /// The guest that it is of, where it is of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guest: Option<Guest>,
+    pub guest: Option<GuestOf>,
     /// What the probes cost; absent where no trial had any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
@@ -229,7 +229,7 @@ pub struct Share {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Happened {
-    /// A holder was ready to run but preempted, and none ran.
+    /// A holder was ready to run and had no CPU, preempted or throttled, and none ran.
     HolderPreempted,
     /// A holder ran.
     HolderRan,

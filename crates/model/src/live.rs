@@ -197,7 +197,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Held by a quota, whoever's.
+    /// Held by a quota, of its own group or of one above.
     pub fn quota_ns(&self) -> u64 {
         let ancestors = self.ancestors.iter().map(|part| part.ns);
         ancestors.fold(self.own_quota_ns.saturating_add(self.some_quota_ns), u64::saturating_add)

@@ -118,6 +118,24 @@ pub struct Guest {
     pub host_cpus: u32,
 }
 
+/// What it takes to start a guest like the one of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GuestOf {
+    /// Name that its kernel was asked for by.
+    pub kernel: String,
+    /// Its CPUs.
+    pub cpus: usize,
+}
+
+impl Machine {
+    /// The guest that this machine is; none where it is no guest of tailback.
+    pub fn guest_of(&self) -> Option<GuestOf> {
+        let guest = self.guest.as_ref()?;
+        Some(GuestOf { kernel: guest.kernel_name.clone(), cpus: self.cpus.len().max(1) })
+    }
+}
+
 impl Guest {
     /// Whether its time is emulated: it stretches with what the host has to do, and sizes do not
     /// carry over to real machines.

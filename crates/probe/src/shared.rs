@@ -62,6 +62,6 @@ pub(crate) fn elements<T, const N: usize>(array: *mut [T; N]) -> impl Iterator<I
 
 /// The element of an array at an index, which begins anew behind its end.
 pub(crate) fn element<T, const N: usize>(array: *mut [T; N], index: usize) -> *mut T {
-    // Wrapping, since nothing says here that the array is there; whoever reads has to know.
+    // Wrapping, since nothing says here that the array is there; the caller has to know.
     array.cast::<T>().wrapping_add(index % N.max(1))
 }

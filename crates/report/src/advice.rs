@@ -74,8 +74,9 @@ pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
     let fixes = record.verdict.fixes.iter();
     let mut all: Vec<Advice> =
         fixes.map(|fix| advice(fix.outcome.into(), effect(fix, meta), None)).collect();
+    let guest = record.host.guest_of();
     for one in &record.verdict.suggestions {
-        let Step { what, command } = suggestion::step(one, meta, record.host.guest.as_ref());
+        let Step { what, command } = suggestion::step(one, meta, guest.as_ref());
         let untried = if record.verdict.state == State::Affected { Sure::Try } else { Sure::Next };
         let sure = one.measured.map_or(untried, Sure::from);
         match tried(&mut all, sure) {

@@ -26,9 +26,9 @@ pub fn command_to_go_on(record: &Record) -> String {
 /// The words of the record, each quoted: they may be anybody's, so the first is always `tailback`.
 fn joined(record: &Record, more: &[&str]) -> String {
     let mut words: Vec<String> = vec!["tailback".to_owned()];
-    if let Some(guest) = &record.host.guest {
-        words.extend(["vm", "--kernel"].map(str::to_owned));
-        words.extend([quote::word(&guest.kernel_name), "--".to_owned()]);
+    if let Some(guest) = record.host.guest_of() {
+        let (kernel, cpus) = (quote::word(&guest.kernel), guest.cpus.to_string());
+        words.extend(["vm", "--kernel", &kernel, "--cpus", &cpus, "--"].map(str::to_owned));
     }
     let mut given = record.tool.argv.iter().skip(1).peekable();
     let of_check = given.peek().is_some_and(|word| *word == "check");
@@ -83,7 +83,11 @@ mod tests {
         let mut record = record(&["tailback", "run", "x", "--json"]);
         let kernel_name = "debian:6.12".to_owned();
         record.host.guest = Some(model::machine::Guest { kernel_name, ..Default::default() });
-        let line = "tailback vm --kernel debian:6.12 -- run x";
+        record
+            .host
+            .cpus
+            .resize(2, model::machine::Cpu { id: 0, core: None, package: None, node: None });
+        let line = "tailback vm --kernel debian:6.12 --cpus 2 -- run x";
         assert_eq!(command_to_go_on(&record), line);
     }
 

@@ -101,7 +101,7 @@ fn may_stay(path: &Path, place: &Place) -> bool {
     // The folder of the locks of records; a lock in it goes with the run that held it.
     let of_locks = results[..2].iter().any(|folder| *folder.join("locks-0") == *path);
     let is_result = name.ends_with(".json") || name.ends_with(".html");
-    // So is what was compiled and unpacked; dumps of nodes are for whoever is told of them.
+    // So is what was compiled and unpacked, but no dump of a node.
     let cache = place.at("cache/tailback");
     let is_cached = path.starts_with(&cache) && !name.ends_with(".dump");
     locks.iter().any(|lock| lock == path)

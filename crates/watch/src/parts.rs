@@ -70,7 +70,7 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     let own = take(all.own_ns);
     parts.waking_ns = take(all.idle_ns);
     parts.not_told_apart_ns = left;
-    // The hypervisor takes a CPU from whoever has it, so its part is in the time of those who ran.
+    // The hypervisor takes a CPU from the thread that has it, so its part is in the time of those who ran.
     let stolen = stolen_share(machine);
     let kept = |ns: u64| ns - of(stolen, ns);
     parts.hypervisor_ns = of(stolen, others) + of(stolen, own);

@@ -4,7 +4,7 @@ use super::sides::Sides;
 use model::{Doubt, Reason, Record, State, Unit};
 
 /// What the time without a CPU can account for of a record's figures, in milliseconds a second; none of a
-/// record that is doubtful for another reason, or whose judged figure is not lost time.
+/// record that is doubtful for another reason too, or of which something else than lost time is judged.
 ///
 /// The figure is lost time, so that time can have raised or hidden no more of it than it lasted.
 pub(super) fn accounts_for(record: &Record) -> Option<f64> {
@@ -13,16 +13,18 @@ pub(super) fn accounts_for(record: &Record) -> Option<f64> {
     }
     let measure = record.plan.judging.measure.as_ref();
     let judged = record.arms.iter().find_map(|arm| arm.measures.get(measure))?;
-    if judged.unit != Unit::MillisecondsPerSecond {
+    if judged.unit != Unit::MillisecondsPerSecond || !record.plan.also.is_empty() {
         return None;
     }
-    let doubts = record.verdict.reasons.iter().filter_map(|reason| match reason {
-        Reason::Doubt(doubt) => Some(doubt),
-        _ => None,
-    });
-    let each = doubts.map(|doubt| match doubt {
-        Doubt::NoCpu { ms_per_s, .. } if *ms_per_s >= 0.0 => Some(*ms_per_s),
-        _ => None,
+    let each = record.verdict.reasons.iter().filter_map(|reason| match reason {
+        Reason::Doubt(Doubt::NoCpu { ms_per_s, .. }) if *ms_per_s >= 0.0 => Some(Some(*ms_per_s)),
+        // These say what the figures show, and nothing against them.
+        Reason::Evidence(_)
+        | Reason::OverControl { .. }
+        | Reason::Hung { .. }
+        | Reason::TooNoisy { .. }
+        | Reason::OutOfTime { .. } => None,
+        _ => Some(None),
     });
     each.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }

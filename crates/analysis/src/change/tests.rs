@@ -414,6 +414,12 @@ fn time_without_a_cpu_widens_the_margin_and_other_doubts_forbid_to_compare() {
     assert_eq!(states, [ChangeState::Differs, ChangeState::NoDifferenceShown], "80 ms/s apart");
     let tainted = doubtful(&MUCH, Doubt::Tainted { flags: 1 });
     assert_eq!(between(&little, &tainted, &[]).state, ChangeState::NotComparable);
+    let mut broken = doubtful(&MUCH, without(29.0));
+    broken.verdict.reasons.push(Reason::Broke { error: "no reader".to_owned() });
+    assert_eq!(between(&little, &broken, &[]).state, ChangeState::NotComparable);
+    let mut several = doubtful(&MUCH, without(29.0));
+    several.plan.also.push(several.plan.judging.clone());
+    assert_eq!(between(&several, &several, &[]).state, ChangeState::NotComparable);
     let absurd = doubtful(&MUCH, without(f64::NAN));
     assert_eq!(between(&little, &absurd, &[]).state, ChangeState::NotComparable);
 }

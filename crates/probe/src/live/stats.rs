@@ -5,7 +5,8 @@ use libbpf_rs::libbpf_sys::{
 };
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Keeps the kernel counting the time of programs; closing it ends that, whoever closes it.
+/// Keeps the kernel counting the time of programs; it ends when the descriptor is closed, also by
+/// the end of the process.
 pub struct Counting(#[expect(dead_code, reason = "it counts for as long as it is open")] OwnedFd);
 
 impl Counting {

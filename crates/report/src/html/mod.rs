@@ -66,24 +66,10 @@ pub fn page(shown: &[Shown]) -> Result<String, ReportError> {
 /// If a chart could not be drawn.
 pub fn change_page(change: &Change, shown: &[Shown]) -> Result<String, ReportError> {
     let meta = shown.first().and_then(|one| one.meta);
-    let PreEscaped(mut sections) = change::section(change, meta)?;
-    let mut drawn = 0;
-    for (place, one) in shown.iter().enumerate() {
-        let PreEscaped(section) = section::section(one, place, shown.len())?;
-        if sections.len() + section.len() > MOST_BYTES {
-            break;
-        }
-        sections.push_str(&section);
-        drawn += 1;
-    }
+    let main = with_records(change::section(change, meta)?, shown)?;
     let body = html! {
         header { p.brand { "tailback" } h1 { (plain(&change.scenario)) ": " (change.state.word().replace('-', " ")) } }
-        main {
-            (PreEscaped(sections))
-            @if drawn < shown.len() {
-                p.note { (drawn) " of " (shown.len()) " records are drawn here; tailback report makes a page of the others." }
-            }
-        }
+        (main)
     };
     Ok(document(&format!("{}: {}", change.scenario, change.state.word()), &body))
 }
@@ -95,7 +81,17 @@ pub fn change_page(change: &Change, shown: &[Shown]) -> Result<String, ReportErr
 /// If a chart could not be drawn.
 pub fn ladder_page(ladder: &Ladder, shown: &[Shown]) -> Result<String, ReportError> {
     let meta = shown.first().and_then(|one| one.meta);
-    let PreEscaped(mut sections) = ladder::section(ladder, meta)?;
+    let main = with_records(ladder::section(ladder, meta)?, shown)?;
+    let body = html! {
+        header { p.brand { "tailback" } h1 { (plain(&ladder.scenario)) ", version by version" } }
+        (main)
+    };
+    Ok(document(&format!("{}, version by version", ladder.scenario), &body))
+}
+
+/// A section, and behind it as many of the records as fit.
+fn with_records(first: Markup, shown: &[Shown]) -> Result<Markup, ReportError> {
+    let PreEscaped(mut sections) = first;
     let mut drawn = 0;
     for (place, one) in shown.iter().enumerate() {
         let PreEscaped(section) = section::section(one, place, shown.len())?;
@@ -105,16 +101,14 @@ pub fn ladder_page(ladder: &Ladder, shown: &[Shown]) -> Result<String, ReportErr
         sections.push_str(&section);
         drawn += 1;
     }
-    let body = html! {
-        header { p.brand { "tailback" } h1 { (plain(&ladder.scenario)) ", version by version" } }
+    Ok(html! {
         main {
             (PreEscaped(sections))
             @if drawn < shown.len() {
                 p.note { (drawn) " of " (shown.len()) " records are drawn here; tailback report makes a page of the others." }
             }
         }
-    };
-    Ok(document(&format!("{}, version by version", ladder.scenario), &body))
+    })
 }
 
 /// A page of one figure over many records, a chart for each scenario.

@@ -1,6 +1,6 @@
 //! Commands of tailback, made from what a record says was or may be run.
 
-use model::machine::Guest;
+use model::machine::GuestOf;
 use model::suggestion::Command;
 use model::{Meta, Parameter, Run, Settings, Value};
 use os::quote;
@@ -18,18 +18,18 @@ pub fn line(run: &Run, meta: Option<&Meta>) -> Option<String> {
 
 /// The same, in a guest like the one that a record came from, since elsewhere it would measure another
 /// kernel; none where that kernel has a name that is no name of one on any machine.
-pub fn line_in(guest: Option<&Guest>, run: &Run, meta: Option<&Meta>) -> Option<String> {
+pub fn line_in(guest: Option<&GuestOf>, run: &Run, meta: Option<&Meta>) -> Option<String> {
     let words = words(run, meta)?;
     match guest.filter(|_| run.command == Command::Run) {
         None => Some(format!("tailback {words}")),
-        Some(guest) => {
-            Some(format!("tailback vm --kernel {} -- {words}", kernel(&guest.kernel_name)?))
+        Some(GuestOf { kernel, cpus }) => {
+            Some(format!("tailback vm --kernel {} --cpus {cpus} -- {words}", known(kernel)?))
         }
     }
 }
 
 /// The name of a kernel of Debian or of `make kernels`, as it is.
-fn kernel(name: &str) -> Option<&str> {
+fn known(name: &str) -> Option<&str> {
     let rest = ["debian:", "built:"].iter().find_map(|kind| name.strip_prefix(kind))?;
     let sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
     (!rest.is_empty() && rest.chars().all(sound)).then_some(name)
@@ -113,15 +113,15 @@ mod tests {
 
     #[test]
     fn what_came_from_a_guest_is_run_in_one() {
-        let of = |kernel_name: &str| {
-            let guest = Guest { kernel_name: kernel_name.to_owned(), ..Guest::default() };
+        let of = |kernel: &str| {
+            let guest = GuestOf { kernel: kernel.to_owned(), cpus: 8 };
             line_in(
                 Some(&guest),
                 &run(Command::Run, &[("busy", Value::Numbers(vec![1]))]),
                 Some(&META),
             )
         };
-        let line = "tailback vm --kernel debian:6.12 -- run some-stall --busy 1";
+        let line = "tailback vm --kernel debian:6.12 --cpus 8 -- run some-stall --busy 1";
         assert_eq!(of("debian:6.12").as_deref(), Some(line));
         for bad in ["/tmp/vmlinuz", "debian:", "debian:6; reboot", "debian:$(x)", "debian:../x"] {
             assert_eq!(of(bad), None, "{bad}");

@@ -11,7 +11,7 @@ use model::explanation::{
     Busiest, Cause, Cost, Delay, Happened, Mostly, QuotaCause, Rate, Remedy, SchedulersRan,
     SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
 };
-use model::machine::Guest;
+use model::machine::GuestOf;
 use model::{Explanation, FixOutcome, Meta, Unit};
 
 /// Names of those who ran that are told.
@@ -202,7 +202,7 @@ fn of_busiest(busiest: &Busiest) -> String {
 /// What happened in a share of the time of all waits.
 pub fn happened(happened: Happened) -> &'static str {
     match happened {
-        Happened::HolderPreempted => "a holder was ready to run but preempted, and none ran",
+        Happened::HolderPreempted => "a holder was ready to run and had no CPU, and none ran",
         Happened::HolderRan => "a holder ran",
         Happened::HoldersSlept => "every known holder slept",
         Happened::HolderUnknown => "somebody held it; what the holder did is not known",
@@ -261,7 +261,7 @@ fn of_used_up(by: &UsedUp) -> String {
 }
 
 /// What fixes it, or what to do next.
-pub fn remedy(remedy: &Remedy, meta: Option<&Meta>, guest: Option<&Guest>) -> Step {
+pub fn remedy(remedy: &Remedy, meta: Option<&Meta>, guest: Option<&GuestOf>) -> Step {
     match remedy {
         Remedy::Measured { change, outcome, .. } => {
             let did = match outcome {

@@ -103,7 +103,8 @@ impl<'a> Prose<'a> {
     /// What to do next.
     pub fn suggestions(&self) -> Vec<Step> {
         let suggestions = self.record.verdict.suggestions.iter();
-        suggestions.map(|one| step(one, self.meta, self.record.host.guest.as_ref())).collect()
+        let guest = self.record.host.guest_of();
+        suggestions.map(|one| step(one, self.meta, guest.as_ref())).collect()
     }
 
     /// What else should be known of its trials, each once.

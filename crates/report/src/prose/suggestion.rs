@@ -3,7 +3,7 @@
 use super::command;
 use super::fact::fact;
 use super::sentence::sentence;
-use model::machine::Guest;
+use model::machine::GuestOf;
 use model::{Meta, Suggestion, What};
 use os::terminal::line as plain;
 
@@ -19,7 +19,7 @@ pub struct Step {
 /// A suggestion as a step, on a machine like the one that it is of: this one, or a guest.
 ///
 /// What a record of version 1 says is a sentence and never a command: nobody checked it.
-pub fn step(suggestion: &Suggestion, meta: Option<&Meta>, guest: Option<&Guest>) -> Step {
+pub fn step(suggestion: &Suggestion, meta: Option<&Meta>, guest: Option<&GuestOf>) -> Step {
     let what = match &suggestion.what {
         What::Fix(id) => match meta.and_then(|meta| meta.fix(id)) {
             Some(known) => sentence(known.what),

@@ -67,7 +67,7 @@ pub fn fetch_with(note: fn(&str), interrupted: fn() -> bool) {
     let _ = FETCHING.set((note, interrupted));
 }
 
-/// What an OTP is, for whoever chooses among several.
+/// What an OTP is, for a caller that chooses among several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtpVersion {
     /// The word that leads to it: `debian:trixie`, else the path of its `erl`.

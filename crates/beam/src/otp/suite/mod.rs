@@ -38,7 +38,7 @@ struct Fetched {
     packages: Vec<Package>,
 }
 
-/// How a fetch talks to whoever waits for it.
+/// How a fetch tells its caller what takes long, and learns that it is to end.
 pub struct Fetch<'a> {
     /// Gets a line about what takes long.
     pub note: &'a mut dyn FnMut(&str),

@@ -86,7 +86,7 @@ fn serve(server: &Server, text: &Mutex<String>, end: &std::sync::atomic::AtomicB
         if let (true, Ok(format)) = (known, Header::from_bytes(&b"Content-Type"[..], FORMAT)) {
             answer = answer.with_header(format);
         }
-        // Whoever asked may have gone away.
+        // The client may have closed its connection.
         let _ = request.respond(answer);
     }
 }
