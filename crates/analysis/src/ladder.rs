@@ -15,14 +15,21 @@ pub struct Version<'a> {
     pub record: Option<&'a Record>,
 }
 
+impl<'a> Version<'a> {
+    /// Its record, where it has one in which something was measured.
+    fn measured(&self) -> Option<&'a Record> {
+        self.record.filter(|record| !record.trials.is_empty())
+    }
+}
+
 /// A ladder of these versions, in this order. `by` names the parameter in which their runs differ
 /// too, as the one that chooses the OTP.
 ///
-/// Each version with a record is compared with the next one that has a record; the error rate is
+/// Each version in which something was measured is compared with the next such one; the error rate is
 /// split over these pairs (Dunn 1961). One run of a version is one cluster: a difference is one
 /// between these two runs, and nobody knows how much two runs of one version would differ.
 pub fn ladder(versions: &[Version], meta: Option<&Meta>, by: Option<&str>) -> Ladder {
-    let first = versions.iter().find_map(|version| version.record);
+    let first = versions.iter().find_map(Version::measured);
     let followed = followed(versions);
     let judging = first.map(|record| &record.plan.judging);
     let rungs = versions.iter().map(|version| rung(version, followed.as_deref())).collect();
@@ -38,9 +45,9 @@ pub fn ladder(versions: &[Version], meta: Option<&Meta>, by: Option<&str>) -> La
     }
 }
 
-/// The arm with the cause that all records have and that has the largest effect in any of them.
+/// The arm with the cause that all of them have and that has the largest effect in any of them.
 fn followed(versions: &[Version]) -> Option<String> {
-    let records = || versions.iter().filter_map(|version| version.record);
+    let records = || versions.iter().filter_map(Version::measured);
     let first = records().next()?;
     let cases = first.plan.arms.iter().filter(|arm| arm.role == Role::Case);
     let in_all = |id: &str| {
@@ -76,7 +83,7 @@ fn steps(
     by: Option<&str>,
 ) -> Vec<Step> {
     let with: Vec<(&Version, &Record)> =
-        versions.iter().filter_map(|version| Some((version, version.record?))).collect();
+        versions.iter().filter_map(|version| Some((version, version.measured()?))).collect();
     let pairs = with.len().saturating_sub(1);
     with.windows(2).map(|two| step(two[0], two[1], arm, meta, by, pairs)).collect()
 }

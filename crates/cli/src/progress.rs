@@ -11,6 +11,9 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 pub use step::Step;
 
+/// Letters of a version's name in the name of a file at most: a version may be a long path.
+const MOST_OF_NAME: usize = 60;
+
 /// The place of a study in a check.
 #[derive(Debug, Clone, Copy)]
 pub struct Round {
@@ -20,6 +23,49 @@ pub struct Round {
     pub of: usize,
     /// How long those after it may take.
     pub later: Duration,
+}
+
+/// Among what other studies of the same command a study runs.
+#[derive(Debug, Clone)]
+pub enum Among {
+    /// None.
+    None,
+    /// Those of a check, one after another.
+    Check(Round),
+    /// Those of other versions, block by block: the name of its version.
+    Versions(String),
+}
+
+impl Among {
+    /// What the name of its record begins with.
+    pub fn file_name(&self, scenario: &str) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+        match self {
+            Among::None | Among::Check(_) => scenario.to_owned(),
+            Among::Versions(name) => {
+                let name: String = name.chars().map(plain).take(MOST_OF_NAME).collect();
+                format!("{scenario}-{name}")
+            }
+        }
+    }
+
+    /// What a line that is shown begins with; `left` is what is left of this study, where the line is
+    /// to say that.
+    fn before(&self, left: Option<Duration>) -> String {
+        match (self, left) {
+            (Among::Check(round), Some(left)) => {
+                let seconds = (round.later + left).as_secs();
+                format!("{} of {}, about {seconds} s left in all; ", round.place, round.of)
+            }
+            (Among::None | Among::Check(_), _) => String::new(),
+            (Among::Versions(name), _) => format!("{name}: "),
+        }
+    }
+
+    /// Whether one bar can show it: studies that take turns would each have their own.
+    fn has_bar(&self) -> bool {
+        !matches!(self, Among::Versions(_))
+    }
 }
 
 /// Shows how a study goes.
@@ -36,16 +82,17 @@ pub struct Progress {
     worst: Duration,
     figures: Vec<(String, f64)>,
     warned: bool,
-    round: Option<Round>,
+    among: Among,
 }
 
 impl Progress {
-    /// For a study of this scenario, alone or in its place in a check.
-    pub fn new(meta: &Meta, round: Option<Round>) -> Self {
+    /// For a study of this scenario, alone or in its place among others.
+    pub fn new(meta: &Meta, among: Among) -> Self {
         let judged = meta.judging.measure.as_ref();
         let unit = meta.measure(judged).map_or("", |measure| measure.unit.symbol());
         let events = guest::events();
-        let bar = (events.is_none() && std::io::stderr().is_terminal()).then(new_bar);
+        let alone = events.is_none() && among.has_bar();
+        let bar = (alone && std::io::stderr().is_terminal()).then(new_bar);
         Progress {
             bar,
             events,
@@ -58,7 +105,7 @@ impl Progress {
             worst: Duration::ZERO,
             figures: Vec::new(),
             warned: false,
-            round,
+            among,
         }
     }
 
@@ -70,7 +117,7 @@ impl Progress {
     }
 
     /// Sends a step to the host, or shows it here; a bar shows what happens block by block itself.
-    fn tell(&mut self, step: &Step, before: &str) {
+    fn tell(&mut self, step: &Step, left: Option<Duration>) {
         if let Some(events) = &mut self.events {
             // Text keys and finite numbers only, which always serialise.
             let mut line = serde_json::to_vec(step).unwrap_or_default();
@@ -79,7 +126,7 @@ impl Progress {
             let _ = events.write_all(&line);
             return;
         }
-        let line = format!("{before}{}", step.line());
+        let line = format!("{}{}", self.among.before(left), step.line());
         match &self.bar {
             Some(bar) if step.is_wrong() => bar.suspend(|| output::complain(&line)),
             None if step.is_wrong() => output::complain(&line),
@@ -99,9 +146,8 @@ impl Progress {
         (self.min_blocks, self.arms) = (min_blocks, arms);
         let least = block * min_blocks;
         let (scenario, least_s) = (scenario.to_owned(), least.as_secs_f64());
-        let before = self.all(least);
         let step = Step::Begin { scenario, arms, min_blocks, max_blocks, least_s, seed };
-        self.tell(&step, &before);
+        self.tell(&step, Some(least));
         if let Some(bar) = &self.bar {
             bar.set_length(u64::from(min_blocks) * arms as u64);
         }
@@ -122,7 +168,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_length(bar.length().unwrap_or(0) + 1);
         }
-        self.tell(&Step::ProbedBegin { arm: arm.to_owned() }, "");
+        self.tell(&Step::ProbedBegin { arm: arm.to_owned() }, None);
         self.show();
     }
 
@@ -130,18 +176,9 @@ impl Progress {
         if let Some(bar) = &self.bar {
             let worst = model::estimate::number(self.worst.as_secs_f64() * 1e3);
             let verdict = self.verdict.map_or(String::new(), |state| format!("; so far {state}"));
-            let (place, all) = (&self.place, self.all(bar.eta()));
+            let (place, all) = (&self.place, self.among.before(Some(bar.eta())));
             bar.set_message(format!("{all}{place}; worst so far {worst} ms{verdict}"));
         }
-    }
-
-    /// The place in a check and the time that is left of all of it, given what is left of this
-    /// study.
-    fn all(&self, left: Duration) -> String {
-        self.round.map_or_else(String::new, |round| {
-            let seconds = (round.later + left).as_secs();
-            format!("{} of {}, about {seconds} s left in all; ", round.place, round.of)
-        })
     }
 
     fn trial_end(&mut self, arm: &str, observation: &Observation) {
@@ -158,13 +195,13 @@ impl Progress {
         let mut figures = std::mem::take(&mut self.figures);
         figures.sort_by(|(a, _), (b, _)| a.cmp(b));
         let (measure, unit) = (self.judged.clone(), self.unit.to_owned());
-        self.tell(&Step::BlockEnd { blocks, measure, unit, figures, state }, "");
+        self.tell(&Step::BlockEnd { blocks, measure, unit, figures, state }, None);
     }
 
     fn not_saved(&mut self, path: &std::path::Path, why: &str) {
         if !std::mem::replace(&mut self.warned, true) {
             let path = path.display().to_string();
-            self.tell(&Step::NotSaved { path, why: why.to_owned() }, "");
+            self.tell(&Step::NotSaved { path, why: why.to_owned() }, None);
         }
     }
 }

@@ -165,6 +165,30 @@ fn more_messages_than_the_memory_may_hold_end_the_study() {
 }
 
 #[test]
+fn otps_take_turns_and_one_that_is_not_there_keeps_none_from_being_compared() {
+    if !erlang_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let place = Place::new();
+    // The same OTP by another name.
+    let other = place.path("other-erl");
+    let script = "#!/bin/sh\nexec erl \"$@\"\n";
+    std::fs::write(&other, script).unwrap();
+    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let otps = format!("auto,/no/such/erl,{}", other.display());
+    let args = ["matrix", "mailbox-flood", "--quick", "--otps", &otps, "--", "--samples", "2"];
+    let load = ["--sink", "file", "--fixes", "", "--no-probe", "--duration", "500ms"];
+    let ran = place.say(&[&args[..], &load].concat());
+    let blocks: Vec<&str> =
+        ran.err.lines().filter_map(|line| line.split_once(": block ").map(|line| line.0)).collect();
+    let other = other.to_str().unwrap();
+    assert_eq!(blocks, ["auto", other, "auto", other], "{ran:?}");
+    assert!(ran.err.lines().any(|line| line.contains("/no/such/erl: ")), "{ran:?}");
+    assert!(ran.out.contains("No boundary") && !ran.out.contains("not compared"), "{ran:?}");
+}
+
+#[test]
 fn no_vm_and_no_port_program_is_left_when_the_tool_is_killed() {
     if !erlang_or_skip() {
         return;

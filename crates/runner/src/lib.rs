@@ -7,9 +7,11 @@ pub mod save;
 pub mod studies;
 mod study;
 mod undecided;
+mod underway;
 
 pub use events::{Event, Listener};
 pub use order::{order_of_block, seed_of_trial};
 pub use save::{SaveError, save, save_text, sweep, target, unfinished, would_lose};
 pub use study::{End, ProbeWhen, Study};
 pub use undecided::undecided;
+pub use underway::Underway;

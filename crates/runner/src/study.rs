@@ -6,7 +6,7 @@ use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Headline, Machine, Reason, Record, State, Trial, Verdict, What};
 use scenarios::{AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A study about to be run.
@@ -25,7 +25,7 @@ pub struct Study<'a> {
     /// The command line, for the record.
     pub argv: Vec<String>,
     /// Where the record is kept after each block; nowhere where absent.
-    pub keep: Option<&'a Path>,
+    pub keep: Option<PathBuf>,
     /// When trials with probes are run, after those that are judged.
     pub probe: ProbeWhen,
     /// Whether somebody wants it to end.
@@ -52,7 +52,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// Goes on after so many seconds.
-    fn after(elapsed_s: f64) -> Self {
+    pub(crate) fn after(elapsed_s: f64) -> Self {
         let before = Duration::try_from_secs_f64(elapsed_s).unwrap_or_default();
         Clock { before, began: Instant::now() }
     }
@@ -78,34 +78,7 @@ pub enum End {
 }
 
 impl Study<'_> {
-    /// Runs the study; the record holds whatever was measured, however it ended.
-    pub fn run(&self, listener: &mut dyn Listener) -> (Record, End) {
-        self.go_on(self.empty_record(), listener)
-    }
-
-    /// Goes on with the blocks after those that a record holds, all of which have to be whole.
-    ///
-    /// The time that they took counts.
-    pub fn go_on(&self, mut record: Record, listener: &mut dyn Listener) -> (Record, End) {
-        let clock = Clock::after(record.elapsed_s);
-        record.plan = self.plan.clone();
-        // Of several runs the one that was least alone.
-        record.host.hold = record.host.hold.max(self.host.machine.hold);
-        record.progress = Progress::Running;
-        listener.on_event(self.beginning());
-        let end = self.run_blocks(&mut record, clock, listener);
-        record.elapsed_s = clock.elapsed().as_secs_f64();
-        self.conclude(&mut record, &end);
-        self.keep(&record, listener);
-        if self.probe != ProbeWhen::Never && matches!(end, End::Complete) {
-            self.run_probed(&mut record, clock, listener);
-            record.elapsed_s = clock.elapsed().as_secs_f64();
-            self.keep(&record, listener);
-        }
-        (record, end)
-    }
-
-    fn beginning(&self) -> Event<'_> {
+    pub(crate) fn beginning(&self) -> Event<'_> {
         let block = self.plan.arms.iter().map(|arm| self.scenario.expected(arm)).sum();
         Event::Begin {
             scenario: self.scenario.meta().id,
@@ -117,29 +90,7 @@ impl Study<'_> {
         }
     }
 
-    fn run_blocks(&self, record: &mut Record, clock: Clock, listener: &mut dyn Listener) -> End {
-        let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-        for block in first..self.plan.max_blocks {
-            let may_end =
-                block >= self.plan.min_blocks || self.plan.stop_when_settled && block > first;
-            if may_end && clock.elapsed() >= self.time {
-                break;
-            }
-            if let Err(error) = self.run_block(record, block, clock, listener) {
-                return End::from(error);
-            }
-            record.elapsed_s = clock.elapsed().as_secs_f64();
-            scenarios::judge(record);
-            self.keep(record, listener);
-            listener.on_event(Event::BlockEnd { blocks: block + 1, verdict: &record.verdict });
-            if self.plan.stop_when_settled && scenarios::settled(record) {
-                break;
-            }
-        }
-        End::Complete
-    }
-
-    fn run_block(
+    pub(crate) fn run_block(
         &self,
         record: &mut Record,
         block: u32,
@@ -192,7 +143,7 @@ impl Study<'_> {
         self.scenario.trial(&self.plan.arms[arm], &mut context)
     }
 
-    fn conclude(&self, record: &mut Record, end: &End) {
+    pub(crate) fn conclude(&self, record: &mut Record, end: &End) {
         // What was measured is judged first, so that a break says what it interrupted.
         scenarios::judge(record);
         scenarios::weigh_factors(record);
@@ -215,8 +166,10 @@ impl Study<'_> {
         scenarios::judge(record);
     }
 
-    fn keep(&self, record: &Record, listener: &mut dyn Listener) {
-        let Some(path) = self.keep.filter(|path| !would_lose(record, path)) else { return };
+    pub(crate) fn keep(&self, record: &Record, listener: &mut dyn Listener) {
+        let Some(path) = self.keep.as_deref().filter(|path| !would_lose(record, path)) else {
+            return;
+        };
         if let Err(error) = save(record, path) {
             listener.on_event(Event::NotSaved { path, why: &error.source.to_string() });
         }

@@ -125,7 +125,7 @@ fn run_for(
         host: Host { roots: &roots, machine: &machine },
         spawner: LoadSpawner::default(),
         argv: vec!["tailback".to_owned()],
-        keep,
+        keep: keep.map(Path::to_owned),
         interrupted: &|| stop.get(),
     };
     let before = before.unwrap_or_else(|| study.empty_record());
@@ -290,4 +290,45 @@ fn a_record_that_cannot_be_kept_is_told_and_the_study_goes_on() {
     });
     assert!(matches!(end, End::Complete));
     assert_eq!((record.trials.len(), failures.get()), (12, 7));
+}
+
+#[test]
+fn time_between_the_turns_of_a_study_is_not_its_own() {
+    LOST.set(700.0);
+    TRIALS.set(0);
+    let (roots, machine) = (Roots::at("/nonexistent"), Machine::default());
+    let study = || Study {
+        probe: tailback_runner::ProbeWhen::Never,
+        scenario: &FakeScenario,
+        plan: plan(24, true),
+        time: Duration::from_secs(3600),
+        host: Host { roots: &roots, machine: &machine },
+        spawner: LoadSpawner::default(),
+        argv: Vec::new(),
+        keep: None,
+        interrupted: &|| false,
+    };
+    let mut listener = |_: Event<'_>| ();
+    let mut both = [study(), study()].map(|study| {
+        let record = study.empty_record();
+        (study.begin(record, &mut listener), Duration::ZERO)
+    });
+    let ends = loop {
+        let ends = both.each_mut().map(|(underway, own)| {
+            std::thread::sleep(Duration::from_millis(5));
+            let began = std::time::Instant::now();
+            let end = underway.turn(&mut listener);
+            *own += began.elapsed();
+            end
+        });
+        if ends.iter().all(Option::is_some) {
+            break ends;
+        }
+    };
+    for ((underway, own), end) in both.into_iter().zip(ends) {
+        let (record, end) = underway.end(end.unwrap(), &mut listener);
+        assert!(matches!(end, End::Complete));
+        assert_eq!((record.verdict.state, record.trials.len()), (State::Affected, 12));
+        assert!(record.elapsed_s <= own.as_secs_f64(), "{} of {own:?}", record.elapsed_s);
+    }
 }

@@ -71,6 +71,15 @@ fn a_version_without_a_record_is_stepped_over() {
     assert_eq!(ladder.rungs[1].verdict, None);
     assert_eq!((ladder.steps.len(), ladder.steps[0].to.as_str()), (1, "c"));
     assert_eq!(of(&[("a", None)]).steps, []);
+    // Nor does one that was skipped keep the others from being compared.
+    let skipped = Record { trials: Vec::new(), ..at(5.0, State::Skipped) };
+    let skipped = Record {
+        plan: model::record::Plan { arms: Vec::new(), ..skipped.plan.clone() },
+        ..skipped
+    };
+    let ladder = of(&[("a", affected(5.0)), ("b", Some(skipped)), ("c", affected(500.0))]);
+    assert_eq!(ladder.rungs[1].verdict, Some(State::Skipped));
+    assert_eq!((ladder.steps.len(), ladder.arm.as_deref()), (1, Some("case")));
 }
 
 #[test]

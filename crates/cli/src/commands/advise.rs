@@ -3,6 +3,7 @@
 use super::run::study;
 use crate::exit::{self, Failure};
 use crate::output;
+use crate::progress::Among;
 use crate::settings::StudyOptions;
 use crate::signals::Interruption;
 use clap::{ArgMatches, FromArgMatches as _};
@@ -19,7 +20,7 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
     let options = StudyOptions::of_advice(params(matches)?.settings(), matches);
     let machine = crate::machine::here();
     let asked = matches.get_one::<PathBuf>("record");
-    let done = study(&BusyWait, &options, &machine, asked, &Interruption::watch(), None)?;
+    let done = study(&BusyWait, &options, &machine, asked, &Interruption::watch(), Among::None)?;
     if done.record.trials.is_empty() {
         // Nothing was measured, so there is nothing to advise on.
         return done.code();

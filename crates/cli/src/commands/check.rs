@@ -2,7 +2,7 @@
 
 use super::run::{Done, study};
 use crate::exit::{self, Failure};
-use crate::progress::Round;
+use crate::progress::{Among, Round};
 use crate::settings::{StudyOptions, otp_of};
 use crate::signals::Interruption;
 use crate::{output, page, paths};
@@ -65,7 +65,8 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
         options.time = Some(time);
         let later = time * u32::try_from(left.saturating_sub(1)).unwrap_or(0);
         let round = Round { place: ran + 1, of: can_run.len(), later };
-        let one = study(scenario, &options, &machine, None, &interruption, runs.then_some(round))?;
+        let among = if runs { Among::Check(round) } else { Among::None };
+        let one = study(scenario, &options, &machine, None, &interruption, among)?;
         ran += usize::from(runs);
         let interrupted = matches!(one.end, End::Interrupted);
         done.push(one);

@@ -71,7 +71,7 @@ pub fn run(
         host: scenarios::Host { roots: &roots, machine: &machine },
         spawner: scenarios::LoadSpawner::default(),
         argv: Vec::new(),
-        keep: Some(keep),
+        keep: Some(keep.to_owned()),
         interrupted: &|| stop.get(),
         probe: tailback_runner::ProbeWhen::Never,
     };

@@ -3,10 +3,9 @@
 use crate::commands::vm::flags::machine;
 use clap::{Arg, ArgAction, Command};
 
-const HELP: &str = "Each kernel has a guest of its own. While one runs a block of trials the others \
-    stand still, their clocks too; so blocks interleave, and what disturbs the host meets all of \
-    them. Each version runs 16 blocks at least, and is held against the next; the error rate is \
-    split over these pairs. One run of a version is one guest: a boundary is a difference between two \
+const HELP: &str = "Versions take turns, a block of trials each, so that what disturbs the host meets \
+    all of them. Each kernel has a guest of its own, whose clock stands still while others run. Each version runs 16 blocks at least, and is held against the next; the error rate is \
+    split over these pairs. One run of a kernel is one guest: a boundary is a difference between two \
     guests. Parameters of the scenario stand behind --, as in\n  tailback matrix mmap-lock --kernels \
     debian:6.1,debian:sid -- --procfile maps\n\nExit codes are those of the worst verdict; with \
     --expect 0 where all are as expected, 1 where one differs, 4 where one is undecided.";
@@ -42,8 +41,8 @@ pub fn command() -> Command {
                 .value_delimiter(',')
                 .action(ArgAction::Append)
                 .help(
-                    "The OTPs, as --otp of `tailback run` takes them; debian:bookworm..sid is every suite between. They \
-                     run on this machine, one after another",
+                    "The OTPs, as --otp of `tailback run` takes them; debian:bookworm..sid is every suite \
+                     between. They run on this machine",
                 ),
         )
         .arg(flag("bisect", "Run as few versions as it takes to find where the effect changes"))

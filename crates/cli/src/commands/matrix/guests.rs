@@ -4,7 +4,7 @@ use super::row::{Result as Came, Row};
 use crate::commands::vm::session::{Host, Pause, Session};
 use crate::commands::vm::{console, keep_partial, show_kept, taken_over};
 use crate::exit::{self, Failure};
-use crate::progress::Step;
+use crate::progress::{Among, Step};
 use crate::{output, paths};
 use guest::Outcome;
 use std::path::{Path, PathBuf};
@@ -72,8 +72,8 @@ impl<'a> Member<'a> {
         args: Vec<String>,
         scenario: &str,
     ) -> Result<Self, Failure> {
-        let plain = kernel.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
-        let record = paths::record(None, &format!("{scenario}-{plain}"))?;
+        let name = Among::Versions(kernel.name.clone()).file_name(scenario);
+        let record = paths::record(None, &name)?;
         Ok(Member { host, kernel, args, record, session: None, kept: false, again: false })
     }
 

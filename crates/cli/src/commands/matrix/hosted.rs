@@ -1,20 +1,33 @@
-//! Rows of OTPs: a study of its own for each, on this machine.
+//! Rows of OTPs: a study of its own for each, on this machine, which take turns.
 
 use super::row::{Result as Came, Row};
-use crate::commands::run::study;
+use crate::commands::run::{self, Begun, Done, Place, Running};
 use crate::exit::{self, Failure};
+use crate::output;
+use crate::progress::Among;
 use crate::settings::StudyOptions;
-use crate::signals::Interruption;
 use model::{Machine, Record};
+use runner::End;
 use scenarios::AnyScenario;
 
-/// What runs OTPs, one after another.
+/// What runs OTPs, which take turns: a block of each, so that what the machine does meanwhile meets all
+/// of them.
 pub struct Hosted<'a> {
     scenario: &'static dyn AnyScenario,
     /// The words of `run` behind the OTP.
     words: &'a [String],
-    machine: Machine,
-    interruption: &'a Interruption,
+    place: Place<'a>,
+    interrupted: &'a dyn Fn() -> bool,
+}
+
+/// An OTP of the matrix.
+enum Turn<'a> {
+    /// It has not begun.
+    Waiting,
+    /// It is to have another turn.
+    Running(Box<Running<'a>>),
+    /// What came of it.
+    Over(Row),
 }
 
 impl<'a> Hosted<'a> {
@@ -25,7 +38,8 @@ impl<'a> Hosted<'a> {
     pub fn new(
         scenario: &'static dyn AnyScenario,
         words: &'a [String],
-        interruption: &'a Interruption,
+        machine: &'a Machine,
+        interrupted: &'a dyn Fn() -> bool,
     ) -> Result<Self, Failure> {
         let meta = scenario.meta();
         if meta.parameter("otp").is_none() {
@@ -35,43 +49,65 @@ impl<'a> Hosted<'a> {
                 meta.id
             )));
         }
-        let hosted = Hosted { scenario, words, machine: crate::machine::here(), interruption };
+        let place = Place::new(machine, interrupted);
+        let hosted = Hosted { scenario, words, place, interrupted };
         hosted.options("auto")?;
         Ok(hosted)
     }
 
-    /// The row of an OTP. Whatever goes wrong with it is said in its row.
+    /// The rows of these OTPs. Whatever goes wrong with one is said in its row.
     ///
     /// # Errors
-    /// If the user interrupts.
-    pub fn row(&self, otp: &str) -> Result<Row, Failure> {
-        crate::output::note(&format!("matrix: {otp}"));
-        let nothing = |failure: Failure| match failure.code {
-            exit::INTERRUPTED => Err(failure),
-            _ => Ok(Row::of_otp(otp, "", Came::Nothing(failure.line))),
-        };
-        let options = match self.options(otp) {
-            Ok(options) => options,
-            Err(failure) => return nothing(failure),
-        };
-        match study(self.scenario, &options, &self.machine, None, self.interruption, None) {
-            Err(failure) => nothing(failure),
-            Ok(done) => {
-                done.tell_where();
-                match done.code() {
-                    Ok(exit::INTERRUPTED) => Err(Failure {
-                        line: "interrupted; what was measured until then was kept".to_owned(),
-                        code: exit::INTERRUPTED,
-                    }),
-                    // A missing need is a record that says so.
-                    Ok(_) | Err(Failure { code: exit::NEED, .. }) => {
-                        let release = release(&done.record);
-                        Ok(Row::of_otp(otp, &release, Came::Record(Box::new(done.record))))
-                    }
-                    Err(failure) => nothing(failure),
+    /// If the user interrupts; what was measured until then is kept.
+    pub fn rows(&self, otps: &[&str]) -> Result<Vec<Row>, Failure> {
+        let mut turns: Vec<Turn> = otps.iter().map(|_| Turn::Waiting).collect();
+        while turns.iter().any(|turn| !matches!(turn, Turn::Over(_))) {
+            for (otp, turn) in otps.iter().zip(&mut turns) {
+                if !(self.interrupted)() {
+                    let now = std::mem::replace(turn, Turn::Waiting);
+                    *turn = self.turn(otp, now);
                 }
             }
+            if (self.interrupted)() {
+                return Err(self.left(turns));
+            }
         }
+        let over = |turn| if let Turn::Over(row) = turn { Some(row) } else { None };
+        Ok(turns.into_iter().filter_map(over).collect())
+    }
+
+    /// Begins an OTP, or lets it run a block.
+    fn turn<'s>(&'s self, otp: &str, turn: Turn<'s>) -> Turn<'s> {
+        match turn {
+            Turn::Over(row) => Turn::Over(row),
+            Turn::Waiting => self.begin(otp).unwrap_or_else(|failure| {
+                output::complain(&format!("{otp}: {}", failure.line));
+                Turn::Over(Row::of_otp(otp, "", Came::Nothing(failure.line)))
+            }),
+            Turn::Running(mut running) => match running.turn() {
+                None => Turn::Running(running),
+                Some(end) => Turn::Over(row(otp, running.end(end))),
+            },
+        }
+    }
+
+    fn begin(&self, otp: &str) -> Result<Turn<'_>, Failure> {
+        let options = self.options(otp)?;
+        let among = Among::Versions(otp.to_owned());
+        Ok(match run::begin(self.scenario, &options, &self.place, None, among)? {
+            Begun::NotRun(done) => Turn::Over(row(otp, *done)),
+            Begun::Running(running) => Turn::Running(running),
+        })
+    }
+
+    /// Ends all that have begun, since the user interrupted; the failure that ends the program.
+    fn left(&self, turns: Vec<Turn<'_>>) -> Failure {
+        let running = |turn| if let Turn::Running(running) = turn { Some(running) } else { None };
+        for running in turns.into_iter().filter_map(running) {
+            running.end(End::Interrupted).tell_where();
+        }
+        let line = "interrupted; what was measured until then was kept".to_owned();
+        Failure { line, code: exit::INTERRUPTED }
     }
 
     fn options(&self, otp: &str) -> Result<StudyOptions, Failure> {
@@ -86,6 +122,19 @@ impl<'a> Hosted<'a> {
         let run = matches.subcommand().and_then(|(_, run)| run.subcommand());
         let (_, leaf) = run.ok_or_else(|| Failure::usage("no scenario"))?;
         StudyOptions::of_run(self.scenario, leaf)
+    }
+}
+
+/// The row of an OTP whose study ended.
+fn row(otp: &str, done: Done) -> Row {
+    done.tell_where();
+    match done.code() {
+        // A missing need is a record that says so.
+        Ok(_) | Err(Failure { code: exit::NEED, .. }) => {
+            let release = release(&done.record);
+            Row::of_otp(otp, &release, Came::Record(Box::new(done.record)))
+        }
+        Err(failure) => Row::of_otp(otp, "", Came::Nothing(failure.line)),
     }
 }
 

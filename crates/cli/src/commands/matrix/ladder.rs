@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 pub fn of(rows: &[Row], meta: &Meta) -> Ladder {
     let all: Vec<_> = rows.iter().map(Row::version).collect();
     let mut ladder = analysis::ladder::ladder(&all, Some(meta), Some("otp"));
-    let Some((row, record)) = rows.iter().find_map(|row| Some((row, row.record()?))) else {
+    let measured = |row: &&Row| row.record().is_some_and(|record| !record.trials.is_empty());
+    let Some((row, record)) = rows.iter().find(measured).and_then(|row| Some((row, row.record()?)))
+    else {
         return ladder;
     };
     let followed = record.plan.arms.iter().find(|arm| Some(&arm.id) == ladder.arm.as_ref());

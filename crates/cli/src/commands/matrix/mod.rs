@@ -34,6 +34,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
     let page = show::page(matches)?;
     let words = words(matches, seed);
     let interruption = Interruption::watch();
+    let interrupted = || interruption.noticed();
     let names = asked.names();
     output::note(&format!(
         "matrix {}: {} {}; seed {seed}",
@@ -43,7 +44,8 @@ pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
     ));
     let rows = match &asked {
         Asked::Otps(_) => {
-            let hosted = Hosted::new(scenario, &words, &interruption)?;
+            let machine = crate::machine::here();
+            let hosted = Hosted::new(scenario, &words, &machine, &interrupted)?;
             all(names, scenario, &Way::Hosted(Box::new(hosted)), matches)?
         }
         Asked::Kernels(_) => {
@@ -51,7 +53,6 @@ pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
             let line = ["run", id].map(str::to_owned).into_iter().chain(words.iter().cloned());
             let inner = Inner::parse(&line.collect::<Vec<String>>())?;
             let host = Host::look(Machine::of(matches), names.len())?;
-            let interrupted = || interruption.noticed();
             let guests = Guests { host: &host, args: &inner.args, interrupted: &interrupted };
             all(names, scenario, &Way::Guests(guests), matches)?
         }
@@ -67,7 +68,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<u8, Failure> {
 enum Way<'a> {
     /// In guests that take turns, block by block.
     Guests(Guests<'a>),
-    /// On this machine, one after another.
+    /// On this machine, where they take turns, block by block.
     Hosted(Box<Hosted<'a>>),
 }
 
@@ -82,7 +83,7 @@ impl Way<'_> {
     /// The rows of these versions.
     fn rows(&self, names: &[&str], scenario: &dyn AnyScenario) -> Result<Vec<Row>, Failure> {
         match self {
-            Way::Hosted(hosted) => names.iter().map(|name| hosted.row(name)).collect(),
+            Way::Hosted(hosted) => hosted.rows(names),
             Way::Guests(guests) => guests.rows(names, scenario.meta().id),
         }
     }

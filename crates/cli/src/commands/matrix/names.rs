@@ -53,7 +53,7 @@ impl Asked {
     pub fn things(&self) -> &'static str {
         match self {
             Asked::Kernels(_) => "kernels, block by block",
-            Asked::Otps(_) => "OTPs, one after another",
+            Asked::Otps(_) => "OTPs, block by block",
         }
     }
 }

@@ -109,10 +109,15 @@ impl Row {
         format!("{}: {}, but {expected} was expected: {source}", self.name, self.word())
     }
 
-    /// One line on what came instead of a record.
-    pub fn failure(&self) -> Option<String> {
+    /// One line on what came instead of a verdict.
+    pub fn failure(&self, meta: &Meta) -> Option<String> {
         match &self.came {
-            Result::Record(_) => None,
+            Result::Record(record) => {
+                let has_none =
+                    matches!(record.verdict.state, State::Skipped | State::Untrustworthy);
+                let why = has_none.then(|| Prose::new(record, Some(meta)).brief())?;
+                Some(format!("{}: {why}", self.name))
+            }
             Result::Ending(ending) => Some(format!("{}: {}", self.name, ending.sentence())),
             Result::Nothing(why) => Some(format!("{}: {why}", self.name)),
         }
@@ -290,6 +295,11 @@ mod tests {
         let effect = json["effect"].as_str().unwrap();
         assert!(effect.starts_with("busy-10: stalled +1000 ms/s ["), "{effect}");
         assert_eq!((&json["fixed_by"], &json["as_expected"]), (&"none known".into(), &true.into()));
-        assert_eq!(row.failure(), None);
+        assert_eq!(row.failure(meta), None);
+        let skipped = super::tests::row(None, Ok(State::Skipped)).failure(meta);
+        assert!(
+            skipped.is_some_and(|line| line.starts_with("k: ")),
+            "a row without a verdict says why"
+        );
     }
 }

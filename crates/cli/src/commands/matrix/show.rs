@@ -45,7 +45,7 @@ pub fn all(
         output::print(&report::matrix(shown(rows, ladder), look));
         output::print(&report::ladder(ladder, Some(meta), look));
     }
-    for line in rows.iter().filter_map(Row::failure) {
+    for line in rows.iter().filter_map(|row| row.failure(meta)) {
         output::complain(&line);
     }
     if matches.get_flag("expect") {

@@ -10,7 +10,7 @@ mod wanted;
 
 use super::run::Done;
 use crate::exit::Failure;
-use crate::progress::Progress;
+use crate::progress::{Among, Progress};
 use crate::signals::Interruption;
 use crate::{input, output};
 use clap::ArgMatches;
@@ -102,7 +102,7 @@ impl Wanted<'_> {
             host,
             spawner: LoadSpawner::default(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
-            keep: Some(&path),
+            keep: Some(path.clone()),
             interrupted: &interrupted,
             // The arms of a study are many, and it is their figures that are asked for.
             probe: runner::ProbeWhen::Never,
@@ -120,7 +120,7 @@ impl Wanted<'_> {
             ..study.empty_record()
         });
         begin_sitting(&mut record, blocks);
-        let mut progress = Progress::new(self.scenario.meta(), None);
+        let mut progress = Progress::new(self.scenario.meta(), Among::None);
         let (record, end) = study.go_on(record, &mut progress);
         progress.finish();
         Ok(Done::keep(record, end, &path))

@@ -1,0 +1,113 @@
+//! A study that was run: its record, where that is, and the exit code.
+
+use crate::exit::{self, Failure};
+use crate::output;
+use crate::paths;
+use model::{Meta, Record};
+use report::{Look, Shown};
+use runner::End;
+use std::path::{Path, PathBuf};
+
+/// A study that was run, or that could not be.
+pub struct Done {
+    /// Its record.
+    pub record: Record,
+    /// How it ended.
+    pub end: End,
+    /// Where the record is kept; nowhere where nothing was measured.
+    kept: Option<Kept>,
+}
+
+/// Where a record ended up.
+enum Kept {
+    /// Where it should be.
+    There(PathBuf),
+    /// Elsewhere, and why.
+    Elsewhere(PathBuf, String),
+    /// Nowhere, and why.
+    Lost(String),
+}
+
+impl Done {
+    /// A study whose record is kept here, or elsewhere where that fails.
+    pub fn keep(record: Record, end: End, path: &Path) -> Self {
+        let kept = kept(&record, path);
+        Done { record, end, kept }
+    }
+
+    /// A study whose record stands here already.
+    pub fn there(record: Record, end: End, path: PathBuf) -> Self {
+        Done { record, end, kept: Some(Kept::There(path)) }
+    }
+
+    /// A study that measured nothing, whose record is not kept.
+    pub fn nowhere(record: Record, end: End) -> Self {
+        Done { record, end, kept: None }
+    }
+
+    /// Shows the record as text; with its reasons, who held up whom too.
+    pub fn show(&self, meta: &Meta, look: Look) {
+        let file = self.file();
+        output::print(&report::record(&Shown::new(&self.record, Some(meta), &file), look));
+        if look.why && !self.record.probed.is_empty() {
+            let explanation = analysis::explain(&self.record, None);
+            let text = report::explanation(&explanation, Some(meta), look);
+            output::print(&format!("\n{text}"));
+        }
+    }
+
+    /// Says on standard error where the record is.
+    pub fn tell_where(&self) {
+        match &self.kept {
+            // Where a guest keeps its record is of no use to anybody.
+            Some(Kept::There(_)) if self.record.host.guest.is_some() => {}
+            Some(Kept::There(path)) => output::note(&format!("record: {}", path.display())),
+            Some(Kept::Elsewhere(path, why)) => {
+                output::complain(&format!("{why}; the record was kept as {}", path.display()));
+            }
+            Some(Kept::Lost(why)) => output::complain(&format!(
+                "{why}; the record is lost: free some room and run with --json to have it on \
+                 standard output"
+            )),
+            None => {}
+        }
+    }
+
+    /// The file of the record; empty where it has none.
+    pub fn file(&self) -> String {
+        match &self.kept {
+            Some(Kept::There(path) | Kept::Elsewhere(path, _)) => path.display().to_string(),
+            Some(Kept::Lost(_)) | None => String::new(),
+        }
+    }
+
+    /// The exit code, or the line that ends the program.
+    pub fn code(&self) -> Result<u8, Failure> {
+        match &self.end {
+            End::Unusable(why) => Err(Failure::usage(why.clone())),
+            End::Missing(why) => Err(Failure::need(why.clone())),
+            End::Broken(why) => Err(Failure::broken(why.clone())),
+            End::Interrupted => Ok(exit::INTERRUPTED),
+            End::Complete if matches!(self.kept, Some(Kept::Elsewhere(..) | Kept::Lost(_))) => {
+                Ok(exit::NEED)
+            }
+            End::Complete => Ok(self.record.verdict.state.exit_code()),
+        }
+    }
+}
+
+/// Makes sure that the record is somewhere.
+fn kept(record: &Record, path: &Path) -> Option<Kept> {
+    (!runner::would_lose(record, path)).then(|| save_somewhere(record, path))
+}
+
+fn save_somewhere(record: &Record, path: &Path) -> Kept {
+    let Err(error) = runner::save(record, path) else {
+        return Kept::There(path.to_owned());
+    };
+    let why = format!("record {error}");
+    paths::fallback(&record.scenario)
+        .into_iter()
+        .find(|fallback| fallback != path && runner::save(record, fallback).is_ok())
+        .map_or_else(|| Kept::Lost(why.clone()), |fallback| Kept::Elsewhere(fallback, why.clone()))
+}

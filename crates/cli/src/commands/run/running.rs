@@ -1,0 +1,165 @@
+//! A study from its settings to its record, a block a turn.
+
+use super::done::Done;
+use crate::claim::{self, Claim, Held};
+use crate::exit::Failure;
+use crate::progress::{Among, Progress};
+use crate::settings::StudyOptions;
+use crate::undecided::{self, Undecided};
+use crate::{output, paths};
+use host::Roots;
+use model::Machine;
+use runner::{End, Study, Underway};
+use scenarios::{AnyScenario, Arms, Host, LoadSpawner, Missing, ScenarioError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where the studies of a command run.
+pub struct Place<'a> {
+    roots: Roots,
+    machine: &'a Machine,
+    interrupted: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Place<'a> {
+    /// On this machine, until the user interrupts.
+    pub fn new(machine: &'a Machine, interrupted: &'a dyn Fn() -> bool) -> Self {
+        Place { roots: Roots::real(), machine, interrupted }
+    }
+}
+
+/// A study that was begun, or that could not be.
+pub enum Begun<'a> {
+    /// It can take its turns.
+    Running(Box<Running<'a>>),
+    /// A need is missing, or its load could not be tried out.
+    NotRun(Box<Done>),
+}
+
+/// A study between its turns, with what it holds until its record is kept for the last time.
+pub struct Running<'a> {
+    underway: Underway<'a>,
+    progress: Progress,
+    path: PathBuf,
+    _claim: Claim,
+    _held: Option<Held>,
+}
+
+impl Running<'_> {
+    /// Runs the next block; how the study ended, if that was the last.
+    pub fn turn(&mut self) -> Option<End> {
+        self.underway.turn(&mut self.progress)
+    }
+
+    /// Ends the study and keeps its record.
+    pub fn end(self, end: End) -> Done {
+        let Running { underway, mut progress, path, _claim, _held } = self;
+        let (record, end) = underway.end(end, &mut progress);
+        progress.finish();
+        Done::keep(record, end, &path)
+    }
+}
+
+/// Begins a study: what it needs is there, its load is tried out, its record has a place.
+///
+/// # Errors
+/// If a setting cannot be used or the record cannot be kept; then nothing was run. A missing need
+/// is no error: it is a record that says `skipped`.
+pub fn begin<'a>(
+    scenario: &'static dyn AnyScenario,
+    options: &StudyOptions,
+    place: &'a Place<'a>,
+    asked: Option<&PathBuf>,
+    among: Among,
+) -> Result<Begun<'a>, Failure> {
+    let machine = place.machine;
+    let host = Host { roots: &place.roots, machine };
+    let meta = scenario.meta();
+    let mut hindered = None;
+    let mut arms = match scenario.arms(&options.settings, &host) {
+        Ok(arms) => arms,
+        Err(missing @ ScenarioError::Missing(_)) => {
+            hindered = Some(missing);
+            Arms::default()
+        }
+        Err(other) => return Err(other.into()),
+    };
+    // Refused before anything is measured where nothing could be kept.
+    let new = paths::record(asked, &among.file_name(meta.id))?;
+    let claim = claimed(&new)?;
+    // In a file that cannot be claimed another run could go on as well.
+    let may_go_on = options.go_on && (asked.is_none() || matches!(claim, Claim::Ours(_)));
+    let begun = match may_go_on {
+        true => undecided::find(asked, meta.id, &options.plan(scenario, arms.clone()), machine),
+        false => None,
+    };
+    // What was tried out for an undecided study stands in its record.
+    if begun.is_none()
+        && let Err(error) = scenario.calibrate(&mut arms.arms, &host, place.interrupted)
+    {
+        hindered = Some(error);
+    }
+    let plan = options.plan(scenario, arms);
+    let path = begun.as_ref().map_or(new, |begun| begun.path.clone());
+    let spent = begun.as_ref().map_or(0.0, |begun| begun.record.elapsed_s);
+    let time = options.time(scenario, &plan, machine);
+    let study = Study {
+        scenario,
+        time: time.saturating_add(Duration::try_from_secs_f64(spent).unwrap_or_default()),
+        plan: begun.as_ref().map_or(plan, |begun| begun.plan.clone()),
+        host,
+        spawner: LoadSpawner::default(),
+        argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        keep: Some(path.clone()),
+        probe: options.probe,
+        interrupted: place.interrupted,
+    };
+    if let Some(error) = hindered {
+        return Ok(Begun::NotRun(Box::new(not_run(&study, error))));
+    }
+    let mut progress = Progress::new(meta, among);
+    let (record, held) = match begun {
+        Some(begun) => {
+            tell_going_on(&begun);
+            (begun.record, begun.held)
+        }
+        None => (study.empty_record(), None),
+    };
+    let underway = study.begin(record, &mut progress);
+    let running = Running { underway, progress, path, _claim: claim, _held: held };
+    Ok(Begun::Running(Box::new(running)))
+}
+
+/// The claim to be the only writer of a new record, or of the file that was asked for.
+///
+/// # Errors
+/// If another run writes it: the one that ends last would leave nothing of the other.
+fn claimed(path: &Path) -> Result<Claim, Failure> {
+    match claim::take(path) {
+        Claim::Theirs(holder) => Err(Failure::usage(format!(
+            "--record {}: {} is writing it; wait for it, or name another file",
+            path.display(),
+            claim::process(holder)
+        ))),
+        claim => Ok(claim),
+    }
+}
+
+/// Says which study is gone on with: a new one would look again at an error rate that is spent.
+fn tell_going_on(begun: &Undecided) {
+    let blocks = begun.record.verdict.test.as_ref().map_or(0, |test| test.blocks);
+    output::note(&format!(
+        "goes on with the undecided study of {}, after {blocks} blocks: {}; --fresh starts anew",
+        begun.record.started,
+        begun.path.display()
+    ));
+}
+
+/// A study of which no trial was begun: a need is missing, or its load could not be tried out.
+fn not_run(study: &Study, error: ScenarioError) -> Done {
+    let missing = match &error {
+        ScenarioError::Missing(missing) => missing.clone(),
+        other => Missing { what: other.to_string(), grant: "run it again".to_owned() },
+    };
+    Done::nowhere(study.not_run(&missing), End::from(error))
+}
