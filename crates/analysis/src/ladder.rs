@@ -1,6 +1,7 @@
 //! Versions held against one another: each against the next, by the test of two records.
 
 use crate::change::{ACROSS, Sides, change};
+use model::change::{Setting, SettingName};
 use model::ladder::{Ladder, Rung, SCHEMA, Step};
 use model::{ChangeState, Comparison, Meta, Record, Role, State};
 
@@ -22,8 +23,11 @@ impl<'a> Version<'a> {
     }
 }
 
-/// A ladder of these versions, in this order. `by` names the parameter in which their runs differ
-/// too, as the one that chooses the OTP.
+/// A ladder of these versions, in this order, whose runs were asked for with the same words. `by` names
+/// the parameter that chooses the version, as that of the OTP.
+///
+/// Another parameter in which two differ was set by the runs themselves, as a rate that gives the same
+/// load: it follows from the version, keeps nobody from comparing, and stands in the step.
 ///
 /// Each version in which something was measured is compared with the next such one; the error rate is
 /// split over these pairs (Dunn 1961). One run of a version is one cluster: a difference is one
@@ -97,10 +101,12 @@ fn step(
     by: Option<&str>,
     pairs: usize,
 ) -> Step {
+    let parameters = meta.into_iter().flat_map(|meta| (meta.parameters.all)());
     let across: Vec<String> = ACROSS
         .into_iter()
         .filter(|what| *what != "tailback")
         .chain(by)
+        .chain(parameters.map(|parameter| parameter.name))
         .map(str::to_owned)
         .collect();
     let (before_side, after_side) = ([(old, before.name)], [(new, after.name)]);
@@ -112,13 +118,19 @@ fn step(
     let settled = |state: State| matches!(state, State::Affected | State::NotAffected);
     let verdicts = (old.verdict.state, new.verdict.state);
     let not_comparable = change.state == ChangeState::NotComparable;
+    let own = |setting: &Setting| match &setting.what {
+        SettingName::Parameter(name) => Some(name.as_str()) != by,
+        _ => false,
+    };
     Step {
         from: before.name.to_owned(),
         to: after.name.to_owned(),
-        state: of_arm.and_then(|arm| arm.state).unwrap_or(ChangeState::NotComparable),
+        // Of the figure that is followed: another of the same arm may have changed too.
+        state: judged.and_then(|one| one.state).unwrap_or(ChangeState::NotComparable),
         shift: judged.map(|difference| difference.comparison.clone()),
         verdicts: Some(verdicts).filter(|(old, new)| old != new && settled(*old) && settled(*new)),
         reasons: if not_comparable { change.reasons } else { Vec::new() },
+        own: change.differs.into_iter().filter(own).collect(),
         known: Vec::new(),
     }
 }

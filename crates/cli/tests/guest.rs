@@ -323,6 +323,39 @@ fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
 }
 
 #[test]
+fn a_guest_of_a_matrix_whose_kernel_panics_at_boot_is_booted_once_more() {
+    let _turn = common::turn::take_of("-guests");
+    if !kernel_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let folders = std::env::var_os("PATH").unwrap();
+    let mut found = std::env::split_paths(&folders).map(|folder| folder.join("qemu-system-x86_64"));
+    let qemu = found.find(|path| path.exists()).unwrap();
+    // The first kernel that it boots finds no init.
+    let script = format!(
+        "#!/bin/sh\ncase \" $* \" in *\" -append \"*) mkdir {0}/once 2>/dev/null && \
+         words=rdinit=/none ;; esac\nfor word; do shift; \
+         [ \"$before\" = -append ] && word=\"$word $words\"\n\
+         set -- \"$@\" \"$word\"; before=$word; done\nexec {1} \"$@\"\n",
+        place.path("").display(),
+        qemu.display()
+    );
+    let wrapper = place.path("qemu-system-x86_64");
+    std::fs::write(&wrapper, script).unwrap();
+    std::fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let words = ["matrix", "mmap-lock", "--kernels", KERNEL, "--accel", "tcg", "--json", "--"];
+    let mut command = vm(&place, &[&words[..], &["--samples", "1", "--busy", "1"]].concat());
+    let folders = std::iter::once(place.path("")).chain(std::env::split_paths(&folders));
+    command.env("PATH", std::env::join_paths(folders).unwrap());
+    let ran = place.start(command).end_within(PATIENCE);
+    assert_eq!(ran.err.matches("booting once more").count(), 1, "{ran:?}");
+    let row = &ran.json()["rows"][0];
+    assert_eq!((&row["kernel"], &row["result"]), (&KERNEL.into(), &"inconclusive".into()));
+}
+
+#[test]
 fn a_kernel_whose_init_ends_panics_and_its_words_come_back() {
     let _turn = common::turn::take_of("-guests");
     if !kernel_or_skip() {

@@ -1,6 +1,6 @@
 //! One scenario in several versions of a kernel or an OTP, and between which of them it changed.
 
-use crate::change::{ChangeReason, ChangeState};
+use crate::change::{ChangeReason, ChangeState, Setting};
 use crate::estimate::Comparison;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
@@ -66,6 +66,9 @@ pub struct Step {
     /// Why they were not compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<ChangeReason>,
+    /// Parameters that each run set by itself, where they differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<Setting>,
     /// What is known to have changed between the two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownChange>,

@@ -116,7 +116,13 @@ pub struct Guest {
     pub host_kernel: String,
     /// CPUs that QEMU may use on the host.
     pub host_cpus: u32,
+    /// The folder that was its root: `host` for that of the host; none where it had no files but its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
 }
+
+/// How the root of the host is named as that of a guest.
+pub const ROOT_OF_HOST: &str = "host";
 
 /// What it takes to start a guest like the one of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,13 +132,17 @@ pub struct GuestOf {
     pub kernel: String,
     /// Its CPUs.
     pub cpus: usize,
+    /// The folder that was its root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
 }
 
 impl Machine {
     /// The guest that this machine is; none where it is no guest of tailback.
     pub fn guest_of(&self) -> Option<GuestOf> {
         let guest = self.guest.as_ref()?;
-        Some(GuestOf { kernel: guest.kernel_name.clone(), cpus: self.cpus.len().max(1) })
+        let (kernel, root) = (guest.kernel_name.clone(), guest.root.clone());
+        Some(GuestOf { kernel, cpus: self.cpus.len().max(1), root })
     }
 }
 

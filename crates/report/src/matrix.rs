@@ -20,6 +20,8 @@ pub struct Row {
     pub effect: Option<String>,
     /// The verdict that was expected.
     pub expected: Option<String>,
+    /// What each change that was tried did.
+    pub fixes: Vec<String>,
 }
 
 /// Lays the rows out.
@@ -64,20 +66,21 @@ pub fn matrix_markdown(
     ladder: &Ladder,
     meta: Option<&Meta>,
 ) -> String {
-    let mut text =
-        String::from("| version | release | verdict | effect (95%) |\n|---|---|---|---|\n");
+    let rows: Vec<Row> = rows.collect();
+    let with_fixes = rows.iter().any(|row| !row.fixes.is_empty());
+    let mut titles = vec!["version", "release", "verdict", "effect (95%)"];
+    titles.extend(with_fixes.then_some("with a change"));
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(&titles.iter().map(|title| (*title).to_owned()).collect::<Vec<_>>());
+    let _ = writeln!(text, "|{}", "---|".repeat(titles.len()));
     let cell = |text: &str| plain(text).replace('|', "\\|");
     for row in rows {
         let result = row.result.map_or_else(|ending| ending, |state| state.word().to_owned());
         let effect = row.effect.unwrap_or_else(|| "-".to_owned());
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} |",
-            cell(&row.name),
-            cell(numbers(&row.release)),
-            cell(&result),
-            cell(&effect)
-        );
+        let mut cells =
+            vec![cell(&row.name), cell(numbers(&row.release)), cell(&result), cell(&effect)];
+        cells.extend(with_fixes.then(|| cell(&row.fixes.join("; "))));
+        text.push_str(&line(&cells));
     }
     let said = prose::followed(ladder, meta).into_iter().chain(prose::boundaries(ladder));
     for line in said {
@@ -98,6 +101,7 @@ mod tests {
             result: Ok(State::Affected),
             effect: Some("+968 ms/s [960, 970]".to_owned()),
             expected: None,
+            fixes: Vec::new(),
         };
         let other = Row { result: Err("panic".to_owned()), ..row.clone() };
         let text = matrix([row, other].into_iter(), Look { width: 100, ..Look::default() });
@@ -116,12 +120,22 @@ mod tests {
             result: Ok(State::Affected),
             effect: None,
             expected: None,
+            fixes: Vec::new(),
         };
         let ladder: Ladder = serde_json::from_value(serde_json::json!({
             "schema": "", "scenario": "s", "confidence": 0.95, "rungs": [], "steps": []
         }))
         .unwrap();
-        let text = matrix_markdown([row].into_iter(), &ladder, None);
+        let text = matrix_markdown([row.clone()].into_iter(), &ladder, None);
         assert!(text.ends_with("| a\\|b | 7.2.12 | affected | - |\n"), "{text}");
+        let fixed = Row { fixes: vec!["+S 1: fixed here".to_owned(); 2], ..row.clone() };
+        let text = matrix_markdown([row, fixed].into_iter(), &ladder, None);
+        assert!(
+            text.starts_with("| version | release | verdict | effect (95%) | with a change |\n")
+        );
+        assert!(
+            text.ends_with("| affected | - | +S 1: fixed here; +S 1: fixed here |\n"),
+            "{text}"
+        );
     }
 }

@@ -28,7 +28,9 @@ fn joined(record: &Record, more: &[&str]) -> String {
     let mut words: Vec<String> = vec!["tailback".to_owned()];
     if let Some(guest) = record.host.guest_of() {
         let (kernel, cpus) = (quote::word(&guest.kernel), guest.cpus.to_string());
-        words.extend(["vm", "--kernel", &kernel, "--cpus", &cpus, "--"].map(str::to_owned));
+        words.extend(["vm", "--kernel", &kernel, "--cpus", &cpus].map(str::to_owned));
+        words.extend(guest.root.iter().flat_map(|root| ["--root".to_owned(), quote::word(root)]));
+        words.push("--".to_owned());
     }
     let mut given = record.tool.argv.iter().skip(1).peekable();
     let of_check = given.peek().is_some_and(|word| *word == "check");
@@ -88,6 +90,9 @@ mod tests {
             .cpus
             .resize(2, model::machine::Cpu { id: 0, core: None, package: None, node: None });
         let line = "tailback vm --kernel debian:6.12 --cpus 2 -- run x";
+        assert_eq!(command_to_go_on(&record), line);
+        record.host.guest.as_mut().unwrap().root = Some("/a b".to_owned());
+        let line = "tailback vm --kernel debian:6.12 --cpus 2 --root '/a b' -- run x";
         assert_eq!(command_to_go_on(&record), line);
     }
 

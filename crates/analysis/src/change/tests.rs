@@ -9,7 +9,7 @@ use model::{
 };
 use std::sync::LazyLock;
 
-const META: Meta = Meta {
+pub(crate) const META: Meta = Meta {
     id: "s",
     title: "",
     about: "",

@@ -1,9 +1,10 @@
 //! Ladders of records with figures of their own.
 
 use super::*;
-use crate::change::tests::record;
+use crate::change::tests::{META, record};
 use crate::estimate_arms;
 use model::ladder::Direction;
+use model::{Judging, Measure, Unit};
 
 /// A record of a version whose case loses about so much.
 fn at(level: f64, state: State) -> Record {
@@ -88,4 +89,44 @@ fn what_cannot_be_trusted_is_not_compared_and_says_why() {
         of(&[("a", Some(at(5.0, State::Untrustworthy))), ("b", Some(at(500.0, State::Affected)))]);
     let step = &ladder.steps[0];
     assert!(!step.is_boundary() && step.shift.is_none() && !step.reasons.is_empty(), "{step:?}");
+}
+
+#[test]
+fn a_boundary_is_one_of_the_figure_that_is_followed() {
+    let with_late = |late: f64| {
+        let mut record = at(500.0, State::Affected);
+        record.plan.also.push(Judging { measure: "late".into(), ..record.plan.judging.clone() });
+        for trial in &mut record.trials {
+            let late = if trial.arm == "case" { late } else { 0.0 };
+            let late = Measure::exact(late, Unit::MillisecondsPerSecond);
+            trial.observation.measures.insert("late".to_owned(), late);
+        }
+        record.arms = estimate_arms(&record.plan, &record.trials);
+        record
+    };
+    let ladder = of(&[("a", Some(with_late(10.0))), ("b", Some(with_late(900.0)))]);
+    assert_eq!(ladder.measure.as_deref(), Some("lost"));
+    assert_eq!(ladder.steps[0].state, ChangeState::NoDifferenceShown, "{:?}", ladder.steps[0]);
+}
+
+#[test]
+fn what_each_run_set_by_itself_is_told_and_keeps_nobody_from_comparing() {
+    let at_rate = |level: f64, rate: &str| {
+        let case: Vec<f64> = (0..8).map(|place| level + f64::from(place)).collect();
+        let mut record = record(&case, &[("busy", rate)]);
+        record.arms = estimate_arms(&record.plan, &record.trials);
+        record.verdict.state = State::Affected;
+        record
+    };
+    let (before, after) = (at_rate(500.0, "8600"), at_rate(300.0, "7600"));
+    let versions = [("a", &before), ("b", &after)].map(|(name, record)| Version {
+        name,
+        release: name,
+        record: Some(record),
+    });
+    let ladder = ladder(&versions, Some(&META), None);
+    let step = &ladder.steps[0];
+    assert!(step.is_boundary(), "{step:?}");
+    assert_eq!(step.own.len(), 1);
+    assert_eq!(step.own[0].what, SettingName::Parameter("busy".to_owned()));
 }

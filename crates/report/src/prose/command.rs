@@ -1,6 +1,6 @@
 //! Commands of tailback, made from what a record says was or may be run.
 
-use model::machine::GuestOf;
+use model::machine::{GuestOf, ROOT_OF_HOST};
 use model::suggestion::Command;
 use model::{Meta, Parameter, Run, Settings, Value};
 use os::quote;
@@ -17,13 +17,18 @@ pub fn line(run: &Run, meta: Option<&Meta>) -> Option<String> {
 }
 
 /// The same, in a guest like the one that a record came from, since elsewhere it would measure another
-/// kernel; none where that kernel has a name that is no name of one on any machine.
+/// kernel; none where its kernel or its root has a name that stands for nothing on another machine.
 pub fn line_in(guest: Option<&GuestOf>, run: &Run, meta: Option<&Meta>) -> Option<String> {
     let words = words(run, meta)?;
     match guest.filter(|_| run.command == Command::Run) {
         None => Some(format!("tailback {words}")),
-        Some(GuestOf { kernel, cpus }) => {
-            Some(format!("tailback vm --kernel {} --cpus {cpus} -- {words}", known(kernel)?))
+        Some(GuestOf { kernel, cpus, root }) => {
+            let root = match root.as_deref() {
+                None => "",
+                Some(ROOT_OF_HOST) => " --root host",
+                Some(_) => return None,
+            };
+            Some(format!("tailback vm --kernel {} --cpus {cpus}{root} -- {words}", known(kernel)?))
         }
     }
 }
@@ -113,19 +118,25 @@ mod tests {
 
     #[test]
     fn what_came_from_a_guest_is_run_in_one() {
-        let of = |kernel: &str| {
-            let guest = GuestOf { kernel: kernel.to_owned(), cpus: 8 };
+        let in_root = |kernel: &str, root: Option<&str>| {
+            let root = root.map(str::to_owned);
+            let guest = GuestOf { kernel: kernel.to_owned(), cpus: 8, root };
             line_in(
                 Some(&guest),
                 &run(Command::Run, &[("busy", Value::Numbers(vec![1]))]),
                 Some(&META),
             )
         };
+        let of = |kernel: &str| in_root(kernel, None);
         let line = "tailback vm --kernel debian:6.12 --cpus 8 -- run some-stall --busy 1";
         assert_eq!(of("debian:6.12").as_deref(), Some(line));
         for bad in ["/tmp/vmlinuz", "debian:", "debian:6; reboot", "debian:$(x)", "debian:../x"] {
             assert_eq!(of(bad), None, "{bad}");
         }
+        let line =
+            "tailback vm --kernel debian:6.12 --cpus 8 --root host -- run some-stall --busy 1";
+        assert_eq!(in_root("debian:6.12", Some("host")).as_deref(), Some(line));
+        assert_eq!(in_root("debian:6.12", Some("/tmp/x")), None);
     }
 
     #[test]

@@ -37,6 +37,11 @@ pub fn fix(fix: &Fix, meta: Option<&Meta>) -> String {
     }
 }
 
+/// A change and what became of the stall with it: `+sbwt none: fixed here`.
+pub fn short(fix: &Fix, meta: Option<&Meta>) -> String {
+    format!("{}: {}", arm::change(&fix.change, meta), outcome(fix.outcome))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +54,7 @@ mod tests {
             fix(&fixed, None),
             "Fixed here by +sbwt none: lost 1.5 ms/s [0.5, 2.5] instead of 900 ms/s [899, 901]."
         );
+        assert_eq!(short(&fixed, None), "+sbwt none: fixed here");
         let vain = testing::fix("+S 1", FixOutcome::NotShown);
         assert!(fix(&vain, None).starts_with("Not shown to help: +S 1: lost"));
     }

@@ -1,5 +1,6 @@
 //! A ladder of versions in words.
 
+use super::change::setting;
 use super::{figures, heading, plain};
 use model::change::ChangeReason;
 use model::ladder::{KnownChange, Ladder, Rung, Step};
@@ -24,16 +25,28 @@ pub fn effect(rung: &Rung) -> Option<String> {
 /// A sentence for each boundary, and for each pair that could not be compared; one where there is
 /// none of either.
 pub fn boundaries(ladder: &Ladder) -> Vec<String> {
-    let said: Vec<String> = ladder.steps.iter().filter_map(boundary).collect();
-    match (said.is_empty(), ladder.steps.len()) {
-        (true, 0) => Vec::new(),
-        (true, _) => vec![format!(
+    let mut said: Vec<String> = ladder.steps.iter().filter_map(boundary).collect();
+    if said.is_empty() && !ladder.steps.is_empty() {
+        said.push(format!(
             "No boundary: between no two neighbours the effect was shown to change by more than the \
              margin{}.",
             margin(ladder)
-        )],
-        (false, _) => said,
+        ));
     }
+    said.extend(ladder.steps.iter().filter_map(own));
+    said
+}
+
+/// Which parameters the runs set by themselves, where they differ.
+fn own(step: &Step) -> Option<String> {
+    let each = step.own.iter().map(|one| {
+        let [name, before, after] = setting(one);
+        format!("{name} was {before}, then {after}")
+    });
+    let each: Vec<String> = each.collect();
+    let (from, to) = (plain(&step.from), plain(&step.to));
+    (!each.is_empty())
+        .then(|| format!("{from} | {to}: {}: set by each run itself.", each.join("; ")))
 }
 
 fn margin(ladder: &Ladder) -> String {
@@ -83,11 +96,11 @@ fn why(reasons: &[ChangeReason]) -> String {
 
 /// What is known to have changed between two versions, with its commit.
 pub fn known(step: &Step) -> Option<String> {
-    let all: Vec<String> = step.known.iter().map(change).collect();
+    let all: Vec<String> = step.known.iter().map(known_change).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-fn change(known: &KnownChange) -> String {
+fn known_change(known: &KnownChange) -> String {
     let commit = match (&known.commit, known.measured) {
         (Some(commit), _) => plain(commit),
         (None, true) => "commit not known, measured".to_owned(),
@@ -120,6 +133,7 @@ mod tests {
             }),
             verdicts: None,
             reasons: Vec::new(),
+            own: Vec::new(),
             known,
         }
     }

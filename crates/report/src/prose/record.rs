@@ -100,6 +100,11 @@ impl<'a> Prose<'a> {
         self.record.verdict.fixes.iter().map(|one| fix::fix(one, self.meta)).collect()
     }
 
+    /// The same in a few words each.
+    pub fn fixes_in_short(&self) -> Vec<String> {
+        self.record.verdict.fixes.iter().map(|one| fix::short(one, self.meta)).collect()
+    }
+
     /// What to do next.
     pub fn suggestions(&self) -> Vec<Step> {
         let suggestions = self.record.verdict.suggestions.iter();

@@ -117,6 +117,7 @@ mod tests {
                 shift: None,
                 verdicts: None,
                 reasons: Vec::new(),
+                own: Vec::new(),
                 known: Vec::new(),
             };
             Ladder {

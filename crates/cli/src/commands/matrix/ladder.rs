@@ -117,6 +117,7 @@ mod tests {
             }),
             verdicts: None,
             reasons: Vec::new(),
+            own: Vec::new(),
             known: vec![known],
         }
     }

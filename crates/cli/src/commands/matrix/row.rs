@@ -103,6 +103,11 @@ impl Row {
         settled.then(|| state.word() == expected)
     }
 
+    /// Whether something is expected of it.
+    pub fn has_expectation(&self) -> bool {
+        self.expected.is_some()
+    }
+
     /// The message where the verdict is not the expected one.
     pub fn complaint(&self) -> String {
         let (expected, source) = self.expected.clone().unwrap_or_default();
@@ -124,13 +129,15 @@ impl Row {
     }
 
     /// The row as it is shown; `effect` is that of the arm that is followed.
-    pub fn shown(&self, effect: Option<String>) -> report::Row {
+    pub fn shown(&self, effect: Option<String>, meta: &Meta) -> report::Row {
+        let fixes = |record| Prose::new(record, Some(meta)).fixes_in_short();
         report::Row {
             name: self.name.clone(),
             release: self.release.clone(),
             result: self.state().ok_or_else(|| self.word().to_owned()),
             effect,
             expected: self.expected.as_ref().map(|(verdict, _)| verdict.clone()),
+            fixes: self.record().map(fixes).unwrap_or_default(),
         }
     }
 
@@ -150,6 +157,7 @@ impl Row {
             "why": why,
             "effect": self.effect(meta),
             "fixed_by": self.fix(meta),
+            "fixes": record.map(|record| &record.verdict.fixes),
             "expected": self.expected.as_ref().map(|(verdict, _)| verdict),
             "source": self.expected.as_ref().map(|(_, source)| source),
             "as_expected": self.met(),

@@ -38,17 +38,22 @@ pub fn all(
         });
         output::json(&format!("{table:#}\n"));
     } else if matches.get_flag("markdown") {
-        let shown = shown(rows, ladder);
+        let shown = shown(meta, rows, ladder);
         output::print(&report::matrix_markdown(shown, ladder, Some(meta)));
     } else {
         let look = output::look();
-        output::print(&report::matrix(shown(rows, ladder), look));
+        output::print(&report::matrix(shown(meta, rows, ladder), look));
         output::print(&report::ladder(ladder, Some(meta), look));
     }
     for line in rows.iter().filter_map(|row| row.failure(meta)) {
         output::complain(&line);
     }
     if matches.get_flag("expect") {
+        if rows.iter().all(|row| !row.has_expectation()) {
+            output::complain(
+                "--expect: vm/versions.toml expects nothing of these versions and parameters",
+            );
+        }
         for row in rows.iter().filter(|row| row.met() == Some(false)) {
             output::complain(&row.complaint());
         }
@@ -58,9 +63,13 @@ pub fn all(
 }
 
 /// The rows as they are shown, each with the effect of the arm that is followed.
-fn shown<'a>(rows: &'a [Row], ladder: &'a Ladder) -> impl Iterator<Item = report::Row> + 'a {
+fn shown<'a>(
+    meta: &'a Meta,
+    rows: &'a [Row],
+    ladder: &'a Ladder,
+) -> impl Iterator<Item = report::Row> + 'a {
     let effects = ladder.rungs.iter().map(prose::effect);
-    rows.iter().zip(effects).map(|(row, effect)| row.shown(effect))
+    rows.iter().zip(effects).map(|(row, effect)| row.shown(effect, meta))
 }
 
 fn draw(meta: &Meta, rows: &[Row], ladder: &Ladder, path: &PathBuf) -> Result<(), Failure> {

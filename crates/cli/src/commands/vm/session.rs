@@ -8,7 +8,7 @@ use guest::{
     Accel, Cache, Choice, Clock, Ending, ErrorKind, Event, Guest, GuestError, Job, Kernel, Limits,
     Outcome, Qemu, Setup, initramfs,
 };
-use model::machine::Guest as Facts;
+use model::machine::{Guest as Facts, ROOT_OF_HOST};
 use os::{memory, terminal};
 use runner::studies::GuestSize;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,15 @@ impl Machine {
 
 /// The folder that an argument names: `host` is the root of this machine.
 fn root(word: &str) -> PathBuf {
-    PathBuf::from(if word == "host" { "/" } else { word })
+    PathBuf::from(if word == ROOT_OF_HOST { "/" } else { word })
+}
+
+/// The argument that names a folder.
+fn name_of_root(root: &Path) -> String {
+    match root == Path::new("/") {
+        true => ROOT_OF_HOST.to_owned(),
+        false => root.display().to_string(),
+    }
 }
 
 impl Machine {
@@ -198,6 +206,7 @@ impl Host {
             boot_s: 0.0,
             host_kernel: self.facts.kernel.clone(),
             host_cpus: u32::try_from(self.facts.allowed_cpus.len()).unwrap_or(u32::MAX),
+            root: self.machine.root.as_deref().map(name_of_root),
         }
     }
 }
