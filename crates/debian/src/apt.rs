@@ -62,12 +62,10 @@ impl Apt {
     /// If its folder cannot be made, or if Debian's keys are not on this machine.
     pub fn prepare(suite: &str) -> Result<Self, DebianError> {
         if !Path::new(KEYRING).exists() {
-            return Err(DebianError::Tool {
-                program: KEYRING.to_owned(),
-                why: "not there, so that nothing of Debian can be checked; install \
-                      debian-archive-keyring"
-                    .to_owned(),
-            });
+            return Err(DebianError::tool(
+                KEYRING,
+                "not there, so that nothing of Debian can be checked; install debian-archive-keyring",
+            ));
         }
         let temporary = std::env::temp_dir();
         let made = Temporary::folder(&Roots::real(), &temporary, "tailback-apt-");
@@ -169,10 +167,10 @@ impl Apt {
         let missing = names.iter().find(|name| !found.iter().any(|found| found.name == **name));
         match missing {
             None => Ok(found),
-            Some(name) => Err(DebianError::Tool {
-                program: "apt-cache".to_owned(),
-                why: format!("{name}: it shows no version and no SHA256"),
-            }),
+            Some(name) => Err(DebianError::tool(
+                "apt-cache",
+                format!("{name}: it shows no version and no SHA256"),
+            )),
         }
     }
 
@@ -199,9 +197,8 @@ impl Apt {
 
     /// The file of a package that was downloaded.
     fn take(&self, package: &Package, cache: &Cache) -> Result<Temporary, DebianError> {
-        let tool = |why: &str| DebianError::Tool {
-            program: "apt-get".to_owned(),
-            why: format!("{}={}: {why}", package.name, package.version),
+        let tool = |why: &str| {
+            DebianError::tool("apt-get", format!("{}={}: {why}", package.name, package.version))
         };
         let failed = |source| failed(self.folder.path(), source);
         let entries = std::fs::read_dir(self.folder.path().join("download")).map_err(failed)?;

@@ -18,12 +18,28 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// Why a tool did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// It is missing, or failed.
+    /// It is not there.
+    #[error("{program}: not found; {help}")]
+    NotFound {
+        /// The program.
+        program: String,
+        /// What to do about it.
+        help: &'static str,
+    },
+    /// The kernel does not start it.
+    #[error("{program}: {source}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+    /// It failed.
     #[error("{program}: {why}")]
     Failed {
         /// The program.
         program: String,
-        /// Its message, and what to do next.
+        /// Its message, or what to do next.
         why: String,
     },
     /// Waiting for it failed.
@@ -127,11 +143,11 @@ impl Tool {
             return Err(ToolError::Failed { program: self.program.clone(), why });
         }
         let child = self.command.spawn().map_err(|source| {
-            let why = match source.kind() {
-                std::io::ErrorKind::NotFound => format!("not found; {}", self.help),
-                _ => source.to_string(),
-            };
-            ToolError::Failed { program: self.program.clone(), why }
+            let program = self.program.clone();
+            match source.kind() {
+                std::io::ErrorKind::NotFound => ToolError::NotFound { program, help: self.help },
+                _ => ToolError::NotStarted { program, source },
+            }
         })?;
         Ok(Running { program: self.program.clone(), child })
     }

@@ -215,9 +215,9 @@ pub(crate) fn refused(error: BeamError) -> ScenarioError {
             grant: "another OTP can be fetched: --otp debian:trixie".to_owned(),
         }),
         BeamError::Debian { source: DebianError::Interrupted, .. } => ScenarioError::Interrupted,
-        BeamError::Debian { .. } => {
+        BeamError::Debian { ref source, .. } => {
             let what = error.to_string();
-            let grant = match what.contains("No space left on device") {
+            let grant = match source.is_full() {
                 true => "free some room, or set XDG_CACHE_HOME to another folder",
                 false => "or name an OTP that is on this machine: --otp /usr/lib/erlang",
             };
@@ -269,6 +269,29 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
 /// The user that its nodes run as.
 fn uid(vm: &Vm) -> u32 {
     vm.otp.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid())
+}
+
+/// Why a call of a trial gave no observation.
+pub(crate) enum Ended {
+    /// It did not come back in time.
+    Late,
+    /// It failed.
+    Broken(ScenarioError),
+}
+
+impl From<CallError> for Ended {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Late { .. } => Ended::Late,
+            error => Ended::Broken(failed(error)),
+        }
+    }
+}
+
+impl From<ScenarioError> for Ended {
+    fn from(error: ScenarioError) -> Self {
+        Ended::Broken(error)
+    }
 }
 
 /// A failed call as a scenario's error.
