@@ -213,14 +213,7 @@ fn forget(work: &Connection, folder: &Path, files: &[PathBuf]) -> rusqlite::Resu
 }
 
 fn state(word: &str) -> Option<State> {
-    let all = [
-        State::Affected,
-        State::NotAffected,
-        State::Inconclusive,
-        State::Untrustworthy,
-        State::Skipped,
-    ];
-    all.into_iter().find(|state| state.word() == word)
+    State::ALL.into_iter().find(|state| state.word() == word)
 }
 
 #[cfg(test)]

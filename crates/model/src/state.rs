@@ -20,6 +20,15 @@ pub enum State {
 }
 
 impl State {
+    /// All of them, the plainest answer first.
+    pub const ALL: [State; 5] = [
+        State::Affected,
+        State::NotAffected,
+        State::Inconclusive,
+        State::Untrustworthy,
+        State::Skipped,
+    ];
+
     /// The word, as it stands in the record.
     pub fn word(self) -> &'static str {
         match self {

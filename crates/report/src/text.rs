@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn a_check_says_what_each_stall_costs_and_what_is_open() {
         let mut affected = testing::record();
-        affected.arms[1].against_control.insert("lost".to_owned(), testing::shift(898.5));
+        affected.arms[1].against_control.insert("lost".to_owned(), model::testing::shift(898.5));
         let mut open = testing::record();
         open.verdict.state = State::Inconclusive;
         let meta = testing::META;
