@@ -25,7 +25,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-erlang test-guests test-beside test-alone \
+.PHONY: run build test test-erlang test-guests test-pure test-beside test-alone \
   test-fast fuzz torture blind sanitize lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
   needs erlang-needs lint-needs clean
 
@@ -60,7 +60,8 @@ needs:
 FAST_TESTS := arrows corpus effects fixing golden judging kernels licences manual measured properties published \
   resuming same_words schema shown simulation study study_files two_arms undecided unsafe_code v1 versions
 GUEST_TESTS := guest hostile_kernel
-BESIDE_TESTS := bad_days bad_input check compat debian endings explain hostile_records page probe_calls real studies
+BESIDE_TESTS := bad_days bad_input check compat debian endings explain hostile_records page privileges probe_calls real \
+  studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
@@ -77,7 +78,7 @@ test: needs erlang-needs
 	$(MAKE) -C erlang all
 	$(RUST_TESTS) --no-run
 	@mkdir -p $(BUILD); set -o pipefail; code=0; \
-	{ $(MAKE) -k -j3 --output-sync=target test-guests test-erlang test-beside || code=$$?; \
+	{ $(MAKE) -k -j4 --output-sync=target test-guests test-beside test-erlang test-pure || code=$$?; \
 	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
 	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
@@ -88,8 +89,11 @@ test-erlang:
 test-guests:
 	$(RUST_TESTS_ALL) $(GUEST_TESTS:%=--test %)
 
+test-pure:
+	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %)
+
 test-beside:
-	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %) $(BESIDE_TESTS:%=--test %)
+	$(RUST_TESTS_ALL) $(BESIDE_TESTS:%=--test %)
 
 test-alone:
 	$(RUST_TESTS_ALL) $(ALONE_TESTS:%=--test %)
