@@ -1,4 +1,5 @@
-//! What a killed run leaves: nothing, at once; and what is put back where the helper was killed too.
+//! What a killed run leaves: nothing, at once; and what is put back where the helper was killed
+//! too.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -87,7 +88,8 @@ fn a_killed_run_leaves_no_group_for_longer_than_a_moment() {
     wait_for("the helper to go", gone);
 }
 
-/// Kills for the test below: `TAILBACK_KILLS=200` asks for more. `make torture` has more kinds of them.
+/// Kills for the test below: `TAILBACK_KILLS=200` asks for more. `make torture` has more kinds of
+/// them.
 fn kills() -> u64 {
     std::env::var("TAILBACK_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
 }

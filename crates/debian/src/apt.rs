@@ -47,8 +47,8 @@ const EXPIRED: &str = " is expired ";
 /// The user that apt fetches as where it is started by root.
 const APT_USER: &str = "_apt";
 
-/// apt with a folder of its own, which goes with it. It is among temporary files and not in the cache,
-/// whose folders apt's own user may not enter.
+/// apt with a folder of its own, which goes with it. It is among temporary files and not in the
+/// cache, whose folders apt's own user may not enter.
 #[derive(Debug)]
 pub struct Apt {
     folder: Temporary,
@@ -100,8 +100,8 @@ impl Apt {
         tool
     }
 
-    /// Fetches the suite's lists. Where the suite says that they are too old, as a mirror that stands
-    /// still has them, they are taken all the same, and `note` gets a line of it.
+    /// Fetches the suite's lists. Where the suite says that they are too old, as a mirror that
+    /// stands still has them, they are taken all the same, and `note` gets a line of it.
     ///
     /// # Errors
     /// If they cannot be fetched, or are not signed by Debian.
@@ -174,8 +174,8 @@ impl Apt {
         }
     }
 
-    /// The packages as files of the cache's folder, where apt's user cannot change them any more; in
-    /// their order.
+    /// The packages as files of the cache's folder, where apt's user cannot change them any more;
+    /// in their order.
     ///
     /// # Errors
     /// If one cannot be fetched, or is not what the suite's list says.

@@ -136,7 +136,8 @@ impl Tool {
     /// Starts it.
     ///
     /// # Errors
-    /// If it is missing, if root would run what another user could have put there, or if the kernel refuses.
+    /// If it is missing, if root would run what another user could have put there, or if the kernel
+    /// refuses.
     pub fn spawn(&mut self) -> Result<Running, ToolError> {
         if let Some(why) = &self.refused {
             let why = format!("{why}; root runs no program that others could have put there");

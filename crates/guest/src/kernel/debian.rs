@@ -71,8 +71,8 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
     Ok(likeliest.into_iter().chain(others).collect())
 }
 
-/// The newest kernel of a series in the first suite that has one. A suite that cannot be read is passed
-/// over, and named where none of the others has it.
+/// The newest kernel of a series in the first suite that has one. A suite that cannot be read is
+/// passed over, and named where none of the others has it.
 fn newest(
     series: &str,
     suites: &[&str],
@@ -160,8 +160,8 @@ fn explain(error: GuestError, series: &str) -> GuestError {
     GuestError::Fetch { series: series.to_owned(), why }
 }
 
-/// The release of a signed cloud kernel, from the name of its package. What Debian made for an older
-/// release of its own is another kernel.
+/// The release of a signed cloud kernel, from the name of its package. What Debian made for an
+/// older release of its own is another kernel.
 fn release(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("linux-image-").or(name.strip_prefix("linux-binary-"))?;
     let release = rest.strip_suffix("-cloud-amd64")?;

@@ -38,7 +38,8 @@ struct Has {
     /// Whether the tracepoints of the lock name the memory group too.
     grouped: bool,
     contention: bool,
-    /// Where threads wait for the lock of a single mapping; none where they cannot be known by that.
+    /// Where threads wait for the lock of a single mapping; none where they cannot be known by
+    /// that.
     waiters: [(u64, u64); WAITERS],
 }
 

@@ -143,8 +143,8 @@ fn tick_number(event: &Term) -> term::Read<u64> {
     as_u64(first)
 }
 
-/// A trial that did not come back in time. It has every judged figure, as a bound that says nothing,
-/// so that its block is whole: what counts is that it hung.
+/// A trial that did not come back in time. It has every judged figure, as a bound that says
+/// nothing, so that its block is whole: what counts is that it hung.
 fn hang(limit: Duration, watched: Duration) -> Observation {
     let limit_ms = limit.as_secs_f64() * 1e3;
     let mut seen = Observation {

@@ -106,8 +106,8 @@ pub(crate) fn vm(word: Option<&str>) -> Result<Vm, ScenarioError> {
     Ok(vm)
 }
 
-/// The OTP of that word, which runs as the caller, with an application that the caller has compiled:
-/// what a user executes in a shell, no other is to have made.
+/// The OTP of that word, which runs as the caller, with an application that the caller has
+/// compiled: what a user executes in a shell, no other is to have made.
 fn vm_of_caller(word: Option<&str>) -> Result<Vm, ScenarioError> {
     prepared(word, find(word)?.of_caller().map_err(refused)?)
 }
@@ -140,11 +140,12 @@ fn cache() -> Result<PathBuf, ScenarioError> {
     })
 }
 
-/// Writes the application, compiled for an OTP, to a folder; the `erl` of that OTP, and the folder of
-/// the beam files.
+/// Writes the application, compiled for an OTP, to a folder; the `erl` of that OTP, and the folder
+/// of the beam files.
 ///
 /// # Errors
-/// If there is no such OTP, if the application does not compile, or if the folder is somebody else's.
+/// If there is no such OTP, if the application does not compile, or if the folder is somebody
+/// else's.
 pub fn write_app(otp: Option<&str>, folder: &Path) -> Result<(String, PathBuf), ScenarioError> {
     let vm = vm_of_caller(otp)?;
     let program = vm.otp.erl.display().to_string();

@@ -1,9 +1,10 @@
-//! One trial: a node writes on an empty queue, is flooded, and writes at set lengths of its mailbox.
+//! One trial: a node writes on an empty queue, is flooded, and writes at set lengths of its
+//! mailbox.
 //!
-//! Nothing is left behind for the next trial. The node is dropped first and waited for until the VM,
-//! its memory and its port programs are gone; then the file of a sink goes, which has no name, and
-//! with it its dirty pages. The few connections of a tcp sink stay for a minute as entries that wait
-//! out late segments: the next trial listens on a port of its own.
+//! Nothing is left behind for the next trial. The node is dropped first and waited for until the
+//! VM, its memory and its port programs are gone; then the file of a sink goes, which has no name,
+//! and with it its dirty pages. The few connections of a tcp sink stay for a minute as entries that
+//! wait out late segments: the next trial listens on a port of its own.
 
 use super::observe::{Cost, Flood, Measured, hang, observe};
 use super::params::Message;

@@ -1,5 +1,5 @@
-//! The OTPs of Debian's suites: fetched once, kept beside each other, and started as they are, by the
-//! suite's own loader and libraries; nothing is installed and nothing needs root.
+//! The OTPs of Debian's suites: fetched once, kept beside each other, and started as they are, by
+//! the suite's own loader and libraries; nothing is installed and nothing needs root.
 
 mod relink;
 mod tree;
