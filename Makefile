@@ -1,20 +1,24 @@
 # make run      build, and find out what stalls on this machine
 # make test     build, and run every test: those that measure alone, all others beside each other
 # make test-fast  those tests that need no machine to themselves, within two minutes
-# make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds for each,
-#               FUZZ='record qmp' those alone
-# make torture  kills tailback and what it starts, at random moments and in its n-th system call, fills its
-#               disks, lets its calls fail, and looks for what is left; as root. KILLS=100 at random moments,
-#               SEED=1, JOBS=2 at once; TORTURE holds other flags, as TORTURE="--case '{..}'"
-# make blind    plays stalls and harmless loads that tailback watch has to tell apart, and writes the matrix into
-#               docs/watch.md; as root, on a quiet machine. RUNS=150, SEED=1, ONLY='idle compile'
+# make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds
+#               for each, FUZZ='record qmp' those alone
+# make torture  kills tailback and what it starts, at random moments and in its n-th system call,
+#               fills its disks, lets its calls fail, and looks for what is left; as root. KILLS=100
+#               at random moments, SEED=1, JOBS=2 at once; TORTURE holds other flags, as
+#               TORTURE="--case '{..}'"
+# make blind    runs stalls and harmless loads that tailback watch has to tell apart, and writes the
+#               matrix into docs/watch.md; as root, on a quiet machine. RUNS=150, SEED=1, ONLY='idle
+#               compile'
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
-# make lint     formatting, warnings, documentation and its examples, shell scripts, licences and sources of the crates
+# make lint     formatting, warnings, documentation and its examples, shell scripts, licences and
+#               sources of the crates
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
-# make truth    run what is missing of the table of known answers, and write docs/truth.md; hours, and
-#               it can be stopped and resumed. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their number of runs
+# make truth    run what is missing of the table of known answers, and write docs/truth.md; hours,
+#               and it can be stopped and resumed. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their
+#               number of runs
 # make install  PREFIX=/usr/local
 # make erlang   the Erlang application alone, for use in an Erlang shell
 # make deb      a Debian package, in $(BUILD)
@@ -25,9 +29,9 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-erlang test-guests test-beside test-alone \
-  test-fast fuzz torture blind sanitize lint bench install deb dist bare picture erlang kernels kernels-hz truth golden \
-  needs erlang-needs lint-needs clean
+.PHONY: run build test test-erlang test-guests test-pure test-beside test-alone \
+  test-fast fuzz torture blind sanitize lint bench install deb dist bare picture erlang kernels \
+  kernels-hz truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -54,30 +58,33 @@ build: needs
 needs:
 	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev pkg-config ca-certificates
 
-# Files of tests, by what they bear. FAST: pure, or played by fakes. GUESTS: boot one. BESIDE: run the
-# binary, but want no verdict of this machine and look for nothing that another run could leave. Whatever is
-# on no list has the machine to itself: a new file is safe there.
+# Files of tests, by what they need. FAST: pure, or run against fakes. GUESTS: boot one. BESIDE: run
+# the binary, but want no verdict of this machine and look for nothing that another run could leave.
+# Whatever is on no list has the machine to itself: a new file is safe there.
 FAST_TESTS := arrows corpus effects fixing golden judging kernels licences manual measured properties published \
   resuming same_words schema shown simulation study study_files two_arms undecided unsafe_code v1 versions
 GUEST_TESTS := guest hostile_kernel
-BESIDE_TESTS := bad_days bad_input check compat debian endings explain hostile_records page probe_calls real studies
+BESIDE_TESTS := bad_days bad_input check compat debian endings explain hostile_records page privileges probe_calls real \
+  studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
 RUST_TESTS := $(CARGO) test --locked --workspace --no-fail-fast
-# Without the flags of the make that runs the lanes: what a test compiles would look for its job server.
+# Without the flags of the make that runs the lanes: what a test compiles would look for its job
+# server.
 RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 
-# strace delays a system call in one of the tests, chromium opens the pages, some boot a guest, which Debian's
-# later releases show a folder by a package of its own; gcc and make are there already.
-# What a lane prints comes when it has ended, in one piece. What failed is told once more at the end.
+# strace delays a system call in one of the tests, chromium opens the pages, some boot a guest,
+# which Debian's later releases show a folder by a package of its own; gcc and make are there
+# already. What a lane prints comes when it has ended, in one piece. What failed is told once more
+# at the end.
 test: needs erlang-needs
 	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86
 	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
 	$(MAKE) -C erlang all
 	$(RUST_TESTS) --no-run
 	@mkdir -p $(BUILD); set -o pipefail; code=0; \
-	{ $(MAKE) -k -j3 --output-sync=target test-guests test-erlang test-beside || code=$$?; \
+	{ $(MAKE) -k -j4 --output-sync=target test-guests test-beside test-erlang test-pure || code=$$?; \
 	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
 	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
@@ -88,8 +95,11 @@ test-erlang:
 test-guests:
 	$(RUST_TESTS_ALL) $(GUEST_TESTS:%=--test %)
 
+test-pure:
+	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %)
+
 test-beside:
-	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %) $(BESIDE_TESTS:%=--test %)
+	$(RUST_TESTS_ALL) $(BESIDE_TESTS:%=--test %)
 
 test-alone:
 	$(RUST_TESTS_ALL) $(ALONE_TESTS:%=--test %)
@@ -110,7 +120,8 @@ torture: build erlang-needs
 	$(BUILD)/release/torture --binary $(BINARY) --moments $(or $(KILLS),100) --seed $(or $(SEED),1) \
 	  --jobs $(or $(JOBS),2) $(if $(KERNELS),--kernels $(KERNELS)) --log $(BUILD)/torture.jsonl $(TORTURE)
 
-# What has unsafe code under Miri and AddressSanitizer; wants a nightly toolchain, which nothing else does.
+# What has unsafe code under Miri and AddressSanitizer; wants a nightly toolchain, which nothing
+# else does.
 sanitize: needs
 	scripts/sanitize
 

@@ -3,9 +3,9 @@
  *
  * busy burns CPU time, sleep spends wall-clock time; both in microseconds, from 0 to ten minutes.
  * The plain forms keep their scheduler for the whole time and charge no reductions, which is what a
- * badly behaved NIF does. The charging forms keep it as long and then say that a timeslice is used up.
- * The dirty forms run the plain code on a dirty CPU scheduler. The yielding forms give the scheduler
- * back after at most SLICE_US.
+ * badly behaved NIF does. The charging forms keep it as long and then say that a timeslice is used
+ * up. The dirty forms run the plain code on a dirty CPU scheduler. The yielding forms give the
+ * scheduler back after at most SLICE_US.
  */
 
 #include <errno.h>
@@ -67,8 +67,8 @@ static ERL_NIF_TERM spend_at_once(ErlNifEnv *env, ERL_NIF_TERM arg, spend_fn spe
     return enif_make_atom(env, "ok");
 }
 
-/* Keeps the scheduler as long as the plain form does, and is then charged all that a call can be: the
- * rest of the timeslice. */
+/* Keeps the scheduler as long as the plain form does, and is then charged all that a call can be:
+ * the rest of the timeslice. */
 static ERL_NIF_TERM spend_and_charge(ErlNifEnv *env, ERL_NIF_TERM arg, spend_fn spend)
 {
     ERL_NIF_TERM done = spend_at_once(env, arg, spend);

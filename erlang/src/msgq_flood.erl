@@ -250,8 +250,8 @@ watch(Lines) -> {error, {bad_option, line("lines: ~0tP; want a number above 0", 
 %% (#{}), `senders' (100), `messages' each (100), `message' (small; byte, refc, {large, Bytes}),
 %% `pace' (flood; one_at_a_time: without a dam, each sender waits until its message was handled),
 %% `mailbox' (server; decoy: all is sent to a process that never looks at it, and the server gets as
-%% many messages from one process that keeps its queue nearly empty; `dam_queue' is the decoy's then),
-%% `message_queue_data' (on_heap), `fullsweep_after', `sample_ms' (20), `timeout_ms' (30000),
+%% many messages from one process that keeps its queue nearly empty; `dam_queue' is the decoy's
+%% then), `message_queue_data' (on_heap), `fullsweep_after', `sample_ms' (20), `timeout_ms' (30000),
 %% `memory_limit_bytes' of the whole VM (2 GiB), `kill_after_ms' ([]: times at which the server is
 %% killed), `restart_after_ms' (10).
 %%

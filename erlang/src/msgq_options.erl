@@ -62,11 +62,8 @@ measure(Given) ->
             wrong(mailbox, decoy, "server, since nothing waits");
         {ok, #{mailbox := decoy, kill_after_ms := [_ | _]}} ->
             wrong(mailbox, decoy, "server, since it is killed");
-        {ok, #{senders := Senders, messages := Messages} = Options} ->
-            case too_many(Senders, Messages, ?MOST_TALLIED) of
-                ok -> {ok, Options};
-                Fault -> Fault
-            end;
+        {ok, Options} ->
+            limited(Options, ?MOST_TALLIED);
         Fault ->
             Fault
     end.
@@ -109,11 +106,8 @@ compare(Given) ->
         print => true
     },
     case checked(Given, Defaults) of
-        {ok, #{senders := Senders, messages := Messages} = Options} ->
-            case too_many(Senders, Messages, ?MOST_DIRECT) of
-                ok -> {ok, Options};
-                Fault -> Fault
-            end;
+        {ok, Options} ->
+            limited(Options, ?MOST_DIRECT);
         Fault ->
             Fault
     end.
@@ -146,6 +140,13 @@ checked(Given, _) ->
 first_fault([]) -> ok;
 first_fault([ok | Rest]) -> first_fault(Rest);
 first_fault([Fault | _]) -> Fault.
+
+-spec limited(map(), pos_integer()) -> {ok, map()} | {error, fault()}.
+limited(#{senders := Senders, messages := Messages} = Options, Most) ->
+    case too_many(Senders, Messages, Most) of
+        ok -> {ok, Options};
+        Fault -> Fault
+    end.
 
 -spec fault(atom(), term()) -> ok | {error, fault()}.
 fault(sink, Spec) ->

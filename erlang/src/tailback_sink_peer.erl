@@ -10,8 +10,8 @@
 %% Address and port of a socket.
 -type address() :: {inet:ip_address(), inet:port_number()}.
 
-%% @doc A listener on the loopback address that reads and discards what its one client sends: the one
-%% that is named by client/2. Any other client is turned away.
+%% @doc A listener on the loopback address that reads and discards what its one client sends: the
+%% one that is named by client/2. Any other client is turned away.
 -spec tcp(inet | socket) -> {ok, pid(), inet:port_number()} | {error, term()}.
 tcp(Backend) ->
     start(fun() ->
@@ -22,8 +22,8 @@ tcp(Backend) ->
         end
     end).
 
-%% @doc A socket on the loopback address that reads and discards what it gets, from the client that is
-%% named by client/2 and nobody else.
+%% @doc A socket on the loopback address that reads and discards what it gets, from the client that
+%% is named by client/2 and nobody else.
 -spec udp() -> {ok, pid(), inet:port_number()} | {error, term()}.
 udp() ->
     start(fun() ->
@@ -46,8 +46,8 @@ server() ->
 -spec tag() -> pid().
 tag() -> spawn_link(fun answer_by_tag/0).
 
-%% @doc Tells a peer which client is its own, by the name of the client's socket. A socket that has none
-%% is closed, and its peer is about to be stopped.
+%% @doc Tells a peer which client is its own, by the name of the client's socket. A socket that has
+%% none is closed, and its peer is about to be stopped.
 -spec client(pid(), {ok, address() | term()} | {error, term()}) -> ok.
 client(Peer, {ok, {_, _} = Address}) ->
     Peer ! {client, Address},

@@ -14,9 +14,9 @@
 %% <ul>
 %% <li>`md5': MD5 of `W' bytes; `md5_yield': the same in parts of 64 KiB, yielding before each.</li>
 %% <li>`nif_busy', `nif_sleep': a NIF that uses `W' microseconds of CPU time, or sleeps so long, and
-%%     keeps its scheduler; `nif_busy_charge', `nif_charge': the same, charged as a timeslice when it
-%%     is over; `nif_busy_dirty', `nif_dirty': on dirty CPU schedulers;
-%%     `nif_busy_yield', `nif_yield': the same in slices of at most a millisecond.</li>
+%%     keeps its scheduler; `nif_busy_charge', `nif_charge': the same, charged as a timeslice when
+%%     it is over; `nif_busy_dirty', `nif_dirty': on dirty CPU schedulers; `nif_busy_yield',
+%%     `nif_yield': the same in slices of at most a millisecond.</li>
 %% <li>`bignum': one squaring of about `W' microseconds that cannot be interrupted; the operand is
 %%     sized for this machine before the go; `bignum_yield': the same work in squarings of at most
 %%     about 500 microseconds, yielding after each. These need no compiler.</li>

@@ -10,7 +10,8 @@
 %% <li>A scheduler active for `A' in the whole run was so for at most `A' of the queued time,
 %%     and therefore asleep for at least `Q - A' of it. The <em>asleep share</em> is the sum of that
 %%     over all schedulers, over `S * Q'. It is a lower bound.</li>
-%% <li>`collapse': the asleep share is at least 25%, the busiest scheduler was active for at least 80%
+%% <li>`collapse': the asleep share is at least 25%, the busiest scheduler was active for at least
+%% 80%
 %%     of the queued time, and the run took at least 1.25 times its ideal.</li>
 %% <li>`no_collapse': the asleep share is below 10%.</li>
 %% <li>`inconclusive': all else, above all one scheduler, work that never queued, and a queued time

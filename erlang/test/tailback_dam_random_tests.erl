@@ -28,7 +28,7 @@ run(Seed) ->
     [await(Sender) || Sender <- Senders],
     ok = tailback_dam:flush(?DAM, 100000),
     {ok, Info} = tailback_dam:info(?DAM),
-    [end_process(Pid) || Pid <- [Keeper, whereis(probe), Dam]],
+    [tailback_dam_probe:end_process(Pid) || Pid <- [Keeper, whereis(probe), Dam]],
     check(Said, tailback_dam_probe:seen(Seen), Info, Bound).
 
 keep(Seen) ->
@@ -74,16 +74,6 @@ await({Pid, Monitor}) ->
     receive
         {'DOWN', Monitor, process, Pid, Why} -> ?assert(lists:member(Why, [normal, killed, noproc]))
     after 100000 -> error({hangs, process_info(Pid, current_stacktrace)})
-    end.
-
-end_process(undefined) ->
-    ok;
-end_process(Pid) ->
-    unlink(Pid),
-    Monitor = monitor(process, Pid),
-    exit(Pid, kill),
-    receive
-        {'DOWN', Monitor, process, _, _} -> ok
     end.
 
 check(Said, Seen, Info, Bound) ->

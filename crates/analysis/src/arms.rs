@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// Every figure that the trials carry has its median; figures of cases and fixes are held against
 /// their own control. `worse`, `state` and `evidence` rest on whole blocks only. An arm that should
-/// fix the stall is judged by itself, at the same threshold, and has no part in the study's verdict.
-/// An arm whose effect a disturbance of that arm explains is `untrustworthy`, whatever the others are.
-/// A baseline is estimated and nothing else.
+/// fix the stall is judged by itself, at the same threshold, and has no part in the study's
+/// verdict. An arm whose effect a disturbance of that arm explains is `untrustworthy`, whatever the
+/// others are. A baseline is estimated and nothing else.
 pub fn estimate_arms(plan: &Plan, trials: &[Trial]) -> Vec<ArmResult> {
     let study = Study::of(plan, trials);
     let findings = study.as_ref().map(|study| find(plan, trials, study)).unwrap_or_default();
@@ -65,7 +65,8 @@ fn hung(trials: &[Trial], arm: &Arm, study: &Study) -> bool {
     hung_more_often(trials, &arm.id, &study.control_of(arm).id)
 }
 
-/// What is said of an arm; an effect that a disturbance of this arm explains is none that can be told.
+/// What is said of an arm; an effect that a disturbance of this arm explains is none that can be
+/// told.
 fn state(affected: bool, stands: impl Fn() -> bool, absent: bool, hung: bool) -> State {
     match (affected, absent) {
         (true, _) if stands() => State::Affected,

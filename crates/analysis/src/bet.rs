@@ -4,9 +4,9 @@
 //! if the claim holds. Then the wealth is a nonnegative supermartingale, and the chance that it
 //! *ever* reaches `1/a` is at most `a` (Ville 1939, "Etude critique de la notion de collectif").
 //! So one may stop at any time, for any reason, and the error rate holds. See Waudby-Smith and
-//! Ramdas (online 2023), "Estimating means of bounded random variables by betting", Journal of the Royal
-//! Statistical Society B 86, 1-27, and Ramdas, Gruenwald, Vovk and Shafer 2023, "Game-theoretic
-//! statistics and safe anytime-valid inference", Statistical Science 38, 576-601.
+//! Ramdas (online 2023), "Estimating means of bounded random variables by betting", Journal of the
+//! Royal Statistical Society B 86, 1-27, and Ramdas, Gruenwald, Vovk and Shafer 2023,
+//! "Game-theoretic statistics and safe anytime-valid inference", Statistical Science 38, 576-601.
 
 /// The highest wealth that is told apart: sums of a million such still fit a record.
 pub(crate) const MOST_WEALTH: f64 = 1e300;
@@ -22,9 +22,9 @@ const NEARLY_SURE: f64 = 0.99;
 
 /// Bets that the control is the best trial of a block more often than by random order.
 ///
-/// Half of the wealth is staked on a chance of 0.99, for a stall that nearly always strikes; the
-/// other half is spread evenly over 64 chances from that of random order up to one, for any other. Each part
-/// is a martingale if the claim holds, and so is their sum.
+/// Half of the wealth is staked on a chance of 0.99, for a stall that nearly always hits; the
+/// other half is spread evenly over 64 chances from that of random order up to one, for any other.
+/// Each part is a martingale if the claim holds, and so is their sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EffectBet {
     by_chance: f64,
@@ -87,7 +87,7 @@ pub const STALL_RATE: f64 = 1.0 / 3.0;
 /// The stakes of an [`AbsenceBet`], half of the wealth each.
 ///
 /// Any stake from 0 to 1.5 keeps the error rate. The higher one settles a clean machine soon, and
-/// the lower one survives a block in which noise struck the case alone. Both were picked by
+/// the lower one survives a block in which noise hit the case alone. Both were picked by
 /// simulation (docs/statistics.md).
 const STAKES: [f64; 2] = [0.85, 1.2];
 
@@ -96,7 +96,8 @@ const STAKES: [f64; 2] = [0.85, 1.2];
 /// The claim: in a block, the chance that the arm is worse than the control by more than the
 /// margin exceeds the chance of the reverse by [`STALL_RATE`] or more. A score of 1, 0 or -1 for
 /// worse, alike and better then has a mean of a third or more, and a factor
-/// `1 + stake (1/3 - score)` has a mean of one or less. Since the reverse counts, blips that strike both arms alike cancel.
+/// `1 + stake (1/3 - score)` has a mean of one or less. Since the reverse counts, blips that hit
+/// both arms alike cancel.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct AbsenceBet {
     worse: f64,
@@ -196,16 +197,16 @@ impl GoneBet {
     }
 }
 
-/// The highest share of trials that is still possible where `struck` of some trials were and the
+/// The highest share of trials that is still possible where `hit` of some trials were and the
 /// others were `spared`, valid however long was looked: the highest rate that a bet against it has
 /// not refuted with this wealth (a confidence sequence; Waudby-Smith and
 /// Ramdas, section 4).
-pub fn highest_rate(struck: f64, spared: f64, wealth: f64) -> f64 {
+pub fn highest_rate(hit: f64, spared: f64, wealth: f64) -> f64 {
     let refuted = |rate: f64| {
         // Shares of the most that may be staked against this rate.
         let most = 1.0 / (1.0 - rate);
         let stakes = [0.65 * most, 0.98 * most];
-        mean_wealth(stakes, rate, &[(struck, 1.0), (spared, 0.0)]) >= wealth
+        mean_wealth(stakes, rate, &[(hit, 1.0), (spared, 0.0)]) >= wealth
     };
     // The wealth grows with the rate, so the border is found by halving.
     let (mut low, mut high) = (0.0, 0.999);
@@ -219,7 +220,8 @@ pub fn highest_rate(struck: f64, spared: f64, wealth: f64) -> f64 {
     high
 }
 
-/// Mean wealth of two bets on a rate: each score, so often, has the factor `1 + stake (rate - score)`.
+/// Mean wealth of two bets on a rate: each score, so often, has the factor `1 + stake (rate -
+/// score)`.
 fn mean_wealth(stakes: [f64; 2], rate: f64, scores: &[(f64, f64)]) -> f64 {
     let wealth = |stake: f64| {
         let ln = |score: f64| (1.0 + stake * (rate - score)).ln();
@@ -300,7 +302,7 @@ mod tests {
 
     #[test]
     fn the_highest_rate_falls_with_clean_trials_and_rises_with_stalls() {
-        let rate = |struck, spared| highest_rate(struck, spared, 20.0);
+        let rate = |hit, spared| highest_rate(hit, spared, 20.0);
         assert_eq!(rate(0.0, 0.0), 1.0);
         assert!(rate(0.0, 10.0) < 0.32 && rate(0.0, 10.0) > 0.26, "{}", rate(0.0, 10.0));
         assert!(rate(0.0, 100.0) < 0.04 && rate(0.0, 24.0) < rate(1.0, 23.0));

@@ -1,8 +1,8 @@
 //! Whether a trial leaves something behind for the next one.
 //!
 //! The random order of a block undoes drift, but not what a trial with the cause leaves behind. So
-//! trials of a control that ran right after a case are held against those that ran after a control or
-//! a baseline.
+//! trials of a control that ran right after a case are held against those that ran after a control
+//! or a baseline.
 
 use crate::blocks::{Study, measured};
 use crate::reading::{Reading, ascending, middle};

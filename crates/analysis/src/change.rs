@@ -27,11 +27,11 @@ pub const ACROSS: [&str; 4] = across::ALL;
 /// Holds the records after against the records before.
 ///
 /// Each judged figure of each arm with the cause is taken relative to the control of its block. The
-/// shift is that of Hodges and Lehmann with Moses' exact interval, at a confidence corrected for the
-/// number of judged figures. With several records a side that were made in turns a record counts as
-/// one figure, the Hodges-Lehmann estimate of its blocks, and an interval wholly above the margin is
-/// called worse, one wholly below its negative better. Otherwise the blocks count, and it is called
-/// different at most.
+/// shift is that of Hodges and Lehmann with Moses' exact interval, at a confidence corrected for
+/// the number of judged figures. With several records a side that were made in turns a record
+/// counts as one figure, the Hodges-Lehmann estimate of its blocks, and an interval wholly above
+/// the margin is called worse, one wholly below its negative better. Otherwise the blocks count,
+/// and it is called different at most.
 pub fn change(sides: &Sides) -> Change {
     let named = |side: &[Named]| side.iter().map(|(r, name)| self::side(r, name)).collect();
     let mut change = Change {

@@ -119,19 +119,20 @@ impl Evidence {
         self.absences.iter().map(AbsenceBet::wealth).reduce(f64::min).unwrap_or(1.0)
     }
 
-    /// Whether each arm is affected beyond doubt.
+    /// Whether each arm is settled to be affected.
     ///
-    /// By closed testing (Marcus, Peritz and Gabriel 1976, Biometrika 63, 655-660): an arm is named if in every set of arms that holds it the mean wealth
-    /// reaches the threshold (Vovk and Wang 2021, as above). For a given size the set with the
-    /// least wealth holds the poorest others, so one such set a size is enough. The study as a
-    /// whole has to reach the threshold too, so that no arm is affected in a study that is not.
+    /// By closed testing (Marcus, Peritz and Gabriel 1976, Biometrika 63, 655-660): an arm is named
+    /// if in every set of arms that holds it the mean wealth reaches the threshold (Vovk and Wang
+    /// 2021, as above). For a given size the set with the least wealth holds the poorest others, so
+    /// one such set a size is enough. The study as a whole has to reach the threshold too, so that
+    /// no arm is affected in a study that is not.
     pub fn named(&self, threshold: f64) -> Vec<bool> {
         let wealth: Vec<f64> = self.effects.iter().map(EffectBet::wealth).collect();
         let study = self.effect() >= threshold;
         (0..wealth.len()).map(|arm| study && worst_mean(&wealth, arm) >= threshold).collect()
     }
 
-    /// Whether each arm is without the stall beyond doubt: its absence is shown and its effect
+    /// Whether each arm is settled to be without the stall: its absence is shown and its effect
     /// is not.
     pub fn absent(&self, thresholds: Thresholds) -> Vec<bool> {
         let Thresholds { affected, not_affected } = thresholds;

@@ -1,12 +1,14 @@
 //! What the arms that should fix a stall did to it, in this very study.
 //!
 //! Two claims, each with a test of its own. *Less*: by the test that found the stall, in each block
-//! random order alone says which of case and fix is the better trial, unless the fix does something.
-//! *Gone*: of the blocks in which the case stalled, the fix left a stall in less than a quarter.
+//! random order alone says which of case and fix is the better trial, unless the fix does
+//! something. *Gone*: of the blocks in which the case stalled, the fix left a stall in less than a
+//! quarter.
 //!
-//! *Fixed* is said of all that is affected and that the fix is meant for: every arm with its control,
-//! by every judged figure. Which of them are affected is seen in the same trials, so it is a choice by
-//! the data, and [`to_be_fixed`] says what it costs. The error rate is split over the fixes.
+//! *Fixed* is said of all that is affected and that the fix is meant for: every arm with its
+//! control, by every judged figure. Which of them are affected is seen in the same trials, so it is
+//! a choice by the data, and [`to_be_fixed`] says what it costs. The error rate is split over the
+//! fixes.
 
 use crate::arms::estimate_arms;
 use crate::bet::GoneBet;
@@ -65,8 +67,8 @@ fn by_figure(plan: &Plan, trials: &[Trial], arms: &[ArmResult], decided: &str) -
     figures
 }
 
-/// Whether more blocks could still call a fix fixed, since it left little of the stall so far, or could
-/// still show that it helps.
+/// Whether more blocks could still call a fix fixed, since it left little of the stall so far, or
+/// could still show that it helps.
 pub fn is_open(fix: &Fix) -> bool {
     let promising = fix.evidence_less.is_some_and(|less| less > 1.0);
     fix.outcome == FixOutcome::NotShown && promising || could_be_fixed(fix)
@@ -80,24 +82,25 @@ fn could_be_fixed(fix: &Fix) -> bool {
     !settled && (gone >= 1.0 || seen < LEAST_BLOCKS)
 }
 
-/// The wealth that every one of `affected` stalls takes to be called fixed, of `all` that could have
-/// been affected, where one would take `wealth`.
+/// The wealth that every one of `affected` stalls takes to be called fixed, of `all` that could
+/// have been affected, where one would take `wealth`.
 ///
-/// The affected ones were picked by the trials that also test the fix. Let the fix fail in `m` of all.
-/// If `fixed` is wrong, at least `max(1, m - (all - affected))` of these are among the affected and
-/// have this wealth, which together is `m * wealth` or more, so their mean over the `m` is `wealth`
-/// or more. That mean is a wealth itself, and so this happens with the chance that `wealth` has,
-/// however the affected ones were picked, and whenever the study stopped (the mean as a merged
-/// e-value and its closed test: Vovk and Wang 2021, Annals of Statistics 49, 1736-1754; the idea of a
-/// count that falls with what is refuted: Holm 1979, Scandinavian Journal of Statistics 6, 65-70).
+/// The affected ones were picked by the trials that also test the fix. Let the fix fail in `m` of
+/// all. If `fixed` is wrong, at least `max(1, m - (all - affected))` of these are among the
+/// affected and have this wealth, which together is `m * wealth` or more, so their mean over the
+/// `m` is `wealth` or more. That mean is a wealth itself, and so this happens with the chance that
+/// `wealth` has, however the affected ones were picked, and whenever the study stopped (the mean as
+/// a merged e-value and its closed test: Vovk and Wang 2021, Annals of Statistics 49, 1736-1754;
+/// the idea of a count that falls with what is refuted: Holm 1979, Scandinavian Journal of
+/// Statistics 6, 65-70).
 fn to_be_fixed(all: usize, affected: usize, wealth: f64) -> f64 {
     let others = all.saturating_sub(affected);
     (others as f64 + 1.0) * wealth
 }
 
-/// What is affected of what a fix is meant for, the figure that decided and the largest stall first;
-/// and how much could have been affected. What has another control, as another OTP, stalls elsewhere
-/// and says nothing of it.
+/// What is affected of what a fix is meant for, the figure that decided and the largest stall
+/// first; and how much could have been affected. What has another control, as another OTP, stalls
+/// elsewhere and says nothing of it.
 fn tested<'a>(
     trials: &[Trial],
     study: &Study,
@@ -197,8 +200,8 @@ fn evidence_less(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> f64 {
     study.map_or(1.0, |study| study.evidence(Figure::Plain).effect_of(0))
 }
 
-/// In which blocks with a stall the fix left one: more than the margin, and more than a tenth of what
-/// the case had there. Both are held against the control of the fix in that block.
+/// In which blocks with a stall the fix left one: more than the margin, and more than a tenth of
+/// what the case had there. Both are held against the control of the fix in that block.
 fn gone(plan: &Plan, study: &Study, fix: &Arm, case: &str) -> GoneBet {
     let margin = plan.judging.margin;
     let control = &study.control_of(fix).id;
@@ -279,8 +282,9 @@ mod tests {
     }
 
     proptest! {
-        /// The argument of [`to_be_fixed`], with whatever wealths and whichever of all are affected:
-        /// a wrong `fixed` means that those for which it is wrong have that wealth on average.
+        /// The argument of [`to_be_fixed`], with whatever wealths and whichever of all are
+        /// affected: a wrong `fixed` means that those for which it is wrong have that wealth on
+        /// average.
         #[test]
         fn a_choice_by_the_data_costs_what_it_says(
             stalls in prop::collection::vec((0.0f64..400.0, any::<bool>(), any::<bool>()), 1..9),

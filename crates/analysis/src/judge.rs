@@ -144,8 +144,8 @@ fn grounds(
     grounds
 }
 
-/// In how many blocks each arm was worse or better, and what that is worth. Of a settled verdict the
-/// test of the other one does not matter.
+/// In how many blocks each arm was worse or better, and what that is worth. Of a settled verdict
+/// the test of the other one does not matter.
 fn blocks_seen(plan: &Plan, study: &Study, evidence: &Evidence, state: State) -> BlocksSeen {
     let several = study.controls.len() > 1;
     let cases = study.cases.iter().zip(evidence.absences());

@@ -23,14 +23,14 @@ impl<'a> Version<'a> {
     }
 }
 
-/// A ladder of these versions, in this order, whose runs were asked for with the same words. `by` names
-/// the parameter that chooses the version, as that of the OTP.
+/// A ladder of these versions, in this order, whose runs were asked for with the same words. `by`
+/// names the parameter that chooses the version, as that of the OTP.
 ///
-/// Another parameter in which two differ was set by the runs themselves, as a rate that gives the same
-/// load: it follows from the version, keeps nobody from comparing, and stands in the step.
+/// Another parameter in which two differ was set by the runs themselves, as a rate that gives the
+/// same load: it follows from the version, keeps nobody from comparing, and stands in the step.
 ///
-/// Each version in which something was measured is compared with the next such one; the error rate is
-/// split over these pairs (Dunn 1961). One run of a version is one cluster: a difference is one
+/// Each version in which something was measured is compared with the next such one; the error rate
+/// is split over these pairs (Dunn 1961). One run of a version is one cluster: a difference is one
 /// between these two runs, and nobody knows how much two runs of one version would differ.
 pub fn ladder(versions: &[Version], meta: Option<&Meta>, by: Option<&str>) -> Ladder {
     let first = versions.iter().find_map(Version::measured);

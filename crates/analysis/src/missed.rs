@@ -1,5 +1,5 @@
-//! What a study that shows no stall could have missed, in the user's terms: a freeze of what length,
-//! how often.
+//! What a study that shows no stall could have missed, in the user's terms: a freeze of what
+//! length, how often.
 
 use crate::bet::highest_rate;
 use crate::blocks::{Study, judged_unit, study_error_rate};
@@ -12,12 +12,12 @@ const SHARE_OF_BLOCKS: f64 = 0.9;
 
 /// What could have been missed in any arm with the cause; `None` where one of them says nothing.
 ///
-/// A stall shows in a block where the case exceeds its control by more than the margin. Noise of the
-/// control hides part of it, so what shows is the margin and the noise of nine blocks of ten; blocks
-/// that are noisier say nothing and are left out. From the others comes the highest share of trials
-/// that may have shown a stall all the same, however the study was stopped; one strike in ten may not
-/// have shown. A freeze that comes at random once in `every_s` seconds strikes a trial of that length
-/// with that share (Poisson).
+/// A stall shows in a block where the case exceeds its control by more than the margin. Noise of
+/// the control hides part of it, so what shows is the margin and the noise of nine blocks of ten;
+/// blocks that are noisier say nothing and are left out. From the others comes the highest share of
+/// trials that may have shown a stall all the same, however the study was stopped; one hit in ten
+/// may not have shown. A freeze that comes at random once in `every_s` seconds hits a trial of that
+/// length with that share (Poisson).
 pub fn missed(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study: &Study) -> Option<Missed> {
     let of_cases: Option<Vec<Missed>> =
         study.cases.iter().map(|case| of_case(plan, trials, arms, study, case)).collect();
@@ -41,16 +41,16 @@ fn of_case(
     let margin = plan.judging.margin;
     let pairs = study.pairs(&study.control_of(case).id, &case.id);
     let telling = pairs.filter(|(control, case)| shown_above - (control - case) >= margin);
-    let (mut struck, mut spared) = (0.0, 0.0);
+    let (mut hit, mut spared) = (0.0, 0.0);
     for (control, case) in telling {
         if case - control > margin {
-            struck += 1.0;
+            hit += 1.0;
         } else {
             spared += 1.0;
         }
     }
     let error_rate = study_error_rate(plan);
-    let shown = highest_rate(struck, spared, 1.0 / error_rate.max(1e-12));
+    let shown = highest_rate(hit, spared, 1.0 / error_rate.max(1e-12));
     let share = (shown / SHARE_OF_BLOCKS).min(1.0);
     let of_arm = trials.iter().filter(|trial| trial.arm == case.id);
     let window_ms = middle(&ascending(of_arm.map(|trial| trial.observation.window_ms)))?;
@@ -66,7 +66,7 @@ fn of_case(
     })
 }
 
-/// How rarely a freeze comes that strikes this share of trials of this length, in seconds.
+/// How rarely a freeze comes that hits this share of trials of this length, in seconds.
 fn every_s(window_ms: f64, share: f64) -> f64 {
     let spared = (1.0 - share).max(1e-12);
     let every = -(window_ms / 1e3) / spared.ln();

@@ -108,8 +108,8 @@ impl Averages {
         (place < self.len()).then(|| nth(place, |most| self.up_to(most)))
     }
 
-    /// How many are at most this. The larger the one, the smaller the other has to be, so one walk from
-    /// both ends counts them.
+    /// How many are at most this. The larger the one, the smaller the other has to be, so one walk
+    /// from both ends counts them.
     fn up_to(&self, most: f64) -> usize {
         let (mut end, mut count) = (self.0.len(), 0);
         for (index, one) in self.0.iter().enumerate() {

@@ -56,8 +56,8 @@ pub(crate) fn hodges_lehmann(
     })
 }
 
-/// The differences of all pairs, in ascending order, none of which is ever written down: of ten thousand
-/// trials each there are a hundred million.
+/// The differences of all pairs, in ascending order, none of which is ever written down: of ten
+/// thousand trials each there are a hundred million.
 struct Differences {
     arm: Vec<f64>,
     control: Vec<f64>,
@@ -81,8 +81,8 @@ impl Differences {
         middle(&[self.at(lower)?, self.at(upper)?])
     }
 
-    /// How many are at most this. The larger a reading of the arm, the fewer controls are small enough
-    /// to be left out, so one walk along both counts them.
+    /// How many are at most this. The larger a reading of the arm, the fewer controls are small
+    /// enough to be left out, so one walk along both counts them.
     fn up_to(&self, most: f64) -> usize {
         let (mut above, mut count) = (0, 0_usize);
         for arm in &self.arm {
@@ -100,8 +100,8 @@ fn difference(arm: f64, control: f64) -> f64 {
     if arm == control { 0.0 } else { arm - control }
 }
 
-/// The figure at a place of an ascending order that is known only by how many figures are at most so
-/// much: halves the range of floating-point numbers, of which there are 2^64, until one is left.
+/// The figure at a place of an ascending order that is known only by how many figures are at most
+/// so much: halves the range of floating-point numbers, of which there are 2^64, until one is left.
 pub(crate) fn nth(place: usize, up_to: impl Fn(f64) -> usize) -> f64 {
     let (mut low, mut high) = (key(f64::NEG_INFINITY), key(f64::INFINITY));
     while low < high {

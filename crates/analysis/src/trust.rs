@@ -1,8 +1,8 @@
 //! What disturbed a study, and whether it can explain what the study saw.
 //!
-//! Arms run in random order, so a disturbance that comes as it likes strikes case and control alike:
-//! it costs blocks, not truth. Doubt is due where the case in particular was disturbed, and by enough
-//! to explain what is judged.
+//! Arms run in random order, so a disturbance that comes as it likes hits case and control alike:
+//! it costs blocks, not truth. Doubt is due where the case in particular was disturbed, and by
+//! enough to explain what is judged.
 
 use crate::absence::{cpu_absent_ms_per_s, worst_steal};
 use crate::blocks::{Figure, Study, thresholds};
@@ -10,10 +10,11 @@ use crate::reading::{ascending, middle};
 use model::record::Plan;
 use model::{Arm, ArmResult, Doubt, Role, State, Trial};
 
-/// By how much more of a CPU's time the hypervisor may take in the median block from a case than from
-/// its control.
+/// By how much more of a CPU's time the hypervisor may take in the median block from a case than
+/// from its control.
 ///
-/// At 5% a trial of 300 ms loses 15 ms, the size of a scheduling slice: more could pass for a stall.
+/// At 5% a trial of 300 ms loses 15 ms, the size of a scheduling slice: more could pass for a
+/// stall.
 pub const MOST_STEAL: f64 = 0.05;
 
 /// The machine, as far as judging has to know it.
@@ -47,14 +48,14 @@ impl Doubts {
         self.machine.iter().chain(arms).chain(&self.together)
     }
 
-    /// Whether this state cannot be said: the kernel changed, or everything that shows an effect can
-    /// be explained. What shows no effect needs no excuse.
+    /// Whether this state cannot be said: the kernel changed, or everything that shows an effect
+    /// can be explained. What shows no effect needs no excuse.
     pub fn forbid(&self, state: State) -> bool {
         !self.machine.is_empty() || state == State::Affected && self.explained
     }
 }
 
-/// What is doubtful of a study; nothing on a quiet machine, and nothing where the disturbance struck
+/// What is doubtful of a study; nothing on a quiet machine, and nothing where the disturbance hit
 /// case and control alike. `arms` are its estimates.
 pub fn doubts(
     plan: &Plan,
@@ -100,7 +101,7 @@ fn of_arm(
 }
 
 /// Whether the effect of an arm stands, where the test names it: it is left once the time without a
-/// CPU is taken off its trials and those of its control, and the hypervisor did not strike it more.
+/// CPU is taken off its trials and those of its control, and the hypervisor did not hit it more.
 ///
 /// Its own wealth has to reach the threshold with what is left. That it is named is for the test of
 /// the figures as they are; this takes more, and so cannot make the error rate higher.
@@ -110,8 +111,8 @@ pub fn stands(plan: &Plan, trials: &[Trial], study: &Study, arm: &Arm) -> bool {
     left >= thresholds(plan).affected && robbed.is_none()
 }
 
-/// Whether an effect is shown, and none is left in any arm, nor in all together, once the time without
-/// a CPU is taken off every trial and the arms are left out that the hypervisor struck more.
+/// Whether an effect is shown, and none is left in any arm, nor in all together, once the time
+/// without a CPU is taken off every trial and the arms are left out that the hypervisor hit more.
 fn is_explained(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study: &Study) -> bool {
     let needed = thresholds(plan).affected;
     let robbed = |case: &Arm| steal_doubt(trials, &case.id, &study.control_of(case).id).is_some();
@@ -132,7 +133,7 @@ fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<Doubt> {
     (new != 0).then_some(Doubt::Tainted { flags: new })
 }
 
-/// Steal that strikes case and control alike is no doubt.
+/// Steal that hits case and control alike is no doubt.
 fn steal_doubt(trials: &[Trial], case: &str, control: &str) -> Option<Doubt> {
     let of_arm = |arm: &str| -> Vec<(u32, f64)> {
         let of_arm = trials.iter().filter(|trial| trial.arm == arm);

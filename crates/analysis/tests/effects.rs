@@ -60,8 +60,8 @@ fn block_of_four(values: [[f64; 4]; 6]) -> Vec<Trial> {
     (0..).zip(values).flat_map(block).collect()
 }
 
-/// By hand. `b` against `a`, mean of the changes under `x` and `y`: 15, 16, 14, 15, 16, 14, of which
-/// all averages of two lie evenly around 15. `y` against `x`: 7, 8, 6, 7, 8, 6. Interaction,
+/// By hand. `b` against `a`, mean of the changes under `x` and `y`: 15, 16, 14, 15, 16, 14, of
+/// which all averages of two lie evenly around 15. `y` against `x`: 7, 8, 6, 7, 8, 6. Interaction,
 /// change by `b` under `y` less that under `x`: 10 in each block.
 #[test]
 fn effects_are_those_worked_out_by_hand() {

@@ -178,9 +178,9 @@ fn a_fix_that_fails_is_not_called_fixed_for_the_figures_that_chance_picks() {
     for _ in 0..studies {
         let mut trials: Vec<Trial> = Vec::new();
         for number in 0..24 {
-            let mut strikes = |rate: f64| [0; 3].map(|_| rng.random_bool(rate));
-            let (case, fails) = (strikes(0.5), strikes(0.3));
-            let lost = |strikes: [bool; 3]| strikes.map(|strikes| f64::from(strikes) * 500.0);
+            let mut hits = |rate: f64| [0; 3].map(|_| rng.random_bool(rate));
+            let (case, fails) = (hits(0.5), hits(0.3));
+            let lost = |hits: [bool; 3]| hits.map(|hits| f64::from(hits) * 500.0);
             trials.extend(block_of(number, lost(case), lost(fails)));
             let is_fixed = |fix: &Fix| fix.outcome == FixOutcome::Fixed;
             if number % 4 == 3 && judged(&plan, &trials).iter().any(is_fixed) {

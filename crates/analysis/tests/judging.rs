@@ -258,13 +258,12 @@ fn a_missing_trial_of_a_baseline_takes_no_block_away() {
 
 #[test]
 fn what_could_have_been_missed_is_told_of_the_arm_that_says_least() {
-    let arms = [("control", Role::Control), ("quiet", Role::Case), ("struck", Role::Case)];
+    let arms = [("control", Role::Control), ("quiet", Role::Case), ("hit", Role::Case)];
     let plan = plan(&arms);
     let block = |block: u32| {
-        // One strike among many trials leaves more of them possible.
-        let struck = if block == 3 { 200.0 } else { 0.0 };
-        [("control", 0.0), ("quiet", 0.0), ("struck", struck)]
-            .map(|(arm, lost)| trial(block, arm, lost))
+        // One hit among many trials leaves more of them possible.
+        let hit = if block == 3 { 200.0 } else { 0.0 };
+        [("control", 0.0), ("quiet", 0.0), ("hit", hit)].map(|(arm, lost)| trial(block, arm, lost))
     };
     let trials: Vec<Trial> = (0..30).flat_map(block).collect();
     let share = |plan: &Plan| judge(plan, &trials).1.test.missed.unwrap().share;

@@ -175,22 +175,22 @@ fn a_study_of_two_alike_ends_not_affected() {
 
 #[test]
 fn a_stall_that_strikes_now_and_then_is_rarely_called_absent() {
-    let strike = |rng: &mut ChaCha8Rng, rate: f64, blips: f64| {
+    let hit = |rng: &mut ChaCha8Rng, rate: f64, blips: f64| {
         let noise = quiet(rng, blips);
         if rng.random_bool(rate) { noise + rng.random_range(20.0..300.0) } else { noise }
     };
     for (seed, blips) in (41..).zip([0.0, 0.1, 0.2]) {
         let tally =
-            simulate(seed, MOST_BLOCKS, |rng, _| vec![quiet(rng, blips), strike(rng, 0.3, blips)]);
+            simulate(seed, MOST_BLOCKS, |rng, _| vec![quiet(rng, blips), hit(rng, 0.3, blips)]);
         tally.print(&format!("a stall in 30%, 1 arm, blips in {:.0}%", 100.0 * blips));
         assert!(f64::from(tally.not_affected) <= most_wrong(), "{tally:?}");
     }
     let one_of_three = simulate(44, MOST_BLOCKS, |rng, _| {
-        vec![quiet(rng, 0.1), quiet(rng, 0.1), quiet(rng, 0.1), strike(rng, 0.3, 0.1)]
+        vec![quiet(rng, 0.1), quiet(rng, 0.1), quiet(rng, 0.1), hit(rng, 0.3, 0.1)]
     });
     one_of_three.print("a stall in 30% of 1 of 3 arms, blips in 10%");
     assert!(f64::from(one_of_three.not_affected) <= most_wrong(), "{one_of_three:?}");
-    let rarer = simulate(45, MOST_BLOCKS, |rng, _| vec![quiet(rng, 0.1), strike(rng, 0.2, 0.1)]);
+    let rarer = simulate(45, MOST_BLOCKS, |rng, _| vec![quiet(rng, 0.1), hit(rng, 0.2, 0.1)]);
     rarer.print("a stall in 20%, 1 arm, blips in 10%");
     // The claim is about a third; far rarer stalls are told in the limits, not excluded.
     assert!(rarer.not_affected < STUDIES / 2, "{rarer:?}");

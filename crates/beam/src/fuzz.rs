@@ -7,7 +7,8 @@ use std::path::Path;
 /// How many bytes come at a time.
 const AT_A_TIME: usize = 61;
 
-/// Reads bytes as those of a node: frames, the messages in them, a hello, and the numbers of results.
+/// Reads bytes as those of a node: frames, the messages in them, a hello, and the numbers of
+/// results.
 pub fn node(bytes: &[u8]) {
     // Once as one message, and once as a stream of them.
     message(bytes);

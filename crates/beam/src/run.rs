@@ -50,8 +50,8 @@ pub(crate) fn run(mut command: Command, user: Option<User>, limit: Duration) -> 
     Ok(Ran { status, stdout: out.kept, stderr: err.kept })
 }
 
-/// Starts a program behind a supervisor, which ends all that the program has started once the tool is
-/// gone: a compiler's own passes would outlive it.
+/// Starts a program behind a supervisor, which ends all that the program has started once the tool
+/// is gone: a compiler's own passes would outlive it.
 fn supervised(mut command: Command, user: Option<User>) -> io::Result<Child> {
     command.process_group(0);
     let tool = std::process::id();

@@ -34,8 +34,8 @@ const LIMIT: Duration = Duration::from_secs(4);
 pub(crate) struct Supervisor(u32);
 
 impl Supervisor {
-    /// Makes the calling process one of this user, or leaves it the caller's; the supervisor stays the
-    /// caller's, since it has to end what it supervises.
+    /// Makes the calling process one of this user, or leaves it the caller's; the supervisor stays
+    /// the caller's, since it has to end what it supervises.
     ///
     /// # Errors
     /// If the kernel refuses, or the supervisor has died.

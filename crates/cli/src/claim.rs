@@ -1,9 +1,9 @@
-//! Who writes which record: a lock for each record that a run keeps, so that no two runs go on with one
-//! study or write over each other.
+//! Who writes which record: a lock for each record that a run keeps, so that no two runs go on with
+//! one study or write over each other.
 //!
-//! The record itself cannot carry the lock, since every save puts another file in its place, and a file
-//! beside it would stay there when a run is killed. So the locks are in a folder of their own. The
-//! kernel lets go of a lock when the run that holds it ends, however it ends.
+//! The record itself cannot carry the lock, since every save puts another file in its place, and a
+//! file beside it would stay there when a run is killed. So the locks are in a folder of their own.
+//! The kernel lets go of a lock when the run that holds it ends, however it ends.
 
 use crate::paths;
 use host::journal::Noted;
@@ -50,8 +50,8 @@ impl Drop for Held {
     }
 }
 
-/// Where the locks of this user are. Root may share the state folder with the user who asked it, and each
-/// goes on with records of its own alone.
+/// Where the locks of this user are. Root may share the state folder with the user who asked it,
+/// and each goes on with records of its own alone.
 pub fn locks() -> PathBuf {
     paths::state_folder().join(format!("locks-{}", rustix::process::geteuid().as_raw()))
 }

@@ -184,16 +184,19 @@ fn study() -> Command {
         .after_help(EXIT_CODES)
 }
 
+/// The record that a command reads.
+fn record() -> Arg {
+    Arg::new("file")
+        .value_name("RECORD")
+        .required(true)
+        .value_parser(value_parser!(PathBuf))
+        .help("The record; - for standard input")
+}
+
 fn judge() -> Command {
     Command::new("judge")
         .about("Judge again, from a record alone")
-        .arg(
-            Arg::new("file")
-                .value_name("RECORD")
-                .required(true)
-                .value_parser(value_parser!(PathBuf))
-                .help("The record; - for standard input"),
-        )
+        .arg(record())
         .arg(json("Print the judged record on standard output"))
         .arg(why())
         .after_help(EXIT_CODES)
@@ -202,13 +205,7 @@ fn judge() -> Command {
 fn explain() -> Command {
     Command::new("explain")
         .about("Say who held up whom, and what fixes it, from a record alone")
-        .arg(
-            Arg::new("file")
-                .value_name("RECORD")
-                .required(true)
-                .value_parser(value_parser!(PathBuf))
-                .help("The record; - for standard input"),
-        )
+        .arg(record())
         .arg(
             Arg::new("arm")
                 .long("arm")

@@ -1,8 +1,8 @@
 //! What keeps a run from leaving anything behind, and two runs from disturbing each other.
 //!
-//! Before the first change a helper is started: `tailback restore` in a process group of its own. It
-//! waits until this program has ended, however it ended, and puts back at once what is left. Where it
-//! is killed too, the next start does, or `tailback restore` by hand.
+//! Before the first change a helper is started: `tailback restore` in a process group of its own.
+//! It waits until this program has ended, however it ended, and puts back at once what is left.
+//! Where it is killed too, the next start does, or `tailback restore` by hand.
 
 use crate::exit::{self, Failure};
 use crate::output;
@@ -26,7 +26,8 @@ pub const WAIT: &str = "when-input-ends";
 /// Set where runs beside each other are wanted, as by the tests.
 const SHARE: &str = "TAILBACK_SHARE_HOST";
 
-/// How long the lock of a run that has just ended is waited for: what it started may end a moment later.
+/// How long the lock of a run that has just ended is waited for: what it started may end a moment
+/// later.
 const JUST_ENDED: Duration = Duration::from_secs(2);
 
 /// The most that is read of the lock's file, in bytes.
@@ -35,7 +36,8 @@ const MOST_HOLDER: u64 = 200;
 /// What the helper is told on its input where this program ends in order.
 const IN_ORDER: &[u8] = b"e";
 
-/// How long the helper waits for a killed program to be gone, whose files are closed a little before.
+/// How long the helper waits for a killed program to be gone, whose files are closed a little
+/// before.
 const DYING: Duration = Duration::from_secs(10);
 
 /// The helper of this process, once there is one.
@@ -72,8 +74,8 @@ pub fn hold() -> Option<Hold> {
     HOLD.get().copied()
 }
 
-/// Has a file removed that a kill would leave, where this command loads or changes the machine: the others
-/// have no helper, and need none.
+/// Has a file removed that a kill would leave, where this command loads or changes the machine: the
+/// others have no helper, and need none.
 pub fn may_leave(file: &Path) {
     let begun = unpoisoned(&LEAVES).is_some();
     if let Some(noted) = begun.then(|| temporary::announce(&Roots::real(), file)).flatten() {
@@ -169,8 +171,8 @@ fn tell(restored: &Restored, beside: bool) {
 
 /// Takes the machine: two runs at once would measure each other.
 ///
-/// The lock goes with this process, however it ends. Where there is no folder for it, as for an ordinary
-/// user without a session, or a kernel without file locks, nothing is locked.
+/// The lock goes with this process, however it ends. Where there is no folder for it, as for an
+/// ordinary user without a session, or a kernel without file locks, nothing is locked.
 fn take_machine(command: &str, share: bool) -> Result<Hold, Failure> {
     if share {
         return Ok(Hold::Shared);
@@ -211,8 +213,8 @@ fn take_lock(mut file: File, command: &str) -> Result<Hold, Failure> {
     Ok(Hold::Exclusive)
 }
 
-/// Whether somebody else holds a lock, by the answer to the request for it; none where that cannot be told,
-/// as in a kernel without file locks.
+/// Whether somebody else holds a lock, by the answer to the request for it; none where that cannot
+/// be told, as in a kernel without file locks.
 fn is_taken(answer: rustix::io::Result<()>) -> Option<bool> {
     match answer {
         Ok(()) => Some(false),

@@ -47,8 +47,8 @@ fn main() -> ExitCode {
     ExitCode::from(if unprinted { exit::NEED } else { code })
 }
 
-/// Where root was given a folder for temporary files in which another user could replace them, as by
-/// `sudo -E`, they go to /tmp.
+/// Where root was given a folder for temporary files in which another user could replace them, as
+/// by `sudo -E`, they go to /tmp.
 fn forget_hostile_temporary_folder() {
     let Some(folder) = std::env::var_os("TMPDIR").filter(|_| rustix::process::geteuid().is_root())
     else {

@@ -1,10 +1,10 @@
 //! What a command that only reads records may do: read, and write its output.
 //!
-//! A record may be anybody's, and root reads it like everybody else. So before anything of it is read,
-//! the kernel is told (Landlock, Linux 5.13; a kernel without it restricts nothing) that this process
-//! writes only where its output goes and where the index of the history is, and executes nothing, reaches
-//! no network and signals nobody. Root keeps only the privilege to read and write files of others, which
-//! Landlock bounds: a record may be in the folder of any user.
+//! A record may be anybody's, and root reads it like everybody else. So before anything of it is
+//! read, the kernel is told (Landlock, Linux 5.13; a kernel without it restricts nothing) that this
+//! process writes only where its output goes and where the index of the history is, and executes
+//! nothing, reaches no network and signals nobody. Root keeps only the privilege to read and write
+//! files of others, which Landlock bounds: a record may be in the folder of any user.
 
 use clap::ArgMatches;
 use landlock::{

@@ -29,11 +29,12 @@ pub struct Undecided {
     pub held: Option<Held>,
 }
 
-/// The undecided study of this very plan: in the file that was asked for, which the caller has claimed,
-/// else the newest that there is among the last records of the scenario in the state folder.
+/// The undecided study of this very plan: in the file that was asked for, which the caller has
+/// claimed, else the newest that there is among the last records of the scenario in the state
+/// folder.
 ///
-/// One that another run goes on with is left to it, and so there is none: two runs that went on with one
-/// record would count the same blocks twice, or lose one another's.
+/// One that another run goes on with is left to it, and so there is none: two runs that went on
+/// with one record would count the same blocks twice, or lose one another's.
 pub fn find(
     asked: Option<&PathBuf>,
     scenario: &str,
@@ -85,8 +86,8 @@ fn claimed(locks: &Path, path: &Path) -> Option<Held> {
     None
 }
 
-/// The record in a file that is this user's alone, young and small enough; evidence that somebody else
-/// could have written is none.
+/// The record in a file that is this user's alone, young and small enough; evidence that somebody
+/// else could have written is none.
 fn own(path: &Path) -> Option<Record> {
     let metadata = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
@@ -96,7 +97,8 @@ fn own(path: &Path) -> Option<Record> {
     if fit { records::read(path).ok() } else { None }
 }
 
-/// The last records of a scenario, the newest first: their names begin with the scenario and the time.
+/// The last records of a scenario, the newest first: their names begin with the scenario and the
+/// time.
 fn newest(folder: &Path, scenario: &str) -> Vec<PathBuf> {
     let is_of_scenario = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

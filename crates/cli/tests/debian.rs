@@ -1,5 +1,5 @@
-//! OTPs and kernels of Debian's suites, from a mirror that stands in for Debian's: a folder of shell scripts that
-//! are called as apt is.
+//! OTPs and kernels of Debian's suites, from a mirror that stands in for Debian's: a folder of
+//! shell scripts that are called as apt is.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,5 +1,5 @@
-//! Records made to exhaust the machine or to steer the terminal: each command ends within a gigabyte of
-//! address space, and prints nothing that a terminal would obey.
+//! Records made to exhaust the machine or to steer the terminal: each command ends within a
+//! gigabyte of address space, and prints nothing that a terminal would obey.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -66,8 +66,8 @@ fn fields_that_nobody_knows_take_no_memory() {
 
 #[test]
 fn a_verdict_takes_no_more_memory_than_its_text_deserves() {
-    // A reason is fifty times as large in memory as an empty sentence here, and what is no reason at
-    // all need not be read to its end.
+    // A reason is fifty times as large in memory as an empty sentence here, and what is no reason
+    // at all need not be read to its end.
     let sentences = "\"\",".repeat(20_000_000);
     let numbers = "0,".repeat(30_000_000);
     let values: Vec<String> =

@@ -1,8 +1,8 @@
 //! README and the manual: their command lines, their make targets and their links are there.
 //!
-//! Every `tailback ..` in a code block or between backquotes is given to the binary with `--help` behind it.
-//! The binary's own parser reads what stands before that, word by word; nothing is run. What it cannot see is
-//! an option that is missing.
+//! Every `tailback ..` in a code block or between backquotes is given to the binary with `--help`
+//! behind it. The binary's own parser reads what stands before that, word by word; nothing is run.
+//! What it cannot see is an option that is missing.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,5 +1,5 @@
-//! Who the load runs as, where root starts it: the user who called sudo, else a system user, and without
-//! any privilege.
+//! Who the load runs as, where root starts it: the user who called sudo, else a system user, and
+//! without any privilege.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

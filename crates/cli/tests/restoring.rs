@@ -1,4 +1,5 @@
-//! What a killed run leaves: nothing, at once; and what is put back where the helper was killed too.
+//! What a killed run leaves: nothing, at once; and what is put back where the helper was killed
+//! too.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -87,10 +88,14 @@ fn a_killed_run_leaves_no_group_for_longer_than_a_moment() {
     wait_for("the helper to go", gone);
 }
 
-/// Kills for the test below: `TAILBACK_KILLS=200` asks for more. `make torture` has more kinds of them.
+/// Kills for the test below: `TAILBACK_KILLS=200` asks for more. `make torture` has more kinds of
+/// them.
 fn kills() -> u64 {
     std::env::var("TAILBACK_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
 }
+
+/// Of those, so many go on at once. Even, so that each command meets all kinds of moments.
+const AT_ONCE: u64 = 4;
 
 /// Moments in microseconds that repeat, and that cover a short run evenly however many there are.
 fn moment(kill: u64) -> Duration {
@@ -142,30 +147,41 @@ fn killed_at_two_dozen_moments_runs_leave_nothing() {
         &["run", "cpu-quota", "--samples", "2", "--duration", "100ms", "--no-probe"],
         &["run", "mmap-lock", "--busy", "2", "--samples", "4", "--duration", "100ms", "--no-probe"],
     ];
-    for (kill, command) in (0..kills()).zip(commands.iter().cycle()) {
-        let _turn = turn::take();
-        let place = Place::new();
-        let running = place.start(place.tailback(command));
-        let tool = running.pid();
-        std::thread::sleep(moment(kill));
-        // Of each three one loses a child first.
-        let children = processes::of(tool);
-        if kill % 3 == 2
-            && let Some(child) = children.get(kill as usize % children.len().max(1))
-        {
-            let _ = kill_process(Pid::from_raw(child.pid as i32).unwrap(), Signal::KILL);
-            std::thread::sleep(Duration::from_millis(30));
+    let _turn = turn::take();
+    // Most of each is waiting for its moment.
+    std::thread::scope(|scope| {
+        for first in 0..AT_ONCE {
+            scope.spawn(move || {
+                for kill in (first..kills()).step_by(AT_ONCE as usize) {
+                    leaves_nothing(kill, commands[kill as usize % commands.len()]);
+                }
+            });
         }
-        running.signal(Signal::KILL);
-        running.end();
-        let all_gone = || left_of(tool, &place).is_empty().then_some(());
-        let what =
-            format!("kill {kill} of {command:?} to leave nothing: {:?}", left_of(tool, &place));
-        wait_for(&what, all_gone);
-        for record in place.records() {
-            let ran = place.say(&["judge", record.to_str().unwrap()]);
-            assert!([0, 1, 3, 4].contains(&ran.code()), "kill {kill} of {command:?}: {ran:?}");
-        }
+    });
+}
+
+/// Runs a command, kills it at the moment of this number, and fails where it leaves something.
+fn leaves_nothing(kill: u64, command: &[&str]) {
+    let place = Place::new();
+    let running = place.start(place.tailback(command));
+    let tool = running.pid();
+    std::thread::sleep(moment(kill));
+    // Of each three one loses a child first.
+    let children = processes::of(tool);
+    if kill % 3 == 2
+        && let Some(child) = children.get(kill as usize % children.len().max(1))
+    {
+        let _ = kill_process(Pid::from_raw(child.pid as i32).unwrap(), Signal::KILL);
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    running.signal(Signal::KILL);
+    running.end();
+    let all_gone = || left_of(tool, &place).is_empty().then_some(());
+    let what = format!("kill {kill} of {command:?} to leave nothing: {:?}", left_of(tool, &place));
+    wait_for(&what, all_gone);
+    for record in place.records() {
+        let ran = place.say(&["judge", record.to_str().unwrap()]);
+        assert!([0, 1, 3, 4].contains(&ran.code()), "kill {kill} of {command:?}: {ran:?}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Records of version 1 of the schema: read, shown and judged again with the verdicts and the figures
-//! that they had.
+//! Records of version 1 of the schema: read, shown and judged again with the verdicts and the
+//! figures that they had.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,5 @@
-//! `tailback watch` beside the tool's own loads: who is held up, by whom, and that nothing is written.
+//! `tailback watch` beside the tool's own loads: who is held up, by whom, and that nothing is
+//! written.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -254,8 +255,8 @@ fn wrong_words_are_refused_with_what_is_wrong() {
     );
 }
 
-/// System calls by which a process could be stopped, changed or read under its locks, and those that
-/// change what outlives this one.
+/// System calls by which a process could be stopped, changed or read under its locks, and those
+/// that change what outlives this one.
 const FORBIDDEN: &[&str] = &[
     "ptrace",
     "process_vm_readv",

@@ -47,8 +47,8 @@ const EXPIRED: &str = " is expired ";
 /// The user that apt fetches as where it is started by root.
 const APT_USER: &str = "_apt";
 
-/// apt with a folder of its own, which goes with it. It is among temporary files and not in the cache,
-/// whose folders apt's own user may not enter.
+/// apt with a folder of its own, which goes with it. It is among temporary files and not in the
+/// cache, whose folders apt's own user may not enter.
 #[derive(Debug)]
 pub struct Apt {
     folder: Temporary,
@@ -62,12 +62,10 @@ impl Apt {
     /// If its folder cannot be made, or if Debian's keys are not on this machine.
     pub fn prepare(suite: &str) -> Result<Self, DebianError> {
         if !Path::new(KEYRING).exists() {
-            return Err(DebianError::Tool {
-                program: KEYRING.to_owned(),
-                why: "not there, so that nothing of Debian can be checked; install \
-                      debian-archive-keyring"
-                    .to_owned(),
-            });
+            return Err(DebianError::tool(
+                KEYRING,
+                "not there, so that nothing of Debian can be checked; install debian-archive-keyring",
+            ));
         }
         let temporary = std::env::temp_dir();
         let made = Temporary::folder(&Roots::real(), &temporary, "tailback-apt-");
@@ -102,8 +100,8 @@ impl Apt {
         tool
     }
 
-    /// Fetches the suite's lists. Where the suite says that they are too old, as a mirror that stands
-    /// still has them, they are taken all the same, and `note` gets a line of it.
+    /// Fetches the suite's lists. Where the suite says that they are too old, as a mirror that
+    /// stands still has them, they are taken all the same, and `note` gets a line of it.
     ///
     /// # Errors
     /// If they cannot be fetched, or are not signed by Debian.
@@ -169,15 +167,15 @@ impl Apt {
         let missing = names.iter().find(|name| !found.iter().any(|found| found.name == **name));
         match missing {
             None => Ok(found),
-            Some(name) => Err(DebianError::Tool {
-                program: "apt-cache".to_owned(),
-                why: format!("{name}: it shows no version and no SHA256"),
-            }),
+            Some(name) => Err(DebianError::tool(
+                "apt-cache",
+                format!("{name}: it shows no version and no SHA256"),
+            )),
         }
     }
 
-    /// The packages as files of the cache's folder, where apt's user cannot change them any more; in
-    /// their order.
+    /// The packages as files of the cache's folder, where apt's user cannot change them any more;
+    /// in their order.
     ///
     /// # Errors
     /// If one cannot be fetched, or is not what the suite's list says.
@@ -199,9 +197,8 @@ impl Apt {
 
     /// The file of a package that was downloaded.
     fn take(&self, package: &Package, cache: &Cache) -> Result<Temporary, DebianError> {
-        let tool = |why: &str| DebianError::Tool {
-            program: "apt-get".to_owned(),
-            why: format!("{}={}: {why}", package.name, package.version),
+        let tool = |why: &str| {
+            DebianError::tool("apt-get", format!("{}={}: {why}", package.name, package.version))
         };
         let failed = |source| failed(self.folder.path(), source);
         let entries = std::fs::read_dir(self.folder.path().join("download")).map_err(failed)?;

@@ -83,8 +83,8 @@ impl Cache {
         written.map_err(|source| failed(path, source))
     }
 
-    /// Copies a file into the cache's folder, where nobody else can change it any more; it goes when it
-    /// is dropped.
+    /// Copies a file into the cache's folder, where nobody else can change it any more; it goes
+    /// when it is dropped.
     ///
     /// # Errors
     /// If it is larger than `most` bytes, no ordinary file, or cannot be copied.

@@ -7,13 +7,8 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum DebianError {
     /// A tool that is needed is missing or failed.
-    #[error("{program}: {why}")]
-    Tool {
-        /// The program.
-        program: String,
-        /// Its message, and what to do next.
-        why: String,
-    },
+    #[error(transparent)]
+    Tool(ToolError),
     /// The cache cannot be used.
     #[error("{}: {source}; free some room or set XDG_CACHE_HOME to another folder", .path.display())]
     Cache {
@@ -50,25 +45,29 @@ pub enum DebianError {
         /// What is wrong with it.
         why: String,
     },
-    /// Waiting for a tool failed.
-    #[error("{what}: {source}")]
-    System {
-        /// What was tried.
-        what: &'static str,
-        /// The kernel's reason.
-        source: std::io::Error,
-    },
     /// Somebody interrupted.
     #[error("interrupted")]
     Interrupted,
 }
 
+impl DebianError {
+    /// The error of a program that did not do what it was to.
+    pub fn tool(program: &str, why: impl Into<String>) -> Self {
+        DebianError::Tool(ToolError::Failed { program: program.to_owned(), why: why.into() })
+    }
+
+    /// Whether a tool says that the disk is full, in the words of the C library.
+    pub fn is_full(&self) -> bool {
+        matches!(self, DebianError::Tool(ToolError::Failed { why, .. })
+            if why.contains("No space left on device"))
+    }
+}
+
 impl From<ToolError> for DebianError {
     fn from(error: ToolError) -> Self {
         match error {
-            ToolError::Failed { program, why } => DebianError::Tool { program, why },
-            ToolError::System { what, source } => DebianError::System { what, source },
             ToolError::Interrupted => DebianError::Interrupted,
+            other => DebianError::Tool(other),
         }
     }
 }

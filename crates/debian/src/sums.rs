@@ -45,8 +45,8 @@ pub fn compare<'a>(
     Ok(())
 }
 
-/// Refuses a folder of which any file is not what was unpacked, is missing, was added, or could have
-/// been put there by another user.
+/// Refuses a folder of which any file is not what was unpacked, is missing, was added, or could
+/// have been put there by another user.
 ///
 /// # Errors
 /// As [`compare`].

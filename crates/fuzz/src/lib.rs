@@ -1,8 +1,8 @@
 //! What takes bytes from outside, each behind a function that takes any bytes.
 //!
 //! `make fuzz` gives each of them inputs that a coverage-guided fuzzer makes up (`engine/`), and
-//! `cargo test` those that are kept in `corpus/`. A target that panics, or needs more memory or time
-//! than the engine allows, has found a defect.
+//! `cargo test` those that are kept in `corpus/`. A target that panics, or needs more memory or
+//! time than the engine allows, has found a defect.
 
 mod edits;
 mod machine;

@@ -44,7 +44,8 @@ pub(crate) fn machine(bytes: &[u8]) {
 /// The files of a thread that are read, each below the folder of the thread.
 const OF_A_THREAD: &[&str] = &["comm", "stat", "schedstat", "status", "wchan"];
 
-/// Bytes for the files of a process: the first byte picks the one that gets the rest, 255 all of them.
+/// Bytes for the files of a process: the first byte picks the one that gets the rest, 255 all of
+/// them.
 pub(crate) fn process(bytes: &[u8]) {
     let Some((which, rest)) = bytes.split_first() else { return };
     let Ok(folder) = tempfile::tempdir() else { return };

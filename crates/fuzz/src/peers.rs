@@ -32,8 +32,8 @@ pub(crate) fn kernel_image(bytes: &[u8]) {
     guest::fuzz::kernel_image(bytes);
 }
 
-/// What programs print that are asked something: strace, an Erlang, the loader of libraries; and the start of a
-/// program whose libraries are packed.
+/// What programs print that are asked something: strace, an Erlang, the loader of libraries; and
+/// the start of a program whose libraries are packed.
 pub(crate) fn programs(bytes: &[u8]) {
     scenarios::fuzz::strace(bytes);
     beam::fuzz::texts(bytes);

@@ -11,7 +11,8 @@ const TEXT: &str = include_str!("../../../vm/kernels.toml");
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
-    /// The suites of Debian whose lists are looked through for a series, those with short lists first.
+    /// The suites of Debian whose lists are looked through for a series, those with short lists
+    /// first.
     #[serde(default)]
     pub suites: Vec<String>,
     /// The series that are known to be there, and the suite that is looked through first.
@@ -52,7 +53,8 @@ pub struct Expectation {
 }
 
 impl Catalogue {
-    /// What to expect of a kernel in a scenario where its parameters hold; the most particular first.
+    /// What to expect of a kernel in a scenario where its parameters hold; the most particular
+    /// first.
     pub fn expected(
         &self,
         kernel: &str,

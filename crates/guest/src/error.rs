@@ -7,12 +7,6 @@ use std::path::PathBuf;
 /// Why a guest could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
-    /// No QEMU.
-    #[error("{program}: not found; install it: apt-get install qemu-system-x86")]
-    NoQemu {
-        /// The program.
-        program: String,
-    },
     /// The file is no kernel.
     #[error("{}: {why}; name a bzImage, a Debian kernel package or debian:6.12", .path.display())]
     NotKernel {
@@ -43,40 +37,18 @@ pub enum GuestError {
     /// The host has not got what the guest would take.
     #[error("{0}")]
     Room(String),
-    /// A tool that is needed is missing or failed.
-    #[error("{program}: {why}")]
-    Tool {
-        /// The program.
-        program: String,
-        /// Its message, and what to do next.
-        why: String,
-    },
+    /// What it takes of Debian, or a tool, or the cache cannot be had.
+    #[error(transparent)]
+    Debian(DebianError),
+    /// The kernel does not start the program that shares a folder.
+    #[error("{0}; --root takes a mount of its own: run where mount(2) is allowed (CAP_SYS_ADMIN)")]
+    NotShared(ToolError),
     /// A kernel could not be fetched.
     #[error("debian:{series}: {why}")]
     Fetch {
         /// The series.
         series: String,
         /// Why, and what next.
-        why: String,
-    },
-    /// The cache cannot be used.
-    #[error("{}: {source}; free some room or set XDG_CACHE_HOME to another folder", .path.display())]
-    Cache {
-        /// Where.
-        path: PathBuf,
-        /// The kernel's reason.
-        source: std::io::Error,
-    },
-    /// Somebody else could have put something into the cache.
-    #[error(
-        "{}: {why}; a kernel from there would not be trusted: set XDG_CACHE_HOME to a folder of your \
-         own (sudo without -E does)",
-        .path.display()
-    )]
-    Unsafe {
-        /// The folder or file.
-        path: PathBuf,
-        /// Who may change it.
         why: String,
     },
     /// A file cannot be read.
@@ -125,13 +97,10 @@ impl GuestError {
                 ErrorKind::Usage
             }
             E::File { .. } => ErrorKind::Usage,
-            E::NoQemu { .. }
-            | E::Tool { .. }
-            | E::Fetch { .. }
-            | E::Cache { .. }
-            | E::Unsafe { .. }
-            | E::Room(_) => ErrorKind::Need,
-            E::System { .. } | E::Qemu(_) => ErrorKind::Broken,
+            E::Debian(DebianError::Tool(ToolError::System { .. }))
+            | E::System { .. }
+            | E::Qemu(_) => ErrorKind::Broken,
+            E::Debian(_) | E::NotShared(_) | E::Fetch { .. } | E::Room(_) => ErrorKind::Need,
             E::Interrupted => ErrorKind::Interrupted,
         }
     }
@@ -140,13 +109,10 @@ impl GuestError {
 impl From<DebianError> for GuestError {
     fn from(error: DebianError) -> Self {
         match error {
-            DebianError::Tool { program, why } => GuestError::Tool { program, why },
-            DebianError::Cache { path, source } => GuestError::Cache { path, source },
-            DebianError::Unsafe { path, why } => GuestError::Unsafe { path, why },
             DebianError::File { path, source } => GuestError::File { path, source },
             DebianError::Torn { path, why } => GuestError::NotKernel { path, why },
-            DebianError::System { what, source } => GuestError::System { what, source },
             DebianError::Interrupted => GuestError::Interrupted,
+            other => GuestError::Debian(other),
         }
     }
 }

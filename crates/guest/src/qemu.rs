@@ -5,6 +5,9 @@ use crate::error::GuestError;
 use host::tool::Tool;
 use std::time::Duration;
 
+/// What to do where there is none.
+const HELP: &str = "install it: apt-get install qemu-system-x86";
+
 /// Kernel parameters under every accelerator.
 ///
 /// A panic restarts at once, which ends QEMU; an early console shows more of a kernel
@@ -53,23 +56,16 @@ impl Qemu {
     /// If there is none; the message names the package.
     pub fn find() -> Result<Self, GuestError> {
         let program = "qemu-system-x86_64".to_owned();
-        let mut tool = Tool::new(program.clone(), "");
+        let mut tool = Tool::new(program.clone(), HELP);
         tool.arg("--version");
-        let text =
-            tool.run(Duration::from_secs(20), &|| false).map_err(|error| match error.into() {
-                GuestError::Tool { why, .. } if why.starts_with("not found") => {
-                    GuestError::NoQemu { program: program.clone() }
-                }
-                other => other,
-            })?;
+        let text = tool.run(Duration::from_secs(20), &|| false)?;
         let version = text.split_whitespace().skip_while(|word| *word != "version").nth(1);
         Ok(Qemu { program, version: version.unwrap_or("unknown").to_owned() })
     }
 
     /// The program with its arguments.
     pub(crate) fn tool(&self, args: &QemuArgs<'_>) -> Tool {
-        let mut tool =
-            Tool::new(self.program.clone(), "install it: apt-get install qemu-system-x86");
+        let mut tool = Tool::new(self.program.clone(), HELP);
         for word in arguments(args) {
             tool.arg(word);
         }

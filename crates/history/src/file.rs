@@ -1,8 +1,8 @@
 //! The file of the index: an SQLite database that is believed only after a check.
 //!
-//! A database can hold much that costs time or means something else: a view in the place of a table,
-//! a trigger, pages that refer to each other in a circle. So its tables have to be ours to the letter,
-//! and SQLite has to find each page, row and type in order, before a row is read.
+//! A database can hold much that costs time or means something else: a view in the place of a
+//! table, a trigger, pages that refer to each other in a circle. So its tables have to be ours to
+//! the letter, and SQLite has to find each page, row and type in order, before a row is read.
 
 use host::private;
 use rusqlite::config::DbConfig;
@@ -23,8 +23,8 @@ const MOST: u64 = 1 << 30;
 /// The longest row that is read or written, in bytes.
 const LONGEST: i32 = 1 << 20;
 
-/// The tables: a row for each file, and one for each figure of each of its arms. Strict, so that the check of
-/// the database looks at the types too.
+/// The tables: a row for each file, and one for each figure of each of its arms. Strict, so that
+/// the check of the database looks at the types too.
 const TABLES: [(&str, &str); 3] = [
     (
         "file",
@@ -75,8 +75,8 @@ pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     shaped(Connection::open_in_memory()?)
 }
 
-/// Makes an index anew that is no database, damaged, of another version, or not ours: it holds nothing
-/// that the records do not. After any other error, as where it is locked, it stays.
+/// Makes an index anew that is no database, damaged, of another version, or not ours: it holds
+/// nothing that the records do not. After any other error, as where it is locked, it stays.
 ///
 /// # Errors
 /// That error, or what came of the second attempt.
@@ -152,7 +152,8 @@ fn check(work: &Transaction<'_>) -> rusqlite::Result<()> {
     Err(rusqlite::Error::InvalidQuery)
 }
 
-/// What the database says that it holds, in the order in which it was made; one entry more than it may have is enough.
+/// What the database says that it holds, in the order in which it was made; one entry more than it
+/// may have is enough.
 fn entries(work: &Transaction<'_>) -> rusqlite::Result<Vec<(String, String)>> {
     let mut rows = work.prepare(
         "SELECT name, substr(sql, 1, 1000) FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid LIMIT ?1",

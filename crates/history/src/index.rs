@@ -8,7 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// The longest name in a record that is indexed, in bytes; a record with a longer one counts as none.
+/// The longest name in a record that is indexed, in bytes; a record with a longer one counts as
+/// none.
 const LONGEST_NAME: usize = 4096;
 
 /// The index of the figures of records.
@@ -16,8 +17,8 @@ const LONGEST_NAME: usize = 4096;
 pub struct HistoryIndex(Connection);
 
 impl HistoryIndex {
-    /// Opens the index in a folder; one in memory where there is none, where the file cannot be made anew,
-    /// or where another tailback keeps it locked for too long. `note` is told why.
+    /// Opens the index in a folder; one in memory where there is none, where the file cannot be
+    /// made anew, or where another tailback keeps it locked for too long. `note` is told why.
     ///
     /// # Errors
     /// If not even one in memory can be had.
@@ -51,8 +52,8 @@ impl HistoryIndex {
 
     /// Adds what is new or changed among the records of a folder, and drops what is gone.
     ///
-    /// `read` reads a file; none where it is no record. Returns how many files there are that end in `.json` and
-    /// are no record.
+    /// `read` reads a file; none where it is no record. Returns how many files there are that end
+    /// in `.json` and are no record.
     ///
     /// # Errors
     /// If the folder cannot be read or the index fails.
@@ -213,14 +214,7 @@ fn forget(work: &Connection, folder: &Path, files: &[PathBuf]) -> rusqlite::Resu
 }
 
 fn state(word: &str) -> Option<State> {
-    let all = [
-        State::Affected,
-        State::NotAffected,
-        State::Inconclusive,
-        State::Untrustworthy,
-        State::Skipped,
-    ];
-    all.into_iter().find(|state| state.word() == word)
+    State::ALL.into_iter().find(|state| state.word() == word)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! An index of the records' figures, so that a thousand records are not read each time.
 //!
-//! The records are authoritative: the index can be deleted at any time, and whatever is wrong with its
-//! file it is made anew. A crate of its own, so that SQLite is nowhere else and the fuzzer reaches it.
+//! The records are authoritative: the index can be deleted at any time, and whatever is wrong with
+//! its file it is made anew. A crate of its own, so that SQLite is nowhere else and the fuzzer
+//! reaches it.
 
 mod file;
 mod index;

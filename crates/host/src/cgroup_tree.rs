@@ -87,8 +87,8 @@ impl GroupTree {
         })
     }
 
-    /// How the hierarchy of a controller is named, where it is mounted in this tree, and which group is
-    /// mounted there; the mount that shows the most.
+    /// How the hierarchy of a controller is named, where it is mounted in this tree, and which
+    /// group is mounted there; the mount that shows the most.
     pub(crate) fn mount(
         &self,
         roots: &Roots,

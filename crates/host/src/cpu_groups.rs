@@ -1,13 +1,13 @@
-//! The groups of the cpu controller with their quotas and counters, of whatever process: read, never
-//! changed. Reading them takes no lock of a process.
+//! The groups of the cpu controller with their quotas and counters, of whatever process: read,
+//! never changed. Reading them takes no lock of a process.
 
 use crate::cgroup::{Limit, Usage};
 use crate::cgroup_tree::{GroupTree, Interface};
 use crate::roots::{self, Roots};
 use std::path::{Path, PathBuf};
 
-/// Folders of groups that are looked through for a quota at most: a host with more of them has the rest
-/// left out, and it is counted.
+/// Folders of groups that are looked through for a quota at most: a host with more of them has the
+/// rest left out, and it is counted.
 const MOST_FOLDERS: usize = 8_192;
 
 /// The hierarchy of the cpu controller.
@@ -57,8 +57,8 @@ impl CpuGroups {
         group_in(&text, self.interface)
     }
 
-    /// The groups whose quota binds a group, itself first. Levels are those of the scheduler: a group
-    /// without the controller is none.
+    /// The groups whose quota binds a group, itself first. Levels are those of the scheduler: a
+    /// group without the controller is none.
     pub fn lineage(&self, group: &str) -> Vec<String> {
         let all = Path::new(group).ancestors().filter_map(Path::to_str);
         all.filter(|group| *group == "/" || self.has_controller(group)).map(str::to_owned).collect()

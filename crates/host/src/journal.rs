@@ -1,9 +1,9 @@
 //! A journal of what tailback changes on this machine, so that it is put back however a run ends.
 //!
-//! A change is written here before it is made, and taken out once it is undone. A run that is killed
-//! leaves its journal behind; [`crate::restore()`] undoes what stands in the journals of processes that are
-//! gone. The journal of root is in `/run/tailback`, where nobody else can write, and goes with the
-//! next boot as the changes do.
+//! A change is written here before it is made, and taken out once it is undone. A run that is
+//! killed leaves its journal behind; [`crate::restore()`] undoes what stands in the journals of
+//! processes that are gone. The journal of root is in `/run/tailback`, where nobody else can write,
+//! and goes with the next boot as the changes do.
 
 use crate::owner::Owner;
 use crate::private;
@@ -20,8 +20,8 @@ const SUFFIX: &str = ".journal";
 /// End of the name that a journal has until it is whole.
 const UNFINISHED: &str = ".journal.new";
 
-/// The most that is read of a journal, in bytes: an entry takes some hundred, and a machine has two a
-/// CPU.
+/// The most that is read of a journal, in bytes: an entry takes some hundred, and a machine has two
+/// a CPU.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// Something that was changed.
@@ -180,7 +180,8 @@ impl Journal {
                 _ => Ok(()),
             };
         }
-        // Text keys, paths that are UTF-8 and whole numbers serialise; a path that is not is refused.
+        // Text keys, paths that are UTF-8 and whole numbers serialise; a path that is not is
+        // refused.
         let text = serde_json::to_vec(&self.entries).map_err(|error| failed(error.into()))?;
         // A name by which a restore knows whose it is; nobody else writes to this folder.
         let whole = self.file.with_extension("journal.new");

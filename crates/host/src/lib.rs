@@ -1,6 +1,6 @@
 //! What tailback reads of the machine it runs on, and the little that it changes: [`cgroup`] makes
-//! groups and [`governor`] sets frequencies. Both put back what they found, and what a killed run left
-//! changed stands in its [`journal`]; nothing else writes.
+//! groups and [`governor`] sets frequencies. Both put back what they found, and what a killed run
+//! left changed stands in its [`journal`]; nothing else writes.
 //!
 //! Every reader of files takes [`Roots`], so that it works on a fake tree as on the real one.
 //! Files of `/proc` and `/sys` are not trusted: they may be missing, torn, huge or malformed, and
@@ -10,8 +10,8 @@
 //! - [`placement`]: which CPU for what.
 //! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
-//! - [`program`]: other people's programs that root runs with its own rights; [`tool`] runs them within a
-//!   limit.
+//! - [`program`]: other people's programs that root runs with its own rights; [`tool`] runs them
+//!   within a limit.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`cpu_groups`]: groups, quotas and counters of any process.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.

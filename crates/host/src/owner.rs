@@ -1,5 +1,5 @@
-//! Whose something is: names of groups and journals say which process made them, so that what a killed
-//! run left can be told from what another run is using.
+//! Whose something is: names of groups and journals say which process made them, so that what a
+//! killed run left can be told from what another run is using.
 
 use crate::roots::{self, Roots};
 use rustix::io::Errno;

@@ -1,9 +1,10 @@
 //! Other people's programs that root runs with its own rights: found and started so that nobody who
 //! called sudo decides what root runs.
 //!
-//! With `sudo -E`, or a sudo that keeps PATH, root has the search path and the environment of the user
-//! who asked. A program that another user could have put there is passed over, and variables that make
-//! programs load code or read other settings stay behind. A caller who is not root runs what it likes.
+//! With `sudo -E`, or a sudo that keeps PATH, root has the search path and the environment of the
+//! user who asked. A program that another user could have put there is passed over, and variables
+//! that make programs load code or read other settings stay behind. A caller who is not root runs
+//! what it likes.
 
 use crate::private::{self, PrivateError};
 use std::ffi::{OsStr, OsString};
@@ -11,7 +12,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is left of root's environment: where things are, the language, and how the network is reached.
+/// What is left of root's environment: where things are, the language, and how the network is
+/// reached.
 const KEPT: [&str; 12] = [
     "PATH",
     "HOME",
@@ -30,8 +32,8 @@ const KEPT: [&str; 12] = [
 /// A command that runs the program of this name, or at this path.
 ///
 /// # Errors
-/// If the caller is root, and each program of that name could have been put there by another user. A
-/// program that is not there at all is left to the start to tell.
+/// If the caller is root, and each program of that name could have been put there by another user.
+/// A program that is not there at all is left to the start to tell.
 pub fn command(program: &str) -> Result<Command, PrivateError> {
     if !os::user::is_exposed() {
         return Ok(Command::new(program));

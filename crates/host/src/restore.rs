@@ -35,7 +35,8 @@ impl Restored {
 
 /// Undoes what stands in the journals of processes that are gone, the latest change first.
 ///
-/// A file that no longer holds what was written there was changed by somebody else since, and is left.
+/// A file that no longer holds what was written there was changed by somebody else since, and is
+/// left.
 pub fn restore(roots: &Roots) -> Restored {
     let mut restored = Restored::default();
     let folder = journal::folder(roots);

@@ -1,5 +1,5 @@
-//! Files and folders that are there only for a while, as half made entries of a cache: they stand in the
-//! journal before they are made, so that they go however the run ends.
+//! Files and folders that are there only for a while, as half made entries of a cache: they stand
+//! in the journal before they are made, so that they go however the run ends.
 
 use crate::journal::{self, Change, Noted, Undone};
 use crate::roots::Roots;
@@ -70,8 +70,8 @@ impl Drop for Temporary {
     }
 }
 
-/// Writes down that a file will be there only for a while, which the caller makes and removes; none where
-/// there is no journal.
+/// Writes down that a file will be there only for a while, which the caller makes and removes; none
+/// where there is no journal.
 pub fn announce(roots: &Roots, path: &Path) -> Option<Noted> {
     let path = std::path::absolute(path).ok()?;
     journal::note(roots, Change::Temporary { path }).ok()

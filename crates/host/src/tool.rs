@@ -18,12 +18,28 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// Why a tool did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// It is missing, or failed.
+    /// It is not there.
+    #[error("{program}: not found; {help}")]
+    NotFound {
+        /// The program.
+        program: String,
+        /// What to do about it.
+        help: &'static str,
+    },
+    /// The kernel does not start it.
+    #[error("{program}: {source}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+    /// It failed.
     #[error("{program}: {why}")]
     Failed {
         /// The program.
         program: String,
-        /// Its message, and what to do next.
+        /// Its message, or what to do next.
         why: String,
     },
     /// Waiting for it failed.
@@ -120,18 +136,19 @@ impl Tool {
     /// Starts it.
     ///
     /// # Errors
-    /// If it is missing, if root would run what another user could have put there, or if the kernel refuses.
+    /// If it is missing, if root would run what another user could have put there, or if the kernel
+    /// refuses.
     pub fn spawn(&mut self) -> Result<Running, ToolError> {
         if let Some(why) = &self.refused {
             let why = format!("{why}; root runs no program that others could have put there");
             return Err(ToolError::Failed { program: self.program.clone(), why });
         }
         let child = self.command.spawn().map_err(|source| {
-            let why = match source.kind() {
-                std::io::ErrorKind::NotFound => format!("not found; {}", self.help),
-                _ => source.to_string(),
-            };
-            ToolError::Failed { program: self.program.clone(), why }
+            let program = self.program.clone();
+            match source.kind() {
+                std::io::ErrorKind::NotFound => ToolError::NotFound { program, help: self.help },
+                _ => ToolError::NotStarted { program, source },
+            }
         })?;
         Ok(Running { program: self.program.clone(), child })
     }

@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
-/// The longest latency that is recorded as it is, in nanoseconds: 73 minutes, beyond every deadline.
+/// The longest latency that is recorded as it is, in nanoseconds: 73 minutes, beyond every
+/// deadline.
 pub const HIGHEST_NS: u64 = 1 << 42;
 
 /// Significant digits that are kept.
@@ -57,8 +58,8 @@ pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
     Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())
 }
 
-/// Whether an encoded histogram has the bounds of [`empty`], and as many counts as it says: memory is
-/// allocated by both.
+/// Whether an encoded histogram has the bounds of [`empty`], and as many counts as it says: memory
+/// is allocated by both.
 ///
 /// The header of V2: a cookie, the length of the counts, an offset, the significant digits (32 bits
 /// each), the lowest and the highest value that it can hold and a ratio (64 bits each).

@@ -55,8 +55,8 @@ pub struct VmEvidence {
 }
 
 impl ThreadEvidence {
-    /// Asleep, but neither in futex nor in a call that waits for input; none where one of them is not
-    /// known.
+    /// Asleep, but neither in futex nor in a call that waits for input; none where one of them is
+    /// not known.
     pub fn slept_elsewhere_ns(&self) -> Option<u64> {
         let idle = self.futex_slept_ns?.saturating_add(self.poll_slept_ns?);
         Some(self.blocked_ns?.saturating_sub(idle))

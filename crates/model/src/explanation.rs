@@ -1,4 +1,5 @@
-//! Why a stall was there, as typed facts with times that add up; turned into English where it is shown.
+//! Why a stall was there, as typed facts with times that add up; turned into English where it is
+//! shown.
 
 use crate::arm::Changed;
 use crate::evidence::{Behind, Task, Wait};

@@ -1,8 +1,8 @@
 //! What a scenario says of its own outcome, as data: which sentence, and the values in it.
 //!
-//! The sentence itself stands in the scenario's declaration ([`crate::scenario::Meta::sentences`]) as a
-//! template, and is put together where a record is shown. So a record holds figures and no English,
-//! and a stranger's record can bring no sentence of its own.
+//! The sentence itself stands in the scenario's declaration ([`crate::scenario::Meta::sentences`])
+//! as a template, and is put together where a record is shown. So a record holds figures and no
+//! English, and a record of unknown origin can bring no sentence of its own.
 
 use crate::estimate::{Comparison, Estimate};
 use crate::measure::Unit;
@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 pub struct Fact {
     /// Id of the sentence, unique in its scenario.
     pub id: String,
-    /// The values in it, by the names that its template has for them; an optional one may be absent.
+    /// The values in it, by the names that its template has for them; an optional one may be
+    /// absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, FactValue>,
 }

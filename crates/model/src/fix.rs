@@ -30,8 +30,8 @@ pub struct Fix {
     /// that is affected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_gone: Option<f64>,
-    /// The wealth that both take: the error rate is split over the fixes that were tried, and allows
-    /// for what of all that could have been affected is.
+    /// The wealth that both take: the error rate is split over the fixes that were tried, and
+    /// allows for what of all that could have been affected is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// Blocks in which the case stalled, and how many of them the fix stalled in too; of what is

@@ -1,8 +1,8 @@
 //! The nouns of tailback, with no I/O and no operating system in them.
 //!
-//! A [`scenario::Meta`] declares a known stall and its [`Parameter`]s. One setting of all parameters
-//! is an [`arm::Arm`]; one run of one arm is a [`record::Trial`]; all trials of a study with the
-//! machine they ran on are a [`record::Record`], which carries its [`verdict::Verdict`].
+//! A [`scenario::Meta`] declares a known stall and its [`Parameter`]s. One setting of all
+//! parameters is an [`arm::Arm`]; one run of one arm is a [`record::Trial`]; all trials of a study
+//! with the machine they ran on are a [`record::Record`], which carries its [`verdict::Verdict`].
 
 pub mod arm;
 pub mod at_work;

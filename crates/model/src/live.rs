@@ -383,9 +383,11 @@ pub struct QuotaFinding {
     pub period_us: u64,
     /// Share of its periods in which it was throttled, as cpu.stat counts them.
     pub throttled_periods: f64,
-    /// Time that its CPUs were throttled, all together, in milliseconds a second, as cpu.stat counts it.
+    /// Time that its CPUs were throttled, all together, in milliseconds a second, as cpu.stat
+    /// counts it.
     pub throttled_ms_per_s: f64,
-    /// CPU time that it used, over what the quota allows in that time; absent where it is not counted.
+    /// CPU time that it used, over what the quota allows in that time; absent where it is not
+    /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<f64>,
     /// Threads of the group that used CPU time.
@@ -491,8 +493,8 @@ pub struct Answer {
 pub enum AnswerState {
     /// It is: a finding says more.
     Hitting,
-    /// It was measured and costs nobody more than this, in milliseconds a second; a finding begins at
-    /// the second figure.
+    /// It was measured and costs nobody more than this, in milliseconds a second; a finding begins
+    /// at the second figure.
     NotHitting {
         /// What it costs the one whom it costs most.
         most_ms_per_s: f64,
@@ -549,7 +551,8 @@ pub struct Cost {
     pub memory_bytes: u64,
     /// Memory of its tables in the kernel, in bytes.
     pub table_bytes: u64,
-    /// Threads that lost their place in a table before they were read: their time is not in the figures.
+    /// Threads that lost their place in a table before they were read: their time is not in the
+    /// figures.
     pub lost_threads: u64,
     /// Time behind others for which there was no room to name them.
     pub unnamed_ns: u64,

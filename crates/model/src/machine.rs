@@ -47,8 +47,8 @@ pub struct Machine {
     /// The guest that tailback made of it; absent on a machine that it found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Whom the load runs as, but for readers of a file in /proc that only root may read; older records
-    /// do not say.
+    /// Whom the load runs as, but for readers of a file in /proc that only root may read; older
+    /// records do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_user: Option<LoadUser>,
     /// Whether another run could load the machine at the same time; absent in a guest, and older
@@ -116,7 +116,8 @@ pub struct Guest {
     pub host_kernel: String,
     /// CPUs that QEMU may use on the host.
     pub host_cpus: u32,
-    /// The folder that was its root: `host` for that of the host; none where it had no files but its own.
+    /// The folder that was its root: `host` for that of the host; none where it had no files but
+    /// its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
 }
@@ -195,7 +196,8 @@ pub struct Disturbance {
     /// How long these figures were gathered, in milliseconds; older records do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_ms: Option<f64>,
-    /// Time that the hypervisor took from all CPUs together, in milliseconds (/proc/stat, 10 ms steps).
+    /// Time that the hypervisor took from all CPUs together, in milliseconds (/proc/stat, 10 ms
+    /// steps).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_ms: Option<f64>,
     /// The same for each CPU of which it took any.

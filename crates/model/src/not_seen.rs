@@ -60,11 +60,39 @@ pub enum NoPrograms {
     /// The kernel refused the programs.
     Refused {
         /// What was to be loaded or attached.
-        what: String,
+        what: ProgramPart,
         /// The kernel's or the library's reason.
         why: String,
     },
+    /// Their tables could not be mapped.
+    Tables,
+    /// The thread that loads them ended.
+    LoaderEnded,
 }
+
+/// What of the programs the kernel refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(!remote))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
+pub enum ProgramPart {
+    /// The programs themselves.
+    Programs,
+    /// One of their tables.
+    Table,
+    /// What the kernel says of its own types.
+    Btf,
+    /// The thread that loads them.
+    Thread,
+    /// Where a program attaches, by its name.
+    Hook(String),
+    /// In the words of an older record.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
+    Said(String),
+}
+
+data_or_said!(ProgramPart);
 
 /// What nothing but programs in the kernel sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +159,16 @@ data_or_said!(NotSeen);
 mod tests {
     use super::*;
     use crate::Evidence;
+
+    #[test]
+    fn a_refusal_of_an_older_record_is_read() {
+        let text = r#"[{"refused":{"what":"the programs","why":"EPERM"}},
+            {"refused":{"what":"btf","why":"EPERM"}}]"#;
+        let read: Vec<NoPrograms> = serde_json::from_str(text).unwrap();
+        let refused = |what| NoPrograms::Refused { what, why: "EPERM".to_owned() };
+        let said = ProgramPart::Said("the programs".to_owned());
+        assert_eq!(read, [refused(said), refused(ProgramPart::Btf)]);
+    }
 
     #[test]
     fn sentences_of_older_records_are_kept_beside_data() {

@@ -1,4 +1,5 @@
-//! Why a verdict is what it is, and what it cannot tell: typed facts, turned into English in one place.
+//! Why a verdict is what it is, and what it cannot tell: typed facts, turned into English in one
+//! place.
 
 use crate::estimate::Comparison;
 use crate::fact::{Amount, Fact};
@@ -18,7 +19,8 @@ pub enum Headline {
     Untrustworthy,
     /// Nothing was measured yet.
     NotMeasured,
-    /// Something is missing, so the study was not run or not to its end; the first reason says what.
+    /// Something is missing, so the study was not run or not to its end; the first reason says
+    /// what.
     Skipped,
     /// A trial broke; the first reason says how.
     Broken,

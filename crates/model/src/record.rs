@@ -223,8 +223,8 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Whether a series is to be shown over time: it stands against no other, nor is it what another
-    /// stands against.
+    /// Whether a series is to be shown over time: it stands against no other, nor is it what
+    /// another stands against.
     pub fn is_over_time(&self, name: &str) -> bool {
         let stands = |series: &Series| series.against.is_some();
         let is_axis = |other: &Series| other.against.as_deref() == Some(name);
@@ -266,8 +266,8 @@ pub enum RecordError {
     Inconsistent(String),
 }
 
-/// The largest record that is read, in bytes of JSON; a study of a thousand blocks takes half of it.
-/// Memory and work of every command are bounded by it.
+/// The largest record that is read, in bytes of JSON; a study of a thousand blocks takes half of
+/// it. Memory and work of every command are bounded by it.
 pub const MOST_TEXT: usize = 64 << 20;
 
 /// What is read of a text before it is taken for a record.

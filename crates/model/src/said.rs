@@ -1,7 +1,8 @@
 //! Sentences of records of version 1, where version 2 has data.
 //!
-//! They are told apart by hand and not by `#[serde(untagged)]`: that reads whatever stands there into
-//! a generic value first, many times as large as its text, and a record may be a stranger's.
+//! They are told apart by hand and not by `#[serde(untagged)]`: that reads whatever stands there
+//! into a generic value first, many times as large as its text, and a record may come from
+//! anywhere.
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess};

@@ -54,8 +54,8 @@ pub struct FixMeta {
     pub id: &'static str,
     /// What to do, and why it may help: a sentence.
     pub what: &'static str,
-    /// The settings of the run that measures it, from those of the case; none where those are not of
-    /// its scenario.
+    /// The settings of the run that measures it, from those of the case; none where those are not
+    /// of its scenario.
     pub change: fn(&Settings) -> Option<Settings>,
 }
 
@@ -105,8 +105,8 @@ pub struct Judging {
     pub margin: f64,
     /// Noise that hides more than this, over the margin, is too much for `not-affected`.
     pub control_limit: f64,
-    /// Whether the figure is time that the measured thread lost, so that time in which it had no CPU
-    /// is taken off before `affected` is said.
+    /// Whether the figure is time that the measured thread lost, so that time in which it had no
+    /// CPU is taken off before `affected` is said.
     #[serde(default = "yes")]
     pub wants_cpu: bool,
     /// Highest rate of wrong `affected` verdicts, over all ways of stopping. A plan has its part of

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// The stall is here, beyond doubt and large enough to matter.
+    /// The stall is here, and large enough to matter.
     Affected,
     /// The stall did not show in a study that would have shown it.
     NotAffected,
@@ -15,11 +15,21 @@ pub enum State {
     Inconclusive,
     /// The study was not run, since something that it needs is missing.
     Skipped,
-    /// What disturbed the machine can explain the effect, the kernel became tainted, or a trial broke.
+    /// What disturbed the machine can explain the effect, the kernel became tainted, or a trial
+    /// broke.
     Untrustworthy,
 }
 
 impl State {
+    /// All of them, the plainest answer first.
+    pub const ALL: [State; 5] = [
+        State::Affected,
+        State::NotAffected,
+        State::Inconclusive,
+        State::Untrustworthy,
+        State::Skipped,
+    ];
+
     /// The word, as it stands in the record.
     pub fn word(self) -> &'static str {
         match self {

@@ -67,8 +67,8 @@ pub struct Run {
     pub command: Command,
     /// Its scenario.
     pub scenario: String,
-    /// Its parameters, by name; for `run` those that differ from the scenario's defaults. Those that the
-    /// command does not have are not shown.
+    /// Its parameters, by name; for `run` those that differ from the scenario's defaults. Those
+    /// that the command does not have are not shown.
     pub parameters: Settings,
 }
 

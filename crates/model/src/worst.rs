@@ -7,7 +7,8 @@ use crate::state::State;
 /// The arm with the cause whose effect on a figure is the worst.
 ///
 /// One that is affected comes before all that are not. Then the shift over its own control decides,
-/// since arms may have different controls; where there is none, as with a baseline alone, the figure.
+/// since arms may have different controls; where there is none, as with a baseline alone, the
+/// figure.
 pub fn worst_case<'a>(
     arms: impl IntoIterator<Item = &'a ArmResult>,
     measure: &str,

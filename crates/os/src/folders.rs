@@ -29,8 +29,9 @@ fn folder(name: &str, at_home: &str, get: impl Fn(&str) -> Option<OsString>) -> 
     absolute(name).or_else(|| absolute("HOME").map(|home| home.join(at_home)))
 }
 
-/// A folder, opened for what is below it. On root's way there no link of another user is followed: root
-/// may have been given that user's folders, as by `sudo -E`, and a link would choose another place.
+/// A folder, opened for what is below it. On root's way there no link of another user is followed:
+/// root may have been given that user's folders, as by `sudo -E`, and a link would choose another
+/// place.
 ///
 /// # Errors
 /// If it is not there, or behind such a link.

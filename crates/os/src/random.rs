@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 /// A number that nobody can guess.
 ///
-/// It comes from the kernel by a system call that needs no descriptor. On a kernel without it (before
-/// Linux 3.17) it is made of time and process, and only differs from call to call.
+/// It comes from the kernel by a system call that needs no descriptor. On a kernel without it
+/// (before Linux 3.17) it is made of time and process, and only differs from call to call.
 pub fn number() -> u64 {
     let mut bytes = [0; 8];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {

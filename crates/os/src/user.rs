@@ -20,8 +20,8 @@ const OVERFLOW: u32 = 65_534;
 /// How much is read of a list of users, or of a map of user ids, in bytes.
 const MOST: u64 = 16 << 20;
 
-/// What root needs to work with processes of another user: it becomes that user, ends them and looks
-/// at them.
+/// What root needs to work with processes of another user: it becomes that user, ends them and
+/// looks at them.
 const NEEDED: [CapabilitySet; 4] =
     [CapabilitySet::SETUID, CapabilitySet::SETGID, CapabilitySet::KILL, CapabilitySet::SYS_PTRACE];
 
@@ -69,12 +69,12 @@ impl User {
         self.gid
     }
 
-    /// Makes this process, with all its threads, one of this user and of no other group, for good: no
-    /// program that it starts gains a privilege either.
+    /// Makes this process, with all its threads, one of this user and of no other group, for good:
+    /// no program that it starts gains a privilege either.
     ///
-    /// Allocates nothing, so it may run between fork and exec. The kernel forgets at whose death the
-    /// process is to die ([`crate::death::die_with`] has to follow), and gives its files in /proc to
-    /// root, until it executes a program or [`be_readable`] is called.
+    /// Allocates nothing, so it may run between fork and exec. The kernel forgets at whose death
+    /// the process is to die ([`crate::death::die_with`] has to follow), and gives its files in
+    /// /proc to root, until it executes a program or [`be_readable`] is called.
     ///
     /// # Errors
     /// If the kernel refuses, or a privilege is left.
@@ -136,8 +136,8 @@ pub fn stay_caller() {
     ALONE.store(true, Relaxed);
 }
 
-/// Whether a program that another user could have put there matters: the caller is root, and not alone
-/// in a guest.
+/// Whether a program that another user could have put there matters: the caller is root, and not
+/// alone in a guest.
 pub fn is_exposed() -> bool {
     geteuid().is_root() && !ALONE.load(Relaxed)
 }

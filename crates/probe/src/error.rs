@@ -2,7 +2,8 @@
 
 use model::not_seen::NoPrograms;
 
-/// Why nothing can be counted. A message names what next; that of [`NoPrograms`] is the report's to make.
+/// Why nothing can be counted. A message names what next; that of [`NoPrograms`] is the report's to
+/// make.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
     /// There are none.

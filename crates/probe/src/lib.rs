@@ -27,6 +27,8 @@ mod refused;
 mod session;
 #[cfg(feature = "bpf")]
 mod shared;
+#[cfg(feature = "bpf")]
+mod skeleton;
 pub mod span;
 pub mod suspects;
 pub mod symbols;

@@ -1,7 +1,7 @@
 //! The memory of a table that programs in the kernel write at any moment.
 //!
-//! libbpf maps it too and hands out a reference, which promises the compiler that nobody else writes. So
-//! it is mapped once more here, and only raw pointers lead to it.
+//! libbpf maps it too and hands out a reference, which promises the compiler that nobody else
+//! writes. So it is mapped once more here, and only raw pointers lead to it.
 
 use libbpf_rs::MapCore;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -41,7 +41,8 @@ impl<T> Shared<T> {
         Shared { at: NonNull::new(at.cast()).unwrap() }
     }
 
-    /// Where it is. The pointer is good for as long as this lives, for reads and writes that are volatile.
+    /// Where it is. The pointer is good for as long as this lives, for reads and writes that are
+    /// volatile.
     pub fn as_ptr(&self) -> *mut T {
         self.at.as_ptr()
     }

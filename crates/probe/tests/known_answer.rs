@@ -15,7 +15,7 @@ use workload::{SPIN, Worker, worker_main};
 const TOLERANCE: f64 = 0.05;
 
 /// How long the workload runs: several spins.
-const PLAY: Duration = Duration::from_millis(2500);
+const RUN: Duration = Duration::from_millis(2500);
 
 fn main() {
     if worker_main() {
@@ -39,7 +39,7 @@ fn main() {
         Watched::new(spinner.pid(), "hog", Role::Bystander),
     ]);
     session.release();
-    std::thread::sleep(PLAY);
+    std::thread::sleep(RUN);
     session.stop();
     let evidence = session.finish();
     drop((spinner, reader, victim.end()));

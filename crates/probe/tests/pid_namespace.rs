@@ -1,5 +1,5 @@
-//! In a PID namespace, whose PIDs programs in the kernel do not know, evidence comes from /proc, and
-//! says why; a live look does without them too.
+//! In a PID namespace, whose PIDs programs in the kernel do not know, evidence comes from /proc,
+//! and says why; a live look does without them too.
 
 #![cfg(feature = "bpf")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

@@ -98,8 +98,8 @@ fn tried(fixes: &mut [Advice], sure: Sure) -> Option<&mut Advice> {
     same.next().is_none().then_some(first)
 }
 
-/// The surest change of each of several records, the surest first; what was not shown to help is none,
-/// and what a record that is not affected names as next steps has no place here.
+/// The surest change of each of several records, the surest first; what was not shown to help is
+/// none, and what a record that is not affected names as next steps has no place here.
 pub fn first<'a>(records: impl Iterator<Item = (&'a Record, Option<&'a Meta>)>) -> Vec<Advice> {
     let affected = records.filter(|(record, _)| record.verdict.state == State::Affected);
     let mut all: Vec<Advice> =

@@ -9,7 +9,8 @@ const OF_FILES: [&str; 5] = ["--record", "--report", "--only", "--skip", "--seed
 /// Switches that have no part in what is measured.
 const OF_SHOWING: [&str; 2] = ["--json", "--why"];
 
-/// The command line of a study with the seed that it drew; one of a `check` with its scenario alone.
+/// The command line of a study with the seed that it drew; one of a `check` with its scenario
+/// alone.
 pub fn command(record: &Record) -> String {
     if record.live.is_some() {
         return joined(record, &[]);

@@ -3,9 +3,9 @@
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::scenario::{FixMeta, MeasureMeta, Sentence};
 use model::{
-    Arm, ArmResult, Changed, Comparison, Disturbance, Estimate, Fix, FixOutcome, Headline, Judging,
-    Kind, Machine, Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason,
-    Record, Role, Settings, State, Suggestion, Trial, Unit, Value, Verdict, What,
+    Arm, ArmResult, Changed, Disturbance, Estimate, Fix, FixOutcome, Headline, Judging, Kind,
+    Machine, Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason, Record,
+    Role, Settings, State, Suggestion, Trial, Unit, Value, Verdict, What,
 };
 use std::sync::LazyLock;
 
@@ -142,22 +142,6 @@ fn verdict() -> Verdict {
         }],
         measure: Some("lost".to_owned()),
         ..Verdict::of(State::Affected, Headline::Said("work stalls here".to_owned()))
-    }
-}
-
-/// A shift without an interval.
-pub fn shift(shift: f64) -> Comparison {
-    Comparison {
-        unit: Unit::MillisecondsPerSecond,
-        shift,
-        shift_at_least: false,
-        low: None,
-        high: None,
-        confidence: 0.95,
-        superiority: 1.0,
-        superiority_low: None,
-        superiority_high: None,
-        p_value: None,
     }
 }
 

@@ -20,7 +20,8 @@ const SHORT_ADVICE: usize = 3;
 /// Arms that a short answer shows.
 const SHORT_ARMS: usize = 8;
 
-/// One record: verdict, table, what to change; with [`Look::why`] the reasons and the fine print too.
+/// One record: verdict, table, what to change; with [`Look::why`] the reasons and the fine print
+/// too.
 pub fn record(shown: &Shown, look: Look) -> String {
     let (record, meta, prose) = (shown.record, shown.meta, shown.prose());
     let state = record.verdict.state;
@@ -91,8 +92,8 @@ fn figures_of(text: &mut String, record: &Record, meta: Option<&Meta>, look: Loo
     }
 }
 
-/// The figures that have a column: what decided first, since a short answer may have room for little
-/// else.
+/// The figures that have a column: what decided first, since a short answer may have room for
+/// little else.
 fn columns<'a>(record: &Record, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> {
     let measures = meta.map_or(&[][..], |meta| meta.measures);
     let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
@@ -105,8 +106,8 @@ fn columns<'a>(record: &Record, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> 
     columns
 }
 
-/// The arms that have a row, in the order of the record, and how many have none: a short answer keeps
-/// the controls and what is worst.
+/// The arms that have a row, in the order of the record, and how many have none: a short answer
+/// keeps the controls and what is worst.
 fn arms(record: &Record, look: Look) -> (Vec<&ArmResult>, usize) {
     let most = look.most(SHORT_ARMS);
     if record.arms.len() <= most {
@@ -196,7 +197,8 @@ fn advise(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
     shortened(text, look, &advice, |_| None);
 }
 
-/// As much advice as there is room for, each with the scenario that it is about where that is not clear.
+/// As much advice as there is room for, each with the scenario that it is about where that is not
+/// clear.
 fn shortened(
     text: &mut String,
     look: Look,
@@ -407,7 +409,7 @@ mod tests {
     #[test]
     fn a_check_says_what_each_stall_costs_and_what_is_open() {
         let mut affected = testing::record();
-        affected.arms[1].against_control.insert("lost".to_owned(), testing::shift(898.5));
+        affected.arms[1].against_control.insert("lost".to_owned(), model::testing::shift(898.5));
         let mut open = testing::record();
         open.verdict.state = State::Inconclusive;
         let meta = testing::META;

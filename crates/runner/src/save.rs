@@ -1,9 +1,9 @@
 //! Saving a record so that a reader finds a whole one, whatever happens to the writer, and so that
 //! nobody else decides where it goes.
 //!
-//! Root may write into somebody's folder, who could put a link to another file in the record's place
-//! between two blocks, or another folder in the folder's. So a folder is opened once and kept open, and a
-//! link is followed only where it is the caller's or root's.
+//! Root may write into somebody's folder, who could put a link to another file in the record's
+//! place between two blocks, or another folder in the folder's. So a folder is opened once and kept
+//! open, and a link is followed only where it is the caller's or root's.
 
 use model::Record;
 use rustix::fs::{
@@ -120,8 +120,8 @@ fn split(path: &Path) -> std::io::Result<(PathBuf, &OsStr)> {
 /// Folders that something was saved in, by the path that was given.
 static HELD: Mutex<BTreeMap<PathBuf, Arc<OwnedFd>>> = Mutex::new(BTreeMap::new());
 
-/// The folder of that path, the same one each time, whatever the path has come to mean since; one that
-/// has been deleted meanwhile is looked for again.
+/// The folder of that path, the same one each time, whatever the path has come to mean since; one
+/// that has been deleted meanwhile is looked for again.
 fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     let path = std::path::absolute(folder)?;
     // Entries go in whole, so a panic elsewhere leaves nothing half done.
@@ -187,8 +187,8 @@ fn write_whole(bytes: &[u8], path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The file that a save of this process makes before it takes the name of `path`, which a kill at that
-/// moment leaves.
+/// The file that a save of this process makes before it takes the name of `path`, which a kill at
+/// that moment leaves.
 pub fn unfinished(path: &Path) -> Option<PathBuf> {
     let target = target(path).ok()?;
     let name = beside(target.file_name()?);

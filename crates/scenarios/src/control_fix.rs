@@ -1,8 +1,8 @@
 //! The control as a fix, where the case is the control without a change.
 //!
 //! A control that says what it changes (`Arm::change`) is the node with the cure: where the case is
-//! affected, the test that found the stall is the test that the change makes it less. That nothing of
-//! the stall is left with it is no finding, since the stall is what the case has over that very
+//! affected, the test that found the stall is the test that the change makes it less. That nothing
+//! of the stall is left with it is no finding, since the stall is what the case has over that very
 //! control; so such a change is said to have helped, and never to have fixed the stall.
 
 use model::record::Record;
@@ -46,7 +46,8 @@ fn of(record: &Record) -> Option<Fix> {
     })
 }
 
-/// The comparison from the other side; none where an end of it is open, which the other side has not.
+/// The comparison from the other side; none where an end of it is open, which the other side has
+/// not.
 fn reversed(c: &Comparison) -> Option<Comparison> {
     let other = |end: Option<f64>| end.map(|end| -end);
     let chance = |end: Option<f64>| end.map(|end| 1.0 - end);

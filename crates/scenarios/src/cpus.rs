@@ -1,5 +1,6 @@
 //! CPUs that somebody named, checked against those that there are.
 
+use crate::ScenarioError;
 use model::Machine;
 
 /// The CPU of that number, if this process may use it.
@@ -18,6 +19,21 @@ pub fn check(cpu: u32, machine: &Machine) -> Result<u32, String> {
         "the affinity mask or cpuset of this process forbids it; it may use {}",
         list(&machine.allowed_cpus)
     ))
+}
+
+/// The value of `--on-cpus`: so many CPUs as are asked for, else `usual` or all that there are.
+///
+/// # Errors
+/// If this process may not use so many.
+pub(crate) fn on_cpus(asked: u32, usual: u32, machine: &Machine) -> Result<u32, ScenarioError> {
+    let there = u32::try_from(machine.allowed_cpus.len()).unwrap_or(u32::MAX).max(1);
+    match asked {
+        0 => Ok(there.min(usual)),
+        _ if asked <= there => Ok(asked),
+        _ => Err(ScenarioError::Unusable(format!(
+            "--on-cpus {asked}: this process may use {there} CPUs"
+        ))),
+    }
 }
 
 /// The CPUs that are online; where /sys does not tell, those that may be used.

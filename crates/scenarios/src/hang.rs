@@ -3,7 +3,8 @@
 use model::{Amount, ArmResult, Caveat, Unit};
 use std::time::Duration;
 
-/// That a trial was cut off after so long, where one of a study hung; `parameter` lets one hang longer.
+/// That a trial was cut off after so long, where one of a study hung; `parameter` lets one hang
+/// longer.
 pub(crate) fn cut_off(
     arms: &[ArmResult],
     after: Duration,

@@ -8,7 +8,8 @@ use model::{
     Verdict,
 };
 
-/// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says so.
+/// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says
+/// so.
 ///
 /// Returns false, and changes nothing, where the scenario is unknown to this version.
 pub fn judge(record: &mut Record) -> bool {
@@ -111,13 +112,13 @@ fn said(arms: &[ArmResult]) -> Vec<Option<State>> {
     arms.iter().map(|arm| arm.state).collect()
 }
 
-/// Sets back what is said of single arms to what the verdict leaves of it, so that no table says more
-/// than the verdict above it. Whatever is taken back of a verdict goes through here.
+/// Sets back what is said of single arms to what the verdict leaves of it, so that no table says
+/// more than the verdict above it. Whatever is taken back of a verdict goes through here.
 ///
-/// Where nothing can be trusted, that is so of every arm. Where a study is inconclusive, no arm with
-/// the cause is affected, and not all of them are cleared. What a review takes back of the study as a
-/// whole, as where the control had no room, holds for every arm; and what it takes back of an arm with
-/// the cause holds for what should fix it.
+/// Where nothing can be trusted, that is so of every arm. Where a study is inconclusive, no arm
+/// with the cause is affected, and not all of them are cleared. What a review takes back of the
+/// study as a whole, as where the control had no room, holds for every arm; and what it takes back
+/// of an arm with the cause holds for what should fix it.
 fn set_back(arms: &mut [ArmResult], verdict: State, taken_back: TakenBack) {
     let says = |arm: &ArmResult| matches!(arm.state, Some(State::Affected | State::NotAffected));
     let is_case = |arm: &ArmResult| arm.role == Role::Case;
@@ -151,8 +152,8 @@ fn fixes(record: &Record, outcome: &Outcome) -> Vec<Fix> {
 
 /// Whether a judged study may stop: it has seen the least number of blocks, and its verdict stands.
 ///
-/// The least number is there for the intervals of medians and no part of the test; a study whose time is
-/// over ends without it. A disturbed machine does not end it, since a disturbance may pass.
+/// The least number is there for the intervals of medians and no part of the test; a study whose
+/// time is over ends without it. A disturbed machine does not end it, since a disturbance may pass.
 pub fn settled(record: &Record) -> bool {
     let blocks = record.verdict.test.as_ref().map_or(0, |test| test.blocks);
     let stands = matches!(record.verdict.state, State::Affected | State::NotAffected);

@@ -24,8 +24,8 @@ pub trait Scenario: Sync {
     /// What of its needs this machine lacks; none where it can run.
     fn missing(&self, host: &Host) -> Option<Missing>;
 
-    /// Settings of this scenario that stall on a kernel as old as this machine's, and that no run with
-    /// its defaults shows.
+    /// Settings of this scenario that stall on a kernel as old as this machine's, and that no run
+    /// with its defaults shows.
     fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion> {
         let _ = machine;
         Vec::new()
@@ -39,8 +39,8 @@ pub trait Scenario: Sync {
     -> Result<Arms<Self::Params>, ScenarioError>;
 
     /// Sets what stands for how fast this machine is, as a rate of requests, in arms that leave it
-    /// open: by a short try-out before the first trial, so that the record holds what was run. Where
-    /// nothing is run, as for a plan that is only shown, it is not called.
+    /// open: by a short try-out before the first trial, so that the record holds what was run.
+    /// Where nothing is run, as for a plan that is only shown, it is not called.
     ///
     /// # Errors
     /// As [`Scenario::trial`].
@@ -54,8 +54,8 @@ pub trait Scenario: Sync {
         Ok(())
     }
 
-    /// The one arm with the cause for these parameters, and the control that it is held against, for
-    /// a study that combines values of its own choice.
+    /// The one arm with the cause for these parameters, and the control that it is held against,
+    /// for a study that combines values of its own choice.
     ///
     /// # Errors
     /// As [`Scenario::arms`], or if the values make several arms with the cause.
@@ -106,7 +106,7 @@ pub trait Scenario: Sync {
         let _ = (plan, trials, arms, outcome);
     }
 
-    /// What it says of an outcome, as facts for its sentences. Of one that is untrustworthy, and of a
-    /// study of several factors, the headline is not asked for.
+    /// What it says of an outcome, as facts for its sentences. Of one that is untrustworthy, and of
+    /// a study of several factors, the headline is not asked for.
     fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary;
 }

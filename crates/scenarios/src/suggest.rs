@@ -1,4 +1,5 @@
-//! What to do next, as data: fixes with the runs that measure them, and other runs worth their time.
+//! What to do next, as data: fixes with the runs that measure them, and other runs worth their
+//! time.
 
 use model::scenario::FixMeta;
 use model::suggestion::Command;

@@ -1,6 +1,6 @@
 //! The kernel's CFS bandwidth controller as a discrete-event model.
 //!
-//! Pure and deterministic: no I/O, no clock, no thread. [`simulate`] plays a [`Workload`] in a
+//! Pure and deterministic: no I/O, no clock, no thread. [`simulate`] runs a [`Workload`] in a
 //! group with a quota under the rules of one kernel [`Era`] and returns an [`Outcome`]: what the
 //! group used, how often it was throttled, how long its requests took, and where the quota went.
 //! [`find_quota`] answers the inverse question: which quota is enough?

@@ -208,7 +208,7 @@ impl<'a> Plan<'a> {
     fn try_out(&mut self, quota_ns: Option<u64>, burst_ns: u64) -> Result<Tried, Error> {
         let mut latencies = Vec::with_capacity(self.requests);
         for world in &self.worlds {
-            latencies.extend(world.play(quota_ns, burst_ns)?);
+            latencies.extend(world.run(quota_ns, burst_ns)?);
             self.simulations += 1;
         }
         let rank = (self.goal.percentile / 100.0 * latencies.len() as f64).ceil() as usize;
@@ -251,7 +251,7 @@ impl World {
     }
 
     /// Latencies of all requests in nanoseconds, the greatest of all for those not done in time.
-    fn play(
+    fn run(
         &self,
         quota_ns: Option<u64>,
         burst_ns: u64,

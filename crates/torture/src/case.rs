@@ -1,4 +1,5 @@
-//! What is done to one run of tailback, and what came of it: as JSON, so that one can be run again alone.
+//! What is done to one run of tailback, and what came of it: as JSON, so that one can be run again
+//! alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -135,7 +136,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Whether a signal of ours was the end of something, or a call failed as it was to.
-    pub fn struck(&self) -> bool {
+    pub fn hit(&self) -> bool {
         !self.victims.is_empty()
     }
 }

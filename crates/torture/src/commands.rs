@@ -7,7 +7,8 @@ pub struct Command {
     pub name: &'static str,
     /// Its words; `{folder}` is the folder of the studies, `{kernel}` the guest's kernel.
     pub words: &'static str,
-    /// How long it takes about on a machine with two CPUs, in milliseconds: kills are spread over it.
+    /// How long it takes about on a machine with two CPUs, in milliseconds: kills are spread over
+    /// it.
     pub lasts_ms: u64,
     /// How often it is chosen, beside the others.
     pub weight: u32,

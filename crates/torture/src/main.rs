@@ -1,4 +1,5 @@
-//! `torture`: strikes runs of tailback and looks for what is left. `make torture` calls it, as root.
+//! `torture`: kills and troubles runs of tailback, and looks for what is left. `make torture` calls
+//! it, as root.
 
 mod case;
 mod commands;
@@ -21,12 +22,13 @@ use std::process::ExitCode;
 use tally::Tally;
 use workers::{Answer, Request, Setup};
 
-/// Kills tailback, and what it starts, at random moments and in its n-th system call, fills its disks, lets
-/// its calls fail, and looks for what is left: processes, control groups, mounts, files, settings,
-/// records that cannot be read.
+/// Kills tailback, and what it starts, at random moments and in its n-th system call, fills its
+/// disks, lets its calls fail, and looks for what is left: processes, control groups, mounts,
+/// files, settings, records that cannot be read.
 ///
-/// Each worker has a mount namespace with its own /run/tailback, /tmp, cache and governors. Ends with 1
-/// where something was left or wrong. A case that is printed can be run again alone: --case 'JSON'.
+/// Each worker has a mount namespace with its own /run/tailback, /tmp, cache and governors. Ends
+/// with 1 where something was left or wrong. A case that is printed can be run again alone: --case
+/// 'JSON'.
 #[derive(Debug, Parser)]
 struct Flags {
     /// The program under test

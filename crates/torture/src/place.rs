@@ -1,6 +1,7 @@
-//! A place of its own for runs, so that what they leave can be told from what others do on the machine:
-//! a mount namespace with its own /run/tailback, /tmp and /dev/shm, folders for records and cache, and
-//! frequency governors that are plain files, since few machines that tests run on have some.
+//! A place of its own for runs, so that what they leave can be told from what others do on the
+//! machine: a mount namespace with its own /run/tailback, /tmp and /dev/shm, folders for records
+//! and cache, and frequency governors that are plain files, since few machines that tests run on
+//! have some.
 
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,

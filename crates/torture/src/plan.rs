@@ -67,8 +67,8 @@ fn chosen(weights: &[u32], random: &mut ChaCha8Rng) -> usize {
     weights.iter().position(fits).unwrap_or(0)
 }
 
-/// A command that is killed in calls of a kind of which its main thread makes so many: at most `most`
-/// of them, evenly spread.
+/// A command that is killed in calls of a kind of which its main thread makes so many: at most
+/// `most` of them, evenly spread.
 pub fn calls(command: &str, calls: Calls, count: u64, most: u64) -> Vec<Case> {
     let step = count.div_ceil(most.max(1)).max(1);
     let numbers = (1..=count).step_by(usize::try_from(step).unwrap_or(1));

@@ -1,4 +1,4 @@
-//! Records that a struck run left: each has to be readable.
+//! Records that a hit run left: each has to be readable.
 
 use crate::place::Place;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! One case: the command is started, struck, and what it leaves is looked for.
+//! One case: the command is started, hit, and what it leaves is looked for.
 
 use crate::case::{Blow, Case, Outcome, Whom};
 use crate::commands;
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 /// How long a command may take whose call failed, or of which a child was killed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long what a run started may take to go once its tool has ended. The helper waits for up to five
-/// seconds for each group.
+/// How long what a run started may take to go once its tool has ended. The helper waits for up to
+/// five seconds for each group.
 const LEAVING: Duration = Duration::from_secs(25);
 
 /// The number of the signal that kills.
@@ -38,8 +38,8 @@ pub struct Runner {
     kernel: String,
 }
 
-/// A run that was struck.
-struct Struck {
+/// A run that was hit.
+struct Hit {
     tool: i32,
     victims: Vec<String>,
     end: Option<WaitStatus>,
@@ -59,19 +59,19 @@ impl Runner {
         let began = Instant::now();
         self.place.clean(matches!(case.blow, Blow::Moment { seed, .. } if seed.is_multiple_of(8)));
         let before = State::now(&self.place, 0);
-        let struck = self.strike(case)?;
-        let mut wrong = self.processes_left(&struck);
-        let (differs, restored) = self.put_right(case, &struck, &before);
+        let hit = self.hit(case)?;
+        let mut wrong = self.processes_left(&hit);
+        let (differs, restored) = self.put_right(case, &hit, &before);
         wrong.extend(differs);
         wrong.extend(records::unreadable(&self.place));
-        wrong.extend(self.said_wrongly(case, &struck));
+        wrong.extend(self.said_wrongly(case, &hit));
         self.place.no_small_disk();
         Ok(Outcome {
             case: case.clone(),
-            victims: struck.victims,
+            victims: hit.victims,
             restored,
             wrong,
-            end: struck.end.map_or_else(|| "it did not end".to_owned(), describe),
+            end: hit.end.map_or_else(|| "it did not end".to_owned(), describe),
             took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         })
     }
@@ -89,7 +89,7 @@ impl Runner {
         Ok(trace::count_of(&self.place))
     }
 
-    fn strike(&mut self, case: &Case) -> io::Result<Struck> {
+    fn hit(&mut self, case: &Case) -> io::Result<Hit> {
         let words = self.words(&case.command)?;
         match &case.blow {
             Blow::Moment { at_ms, whom, then_ms, seed } => {
@@ -102,14 +102,14 @@ impl Runner {
             }
             Blow::Restore { at_ms, calls, number } => {
                 let tool = self.start(self.plain(&words))?;
-                let mut struck = self.kill_at(tool, *at_ms, Whom::All, 0, 0)?;
+                let mut hit = self.kill_at(tool, *at_ms, Whom::All, 0, 0)?;
                 self.ends.wait_until_alone(LEAVING);
                 let words = vec!["restore".to_owned()];
                 let command = trace::killing(*calls, *number, false, words, &self.place);
                 let restored = self.traced(command)?;
                 let of_restore = restored.victims.iter().map(|_| "restore".to_owned());
-                struck.victims.extend(of_restore);
-                Ok(struck)
+                hit.victims.extend(of_restore);
+                Ok(hit)
             }
             Blow::Full { kib, everywhere } => {
                 let disk = self.place.small_disk(*kib)?;
@@ -122,11 +122,11 @@ impl Runner {
             }
             Blow::Fails { calls, error, number } => {
                 let command = trace::failing(calls, error, number, words, &self.place);
-                let mut struck = self.run_until_end(command, format!("{calls} {error}"))?;
+                let mut hit = self.run_until_end(command, format!("{calls} {error}"))?;
                 if !trace::has_failed(&self.place) {
-                    struck.victims.clear();
+                    hit.victims.clear();
                 }
-                Ok(struck)
+                Ok(hit)
             }
         }
     }
@@ -138,7 +138,7 @@ impl Runner {
         whom: Whom,
         then_ms: u64,
         seed: u64,
-    ) -> io::Result<Struck> {
+    ) -> io::Result<Hit> {
         let began = Instant::now();
         let ended = self.ends.wait_until(tool, began + Duration::from_millis(at_ms));
         let mut victims = Vec::new();
@@ -156,10 +156,10 @@ impl Runner {
             }
         }
         let end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
-        Ok(Struck { tool, victims, end })
+        Ok(Hit { tool, victims, end })
     }
 
-    fn traced(&mut self, command: Command) -> io::Result<Struck> {
+    fn traced(&mut self, command: Command) -> io::Result<Hit> {
         let tool = self.start(command)?;
         let mut end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
         if end.is_none() {
@@ -170,46 +170,46 @@ impl Runner {
         let left = self.ends.wait_until_alone(LEAVING);
         let mut victims = trace::victims(&self.place, tool);
         let killed = end.is_some_and(|end| end.terminating_signal() == Some(SIGKILL));
-        // A thread of it was struck.
+        // A thread of it was hit.
         if killed && !victims.iter().any(|victim| victim == "tool") {
             victims.push("tool".to_owned());
         }
         victims.extend(left.iter().map(|process| format!("LEFT {}", process.role(tool))));
-        Ok(Struck { tool, victims, end })
+        Ok(Hit { tool, victims, end })
     }
 
-    fn run_until_end(&mut self, command: Command, victim: String) -> io::Result<Struck> {
+    fn run_until_end(&mut self, command: Command, victim: String) -> io::Result<Hit> {
         let tool = self.start(command)?;
         let end = self.ends.wait_until(tool, Instant::now() + PATIENCE);
         if end.is_none() {
             of_run(tool).iter().for_each(kill);
         }
-        Ok(Struck { tool, victims: vec![victim], end })
+        Ok(Hit { tool, victims: vec![victim], end })
     }
 
-    fn processes_left(&mut self, struck: &Struck) -> Vec<String> {
-        let marked = struck.victims.iter().filter(|victim| victim.starts_with("LEFT"));
+    fn processes_left(&mut self, hit: &Hit) -> Vec<String> {
+        let marked = hit.victims.iter().filter(|victim| victim.starts_with("LEFT"));
         let mut wrong: Vec<String> = marked.map(|victim| format!("process {victim}")).collect();
         let left = self.ends.wait_until_alone(LEAVING);
         wrong.extend(
             left.iter()
-                .map(|process| format!("process {} ({})", process.role(struck.tool), process.pid)),
+                .map(|process| format!("process {} ({})", process.role(hit.tool), process.pid)),
         );
         wrong
     }
 
     /// What differs, once `tailback restore` has put right what it may have to; whether it had to.
-    fn put_right(&self, case: &Case, struck: &Struck, before: &State) -> (Vec<String>, bool) {
-        let mut differs = self.differs(struck.tool, before);
+    fn put_right(&self, case: &Case, hit: &Hit, before: &State) -> (Vec<String>, bool) {
+        let mut differs = self.differs(hit.tool, before);
         // Where the helper lives nothing is left to anybody.
-        let excused = struck.victims.iter().any(|victim| victim == "helper")
+        let excused = hit.victims.iter().any(|victim| victim == "helper")
             // So it is where a call failed by which something was to be removed.
             || matches!(case.blow, Blow::Restore { .. } | Blow::Fails { .. });
         if differs.is_empty() || !excused {
             return (differs, false);
         }
         let restore = self.place.command(&self.place.program()).arg("restore").output();
-        differs = self.differs(struck.tool, before);
+        differs = self.differs(hit.tool, before);
         match restore {
             Ok(ran) if ran.status.success() => {}
             Ok(ran) => differs.push(format!("restore: {ran:?}")),
@@ -230,7 +230,7 @@ impl Runner {
     }
 
     /// Whether the tool ended as it may, and said why.
-    fn said_wrongly(&self, case: &Case, struck: &Struck) -> Vec<String> {
+    fn said_wrongly(&self, case: &Case, hit: &Hit) -> Vec<String> {
         let said = std::fs::read(self.place.at("out/err")).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let mut wrong = Vec::new();
@@ -240,10 +240,10 @@ impl Runner {
         // Where nothing can be written any more, nothing can be said.
         let mute = matches!(&case.blow, Blow::Fails { calls, number, .. }
             if calls == "write" && number.ends_with('+'));
-        let killed = struck.victims.iter().any(|victim| victim == "tool" || victim == "restore");
-        let code = struck.end.and_then(WaitStatus::exit_status);
+        let killed = hit.victims.iter().any(|victim| victim == "tool" || victim == "restore");
+        let code = hit.end.and_then(WaitStatus::exit_status);
         match code {
-            None if !killed => wrong.push(format!("it did not end by itself: {:?}", struck.end)),
+            None if !killed => wrong.push(format!("it did not end by itself: {:?}", hit.end)),
             Some(2 | 3) if !mute && !said.lines().any(|line| line.starts_with("tailback: ")) => {
                 wrong.push(format!("exit code {code:?} without a line that says why: {said}"));
             }

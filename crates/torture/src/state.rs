@@ -37,8 +37,8 @@ impl State {
     }
 }
 
-/// Groups of the run, wherever they are, and what groups of the machine pass on. Those of other runs come
-/// and go meanwhile.
+/// Groups of the run, wherever they are, and what groups of the machine pass on. Those of other
+/// runs come and go meanwhile.
 fn groups(folder: &Path, own: &str, lines: &mut BTreeSet<String>) {
     let control = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
     if !control.trim().is_empty() {
@@ -63,8 +63,8 @@ fn settings(lines: &mut BTreeSet<String>) {
     for cpu in fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten() {
         for (file, initial) in GOVERNORS {
             let path = cpu.path().join("cpufreq").join(file);
-            // Ours is a plain file, which a writer empties first; one of the kernel takes a value whole
-            // or not at all, so a kill between the two is none that could happen.
+            // Ours is a plain file, which a writer empties first; one of the kernel takes a value
+            // whole or not at all, so a kill between the two is none that could happen.
             if fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
                 let _ = fs::write(&path, initial);
             }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, Clone, Copy)]
 struct Line {
     cases: u64,
-    struck: u64,
+    hit: u64,
     kills: u64,
     with_helper: u64,
     restored: u64,
@@ -28,8 +28,8 @@ impl Tally {
         for name in [kind(&outcome.case.blow), "all"] {
             let line = self.lines.entry(name.to_owned()).or_default();
             line.cases += 1;
-            line.struck += u64::from(outcome.struck());
-            line.kills += u64::from(kills && outcome.struck());
+            line.hit += u64::from(outcome.hit());
+            line.kills += u64::from(kills && outcome.hit());
             line.with_helper += u64::from(outcome.victims.iter().any(|victim| victim == "helper"));
             line.restored += u64::from(outcome.restored);
             line.wrong += u64::from(!outcome.wrong.is_empty());
@@ -50,13 +50,13 @@ impl std::fmt::Display for Tally {
         writeln!(
             f,
             "{:<22} {:>6} {:>7} {:>7} {:>12} {:>9} {:>6}",
-            "kind", "cases", "struck", "kills", "helper too", "restored", "wrong"
+            "kind", "cases", "hit", "kills", "helper too", "restored", "wrong"
         )?;
         for (name, line) in &self.lines {
             writeln!(
                 f,
                 "{name:<22} {:>6} {:>7} {:>7} {:>12} {:>9} {:>6}",
-                line.cases, line.struck, line.kills, line.with_helper, line.restored, line.wrong
+                line.cases, line.hit, line.kills, line.with_helper, line.restored, line.wrong
             )?;
         }
         let roles = self.roles.iter().map(|(role, count)| format!("{role} {count}"));

@@ -11,8 +11,8 @@ pub fn counting(calls: Calls, words: Vec<String>, place: &Place) -> Command {
     strace(place, words, &["-e", &format!("trace={}", calls.names())])
 }
 
-/// A run of which every traced thread is killed in its n-th call; with the children of the tool, each
-/// counts for itself.
+/// A run of which every traced thread is killed in its n-th call; with the children of the tool,
+/// each counts for itself.
 pub fn killing(
     calls: Calls,
     number: u64,
@@ -69,7 +69,8 @@ pub fn has_failed(place: &Place) -> bool {
     log(place).iter().any(|line| line.contains("(INJECTED)"))
 }
 
-/// Whom strace killed, by role: with the tool, also what died of the tool's death by the same signal.
+/// Whom strace killed, by role: with the tool, also what died of the tool's death by the same
+/// signal.
 pub fn victims(place: &Place, tool: i32) -> Vec<String> {
     victims_in(&log(place), tool)
 }
@@ -96,7 +97,8 @@ fn victims_in(log: &[String], tool: i32) -> Vec<String> {
     victims
 }
 
-/// What a program is, by how it was started: `execve("/path/tailback", ["/path/tailback", "restore", ..`.
+/// What a program is, by how it was started: `execve("/path/tailback", ["/path/tailback",
+/// "restore", ..`.
 fn role_of(execve: &str) -> String {
     let words: Vec<&str> = execve.split('"').skip(1).step_by(2).collect();
     match words.as_slice() {

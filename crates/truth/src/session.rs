@@ -245,7 +245,7 @@ mod tests {
     const ROWS: &str = r#"
         [[row]]
         id = "none"
-        why = "Nothing strikes."
+        why = "Nothing hits."
         simulate = { blips = 0.1 }
         allowed = ["not-affected", "inconclusive"]
         forbidden = ["affected"]

@@ -27,7 +27,7 @@ const LEAST_BLOCKS: u32 = 6;
 /// How long a trial measures, in milliseconds.
 const WINDOW_MS: f64 = 250.0;
 
-/// Figures of a trial that nothing strikes spread up to here, in ms/s.
+/// Figures of a trial that nothing disturbs spread up to here, in ms/s.
 const REST: f64 = 0.5;
 
 /// What is injected into the trials of a study.
@@ -38,11 +38,11 @@ pub struct Simulation {
     pub blocks: Option<u32>,
     /// Blocks at most where it is not exact.
     pub most_blocks: Option<u32>,
-    /// What strikes the arm with the cause, and nothing else.
-    pub stall: Option<Strike>,
-    /// What strikes every trial alike, as another program does; the measured thread shows it as its
+    /// What hits the arm with the cause, and nothing else.
+    pub stall: Option<Hit>,
+    /// What hits every trial alike, as another program does; the measured thread shows it as its
     /// own run delay.
-    pub disturbance: Option<Strike>,
+    pub disturbance: Option<Hit>,
     /// Chance that a trial of any arm loses up to 10 ms/s for no reason at all.
     pub blips: f64,
     /// Chance that a trial of the arm with the cause hangs.
@@ -61,11 +61,11 @@ pub struct Simulation {
     pub compare: Option<Compare>,
 }
 
-/// Something that strikes trials at random.
+/// Something that disturbs trials at random.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Strike {
-    /// Chance that it strikes a trial.
+pub struct Hit {
+    /// Chance that it disturbs a trial.
     pub rate: f64,
     /// The least that such a trial loses, in ms/s.
     pub least: f64,
@@ -73,7 +73,7 @@ pub struct Strike {
     pub most: f64,
 }
 
-impl Strike {
+impl Hit {
     fn draw(&self, rng: &mut ChaCha8Rng) -> f64 {
         let lost = self.least + (self.most - self.least) * rng.random_range(0.0..1.0);
         if rng.random_bool(self.rate.clamp(0.0, 1.0)) { lost } else { 0.0 }
@@ -102,7 +102,7 @@ pub struct Compare {
     /// Standard deviation of the offset of a day, in standard deviations of the stall within a
     /// study.
     pub day_offset: f64,
-    /// Whether the day's offset strikes the arm with the cause alone; else all arms alike.
+    /// Whether the day's offset shifts the arm with the cause alone; else all arms alike.
     #[serde(default)]
     pub case_alone: bool,
     /// How many ms/s the second side truly lost more.
@@ -247,9 +247,9 @@ fn trial(
     if rng.random_bool(simulation.blips.clamp(0.0, 1.0)) {
         lost += rng.random_range(0.0..10.0);
     }
-    let disturbed = simulation.disturbance.as_ref().map_or(0.0, |strike| strike.draw(rng));
+    let disturbed = simulation.disturbance.as_ref().map_or(0.0, |hit| hit.draw(rng));
     lost += disturbed + if arm.role == Role::Control { offsets.control } else { offsets.case };
-    let stall = simulation.stall.as_ref().map_or(0.0, |strike| strike.draw(rng));
+    let stall = simulation.stall.as_ref().map_or(0.0, |hit| hit.draw(rng));
     let fails = rng.random_bool(simulation.fix_fails.unwrap_or(0.0).clamp(0.0, 1.0));
     lost += match arm.role {
         Role::Case => stall,
@@ -370,7 +370,7 @@ mod tests {
     use super::*;
 
     fn always() -> Simulation {
-        let stall = Strike { rate: 1.0, least: 200.0, most: 400.0 };
+        let stall = Hit { rate: 1.0, least: 200.0, most: 400.0 };
         Simulation { stall: Some(stall), ..Simulation::default() }
     }
 

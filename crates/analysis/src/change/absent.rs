@@ -3,8 +3,9 @@
 use super::sides::Sides;
 use model::{Doubt, Reason, Record, State, Unit};
 
-/// What the time without a CPU can account for of a record's figures, in milliseconds a second; none of a
-/// record that is doubtful for another reason too, or of which something else than lost time is judged.
+/// What the time without a CPU can account for of a record's figures, in milliseconds a second;
+/// none of a record that is doubtful for another reason too, or of which something else than lost
+/// time is judged.
 ///
 /// The figure is lost time, so that time can have raised or hidden no more of it than it lasted.
 pub(super) fn accounts_for(record: &Record) -> Option<f64> {
@@ -29,8 +30,8 @@ pub(super) fn accounts_for(record: &Record) -> Option<f64> {
     each.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 
-/// How much more than its margin a difference in this unit has to be, since either side may be off by what
-/// the time without a CPU accounts for.
+/// How much more than its margin a difference in this unit has to be, since either side may be off
+/// by what the time without a CPU accounts for.
 pub(super) fn allowance(sides: &Sides, unit: Unit) -> f64 {
     if unit != Unit::MillisecondsPerSecond {
         return 0.0;

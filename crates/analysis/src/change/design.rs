@@ -44,8 +44,8 @@ fn needed(tail: f64) -> usize {
 }
 
 /// Why the records were not made in turns: each two that follow one another have to be one of
-/// either side. So before, after, before, after is in turns, and so is before, after, after, before;
-/// drift of the machine then meets both sides alike.
+/// either side. So before, after, before, after is in turns, and so is before, after, after,
+/// before; drift of the machine then meets both sides alike.
 fn not_in_turns(sides: &Sides) -> Option<ChangeReason> {
     let of = |side: &[Named], when: When| -> Vec<(String, When)> {
         side.iter().map(|(record, _)| (record.started.clone(), when)).collect()

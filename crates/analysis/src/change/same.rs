@@ -15,7 +15,8 @@ const SAME_MEMORY: f64 = 0.05;
 enum Part {
     /// It follows from another difference, or hardly matters: told, and never in the way.
     Told,
-    /// Something that is used: a kernel, an OTP, a file, a word. One of them may be what is compared.
+    /// Something that is used: a kernel, an OTP, a file, a word. One of them may be what is
+    /// compared.
     What,
     /// Something without which figures say nothing of each other: the machine, how much load there
     /// is, how long it is measured, the version of the tool.
@@ -30,8 +31,8 @@ struct Found {
     thing: String,
 }
 
-/// Machine, VM, tool and parameters, where the first records of the sides differ; nothing of different
-/// scenarios, which have other parameters.
+/// Machine, VM, tool and parameters, where the first records of the sides differ; nothing of
+/// different scenarios, which have other parameters.
 pub(super) fn differences(sides: &Sides) -> Vec<Setting> {
     let Some(((before, _), (after, _))) = sides.first() else { return Vec::new() };
     if before.scenario != after.scenario {
@@ -41,8 +42,8 @@ pub(super) fn differences(sides: &Sides) -> Vec<Setting> {
 }
 
 /// What makes the records incomparable, with what to do: records of one side that are not alike;
-/// what differs between the sides and is no part of what is compared; and more than one thing that is
-/// used, since then nobody knows which of them it was.
+/// what differs between the sides and is no part of what is compared; and more than one thing that
+/// is used, since then nobody knows which of them it was.
 pub(super) fn in_the_way(sides: &Sides) -> Vec<Obstacle> {
     let of_sides =
         [sides.before, sides.after].into_iter().filter_map(|side| unlike(side, sides.meta));
@@ -129,8 +130,8 @@ impl List {
     }
 }
 
-/// What stays when another kernel is started. The name of a host is not recorded, so two machines of
-/// one model pass for one.
+/// What stays when another kernel is started. The name of a host is not recorded, so two machines
+/// of one model pass for one.
 fn machine(list: &mut List, was: &Machine, is: &Machine) {
     let mut add = |what: SettingName, of: &dyn Fn(&Machine) -> Option<SettingValue>| {
         list.add((what, HOST), Part::Ground, of(was), of(is));
@@ -186,8 +187,8 @@ fn whole(count: usize) -> Option<SettingValue> {
     u64::try_from(count).ok().map(SettingValue::Whole)
 }
 
-/// OTP releases and flags, arm by arm: each arm may have its own. Flags follow from parameters, which are
-/// looked at by themselves.
+/// OTP releases and flags, arm by arm: each arm may have its own. Flags follow from parameters,
+/// which are looked at by themselves.
 fn vms(list: &mut List, before: &Record, after: &Record) {
     let otp = |vm: &Vm| SettingValue::Words(vec![vm.otp.clone(), vm.erts.clone()]);
     let flags = |vm: &Vm| SettingValue::Words(vm.flags.clone());
@@ -225,7 +226,8 @@ fn vm_of<'a>(record: &'a Record, arm: &str) -> Option<&'a Vm> {
 /// A parameter, and its value on both sides.
 type Changed = (String, Option<SettingValue>, Option<SettingValue>);
 
-/// The parameters whose values differ in an arm of the same name, with the first such pair of values.
+/// The parameters whose values differ in an arm of the same name, with the first such pair of
+/// values.
 fn parameters(before: &Record, after: &Record) -> Vec<Changed> {
     let is = |value: Option<&Value>| value.map(|value| SettingValue::Text(value.to_string()));
     let mut found: Vec<Changed> = Vec::new();

@@ -74,8 +74,8 @@ fn busiest(threads: &[ThreadEvidence]) -> Option<Busiest> {
     })
 }
 
-/// Who was at work while who slept: of the normal schedulers the one that worked most and the one that
-/// worked least.
+/// Who was at work while who slept: of the normal schedulers the one that worked most and the one
+/// that worked least.
 fn uneven(threads: &[ThreadEvidence], vm: &VmEvidence) -> Option<SchedulersUneven> {
     let schedulers =
         || threads.iter().filter(|thread| thread.task.part.as_deref() == Some(SCHEDULER));

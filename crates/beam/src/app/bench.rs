@@ -38,7 +38,8 @@ impl Bench {
         Ok(bench)
     }
 
-    /// Where to compile: it is entered by the caller, since folders above may be closed to the user.
+    /// Where to compile: it is entered by the caller, since folders above may be closed to the
+    /// user.
     pub fn folder(&self) -> PathBuf {
         self.place.path().join("tailback")
     }
@@ -46,8 +47,8 @@ impl Bench {
     /// Copies a file, named by its path in the folder, if it is the user's own.
     ///
     /// # Errors
-    /// If it is not there, is no regular file, is larger than any of ours, or somebody else's: a link
-    /// could lead to what the caller alone may read.
+    /// If it is not there, is no regular file, is larger than any of ours, or somebody else's: a
+    /// link could lead to what the caller alone may read.
     pub fn take(&self, name: &Path, to: &mut File) -> io::Result<()> {
         let mut within = open(CWD.as_fd(), &self.folder(), OFlags::DIRECTORY)?;
         for folder in name.parent().into_iter().flat_map(Path::iter) {

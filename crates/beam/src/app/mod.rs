@@ -21,7 +21,8 @@ use std::time::{Duration, SystemTime};
 /// How long the Erlang compiler may take for the whole application.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// After this long a folder that is still being made was left by a run that was killed and had no journal.
+/// After this long a folder that is still being made was left by a run that was killed and had no
+/// journal.
 const STALE: Duration = Duration::from_secs(3600);
 
 /// Evaluates the build script in the folder that is given as the plain argument.

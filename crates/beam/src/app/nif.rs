@@ -68,7 +68,8 @@ fn include_folder(otp: &Otp) -> Result<PathBuf, String> {
     candidates.find(|folder| folder.join("erl_nif.h").is_file()).ok_or_else(missing)
 }
 
-/// Compiles in a temporary folder, where the compiler's own files are too; what is whole takes its name.
+/// Compiles in a temporary folder, where the compiler's own files are too; what is whole takes its
+/// name.
 fn compile(name: &str, include: &Path, app: &Path, object: &Path) -> Result<(), String> {
     let folder = object.parent().unwrap_or(app);
     let message = |error: io::Error| format!("{}: {error}", folder.display());
@@ -103,8 +104,8 @@ fn compile_on(
     whole.put(object).map_err(message)
 }
 
-/// Runs the first compiler that there is, in a folder with the sources; what it makes on the way goes into
-/// the second folder of `to`.
+/// Runs the first compiler that there is, in a folder with the sources; what it makes on the way
+/// goes into the second folder of `to`.
 fn run_compiler(
     name: &str,
     include: &Path,

@@ -41,7 +41,8 @@ pub(super) struct Process {
     pub vm: u32,
     /// Where a crash dump would be that was not reported yet.
     dump: Option<PathBuf>,
-    /// By which the dump goes where the tool is killed while it is written; none where there is no journal.
+    /// By which the dump goes where the tool is killed while it is written; none where there is no
+    /// journal.
     noted: Option<Noted>,
 }
 

@@ -7,8 +7,8 @@ use debian::Cache;
 use std::path::Path;
 
 impl Otp {
-    /// The OTP that a word asks for: `debian:trixie` for that of a suite, which is fetched where it is
-    /// not in the cache, else as [`Otp::find`].
+    /// The OTP that a word asks for: `debian:trixie` for that of a suite, which is fetched where it
+    /// is not in the cache, else as [`Otp::find`].
     ///
     /// # Errors
     /// As [`Otp::find`]; or if there is no such suite, or it cannot be fetched.

@@ -22,8 +22,8 @@ pub(super) fn command(erl: &Path, account: Option<&Account>) -> Command {
     command
 }
 
-/// Leaves a program that runs as this user no more of the environment than it needs, and puts it into the
-/// root folder.
+/// Leaves a program that runs as this user no more of the environment than it needs, and puts it
+/// into the root folder.
 pub(crate) fn strip(command: &mut Command, account: &Account) {
     let set: Vec<_> = command
         .get_envs()
@@ -35,7 +35,8 @@ pub(crate) fn strip(command: &mut Command, account: &Account) {
     command.env_clear();
     command.envs(std::env::vars_os().filter(|(name, _)| is_kept(name)));
     command.envs(set).env("HOME", &account.home);
-    // The caller's own may be closed to that user by the folders above it, and is no business of its.
+    // The caller's own may be closed to that user by the folders above it, and is no business of
+    // its.
     command.current_dir("/");
 }
 

@@ -77,18 +77,6 @@ pub fn as_atom(term: &Term) -> Read<&str> {
     }
 }
 
-/// One of the atoms `true` and `false`.
-///
-/// # Errors
-/// If it is neither.
-pub fn as_bool(term: &Term) -> Read<bool> {
-    match as_atom(term) {
-        Ok("true") => Ok(true),
-        Ok("false") => Ok(false),
-        _ => wrong("true or false", term),
-    }
-}
-
 /// An integer.
 ///
 /// # Errors

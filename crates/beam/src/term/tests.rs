@@ -48,7 +48,6 @@ fn text_is_read_from_each_form() {
     assert_eq!(as_text(&atom("abc")), Ok("abc".to_owned()));
     assert_eq!(message(as_text(&list(vec![int(-1)]))), "expected text, found a list");
     assert_eq!(as_bytes(&text("a")), Ok(&b"a"[..]));
-    assert_eq!((as_bool(&atom("true")), as_bool(&atom("false"))), (Ok(true), Ok(false)));
 }
 
 #[test]

@@ -77,8 +77,8 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     Ok(done)
 }
 
-/// The scenarios that this machine can run: the time is theirs. Those of Erlang need none on the PATH
-/// where an OTP is named.
+/// The scenarios that this machine can run: the time is theirs. Those of Erlang need none on the
+/// PATH where an OTP is named.
 fn runnable(
     chosen: &[&'static dyn AnyScenario],
     machine: &Machine,

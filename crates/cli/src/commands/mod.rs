@@ -63,8 +63,8 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
     }
 }
 
-/// Whether this is a guest that tailback made: what the environment says counts only where process 1
-/// is this very program.
+/// Whether this is a guest that tailback made: what the environment says counts only where process
+/// 1 is this very program.
 fn is_in_guest() -> bool {
     let program = |path: &str| std::fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
     let first = program("/proc/1/exe");

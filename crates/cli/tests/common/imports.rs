@@ -1,8 +1,8 @@
 //! Which file of a crate imports from which, read from the sources.
 //!
 //! Paths that begin with `crate`, `super`, `self` or a module below are followed to the file that
-//! defines what they name. Code for tests does not count, and neither does a file that only passes on
-//! what a module below it defines (`mod child; pub use child::Item;`).
+//! defines what they name. Code for tests does not count, and neither does a file that only passes
+//! on what a module below it defines (`mod child; pub use child::Item;`).
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! Showing a folder of the host to a guest so that no kernel can change it.
 
 use crate::error::GuestError;
-use host::tool::{Running, Tool};
+use host::tool::{Running, Tool, ToolError};
 use host::{Roots, Temporary};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -37,14 +37,9 @@ pub(super) fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> 
     tool.stdout(Stdio::null()).stderr(Stdio::null());
     tool.inherit(vec![theirs.as_raw_fd()]);
     see_only(&mut tool, folder)?;
-    let running = tool.spawn().map_err(|error| match error.into() {
-        GuestError::Tool { program, why } if why.contains("os error") => {
-            let why = format!(
-                "{why}; --root takes a mount of its own: run where mount(2) is allowed (CAP_SYS_ADMIN)"
-            );
-            GuestError::Tool { program, why }
-        }
-        other => other,
+    let running = tool.spawn().map_err(|error| match error {
+        error @ ToolError::NotStarted { .. } => GuestError::NotShared(error),
+        other => other.into(),
     })?;
     Ok((running, ours))
 }

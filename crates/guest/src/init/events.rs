@@ -1,7 +1,7 @@
 //! The typed events of the command, on their way to the host.
 //!
-//! The command writes them into a named pipe, a line of JSON each; process 1 passes each line on as it
-//! is. What an event means is for the two ends to know, which are the same program.
+//! The command writes them into a named pipe, a line of JSON each; process 1 passes each line on as
+//! it is. What an event means is for the two ends to know, which are the same program.
 
 use super::port::Port;
 use crate::frame::Kind;

@@ -3,16 +3,14 @@
 use super::package;
 use crate::catalogue::catalogue;
 use crate::error::GuestError;
-use debian::{Apt, Cache, MIRROR, Package, sums};
+use debian::{Apt, Cache, DebianError, MIRROR, Package, sums};
+use host::tool::ToolError;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The newest kernel of sid, whatever its series.
 const SID: &str = "sid";
-
-/// The message about a disk that is full.
-const FULL: &str = "no space left on the disk of the cache";
 
 /// The folder of a kernel of this series: from the cache, else from Debian.
 pub(super) fn fetch(
@@ -73,8 +71,8 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
     Ok(likeliest.into_iter().chain(others).collect())
 }
 
-/// The newest kernel of a series in the first suite that has one. A suite that cannot be read is passed
-/// over, and named where none of the others has it.
+/// The newest kernel of a series in the first suite that has one. A suite that cannot be read is
+/// passed over, and named where none of the others has it.
 fn newest(
     series: &str,
     suites: &[&str],
@@ -124,10 +122,16 @@ fn look(
 
 /// Whether a failure is one of the network, which every suite would meet.
 fn is_offline(error: &GuestError) -> bool {
-    matches!(error, GuestError::Tool { why, .. }
-        if ["Could not resolve", "Could not connect", "Unable to connect", "not found;"]
-            .iter()
-            .any(|words| why.contains(words)))
+    match error {
+        GuestError::Debian(DebianError::Tool(ToolError::NotFound { .. })) => true,
+        // apt has no code for it.
+        GuestError::Debian(DebianError::Tool(ToolError::Failed { why, .. })) => {
+            ["Could not resolve", "Could not connect", "Unable to connect"]
+                .iter()
+                .any(|words| why.contains(words))
+        }
+        _ => false,
+    }
 }
 
 /// The folder of what was fetched before; none where nothing was, or what is torn or older than the
@@ -141,28 +145,23 @@ fn cached(index: &Path, cache: &Cache) -> Result<Option<PathBuf>, GuestError> {
 }
 
 fn explain(error: GuestError, series: &str) -> GuestError {
-    match error {
-        GuestError::Tool { program, why } if why.contains("No space left on device") => {
-            GuestError::Fetch {
-                series: series.to_owned(),
-                why: format!(
-                    "{program}: {FULL}; free some room or set XDG_CACHE_HOME to another folder"
-                ),
-            }
+    let why = match &error {
+        GuestError::Debian(full) if full.is_full() => {
+            "no space left on the disk of the cache; free some room or set XDG_CACHE_HOME to \
+             another folder"
+                .to_owned()
         }
-        GuestError::Tool { program, why } => GuestError::Fetch {
-            series: series.to_owned(),
-            why: format!(
-                "{program}: {why}; without a network name a kernel that is here, as \
-                 --kernel /boot/vmlinuz-VERSION"
-            ),
-        },
-        other => other,
-    }
+        GuestError::Debian(DebianError::Tool(tool)) => format!(
+            "{tool}; without a network name a kernel that is here, as --kernel \
+             /boot/vmlinuz-VERSION"
+        ),
+        _ => return error,
+    };
+    GuestError::Fetch { series: series.to_owned(), why }
 }
 
-/// The release of a signed cloud kernel, from the name of its package. What Debian made for an older
-/// release of its own is another kernel.
+/// The release of a signed cloud kernel, from the name of its package. What Debian made for an
+/// older release of its own is another kernel.
 fn release(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("linux-image-").or(name.strip_prefix("linux-binary-"))?;
     let release = rest.strip_suffix("-cloud-amd64")?;

@@ -238,7 +238,10 @@ mod tests {
             return testing::skipped("only root can give a file away");
         }
         let error = find_in(&cache, "built:plain").unwrap_err();
-        assert!(matches!(error, GuestError::Unsafe { .. }), "{error}");
+        assert!(
+            matches!(error, GuestError::Debian(::debian::DebianError::Unsafe { .. })),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Passing the cpu controller of v2 on to the children of a group, and taking it back.
 //!
-//! Taking it back takes their `cpu.max` from all children. So it is done only where no child came since
-//! and none has a setting of its own; else somebody may rely on it, and it stays.
+//! Taking it back takes their `cpu.max` from all children. So it is done only where no child came
+//! since and none has a setting of its own; else somebody may rely on it, and it stays.
 
 use super::error::CgroupError;
 use super::parent_group::ParentGroup;

@@ -17,8 +17,8 @@ pub struct Swept {
 
 /// Removes the groups of runs whose process is gone, with all that still runs in them.
 ///
-/// A group of a process that lives, of another pid namespace, or of another program is left alone. What
-/// a gone run has passed on to the children of the parent group stands in its journal.
+/// A group of a process that lives, of another pid namespace, or of another program is left alone.
+/// What a gone run has passed on to the children of the parent group stands in its journal.
 pub fn sweep(parent_group: &ParentGroup) -> Swept {
     let mut swept = Swept::default();
     for parent in std::iter::once(&parent_group.cpu).chain(&parent_group.usage) {

@@ -50,14 +50,14 @@ pub(super) fn read_byte() -> Option<u8> {
     }
 }
 
-/// Has the kernel kill this process when its parent dies, where one is named; returns false where it
-/// has died already.
+/// Has the kernel kill this process when its parent dies, where one is named; returns false where
+/// it has died already.
 pub(super) fn die_with(parent: Option<u32>) -> bool {
     parent.is_none_or(|parent| os::death::die_with(parent, Signal::KILL).is_ok())
 }
 
-/// Becomes the user that the tool named, where it named one; all that needs the caller's rights comes
-/// before this. Returns false where the parent has died meanwhile.
+/// Becomes the user that the tool named, where it named one; all that needs the caller's rights
+/// comes before this. Returns false where the parent has died meanwhile.
 ///
 /// # Errors
 /// If the kernel refuses.

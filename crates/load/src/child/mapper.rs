@@ -124,7 +124,7 @@ pub(super) fn serve(args: &MapperArgs, user: Option<User>) -> Result<(), Failure
     if !control::die_with(args.parent) || !control::step_down(user, args.parent)? {
         return Ok(());
     }
-    // Its readers are of the same user, and shall read it.
+    // Its readers are of the same user, and have to read it.
     os::user::be_readable().map_err(|e| failure("mapper", e))?;
     let live = open_live(args.live_fd)?;
     let mut mapper = Mapper::set_up(args)?;

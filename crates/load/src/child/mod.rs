@@ -40,7 +40,8 @@ pub struct LoadArgs {
     pub run_as: Option<User>,
 }
 
-/// Runs a generator to its end; returns the exit code. `own` are those that scenarios bring themselves.
+/// Runs a generator to its end; returns the exit code. `own` are those that scenarios bring
+/// themselves.
 pub fn run(command: &LoadCommand, args: LoadArgs, own: &[own::OwnGenerator]) -> u8 {
     match serve(command, args.run_as, own) {
         Ok(()) => 0,

@@ -1,5 +1,5 @@
-//! Generators that a scenario brings itself: it names them in its own folder, and what they are told and
-//! report is JSON that only the scenario knows.
+//! Generators that a scenario brings itself: it names them in its own folder, and what they are
+//! told and report is JSON that only the scenario knows.
 
 use super::control::{self, Order};
 use crate::protocol::{Failure, FailureKind, Message, Ready, Report};

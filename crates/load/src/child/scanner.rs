@@ -33,8 +33,8 @@ pub struct ScannerArgs {
     /// The CPU to be pinned to; anywhere if absent
     #[arg(long)]
     pub cpu: Option<u32>,
-    /// Control group for the scanners to join, by PATH/cgroup.procs; the process that leads them stays
-    /// outside
+    /// Control group for the scanners to join, by PATH/cgroup.procs; the process that leads them
+    /// stays outside
     #[arg(long)]
     pub join: Vec<PathBuf>,
     /// End after so many milliseconds in any case; never if absent

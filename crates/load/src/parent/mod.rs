@@ -98,8 +98,8 @@ pub struct LoadSpawner {
 }
 
 impl Default for LoadSpawner {
-    /// This binary with its hidden subcommand, as the user for what needs no root. The link in /proc
-    /// survives an upgrade of the file on disk.
+    /// This binary with its hidden subcommand, as the user for what needs no root. The link in
+    /// /proc survives an upgrade of the file on disk.
     fn default() -> Self {
         LoadSpawner {
             program: "/proc/self/exe".into(),

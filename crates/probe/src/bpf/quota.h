@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
 /* When the quota of a group holds it off a CPU: from the switch that finds it used up until it is
- * given back, or, where that cannot be seen, until a thread of the group is found free to run there. */
+ * given back, or, where that cannot be seen, until a thread of the group is found free to run
+ * there. */
 #ifndef TAILBACK_QUOTA_H
 #define TAILBACK_QUOTA_H
 
@@ -54,8 +55,8 @@ static __always_inline void caught(struct thread *thread, struct cpu *there, boo
 	u64 until = throttled_until(there, now);
 	u64 ns = until > thread->throttled_mark ? until - thread->throttled_mark : 0;
 
-	/* It runs elsewhere though the quota of that CPU is used up still: so it was woken onto another
-	 * and never stood there. */
+	/* It runs elsewhere though the quota of that CPU is used up still: so it was woken onto
+	 * another and never stood there. */
 	if (!quota || !ns || (moved && there->throttled_since))
 		return;
 	thread->throttles++;

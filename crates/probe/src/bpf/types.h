@@ -94,8 +94,8 @@ struct thread {
 	u64 futex_slept_ns;
 	/* Asleep in a call that waits for input. */
 	u64 poll_slept_ns;
-	/* How long threads of each part had run on its CPU when it became runnable, and how long they
-	 * ran while it was. */
+	/* How long threads of each part had run on its CPU when it became runnable, and how long
+	 * they ran while it was. */
 	u64 mark[PARTS];
 	u64 behind[PARTS];
 	char comm[COMM];
@@ -116,8 +116,8 @@ struct cpu {
 	u64 idle_while_waiting_ns;
 	/* How long threads of each part ran. */
 	u64 ran[PARTS];
-	/* The run queue of the group whose quota held it off this CPU last, since when it does now, and
-	 * for how long it did before. */
+	/* The run queue of the group whose quota held it off this CPU last, since when it does now,
+	 * and for how long it did before. */
 	u64 queue;
 	u64 throttled_since;
 	u64 throttled_ns;

@@ -2,10 +2,11 @@
 
 use super::{CallTarget, CpuCalls, Table};
 use crate::ProbeError;
+use crate::refused::refused;
 use crate::shared::{Shared, elements};
 use libbpf_rs::UprobeOpts;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use model::not_seen::NoPrograms;
+use model::not_seen::ProgramPart;
 use object::CallsSkelBuilder;
 use object::types::bss;
 use std::mem::MaybeUninit;
@@ -14,19 +15,7 @@ use std::ptr::addr_of_mut;
 
 /// Compiled by the build.
 mod object {
-    #![allow(
-        clippy::all,
-        clippy::allow_attributes_without_reason,
-        clippy::unwrap_used,
-        missing_docs,
-        dead_code,
-        unused_imports,
-        non_snake_case,
-        non_camel_case_types,
-        reason = "written by libbpf-cargo"
-    )]
-
-    include!(concat!(env!("OUT_DIR"), "/calls.skel.rs"));
+    crate::skeleton::skeleton!("/calls.skel.rs");
 }
 
 /// The largest argument that a program can read.
@@ -49,12 +38,13 @@ pub fn attached(
         });
     }
     libbpf_rs::set_print(None);
+    let not_loaded = |error| refused(ProgramPart::Programs, &error);
     let mut room = MaybeUninit::uninit();
-    let mut open = CallsSkelBuilder::default().open(&mut room).map_err(refused)?;
+    let mut open = CallsSkelBuilder::default().open(&mut room).map_err(not_loaded)?;
     if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
         rodata.size_argument = size;
     }
-    let skel = open.load().map_err(refused)?;
+    let skel = open.load().map_err(not_loaded)?;
     let options = UprobeOpts { func_name: Some(target.symbol.clone()), ..UprobeOpts::default() };
     let pid = i32::try_from(target.pid).map_err(|_| ProbeError::NoProcess(target.pid))?;
     let link = skel.progs.on_call.attach_uprobe_with_opts(pid, file, 0, options);
@@ -62,17 +52,11 @@ pub fn attached(
         what: format!("{} in {}", target.symbol, file.display()),
         why: format!("{error:#}; nm -D {} lists what is there", file.display()),
     })?;
-    let memory = Shared::map(&skel.maps.bss).map_err(|error| NoPrograms::Refused {
-        what: "the table of the program".to_owned(),
-        why: error.to_string(),
-    })?;
+    let memory =
+        Shared::map(&skel.maps.bss).map_err(|error| refused(ProgramPart::Table, &error))?;
     run(&|| read(&memory));
     drop(link);
     Ok(())
-}
-
-fn refused(error: libbpf_rs::Error) -> ProbeError {
-    NoPrograms::Refused { what: "the program".to_owned(), why: format!("{error:#}") }.into()
 }
 
 /// What was counted until now.

@@ -1,7 +1,7 @@
 //! The sums of the kernel, as the rest of the program has them.
 
-/// Groups whose quota is told apart for each thread: its own, those above it in turn, and at the end
-/// those of which it is not known which it was.
+/// Groups whose quota is told apart for each thread: its own, those above it in turn, and at the
+/// end those of which it is not known which it was.
 pub const LEVELS: usize = 8;
 
 /// All sums at one moment.
@@ -21,8 +21,8 @@ pub struct Counts {
     pub switches: u64,
     /// Threads that lost their place in the table before they were read.
     pub lost_threads: u64,
-    /// CPU time of the programs and how long it was measured, in nanoseconds; none where the kernel does
-    /// not say.
+    /// CPU time of the programs and how long it was measured, in nanoseconds; none where the kernel
+    /// does not say.
     pub programs_ns: Option<(u64, u64)>,
     /// Memory of the tables, in bytes.
     pub table_bytes: u64,

@@ -11,7 +11,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, ProgramMut};
-use model::not_seen::NoPrograms;
+use model::not_seen::{NoPrograms, ProgramPart};
 use std::mem::MaybeUninit;
 
 /// Where the loader keeps the object.
@@ -38,7 +38,8 @@ struct Has {
     /// Whether the tracepoints of the lock name the memory group too.
     grouped: bool,
     contention: bool,
-    /// Where threads wait for the lock of a single mapping; none where they cannot be known by that.
+    /// Where threads wait for the lock of a single mapping; none where they cannot be known by
+    /// that.
     waiters: [(u64, u64); WAITERS],
 }
 
@@ -57,7 +58,7 @@ fn waits_for_mapping(name: &str) -> bool {
 /// If the tracepoints of the scheduler cannot be had.
 pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
     libbpf_rs::set_print(None);
-    let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
+    let btf = Btf::from_vmlinux().map_err(|error| refused(ProgramPart::Btf, &error))?;
     let there = |name: &str| arguments(&btf, name).is_some();
     let mut has = Has {
         lock: OF_LOCK.iter().all(|name| there(name)),
@@ -81,12 +82,13 @@ pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
 fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
     // The object lives as long as this process, which loads it once or, where it is refused, twice.
     let room: &'static mut Room = Box::leak(Box::new(Room::uninit()));
-    let mut open =
-        WatchSkelBuilder::default().open(room).map_err(|error| refused("the programs", &error))?;
+    let mut open = WatchSkelBuilder::default()
+        .open(room)
+        .map_err(|error| refused(ProgramPart::Programs, &error))?;
     let cpus = u32::try_from(libbpf_rs::num_possible_cpus().unwrap_or(1)).unwrap_or(1).max(1);
     let sized = (open.maps.cpus.set_max_entries(cpus))
         .and_then(|()| open.maps.pairs.set_max_entries(cpus.saturating_mul(2)));
-    sized.map_err(|error| refused("a table for each CPU", &error))?;
+    sized.map_err(|error| refused(ProgramPart::Table, &error))?;
     if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
         rodata.cpus_known = cpus;
         rodata.contention = has.contention;
@@ -95,7 +97,7 @@ fn attach(btf: &Btf, has: Has) -> Result<Loaded, NoPrograms> {
         }
     }
     choose(&mut open, has);
-    let skel = open.load().map_err(|error| refused("the programs", &error))?;
+    let skel = open.load().map_err(|error| refused(ProgramPart::Programs, &error))?;
     let field = |field: &str| has_field(btf, "cfs_rq", field);
     let mut loaded = Loaded {
         skel,
@@ -166,7 +168,8 @@ impl Loaded {
         }
         for program in programs {
             let name = program.name().to_string_lossy().into_owned();
-            let link = program.attach().map_err(|error| refused(&name, &error))?;
+            let link =
+                program.attach().map_err(|error| refused(ProgramPart::Hook(name), &error))?;
             self.links.push(link);
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! What `tailback watch` has the kernel add up: for every thread how long it was ready and did not run
-//! and why, for pairs of processes how long one ran while the other was ready on its CPU, and who reads
-//! the memory map of another under that one's lock.
+//! What `tailback watch` has the kernel add up: for every thread how long it was ready and did not
+//! run and why, for pairs of processes how long one ran while the other was ready on its CPU, and
+//! who reads the memory map of another under that one's lock.
 //!
-//! No event is sent: the reader looks at the tables once a second. Nothing is pinned, so programs and
-//! tables go with this process, however it ends.
+//! No event is sent: the reader looks at the tables once a second. Nothing is pinned, so programs
+//! and tables go with this process, however it ends.
 
 mod counts;
 #[cfg(feature = "bpf")]

@@ -9,7 +9,7 @@ use super::stats::{Counting, run_time};
 use crate::refused::refused;
 use host::Roots;
 use libbpf_rs::{MapCore, MapFlags};
-use model::not_seen::NoPrograms;
+use model::not_seen::{NoPrograms, ProgramPart};
 use rustix::time::{ClockId, clock_gettime};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::addr_of_mut;
@@ -47,7 +47,7 @@ impl LiveProbe {
         crate::privilege::same_pids(roots)?;
         let mut loaded = load(roots)?;
         let Some(tables) = loaded.skel.maps.bss_data.as_deref_mut() else {
-            return Err(refused("the tables", &"they could not be mapped"));
+            return Err(NoPrograms::Tables);
         };
         let tables: *mut bss = tables;
         let mut probe = LiveProbe {
@@ -131,11 +131,12 @@ impl LiveProbe {
         let (mut all, mut rest) = (Vec::new(), 0);
         for cpu in 0..map.max_entries() / 2 {
             let key = (cpu * 2 + (interval & 1)).to_ne_bytes();
-            let value = map.lookup(&key, MapFlags::ANY).map_err(|e| refused("a table", &e))?;
+            let value =
+                map.lookup(&key, MapFlags::ANY).map_err(|e| refused(ProgramPart::Table, &e))?;
             let Some(pairs) = value.and_then(|value| Pairs::read(&value)) else { continue };
             all.extend(pairs.counts());
             rest += pairs.rest;
-            map.update(&key, &blank, MapFlags::ANY).map_err(|e| refused("a table", &e))?;
+            map.update(&key, &blank, MapFlags::ANY).map_err(|e| refused(ProgramPart::Table, &e))?;
         }
         Ok((all, rest))
     }
@@ -152,7 +153,7 @@ impl LiveProbe {
         let map = &self.loaded.skel.maps.cpus;
         let of = |cpu: u32| {
             let value = map.lookup(&cpu.to_ne_bytes(), MapFlags::ANY);
-            let value = value.map_err(|error| refused("a table", &error))?;
+            let value = value.map_err(|error| refused(ProgramPart::Table, &error))?;
             Ok(value.and_then(|value| Cpu::read(&value)).map_or(0, |cpu| cpu.switches))
         };
         (0..map.max_entries()).map(of).sum()
@@ -202,7 +203,7 @@ impl LiveProbe {
 /// All entries of a table of hashes.
 fn entries<M: MapCore>(map: &M) -> Result<impl Iterator<Item = (Vec<u8>, Vec<u8>)>, NoPrograms> {
     map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
-        .map_err(|error| refused("a table", &error))
+        .map_err(|error| refused(ProgramPart::Table, &error))
 }
 
 fn now_ns() -> u64 {

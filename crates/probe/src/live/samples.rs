@@ -35,8 +35,8 @@ fn clock(cpu: i32) -> Option<OwnedFd> {
     attr.__bindgen_anon_1.sample_freq = FREQUENCY;
     attr.set_freq(1);
     let of = &raw const attr;
-    // SAFETY: a plain call with a description that lives as long; what it returns is a new descriptor or
-    // negative.
+    // SAFETY: a plain call with a description that lives as long; what it returns is a new
+    // descriptor or negative.
     let descriptor =
         unsafe { libc::syscall(libc::SYS_perf_event_open, of, -1, cpu, -1, CLOSE_ON_EXEC) };
     let descriptor = i32::try_from(descriptor).ok().filter(|descriptor| *descriptor >= 0)?;

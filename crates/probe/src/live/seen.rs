@@ -11,7 +11,7 @@ pub struct Seen {
     pub throttled: bool,
     /// Whether threads wait actively.
     pub samples: bool,
-    /// Who holds the lock of a single mapping that a thread waits for; none where the kernel has no such
-    /// lock.
+    /// Who holds the lock of a single mapping that a thread waits for; none where the kernel has no
+    /// such lock.
     pub mapping: Option<bool>,
 }

@@ -9,7 +9,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Func;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, ProgramMut};
-use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, Sees};
+use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, ProgramPart, Sees};
 use std::mem::MaybeUninit;
 
 /// Where the loader keeps the object.
@@ -59,7 +59,7 @@ pub fn load<'a>(
     rooms: &'a mut [Room; 2],
 ) -> Result<Loaded<'a>, NoPrograms> {
     libbpf_rs::set_print(None);
-    let btf = Btf::from_vmlinux().map_err(|error| refused("its description of itself", &error))?;
+    let btf = Btf::from_vmlinux().map_err(|error| refused(ProgramPart::Btf, &error))?;
     let [first, second] = rooms;
     // A kernel may name a function and yet refuse programs on it, as some do for all functions.
     if options.quota
@@ -78,7 +78,7 @@ fn load_from<'a>(
     room: &'a mut Room,
 ) -> Result<Loaded<'a>, NoPrograms> {
     let builder = EvidenceSkelBuilder::default();
-    let mut open = builder.open(room).map_err(|error| refused("the programs", &error))?;
+    let mut open = builder.open(room).map_err(|error| refused(ProgramPart::Programs, &error))?;
     if let Some(rodata) = open.maps.rodata_data.as_deref_mut() {
         set(rodata, options);
     }
@@ -93,7 +93,7 @@ fn load_from<'a>(
     let grouped = arguments(btf, "mmap_lock_released").is_some_and(|count| count >= 4);
     choose(&mut open, &can, grouped);
     open.progs.on_unthrottle.set_autoload(unthrottle);
-    let skel = open.load().map_err(|error| refused("the programs", &error))?;
+    let skel = open.load().map_err(|error| refused(ProgramPart::Programs, &error))?;
     let mut loaded = Loaded {
         skel,
         grouped,
@@ -156,7 +156,9 @@ fn choose(open: &mut OpenEvidenceSkel, can: &dyn Fn(Sees) -> bool, grouped: bool
 impl Loaded<'_> {
     fn attach_unthrottle(&mut self) -> Result<(), NoPrograms> {
         let attached = self.skel.progs.on_unthrottle.attach();
-        self.links.push(attached.map_err(|error| refused(UNTHROTTLE, &error))?);
+        self.links.push(
+            attached.map_err(|error| refused(ProgramPart::Hook(UNTHROTTLE.to_owned()), &error))?,
+        );
         self.sources.push(EvidenceSource::QuotaReturn);
         Ok(())
     }
@@ -189,7 +191,9 @@ impl Loaded<'_> {
                 self.sources.push(EvidenceSource::Probe(sees));
                 Ok(())
             }
-            Err(error) if sees == Sees::Scheduler => Err(refused("sched_switch", &error)),
+            Err(error) if sees == Sees::Scheduler => {
+                Err(refused(ProgramPart::Hook("sched_switch".to_owned()), &error))
+            }
             Err(error) => {
                 self.missing.push(NotSeen::NotAttached { sees, why: format!("{error:#}") });
                 Ok(())

@@ -14,7 +14,7 @@ use crate::refused::refused;
 use crate::watched::Watched;
 use command::Command;
 use model::Evidence;
-use model::not_seen::NoPrograms;
+use model::not_seen::{NoPrograms, ProgramPart};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
@@ -39,11 +39,11 @@ impl Tracer {
         let spawned = std::thread::Builder::new()
             .name("probe".to_owned())
             .spawn(move || serve::serve(&options, &reply, &inbox));
-        let thread = spawned.map_err(|error| refused("a thread", &error))?;
+        let thread = spawned.map_err(|error| refused(ProgramPart::Thread, &error))?;
         match answer.recv() {
             Ok(Ok(())) => Ok(Tracer { commands, thread: Some(thread) }),
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(refused("the programs", &"the thread that loads them ended")),
+            Err(_) => Err(NoPrograms::LoaderEnded),
         }
     }
 

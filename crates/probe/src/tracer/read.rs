@@ -304,8 +304,8 @@ fn evidence_of(
     }
 }
 
-/// Says how many threads each part has: the kernel adds up what they ran by part alone, and a process
-/// may have several of them.
+/// Says how many threads each part has: the kernel adds up what they ran by part alone, and a
+/// process may have several of them.
 fn count_threads(all: &mut [(bool, ThreadEvidence)]) {
     let mut counts: HashMap<String, u32> = HashMap::new();
     for part in all.iter().filter_map(|(_, seen)| seen.task.part.clone()) {

@@ -77,7 +77,8 @@ pub fn dose(
     }))
 }
 
-/// An axis for settings, logarithmic where they span much; a setting of nothing stands at its start.
+/// An axis for settings, logarithmic where they span much; a setting of nothing stands at its
+/// start.
 fn settings_axis(points: &[(f64, &ArmResult)], setting: &str) -> Axis {
     let positive: Vec<f64> = points.iter().map(|(at, _)| *at).filter(|at| *at > 0.0).collect();
     let axis = Axis::fitting(&positive, setting);

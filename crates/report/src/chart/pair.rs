@@ -96,7 +96,8 @@ fn row(basis: Basis, (id, found): (&str, &Difference), place: usize, plane: &Pla
     }
 }
 
-/// What is drawn about a median: its interval; of a handful of records, which have none, their range.
+/// What is drawn about a median: its interval; of a handful of records, which have none, their
+/// range.
 fn range(basis: Basis, estimate: &Estimate) -> (Option<f64>, Option<f64>) {
     match basis {
         Basis::Blocks => (estimate.low, estimate.high),

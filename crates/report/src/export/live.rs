@@ -52,7 +52,8 @@ pub(super) fn families(live: &Live) -> Vec<Family> {
     ]
 }
 
-/// Adds up what has the same labels: programs of one name and group in several sessions are one here.
+/// Adds up what has the same labels: programs of one name and group in several sessions are one
+/// here.
 fn once_each(samples: Vec<(Labels, f64)>) -> Vec<(Labels, f64)> {
     let mut all: Vec<(Labels, f64)> = Vec::new();
     for (labels, value) in samples {

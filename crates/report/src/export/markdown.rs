@@ -106,7 +106,7 @@ fn escaped(text: &str) -> String {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            // Nobody shall be called by what stands in a record; an interval may keep its brackets,
+            // Nobody may be notified by what stands in a record; an interval may keep its brackets,
             // which make a link only in front of these.
             '<' | '>' | '&' | '@' | '|' | '`' | '*' | '~' | '\\' => entity(&mut escaped, c),
             ']' if chars.peek().is_some_and(|next| "([:".contains(*next)) => {

@@ -59,19 +59,12 @@ fn families(records: &[&Record]) -> Vec<Family> {
 }
 
 fn verdicts(record: &Record) -> Vec<(Labels, f64)> {
-    let all = [
-        State::Affected,
-        State::NotAffected,
-        State::Inconclusive,
-        State::Untrustworthy,
-        State::Skipped,
-    ];
     let sample = |state: State| {
         let labels =
             vec![("scenario", plain(&record.scenario)), ("state", state.word().to_owned())];
         (labels, f64::from(u8::from(record.verdict.state == state)))
     };
-    all.map(sample).into()
+    State::ALL.map(sample).into()
 }
 
 fn of_arm(record: &Record, arm: &str) -> Labels {

@@ -12,7 +12,8 @@ use model::{Explanation, Meta, State};
 /// What else was seen, and what could not be, that is listed at most.
 const MOST: usize = 12;
 
-/// What `tailback explain` says of a record; of one without evidence no more than why there is none.
+/// What `tailback explain` says of a record; of one without evidence no more than why there is
+/// none.
 pub fn block(explanation: Option<&Explanation>, meta: Option<&Meta>) -> Markup {
     let Some(explanation) = explanation else { return html! {} };
     if let Cause::Verdict(_) = explanation.cause {

@@ -74,8 +74,8 @@ pub fn change_page(change: &Change, shown: &[Shown]) -> Result<String, ReportErr
     Ok(document(&format!("{}: {}", change.scenario, change.state.word()), &body))
 }
 
-/// A page of one scenario in several versions: the ladder, its boundaries, and as many of the records
-/// as fit.
+/// A page of one scenario in several versions: the ladder, its boundaries, and as many of the
+/// records as fit.
 ///
 /// # Errors
 /// If a chart could not be drawn.

@@ -10,14 +10,16 @@ const OF_SIM: [&str; 4] = ["cpus", "quota", "period", "kernel"];
 
 /// The command line of a run; none for a scenario that this version does not know.
 ///
-/// It holds what the scenario declares and nothing else: parameters that differ from their defaults,
-/// with values that they can have. So a record cannot bring a word of its own into a command.
+/// It holds what the scenario declares and nothing else: parameters that differ from their
+/// defaults, with values that they can have. So a record cannot bring a word of its own into a
+/// command.
 pub fn line(run: &Run, meta: Option<&Meta>) -> Option<String> {
     words(run, meta).map(|words| format!("tailback {words}"))
 }
 
-/// The same, in a guest like the one that a record came from, since elsewhere it would measure another
-/// kernel; none where its kernel or its root has a name that stands for nothing on another machine.
+/// The same, in a guest like the one that a record came from, since elsewhere it would measure
+/// another kernel; none where its kernel or its root has a name that stands for nothing on another
+/// machine.
 pub fn line_in(guest: Option<&GuestOf>, run: &Run, meta: Option<&Meta>) -> Option<String> {
     let words = words(run, meta)?;
     match guest.filter(|_| run.command == Command::Run) {

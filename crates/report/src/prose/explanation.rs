@@ -129,7 +129,8 @@ fn of_delay(delay: &Delay) -> String {
     )
 }
 
-/// `In 2000 ms, 8 schedulers used 900 ms of CPU time, at least 600 ms (67%) of it spinning without work`.
+/// `In 2000 ms, 8 schedulers used 900 ms of CPU time, at least 600 ms (67%) of it spinning without
+/// work`.
 fn of_work(work: &Work) -> String {
     let spun = work.spun.map(|spun| {
         let bound = if spun.at_least { "at least " } else { "" };

@@ -1,9 +1,9 @@
 //! Facts that only a scenario knows: its own sentences, with the values of the record.
 //!
 //! A sentence is a template of the scenario's declaration: `{{ x }}` writes a value by its type,
-//! `{{ x|figure }}` leaves its interval out, `{{ n|count("reader") }}` counts, and `{% if x %}` asks
-//! whether there is one. A fact that this version has no sentence for, or that lacks a value, is
-//! shown by its id with what values it has.
+//! `{{ x|figure }}` leaves its interval out, `{{ n|count("reader") }}` counts, and `{% if x %}`
+//! asks whether there is one. A fact that this version has no sentence for, or that lacks a value,
+//! is shown by its id with what values it has.
 
 use super::figures;
 use super::sentence::ended;

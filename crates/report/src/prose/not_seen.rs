@@ -4,7 +4,7 @@ use super::figures::plural;
 use super::plain;
 use super::sentence::ended;
 use model::explanation::MissingEvidence;
-use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, OnlyPrograms, Sees};
+use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, OnlyPrograms, ProgramPart, Sees};
 
 /// Where evidence comes from.
 pub fn source(source: &EvidenceSource) -> String {
@@ -87,8 +87,23 @@ pub fn no_programs(why: &NoPrograms) -> String {
              --pid=host"
             .to_owned(),
         NoPrograms::Refused { what, why } => {
-            format!("eBPF: the kernel refused {}: {}; dmesg may say more", plain(what), plain(why))
+            let what = program_part(what);
+            format!("eBPF: the kernel refused {what}: {}; dmesg may say more", plain(why))
         }
+        NoPrograms::Tables => "eBPF: the tables of the programs could not be mapped".to_owned(),
+        NoPrograms::LoaderEnded => {
+            "eBPF: the thread that loads the programs ended; run it again".to_owned()
+        }
+    }
+}
+
+fn program_part(part: &ProgramPart) -> String {
+    match part {
+        ProgramPart::Programs => "the programs".to_owned(),
+        ProgramPart::Table => "a table of the programs".to_owned(),
+        ProgramPart::Btf => "its description of its types".to_owned(),
+        ProgramPart::Thread => "a thread to load the programs".to_owned(),
+        ProgramPart::Hook(name) | ProgramPart::Said(name) => plain(name),
     }
 }
 
@@ -130,7 +145,8 @@ mod tests {
 
     #[test]
     fn what_a_kernel_or_a_record_says_is_made_fit_to_be_shown() {
-        let refused = NoPrograms::Refused { what: "x".to_owned(), why: "\u{1b}[2J".to_owned() };
+        let what = ProgramPart::Hook("x".to_owned());
+        let refused = NoPrograms::Refused { what, why: "\u{1b}[2J".to_owned() };
         for why in [
             NotSeen::NoPrograms(refused),
             NotSeen::Said("stacks\u{1b}[2J".to_owned()),

@@ -102,7 +102,8 @@ fn counted(pair: &PairSeen, blocks: u32, record: &Record) -> String {
     }
 }
 
-/// An e-value beside what it takes: `The e-value for affected is 39.2; 20 is enough (error rate 5%).`
+/// An e-value beside what it takes: `The e-value for affected is 39.2; 20 is enough (error rate
+/// 5%).`
 fn test(value: EValue, state: &str) -> String {
     let (is, needed, rate) = (number(value.value), number(value.needed), percent(value.error_rate));
     match value.value >= value.needed {

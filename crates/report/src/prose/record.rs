@@ -33,8 +33,8 @@ impl<'a> Prose<'a> {
         headline::of_record(self.record, self.meta)
     }
 
-    /// The headline with the first reason, where the verdict says nothing without it: for places that
-    /// have room for nothing else.
+    /// The headline with the first reason, where the verdict says nothing without it: for places
+    /// that have room for nothing else.
     pub fn brief(&self) -> String {
         match self.first_reason() {
             Some(reason) => format!("{} {reason}", self.headline()),

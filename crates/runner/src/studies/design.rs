@@ -118,7 +118,8 @@ impl Design {
     /// Both the ordinary and the quick form are checked, whichever is asked for.
     ///
     /// # Errors
-    /// If it is no TOML, or has a key, a parameter or a value that is not known: with line and column.
+    /// If it is no TOML, or has a key, a parameter or a value that is not known: with line and
+    /// column.
     pub fn read(text: &str, path: &Path, quick: bool) -> Result<Self> {
         let reader = Reader { path, text };
         let root = reader.root()?;

@@ -21,8 +21,8 @@ pub struct Layout {
 
 /// Makes the arms of a study.
 ///
-/// One rule for every scenario: the settings of a combination are given to [`AnyScenario::cell`]; the
-/// case that comes back is its arm. The control is the one that comes back with the control's
+/// One rule for every scenario: the settings of a combination are given to [`AnyScenario::cell`];
+/// the case that comes back is its arm. The control is the one that comes back with the control's
 /// levels, and is an arm of its own unless it is that case, the levels holding no cause; or, where
 /// the file says `against = "cell"`, that case itself. A case that the scenario holds against a
 /// control of its own brings that one along; where all do, no other control is run. A combination

@@ -35,8 +35,8 @@ pub(super) struct TrialSpec {
     pub limit: Duration,
 }
 
-/// The arms: the work in slices that yield, the work as asked for, and what may fix it. Each OTP has
-/// a control of its own.
+/// The arms: the work in slices that yield, the work as asked for, and what may fix it. Each OTP
+/// has a control of its own.
 pub(super) fn arms(
     params: &BlockingNifParams,
     host: &Host,

@@ -12,6 +12,7 @@ use super::meta::measure;
 use super::observe::{Measured, Outside, observe};
 use super::plan::TrialSpec;
 use super::ticks::Ticks;
+use crate::erlang::Ended;
 use crate::erlang::evidence::Watched;
 use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, as_f64, as_list, as_text, as_tuple, as_u64, each, field};
@@ -58,27 +59,6 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     observation.vm = Some(facts);
     observation.evidence = watched.evidence(None);
     Ok(TrialResult { observation, disturbance })
-}
-
-/// Why there is no observation.
-enum Ended {
-    Late,
-    Broken(ScenarioError),
-}
-
-impl From<CallError> for Ended {
-    fn from(error: CallError) -> Self {
-        match error {
-            CallError::Late { .. } => Ended::Late,
-            error => Ended::Broken(erlang::failed(error)),
-        }
-    }
-}
-
-impl From<ScenarioError> for Ended {
-    fn from(error: ScenarioError) -> Self {
-        Ended::Broken(error)
-    }
 }
 
 fn both_runs(
@@ -163,8 +143,8 @@ fn tick_number(event: &Term) -> term::Read<u64> {
     as_u64(first)
 }
 
-/// A trial that did not come back in time. It has every judged figure, as a bound that says nothing,
-/// so that its block is whole: what counts is that it hung.
+/// A trial that did not come back in time. It has every judged figure, as a bound that says
+/// nothing, so that its block is whole: what counts is that it hung.
 fn hang(limit: Duration, watched: Duration) -> Observation {
     let limit_ms = limit.as_secs_f64() * 1e3;
     let mut seen = Observation {

@@ -1,10 +1,11 @@
 //! The rate of requests, set against the quota and this machine.
 //!
 //! A set number of requests a second is nothing to one machine and too much for another. So a node
-//! without busy waiting serves three rates without a quota before the first trial, and what its group
-//! was charged for each says at which rate the control uses [`SHARE`] of the quota: the first says where
-//! the second is worth trying, the line through both where the third is, and the third is corrected in
-//! proportion. A line alone is no answer: where both readings are off by a tenth, it may be off by half.
+//! without busy waiting serves three rates without a quota before the first trial, and what its
+//! group was charged for each says at which rate the control uses [`SHARE`] of the quota: the first
+//! says where the second is worth trying, the line through both where the third is, and the third
+//! is corrected in proportion. A line alone is no answer: where both readings are off by a tenth,
+//! it may be off by half.
 
 use super::params::{BusyWaitParams, Load};
 use super::plan::{self, TrialSpec};
@@ -18,10 +19,10 @@ use model::Arm;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// What part of its quota the control is to use: enough that what is spun beside has no room, and so
-/// little that requests which arrive together by chance seldom use up the rest. On 2 CPUs under half a
-/// CPU, controls that used 50 to 70% were throttled in 2 of 32 trials, and the VM's defaults in 18 of
-/// 18; with a load that used half of the quota the defaults were throttled in 5 of 6.
+/// What part of its quota the control is to use: enough that what is spun beside has no room, and
+/// so little that requests which arrive together by chance seldom use up the rest. On 2 CPUs under
+/// half a CPU, controls that used 50 to 70% were throttled in 2 of 32 trials, and the VM's defaults
+/// in 18 of 18; with a load that used half of the quota the defaults were throttled in 5 of 6.
 const SHARE: f64 = 0.6;
 
 /// How long each rate is served.
@@ -138,8 +139,8 @@ fn next(target: f64, first: Point) -> f64 {
 
 /// The rate for a target, on the line through two points.
 ///
-/// A part of the CPU time does not depend on the rate, as that of the background work. Where the two
-/// rates are too close for a line, or it makes no sense, CPU time is taken in proportion.
+/// A part of the CPU time does not depend on the rate, as that of the background work. Where the
+/// two rates are too close for a line, or it makes no sense, CPU time is taken in proportion.
 fn solved(target: f64, first: Point, second: Point) -> f64 {
     let slope = (second.cpus - first.cpus) / (second.rate - first.rate);
     let of_all = second.cpus / second.rate;
@@ -154,8 +155,8 @@ fn solved(target: f64, first: Point, second: Point) -> f64 {
 
 /// The rate for a target, from one that was meant to be it.
 ///
-/// In proportion, which corrects too little where a part of the CPU time does not depend on the rate,
-/// and never too much.
+/// In proportion, which corrects too little where a part of the CPU time does not depend on the
+/// rate, and never too much.
 fn corrected(target: f64, third: Point) -> f64 {
     (third.rate * (target / third.cpus).clamp(0.5, 2.0)).clamp(RATES.0, RATES.1)
 }

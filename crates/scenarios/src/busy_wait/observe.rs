@@ -57,8 +57,8 @@ pub(super) fn observe(
     let window = outside.window.as_secs_f64().max(1e-3);
     let per_second = |time: Duration| time.as_secs_f64() * 1e3 / window;
     put(&mut seen, measure::ACTIVE, per_second(served.active), Unit::MillisecondsPerSecond);
-    // A scheduler that is throttled or preempted in the middle of work is active all the while without
-    // any CPU time, so the difference of the two is the least that was spun.
+    // A scheduler that is throttled or preempted in the middle of work is active all the while
+    // without any CPU time, so the difference of the two is the least that was spun.
     let spun = per_second(outside.schedulers.saturating_sub(served.active));
     let spun = Measure::at_least(spun, Unit::MillisecondsPerSecond);
     seen.measures.insert(measure::SPUN.to_owned(), spun);
@@ -66,8 +66,8 @@ pub(super) fn observe(
     seen
 }
 
-/// The observation of a trial whose node did not come back so long after its load had ended: a request
-/// to it waits for longer than that.
+/// The observation of a trial whose node did not come back so long after its load had ended: a
+/// request to it waits for longer than that.
 pub(super) fn hung(outside: &Outside, quota: Option<&Bandwidth>, waited: Duration) -> Observation {
     let window_ms = outside.window.as_secs_f64() * 1e3;
     let mut seen = Observation { window_ms, hang: true, ..Observation::default() };
@@ -120,8 +120,8 @@ fn latencies(seen: &mut Observation, served: &Served) {
     if all.is_empty() {
         return;
     }
-    // Those that wait may wait for ever, and are then the longest of all: a percentile among them is
-    // a bound.
+    // Those that wait may wait for ever, and are then the longest of all: a percentile among them
+    // is a bound.
     let waiting = served.waiting_us.len() as f64 / all.len() as f64;
     let mut percentile = |name: &str, quantile: f64| {
         let value = all.value_at_quantile(quantile);

@@ -14,8 +14,8 @@ pub struct BusyWaitParams {
     /// What a request is: a round trip through a port, a file or a socket, or a timer
     #[arg(long, default_value = "port")]
     pub load: Load,
-    /// Requests a second of all workers together; they arrive whether or not the ones before are done;
-    /// auto for a rate at which the control uses 60% of its quota
+    /// Requests a second of all workers together; they arrive whether or not the ones before are
+    /// done; auto for a rate at which the control uses 60% of its quota
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=10_000_000)))]
     pub rate: Auto<u32>,
     /// Processes that serve requests; auto for 64 a CPU of the quota, and 32 at least

@@ -101,8 +101,8 @@ fn only_path(params: &BusyWaitParams) -> Option<Option<String>> {
     Some(path)
 }
 
-/// The node with the flags that are tried. What it changes of the VM's defaults is named, since that
-/// is what a stall of the case is without.
+/// The node with the flags that are tried. What it changes of the VM's defaults is named, since
+/// that is what a stall of the case is without.
 fn control(id: &str, params: &BusyWaitParams) -> Arm<BusyWaitParams> {
     let change = Some(params.changed_flags()).filter(|flags| !flags.is_empty());
     Arm { change: change.map(Changed::Flags), ..arm(id, Role::Control, params) }
@@ -118,7 +118,8 @@ fn takes(vm: &Vm, params: &BusyWaitParams) -> Result<(), Missing> {
 }
 
 /// For a study: a node with these very flags under this very quota. Its control is the same node
-/// without busy waiting, under the same quota; where the flags say so already it is that case itself.
+/// without busy waiting, under the same quota; where the flags say so already it is that case
+/// itself.
 pub(super) fn cell(
     params: &BusyWaitParams,
     host: &Host,
@@ -226,8 +227,8 @@ pub(super) fn spec(params: &BusyWaitParams) -> Result<TrialSpec, ScenarioError> 
     })
 }
 
-/// Two periods of the quota, in every arm alike: starting the node and what its requests need uses up
-/// quota, and the throttling that follows is none of the load's.
+/// Two periods of the quota, in every arm alike: starting the node and what its requests need uses
+/// up quota, and the throttling that follows is none of the load's.
 fn settle(params: &BusyWaitParams) -> Duration {
     params.period.get() * 2
 }

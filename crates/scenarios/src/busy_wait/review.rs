@@ -1,5 +1,5 @@
-//! What only this scenario knows of an outcome: whether the load fitted the quota, whether there was a
-//! quota at all, and what busy waiting costs beside latency.
+//! What only this scenario knows of an outcome: whether the load fitted the quota, whether there
+//! was a quota at all, and what busy waiting costs beside latency.
 
 use super::meta::{META, measure};
 use super::params::BusyWaitParams;
@@ -13,8 +13,9 @@ use model::{Amount, ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, Stat
 /// More requests than this part, in percent, left undone say that the rate is beyond the machine.
 const MOST_BACKLOG: f64 = 5.0;
 
-/// What the control uses of its quota, in percent, where the study can tell busy waiting from a quota
-/// that is too small: with more the load itself is throttled, with less there is room to spin in.
+/// What the control uses of its quota, in percent, where the study can tell busy waiting from a
+/// quota that is too small: with more the load itself is throttled, with less there is room to spin
+/// in.
 const QUOTA_USED: (f64, f64) = (35.0, 85.0);
 
 /// Spinning below this is not worth a sentence, in milliseconds a second.
@@ -50,8 +51,8 @@ fn undecided(outcome: &mut Outcome, why: Fact, then: Fact) {
     outcome.caveats.insert(0, Caveat::Scenario(then));
 }
 
-/// A control that has no room under its quota, or cannot serve the rate, shows no busy waiting: only
-/// too little quota or machine.
+/// A control that has no room under its quota, or cannot serve the rate, shows no busy waiting:
+/// only too little quota or machine.
 fn too_much(arms: &[ArmResult], outcome: &mut Outcome) -> bool {
     let of_control = |name: &str| control(arms)?.measures.get(name);
     let (_, most) = QUOTA_USED;
@@ -66,8 +67,8 @@ fn too_much(arms: &[ArmResult], outcome: &mut Outcome) -> bool {
     true
 }
 
-/// Where requests leave most of the quota unused there is room to spin in: that nothing was slow then
-/// says little. A stall that shows all the same is one.
+/// Where requests leave most of the quota unused there is room to spin in: that nothing was slow
+/// then says little. A stall that shows all the same is one.
 fn too_little(arms: &[ArmResult], outcome: &mut Outcome) {
     let (least, _) = QUOTA_USED;
     let used = control(arms).and_then(|control| control.measures.get(measure::QUOTA_USED));

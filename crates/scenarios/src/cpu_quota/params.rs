@@ -29,8 +29,8 @@ pub struct CpuQuotaParams {
     /// CPUs that the threads are pinned to; 0 for all, 32 at most
     #[arg(long, default_value = "0", value_parser = whole(0_u32..=65_536))]
     pub on_cpus: u32,
-    /// How long a trial is measured; longer where a tick, or what many CPUs keep of the quota, would
-    /// count
+    /// How long a trial is measured; longer where a tick, or what many CPUs keep of the quota,
+    /// would count
     #[arg(long, default_value = "500ms", value_parser = between(Time::ms(100)..=Time::s(3600)))]
     pub duration: Time,
 }

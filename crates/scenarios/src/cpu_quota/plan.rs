@@ -5,7 +5,7 @@ use super::sentences::say;
 use super::trial::{TrialSpec, Window};
 use crate::params::Time;
 use crate::quota::{KEPT_MS, need_of, refused};
-use crate::{Cell, Host, Missing, ScenarioError};
+use crate::{Cell, Host, Missing, ScenarioError, cpus};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::{Arm, Changed, Fact, Role};
 use std::time::Duration;
@@ -109,14 +109,8 @@ impl Layout {
         bandwidth: &Bandwidth,
         host: &Host,
     ) -> Result<Self, ScenarioError> {
-        let there = u32::try_from(host.machine.allowed_cpus.len()).unwrap_or(u32::MAX).max(1);
-        let (fast, asked) = (params.fast, params.on_cpus);
-        if asked > there {
-            return Err(ScenarioError::Unusable(format!(
-                "--on-cpus {asked}: this process may use {there} CPUs"
-            )));
-        }
-        let spread = if asked > 0 { asked } else { there.min(CPUS) };
+        let fast = params.fast;
+        let spread = cpus::on_cpus(params.on_cpus, CPUS, host.machine)?;
         // A slow thread on every CPU, that of a busy one too: a thread that wakes there makes the
         // kernel look what the busy one has used, which else waits for a tick.
         let threads = if params.threads > 0 { params.threads } else { spread + fast };

@@ -11,7 +11,8 @@ use model::{
     Amount, ArmResult, Fact, Plan, Role, Run, Settings, State, Suggestion, Unit, Value, What,
 };
 
-/// CPUs of the machine that is simulated: where slices expire, a group loses more the more there are.
+/// CPUs of the machine that is simulated: where slices expire, a group loses more the more there
+/// are.
 const SIMULATED_CPUS: i64 = 64;
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {

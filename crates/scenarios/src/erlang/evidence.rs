@@ -128,8 +128,8 @@ fn figures(schedulers: &[&ThreadEvidence], active: Option<Duration>) -> Vec<Figu
     figures
 }
 
-/// CPU time without work. A scheduler that is taken off its CPU in the middle of work is active all the
-/// while without any CPU time, so the difference of the two is the least that was spun.
+/// CPU time without work. A scheduler that is taken off its CPU in the middle of work is active all
+/// the while without any CPU time, so the difference of the two is the least that was spun.
 fn spun(ran_ns: u64, active: Duration, source: EvidenceSource) -> Figure {
     let ms = (ran_ns as f64 / 1e6 - active.as_secs_f64() * 1e3).max(0.0);
     named(figure::SPUN, Measure::at_least(ms, Unit::Milliseconds), source)

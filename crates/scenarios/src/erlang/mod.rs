@@ -106,8 +106,8 @@ pub(crate) fn vm(word: Option<&str>) -> Result<Vm, ScenarioError> {
     Ok(vm)
 }
 
-/// The OTP of that word, which runs as the caller, with an application that the caller has compiled:
-/// what a user executes in a shell, no other is to have made.
+/// The OTP of that word, which runs as the caller, with an application that the caller has
+/// compiled: what a user executes in a shell, no other is to have made.
 fn vm_of_caller(word: Option<&str>) -> Result<Vm, ScenarioError> {
     prepared(word, find(word)?.of_caller().map_err(refused)?)
 }
@@ -140,11 +140,12 @@ fn cache() -> Result<PathBuf, ScenarioError> {
     })
 }
 
-/// Writes the application, compiled for an OTP, to a folder; the `erl` of that OTP, and the folder of
-/// the beam files.
+/// Writes the application, compiled for an OTP, to a folder; the `erl` of that OTP, and the folder
+/// of the beam files.
 ///
 /// # Errors
-/// If there is no such OTP, if the application does not compile, or if the folder is somebody else's.
+/// If there is no such OTP, if the application does not compile, or if the folder is somebody
+/// else's.
 pub fn write_app(otp: Option<&str>, folder: &Path) -> Result<(String, PathBuf), ScenarioError> {
     let vm = vm_of_caller(otp)?;
     let program = vm.otp.erl.display().to_string();
@@ -215,9 +216,9 @@ pub(crate) fn refused(error: BeamError) -> ScenarioError {
             grant: "another OTP can be fetched: --otp debian:trixie".to_owned(),
         }),
         BeamError::Debian { source: DebianError::Interrupted, .. } => ScenarioError::Interrupted,
-        BeamError::Debian { .. } => {
+        BeamError::Debian { ref source, .. } => {
             let what = error.to_string();
-            let grant = match what.contains("No space left on device") {
+            let grant = match source.is_full() {
                 true => "free some room, or set XDG_CACHE_HOME to another folder",
                 false => "or name an OTP that is on this machine: --otp /usr/lib/erlang",
             };
@@ -269,6 +270,29 @@ pub(crate) fn facts(vm: &Vm, node: &Node, flags: &Flags) -> model::Vm {
 /// The user that its nodes run as.
 fn uid(vm: &Vm) -> u32 {
     vm.otp.user().map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.uid())
+}
+
+/// Why a call of a trial gave no observation.
+pub(crate) enum Ended {
+    /// It did not come back in time.
+    Late,
+    /// It failed.
+    Broken(ScenarioError),
+}
+
+impl From<CallError> for Ended {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Late { .. } => Ended::Late,
+            error => Ended::Broken(failed(error)),
+        }
+    }
+}
+
+impl From<ScenarioError> for Ended {
+    fn from(error: ScenarioError) -> Self {
+        Ended::Broken(error)
+    }
 }
 
 /// A failed call as a scenario's error.

@@ -1,5 +1,5 @@
-//! Calls of futex as strace counts them: where no probe can be had, and only if asked, since each call
-//! of the node stops twice for it.
+//! Calls of futex as strace counts them: where no probe can be had, and only if asked, since each
+//! call of the node stops twice for it.
 
 use crate::{Missing, ScenarioError};
 use rustix::process::{Pid, Signal, kill_process};

@@ -40,8 +40,8 @@ const fn figure(
 /// Looking at a message that waits takes a step through a linked list: some four cycles where the
 /// list is in the nearest cache, and that is over 1 ns on any machine. So a scan is at least twice
 /// the margin. A fixed cost of a message, such as a dam or busy senders add, is divided by the
-/// messages that wait, half of 100,000 and more: it would have to be over 25 us to reach the margin.
-/// A round trip through a port takes 10 or 60 us, as the kernel places the two processes.
+/// messages that wait, half of 100,000 and more: it would have to be over 25 us to reach the
+/// margin. A round trip through a port takes 10 or 60 us, as the kernel places the two processes.
 const JUDGING: Judging = Judging {
     measure: Cow::Borrowed(measure::SLOPE),
     margin: 0.5,

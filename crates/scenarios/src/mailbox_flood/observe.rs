@@ -36,8 +36,8 @@ pub(super) struct Flood {
     pub both_high: f64,
     /// Most bytes that the VM held.
     pub memory: f64,
-    /// When the queues were looked at, in microseconds; messages in the mailboxes of server and dam,
-    /// and what the dam held beside.
+    /// When the queues were looked at, in microseconds; messages in the mailboxes of server and
+    /// dam, and what the dam held beside.
     pub queues: Vec<(f64, [f64; 3])>,
     /// What the server had to complain of.
     pub errors: Vec<String>,
@@ -109,8 +109,8 @@ pub(super) fn observe(measured: &Measured) -> Observation {
 ///
 /// What is outstanding falls by one with each write, so that its mean over the writes lies between
 /// the first and the last. What waits for a decoy is counted as what would wait for the server, so
-/// that a fixed cost of a message has the same share in control and case. Where messages come one at
-/// a time nothing waits, and the difference is spread over the whole flood.
+/// that a fixed cost of a message has the same share in control and case. Where messages come one
+/// at a time nothing waits, and the difference is spread over the whole flood.
 fn slope(measured: &Measured) -> Measure {
     let flood = &measured.flood;
     let empty_ns = 1e9 / measured.empty_rate.max(1e-3);

@@ -32,8 +32,8 @@ pub struct MailboxFloodParams {
     /// Where the server keeps the messages that wait
     #[arg(long, default_value = "on_heap")]
     pub message_queue_data: QueueData,
-    /// Whose mailbox the messages wait in, in the arm with the cause: the server's, or that of a decoy
-    /// as in the control
+    /// Whose mailbox the messages wait in, in the arm with the cause: the server's, or that of a
+    /// decoy as in the control
     #[arg(long, default_value = "server")]
     pub mailbox: Mailbox,
     /// What stands in front of the server in the arm with the cause

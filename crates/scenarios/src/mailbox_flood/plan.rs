@@ -69,7 +69,8 @@ impl TrialSpec {
     }
 }
 
-/// The arms: the flood of a decoy, the flood, and what may fix it. Each OTP has a control of its own.
+/// The arms: the flood of a decoy, the flood, and what may fix it. Each OTP has a control of its
+/// own.
 pub(super) fn arms(params: &MailboxFloodParams) -> Result<Arms<MailboxFloodParams>, ScenarioError> {
     params.check()?;
     let paths = params.otp.words();
@@ -135,8 +136,8 @@ impl MailboxFloodParams {
         Ok(())
     }
 
-    /// The same flood, to a decoy: the same messages of the same senders wait in the same node, only
-    /// not in the mailbox of the process that writes.
+    /// The same flood, to a decoy: the same messages of the same senders wait in the same node,
+    /// only not in the mailbox of the process that writes.
     fn control(&self) -> Self {
         MailboxFloodParams {
             mailbox: Mailbox::Decoy,

@@ -25,8 +25,8 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// Makes a sink ready for a node of that user, or of the caller's; a file sink gets its file in that
-    /// folder.
+    /// Makes a sink ready for a node of that user, or of the caller's; a file sink gets its file in
+    /// that folder.
     pub fn prepare(
         sink: SinkKind,
         folder: &Path,
@@ -45,7 +45,8 @@ impl Sink {
                 "{folder}: {error}; name a folder that can be written to: --folder FOLDER"
             ))
         })?;
-        // It has no name, so that nothing is left however tool or node ends: the node finds it open.
+        // It has no name, so that nothing is left however tool or node ends: the node finds it
+        // open.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let options = list(options.iter().map(|option| atom(option)).collect());
         let term = tuple(vec![atom("file"), text(&path), options]);

@@ -91,8 +91,8 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     }
 }
 
-/// What was asked for: the settings of a case, without the OTP that was found for it and without other
-/// fixes.
+/// What was asked for: the settings of a case, without the OTP that was found for it and without
+/// other fixes.
 pub(super) fn asked(case: &MailboxFloodParams) -> MailboxFloodParams {
     let usual = MailboxFloodParams::default();
     MailboxFloodParams { otp: usual.otp, fixes: usual.fixes, ..case.clone() }

@@ -1,9 +1,10 @@
-//! One trial: a node writes on an empty queue, is flooded, and writes at set lengths of its mailbox.
+//! One trial: a node writes on an empty queue, is flooded, and writes at set lengths of its
+//! mailbox.
 //!
-//! Nothing is left behind for the next trial. The node is dropped first and waited for until the VM,
-//! its memory and its port programs are gone; then the file of a sink goes, which has no name, and
-//! with it its dirty pages. The few connections of a tcp sink stay for a minute as entries that wait
-//! out late segments: the next trial listens on a port of its own.
+//! Nothing is left behind for the next trial. The node is dropped first and waited for until the
+//! VM, its memory and its port programs are gone; then the file of a sink goes, which has no name,
+//! and with it its dirty pages. The few connections of a tcp sink stay for a minute as entries that
+//! wait out late segments: the next trial listens on a port of its own.
 
 use super::observe::{Cost, Flood, Measured, hang, observe};
 use super::params::Message;
@@ -11,10 +12,11 @@ use super::plan::TrialSpec;
 use super::read;
 use super::sentences::say;
 use super::sink::Sink;
+use crate::erlang::Ended;
 use crate::erlang::evidence::Watched;
 use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, Read, atom, list, uint};
-use beam::{CallError, Node, NodeOptions, Term};
+use beam::{Node, NodeOptions, Term};
 use model::{Fact, Note};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -71,18 +73,6 @@ pub(super) fn run(
     observation.vm = Some(facts);
     observation.evidence = watched.evidence(None);
     Ok(TrialResult { observation, disturbance })
-}
-
-/// Why there is no measurement.
-enum Ended {
-    Late,
-    Broken(ScenarioError),
-}
-
-impl From<ScenarioError> for Ended {
-    fn from(error: ScenarioError) -> Self {
-        Ended::Broken(error)
-    }
 }
 
 /// How long a call may take.
@@ -157,22 +147,9 @@ fn ask<T>(
     };
     let (limit, on_event) = (limit(spec), &mut |_, _| {});
     let answer = node.call("msgq_flood", function, vec![options], limit, &asked, on_event);
-    let answer = answer.map_err(|error| match error {
-        CallError::Late { .. } => Ended::Late,
-        error => Ended::Broken(erlang::failed(error)),
-    })?;
-    let answer = erlang::answer(&answer).map_err(in_words_of_the_tool)?;
+    let answer = answer?;
+    let answer = erlang::answer(&answer)?;
     Ok(erlang::read(read(answer))?)
-}
-
-/// The application names its own options, where a user of the tool has flags.
-fn in_words_of_the_tool(error: ScenarioError) -> ScenarioError {
-    match error {
-        ScenarioError::Unusable(line) => ScenarioError::Unusable(
-            line.replace("raise memory_limit_bytes", "raise --memory-limit"),
-        ),
-        other => other,
-    }
 }
 
 fn message(spec: &TrialSpec) -> Term {

@@ -74,8 +74,8 @@ fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError>
     )))
 }
 
-/// A region splits into a mapping for every four pages in the long run, since each page is mapped or
-/// not by the toss of a coin; a mapper that makes as many calls runs into the kernel's limit.
+/// A region splits into a mapping for every four pages in the long run, since each page is mapped
+/// or not by the toss of a coin; a mapper that makes as many calls runs into the kernel's limit.
 fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
     let Some(most) = limits::max_map_count(host.roots) else { return Ok(()) };
     let pages = params.pages();

@@ -1,5 +1,5 @@
-//! The load of a trial: a mapper alone on its CPU, readers and spinners on others, and, where they are to be
-//! compared, an idle twin of the mapper, which the readers read in its place.
+//! The load of a trial: a mapper alone on its CPU, readers and spinners on others, and, where they
+//! are to be compared, an idle twin of the mapper, which the readers read in its place.
 
 use crate::probing::Part;
 use crate::wait::{self, TICK};
@@ -24,8 +24,8 @@ const RESCUE_LIMIT: Duration = Duration::from_secs(20);
 /// How long a pool may take to die and to report.
 const REPORT_LIMIT: Duration = Duration::from_secs(30);
 
-/// Files of /proc/PID that the kernel lets root alone read, or what traces the process: readers of these
-/// stay root.
+/// Files of /proc/PID that the kernel lets root alone read, or what traces the process: readers of
+/// these stay root.
 const FOR_ROOT: [&str; 4] = ["mem", "personality", "stack", "syscall"];
 
 /// What a trial does, as its load is told.
@@ -138,10 +138,11 @@ pub enum Event<'a> {
 
 /// Runs the load of a trial to its end.
 ///
-/// Nothing of it is left when it returns: a pool reaps all its workers before it reports, the others
-/// are reaped here, and a process that can be reaped has given back its memory. Every process is new
-/// and pinned, so no state of a load balancer goes from one trial to the next; and setting the next
-/// one up takes longer than a rest would that lets the kernel free what it frees later.
+/// Nothing of it is left when it returns: a pool reaps all its workers before it reports, the
+/// others are reaped here, and a process that can be reaped has given back its memory. Every
+/// process is new and pinned, so no state of a load balancer goes from one trial to the next; and
+/// setting the next one up takes longer than a rest would that lets the kernel free what it frees
+/// later.
 ///
 /// # Errors
 /// If a child cannot be set up, dies, or if somebody interrupts.
@@ -289,8 +290,8 @@ impl Pools {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Self, ScenarioError> {
         let mut pools = Pools::default();
-        // Such a file is closed to the user of the load even where the process is that user's own; and
-        // readers move themselves into the group of their quota, which is root's.
+        // Such a file is closed to the user of the load even where the process is that user's own;
+        // and readers move themselves into the group of their quota, which is root's.
         let for_root = FOR_ROOT.contains(&spec.procfile.as_str()) || !spec.reader_groups.is_empty();
         let user = spawner.user.filter(|_| !for_root);
         let readers = &LoadSpawner { user, ..spawner.clone() };

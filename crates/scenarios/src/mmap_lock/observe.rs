@@ -128,7 +128,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A mapper that made a call of 1 us and one of 700 ms, which a cut after 500 ms found under way.
+    /// A mapper that made a call of 1 us and one of 700 ms, which a cut after 500 ms found under
+    /// way.
     fn cut_off() -> RawTrial {
         let mut mmap = histogram::empty();
         histogram::record(&mut mmap, 1000);

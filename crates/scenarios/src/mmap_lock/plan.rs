@@ -38,7 +38,7 @@ const USUALLY_HANGS: u32 = 10;
 
 /// A difference of so many milliseconds in a trial counts as none: a call that the host, or another
 /// task, interrupts for a slice of CPU time is late by 3 to 5 ms, and on a virtual machine with all
-/// CPUs busy that strikes one trial of five, of case and control alike.
+/// CPUs busy that hits one trial of five, of case and control alike.
 const SLICE_MS: f64 = 5.0;
 
 /// How trials of these parameters are judged: what a slice may add is a larger share of a shorter
@@ -50,14 +50,15 @@ pub(super) fn judging(params: &MmapLockParams) -> Judging {
     Judging { margin: META.judging.margin.max(slice).max(readers_run), ..META.judging }
 }
 
-/// How much more than their quota readers may run in a trial: from 6.18 on each goes on to the end of its
-/// system call, which takes it some milliseconds, and is paid back in periods that may lie behind the
-/// trial. Measured on 6.18 with four readers: 0.8 to 1.2 times the quota.
+/// How much more than their quota readers may run in a trial: from 6.18 on each goes on to the end
+/// of its system call, which takes it some milliseconds, and is paid back in periods that may lie
+/// behind the trial. Measured on 6.18 with four readers: 0.8 to 1.2 times the quota.
 const OVERRUN: f64 = 2.0;
 
-/// What readers with a quota can run in a trial at most, in milliseconds: what was left of one period and
-/// what each refill in the trial gives, and their overrun. A mapper that stalls for longer stalls while no
-/// reader runs, so that is what the quota does; what they do to it while they run is what any reader does.
+/// What readers with a quota can run in a trial at most, in milliseconds: what was left of one
+/// period and what each refill in the trial gives, and their overrun. A mapper that stalls for
+/// longer stalls while no reader runs, so that is what the quota does; what they do to it while
+/// they run is what any reader does.
 fn running_ms(quota: Quota, params: &MmapLockParams) -> f64 {
     let period = quota.period().get().as_secs_f64();
     let fillings = (params.duration.get().as_secs_f64() / period).ceil() + 1.0;
@@ -133,8 +134,8 @@ fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
     arms
 }
 
-/// What may fix readers with a quota: the quota taken away, a burst on top of it, a file without the
-/// lock. Only the largest number of readers has them.
+/// What may fix readers with a quota: the quota taken away, a burst on top of it, a file without
+/// the lock. Only the largest number of readers has them.
 fn fixes(case: &Arm<MmapLockParams>) -> Vec<Arm<MmapLockParams>> {
     let params = &case.settings;
     let Some(quota) = params.reader_quota.get() else { return Vec::new() };
@@ -329,7 +330,8 @@ mod tests {
 
     #[test]
     fn what_readers_do_while_they_may_run_is_not_charged_to_their_quota() {
-        // 250 ms see three refills at most, and what was left before: 40 ms of 250, and as much again.
+        // 250 ms see three refills at most, and what was left before: 40 ms of 250, and as much
+        // again.
         assert!((judging(&throttled(&[4])).margin - 320.0).abs() < 1e-9);
         let mut long = throttled(&[4]);
         long.duration = Time::s(10);

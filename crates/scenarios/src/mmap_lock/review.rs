@@ -19,8 +19,8 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
     never_throttled(plan, trials, arms, outcome);
 }
 
-/// Takes `not-affected` back where readers with a quota were never throttled: then the cause was not
-/// there.
+/// Takes `not-affected` back where readers with a quota were never throttled: then the cause was
+/// not there.
 fn never_throttled(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
     let limited = |arm: &&model::Arm| {
         let params = MmapLockParams::of(&arm.settings);
@@ -58,8 +58,9 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
     let mut idle_readers = Vec::new();
     for arm in plan.arms.iter().filter(reads) {
         let result = arms.iter_mut().find(|result| result.id == arm.id);
-        // Readers of the case that read nothing cannot say not-affected; readers of its control that read
-        // nothing leave it without the case's load, and so cannot say that it is affected either.
+        // Readers of the case that read nothing cannot say not-affected; readers of its control
+        // that read nothing leave it without the case's load, and so cannot say that it is affected
+        // either.
         let idle: Vec<Reason> = match result.as_ref().and_then(|result| result.state) {
             Some(State::NotAffected) => {
                 let pair = std::iter::once(&arm.id).chain(&arm.against);

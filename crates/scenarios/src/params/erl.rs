@@ -92,8 +92,8 @@ impl FromStr for FlagValue {
     }
 }
 
-/// OTPs, separated by commas: `debian:trixie` for that of a suite, paths of `erl`, or of the folders of
-/// installations; `auto` for the `erl` on the PATH.
+/// OTPs, separated by commas: `debian:trixie` for that of a suite, paths of `erl`, or of the
+/// folders of installations; `auto` for the `erl` on the PATH.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs(Vec<Auto<String>>);
 

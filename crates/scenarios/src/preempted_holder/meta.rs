@@ -22,9 +22,9 @@ pub(super) mod measure {
 
 /// By how many percentage points of the threads' CPU time case and control may differ.
 ///
-/// Two arms with the same lock that sleeps differed by one point, and by nine in a single block, on a
-/// machine of 2 CPUs that compiled programs meanwhile (2026-11-22): calibration and calls of the kernel
-/// are not the same each time. Threads that spin for a preempted holder lose tens of points.
+/// Two arms with the same lock that sleeps differed by one point, and by nine in a single block, on
+/// a machine of 2 CPUs that compiled programs meanwhile (2026-11-22): calibration and calls of the
+/// kernel are not the same each time. Threads that spin for a preempted holder lose tens of points.
 const MARGIN: f64 = 5.0;
 
 /// What `preempted-holder` says of itself.

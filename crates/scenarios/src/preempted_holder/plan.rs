@@ -4,7 +4,7 @@ use super::load::Spec;
 use super::lock::Kind;
 use super::params::{LockFix, PreemptedHolderParams};
 use super::sentences::say;
-use crate::{Host, ScenarioError};
+use crate::{Host, ScenarioError, cpus};
 use model::{Arm, Changed, Fact, Role};
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ pub(super) const SET_UP: Duration = Duration::from_millis(60);
 
 /// CPUs that are shared unless more are asked for.
 ///
-/// With more of them the threads would wait for a holder that runs, too: 20 us of every 80 for each.
+/// With more of them the threads would wait for a holder that runs, too: 20 us of every 80 for
+/// each.
 const CPUS: u32 = 2;
 
 /// Threads on each of them, unless a number is asked for.
@@ -58,14 +59,7 @@ fn resolved(
     params: &PreemptedHolderParams,
     host: &Host,
 ) -> Result<PreemptedHolderParams, ScenarioError> {
-    let there = u32::try_from(host.machine.allowed_cpus.len()).unwrap_or(u32::MAX).max(1);
-    let asked = params.on_cpus;
-    if asked > there {
-        return Err(ScenarioError::Unusable(format!(
-            "--on-cpus {asked}: this process may use {there} CPUs"
-        )));
-    }
-    let on_cpus = if asked > 0 { asked } else { there.min(CPUS) };
+    let on_cpus = cpus::on_cpus(params.on_cpus, CPUS, host.machine)?;
     let threads =
         if params.threads > 0 { params.threads } else { on_cpus.saturating_mul(THREADS_ON_EACH) };
     Ok(PreemptedHolderParams { on_cpus, threads, ..params.clone() })

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// How long the threads may take to get ready: their work is calibrated first.
 const SET_UP_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long they may take to report once their time is over: the holder of a lock that others spin for
-/// may not get a CPU soon. Threads that take longer hang.
+/// How long they may take to report once their time is over: the holder of a lock that others spin
+/// for may not get a CPU soon. Threads that take longer hang.
 pub(super) const HANG_AFTER: Duration = Duration::from_secs(30);
 
 /// Runs a trial and makes its observation.
@@ -62,8 +62,8 @@ fn broken(error: impl std::fmt::Display) -> ScenarioError {
     ScenarioError::Broken(format!("lock sharers: {error}"))
 }
 
-/// The observation of threads that never reported. What was judged has a bound that says nothing: what
-/// counts is that they hung.
+/// The observation of threads that never reported. What was judged has a bound that says nothing:
+/// what counts is that they hung.
 fn hung(spec: &Spec, watched: Duration) -> Observation {
     let window_ms = watched.as_secs_f64() * 1e3;
     let mut observation = Observation { window_ms, hang: true, ..Observation::default() };

@@ -1,4 +1,4 @@
-//! The body of a test with two arms: the model plays one, the kernel at hand the other.
+//! The body of a test with two arms: the model runs one, the kernel at hand the other.
 
 /// What an arm saw of one run: 10 ms in 100 ms, for 5 s.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,5 @@
-//! The OTPs of Debian's suites: fetched once, kept beside each other, and started as they are, by the
-//! suite's own loader and libraries; nothing is installed and nothing needs root.
+//! The OTPs of Debian's suites: fetched once, kept beside each other, and started as they are, by
+//! the suite's own loader and libraries; nothing is installed and nothing needs root.
 
 mod relink;
 mod tree;
@@ -139,10 +139,9 @@ fn fetch_root(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Fetched, D
     let names: Vec<String> = names.into_iter().filter(|name| tree::is_wanted(name)).collect();
     let packages = apt.describe(&names, fetch.interrupted)?;
     let base = packages.iter().find(|package| package.name == PACKAGES[0]);
-    let version = base.map(|base| base.version.clone()).ok_or_else(|| DebianError::Tool {
-        program: "apt-get".to_owned(),
-        why: format!("{suite} has no {}", PACKAGES[0]),
-    })?;
+    let version = base
+        .map(|base| base.version.clone())
+        .ok_or_else(|| DebianError::tool("apt-get", format!("{suite} has no {}", PACKAGES[0])))?;
     let root = name_of(&packages, cache);
     let fetched = Fetched { version, root, packages };
     let place = root_of(&fetched, cache);

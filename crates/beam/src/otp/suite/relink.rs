@@ -1,8 +1,8 @@
 //! Having a program use a loader and libraries of its own.
 //!
 //! The kernel starts the loader that a program names by its full path. Which libraries that loader
-//! takes is a path in the program too; DT_RPATH and not DT_RUNPATH, since it holds for the libraries of
-//! libraries as well, and for those that the VM opens later.
+//! takes is a path in the program too; DT_RPATH and not DT_RUNPATH, since it holds for the
+//! libraries of libraries as well, and for those that the VM opens later.
 
 use debian::{DebianError, failed};
 use object::build::elf::Builder;
@@ -51,8 +51,8 @@ fn changed(bytes: &[u8], loader: &[u8]) -> Result<Option<Vec<u8>>, object_rewrit
     Ok(Some(changed))
 }
 
-/// The program whose header names its loader to the end: where a longer path fits into the gap behind the
-/// old one, the rewriter leaves it there and the header as long as the old path was.
+/// The program whose header names its loader to the end: where a longer path fits into the gap
+/// behind the old one, the rewriter leaves it there and the header as long as the old path was.
 fn name_all(bytes: &[u8]) -> object::build::Result<Vec<u8>> {
     let mut program = Builder::read(bytes)?;
     let interp = program.interp_section();

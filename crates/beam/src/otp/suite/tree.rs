@@ -1,5 +1,5 @@
-//! What a root is made of: `erlang`, as the suite has it in `/usr/lib/erlang`; `lib`, the loader and
-//! the libraries; `bin/erl`.
+//! What a root is made of: `erlang`, as the suite has it in `/usr/lib/erlang`; `lib`, the loader
+//! and the libraries; `bin/erl`.
 
 use super::relink;
 use debian::package::Member;
@@ -71,8 +71,8 @@ impl<'a> Tree<'a> {
         fs::set_permissions(&to, Permissions::from_mode(mode)).map_err(|e| failed(&to, e))
     }
 
-    /// Gives the libraries the names that programs know them by, has the programs use them, and writes
-    /// `bin/erl`; `place` is where the root will be.
+    /// Gives the libraries the names that programs know them by, has the programs use them, and
+    /// writes `bin/erl`; `place` is where the root will be.
     pub fn finish(self, place: &Path) -> Result<(), DebianError> {
         let lib = self.root.join("lib");
         for (name, target) in &self.links {

@@ -13,7 +13,7 @@ const MANY_ARMS: usize = 200;
 /// More time than this is asked about.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Asks on a terminal whether a large study shall run; elsewhere it needs `--yes`.
+/// Asks on a terminal whether to run a large study; elsewhere it needs `--yes`.
 ///
 /// # Errors
 /// If the answer is no, or standard input is no terminal.

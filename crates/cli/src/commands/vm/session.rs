@@ -240,8 +240,8 @@ impl Session {
         self.guest.resume().map_err(failure)
     }
 
-    /// Whether an emulated kernel panicked while it booted, before anything was measured in it: it patches
-    /// its own code then, which an emulated CPU may see half done.
+    /// Whether an emulated kernel panicked while it booted, before anything was measured in it: it
+    /// patches its own code then, which an emulated CPU may see half done.
     pub fn failed_by_emulation(&self, ending: &Ending) -> bool {
         self.facts.emulated() && matches!(ending, Ending::Panic { up: false, .. })
     }

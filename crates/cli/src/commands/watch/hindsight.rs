@@ -38,8 +38,8 @@ impl Ring {
         self.ticks.iter().map(|(_, tick)| tick)
     }
 
-    /// The file for the next record: the one that was named, then others beside it; none once there are
-    /// many.
+    /// The file for the next record: the one that was named, then others beside it; none once there
+    /// are many.
     pub fn next_file(&mut self, named: &Path) -> Option<PathBuf> {
         let number = self.written;
         if number >= MOST {

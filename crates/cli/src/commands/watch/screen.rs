@@ -1,7 +1,7 @@
 //! The live screen: programs by the time they lose, findings above, one line of answers below.
 //!
-//! What is shown is worked out from a [`Live`] and a [`State`] alone, so that a test draws it without a
-//! terminal.
+//! What is shown is worked out from a [`Live`] and a [`State`] alone, so that a test draws it
+//! without a terminal.
 
 use model::Live;
 use model::live::{Finding, Victim};

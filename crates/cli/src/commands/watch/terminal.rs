@@ -25,7 +25,8 @@ impl Terminal {
         Ok(Terminal { terminal, state: State::default() })
     }
 
-    /// Draws, and takes a key if one comes in that time; whether to go on. A terminal that is gone ends it.
+    /// Draws, and takes a key if one comes in that time; whether to go on. A terminal that is gone
+    /// ends it.
     pub fn show(&mut self, live: Option<&Live>, time: Duration) -> bool {
         if self.terminal.draw(|frame| draw(frame, live, &self.state)).is_err() {
             return false;
