@@ -43,7 +43,8 @@ fn the_same_flags_twice_are_never_affected() {
         return;
     }
     let _turn = turn::take();
-    let args = ["run", "busy-wait", "--flags", NONE, "--quick", "--json"];
+    // As few blocks as say `affected` where there is an effect.
+    let args = ["run", "busy-wait", "--flags", NONE, "--quick", "--samples", "6", "--json"];
     let ran = Place::new().say(&args);
     let verdict = &ran.json()["verdict"];
     assert!(verdict["state"] != "affected" && verdict["fixes"][0].is_null(), "{ran:?}");

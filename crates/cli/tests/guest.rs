@@ -303,7 +303,7 @@ fn a_kernel_that_cannot_unpack_itself_ends_within_its_limit() {
     let broken = place.path("vmlinuz");
     std::fs::write(&broken, bytes).unwrap();
     let kernel = broken.to_str().unwrap();
-    let words = ["vm", "--kernel", kernel, "--accel", "tcg", "--limit", "10s", "--"];
+    let words = ["vm", "--kernel", kernel, "--accel", "tcg", "--limit", "40s", "--"];
     let ran = booted(&place, &[&words[..], &["run", "mmap-lock", "--json"]].concat());
     assert_eq!(ran.code(), 4, "{ran:?}");
     assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
