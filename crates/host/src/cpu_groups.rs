@@ -72,6 +72,16 @@ impl CpuGroups {
         self.folder(group).is_some_and(|folder| folder.join(file).exists())
     }
 
+    /// Whether there is such a group.
+    pub fn is_there(&self, group: &str) -> bool {
+        self.folder(group).is_some_and(|folder| folder.is_dir())
+    }
+
+    /// Where the groups are mounted.
+    pub fn point(&self) -> &Path {
+        &self.point
+    }
+
     /// The quota of a group; none without one, or where it cannot be read.
     pub fn limit(&self, group: &str) -> Option<Limit> {
         Limit::of(&self.folder(group)?, self.interface)

@@ -32,7 +32,7 @@ pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
     answers(&mut text, live, look);
     cost(&mut text, live, look);
     let measured = live.sources.is_empty() || live.sources.iter().any(|one| one.missing.is_none());
-    let last = words::conclusion(&live.findings, measured);
+    let last = words::conclusion(live, measured);
     let color = if live.findings.is_empty() { AnsiColor::Green } else { AnsiColor::Red };
     text.push_str(&look.paint(color.on_default().bold(), &look.wrap(&last, "", "  ")));
     text.push('\n');

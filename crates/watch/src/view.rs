@@ -41,7 +41,8 @@ fn victims(window: &Window) -> Vec<Victim> {
     let mut all: Vec<Victim> = window
         .victims()
         .map(|(key, sums)| victim(key, sums, &window.machine))
-        .filter(|victim| victim.lost_ns() > least)
+        // Of programs that were named it is said too that they lost nothing.
+        .filter(|victim| victim.lost_ns() > least || window.asked && victim.ran_ns > 0)
         .collect();
     all.sort_by_key(|victim| std::cmp::Reverse(victim.lost_ns()));
     all.truncate(VICTIMS);

@@ -26,7 +26,7 @@ pub fn of_record(record: &Record, meta: Option<&Meta>) -> String {
     match &record.verdict.headline {
         Headline::Study(study) => of_study(study, Some((record, meta))),
         Headline::Watched => match &record.live {
-            Some(live) => super::live::conclusion(&live.findings, true),
+            Some(live) => super::live::conclusion(live, true),
             None => headline(&Headline::Watched, meta),
         },
         other => headline(other, meta),

@@ -7,7 +7,7 @@ use model::live::{
     Answer, AnswerState, Finding, FindingKind, ForeignReaders, LiveFix, Missing, NeighbourFinding,
     NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source, Whose, stall,
 };
-use model::{Meta, Unit};
+use model::{Live, Meta, Unit};
 use os::terminal::line as plain;
 
 /// What finds the declaration of a scenario by its id.
@@ -204,9 +204,9 @@ pub fn measured(answer: &Answer) -> Option<String> {
     match &answer.state {
         AnswerState::Hitting => Some(format!("{name}: hitting")),
         AnswerState::NotHitting { most_ms_per_s, finding_at_ms_per_s } => Some(format!(
-            "{name}: no, {} of {}",
-            figure(*most_ms_per_s, Unit::Count),
-            figure(*finding_at_ms_per_s, Unit::MillisecondsPerSecond)
+            "{name}: no, {} (limit {})",
+            figure(*most_ms_per_s, Unit::MillisecondsPerSecond),
+            figure(*finding_at_ms_per_s, Unit::Count)
         )),
         AnswerState::NotMeasurable(_) => None,
     }
@@ -265,13 +265,18 @@ pub fn source(source: Source) -> &'static str {
 }
 
 /// The last line: all well, or what first.
-pub fn conclusion(findings: &[Finding], measured: bool) -> String {
-    match findings.first() {
+pub fn conclusion(live: &Live, measured: bool) -> String {
+    let unseen = live.scope != Scope::default() && live.victims.is_empty();
+    match live.findings.first() {
         Some(first) => format!(
             "First: {}, {}. {}",
             stall_name(first.kind.stall()),
             program(&first.victim),
             first.fixes.first().map_or_else(String::new, fix)
+        ),
+        None if measured && unseen => format!(
+            "Nothing is said of {}: it did not run meanwhile, or there is no such program.",
+            scope(&live.scope)
         ),
         None if measured => "All well: nothing that was measured holds anybody up.".to_owned(),
         None => "Nothing could be measured here.".to_owned(),

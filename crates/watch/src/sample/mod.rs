@@ -39,10 +39,10 @@ impl Sampler {
     /// Starts to read what can be read here.
     ///
     /// # Errors
-    /// If a process that is named does not exist.
+    /// If a process or the group that is named does not exist.
     pub fn start(roots: &Roots, scope: &Scope) -> Result<Self, ScopeError> {
-        scope::check(roots, scope)?;
         let cpu_groups = CpuGroups::find(roots);
+        scope::check(roots, scope, cpu_groups.as_ref())?;
         let probe = LiveProbe::start(roots);
         let sources = sources(&probe, cpu_groups.is_some());
         let mut sampler = Sampler {

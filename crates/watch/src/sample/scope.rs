@@ -1,6 +1,6 @@
 //! What is looked at.
 
-use host::Roots;
+use host::{CpuGroups, Roots};
 use model::live::Scope;
 
 /// What was asked for does not exist.
@@ -15,11 +15,17 @@ impl std::fmt::Display for ScopeError {
 
 impl std::error::Error for ScopeError {}
 
-/// Checks that the processes are there.
-pub fn check(roots: &Roots, scope: &Scope) -> Result<(), ScopeError> {
-    match scope.pids.iter().find(|pid| !roots.proc.join(pid.to_string()).exists()) {
-        Some(pid) => Err(ScopeError(format!("--pid {pid}: no such process; see ps"))),
-        None => Ok(()),
+/// Checks that the processes and the group are there.
+pub fn check(roots: &Roots, scope: &Scope, groups: Option<&CpuGroups>) -> Result<(), ScopeError> {
+    if let Some(pid) = scope.pids.iter().find(|pid| !roots.proc.join(pid.to_string()).exists()) {
+        return Err(ScopeError(format!("--pid {pid}: no such process; see ps")));
+    }
+    match (&scope.cgroup, groups) {
+        (Some(group), Some(groups)) if !groups.is_there(group) => Err(ScopeError(format!(
+            "--cgroup {group}: no such group below {}; /proc/PID/cgroup names that of a process",
+            groups.point().display()
+        ))),
+        _ => Ok(()),
     }
 }
 

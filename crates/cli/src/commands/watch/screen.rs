@@ -4,7 +4,7 @@
 //! without a terminal.
 
 use model::Live;
-use model::live::{Finding, Victim};
+use model::live::{Finding, Program, Victim};
 use os::terminal::line as plain;
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -181,7 +181,7 @@ fn head_line(live: &Live) -> String {
 
 fn draw_findings(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
     if live.findings.is_empty() {
-        let well = words::conclusion(&live.findings, true);
+        let well = words::conclusion(live, true);
         let green = Style::new().fg(Color::Green);
         frame.render_widget(Paragraph::new(well).style(green), area);
         return;
@@ -218,8 +218,13 @@ fn draw_table(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
             rows.extend(unfolded(victim, live.over_ns));
         }
     }
-    let figure = Constraint::Length(7);
-    let widths = [vec![Constraint::Min(20)], vec![figure; 8]].concat();
+    // With a space between them these leave a name 23 columns of 80.
+    let widths = [
+        vec![Constraint::Min(20)],
+        vec![Constraint::Length(6); 7],
+        vec![Constraint::Length(7)],
+    ]
+    .concat();
     let heading = ["lost, ms/s", "all", "quota", "above", "others", "own", "lock", "rest", "worst"];
     let heading: Vec<Line> = (heading.iter().enumerate())
         .map(|(at, word)| if at == 0 { Line::raw(*word) } else { Line::raw(*word).right_aligned() })
@@ -246,13 +251,22 @@ fn row(victim: &Victim, over_ns: u64) -> Row<'static> {
         victim.lock.foreign_ns,
         rest,
     ];
-    let mut cells = vec![Line::raw(words::program(&victim.program))];
+    let mut cells = vec![Line::raw(label(&victim.program))];
     cells.extend(times.map(|ns| Line::raw(words::rate(ns, over_ns)).right_aligned()));
     cells.push(Line::raw(format!("{:.1}", worst_ns(victim) as f64 / 1e6)).right_aligned());
     Row::new(cells)
 }
 
-/// Who held it up, and its threads.
+/// A program in as few letters as tell it from others; its group is shown where it is unfolded.
+fn label(program: &Program) -> String {
+    match (program.processes, program.pid) {
+        (many, _) if many > 1 => format!("{} x{many}", plain(&program.name)),
+        (_, 0) => plain(&program.name),
+        (_, pid) => format!("{} {pid}", plain(&program.name)),
+    }
+}
+
+/// Its group, who held it up, and its threads.
 fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
     let dim = Style::new().add_modifier(Modifier::DIM);
     let line = |name: String, ns: u64, worst_ns: u64| {
@@ -262,8 +276,10 @@ fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
         Row::new(cells).style(dim)
     };
     let parts = &victim.parts;
+    let group = victim.program.group.iter();
+    let group = group.map(|group| Row::new([Line::raw(format!("  in {}", plain(group)))]).style(dim));
     let neighbours = parts.neighbours.iter().map(|part| {
-        line(format!("  behind {}", words::program(&part.program)), part.ns, part.worst_ns)
+        line(format!("  behind {}", label(&part.program)), part.ns, part.worst_ns)
     });
     let ancestors = parts
         .ancestors
@@ -273,7 +289,7 @@ fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
         let name = format!("  thread {} {}", thread.tid, plain(&thread.name));
         line(name, thread.ready_ns + thread.foreign_ns, thread.worst_ns)
     });
-    neighbours.chain(ancestors).chain(threads).collect()
+    group.chain(neighbours).chain(ancestors).chain(threads).collect()
 }
 
 fn draw_help(frame: &mut Frame) {
@@ -288,7 +304,7 @@ fn draw_help(frame: &mut Frame) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{NeighbourPart, Parts, Program, VictimThread};
+    use model::live::{NeighbourPart, Parts, VictimThread};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -337,7 +353,7 @@ mod tests {
         assert!(text.contains("All well"), "{text}");
         press(&mut state, KeyCode::Char('s'));
         let text = drawn(Some(&live()), &state, 80, 24);
-        assert!(text.find("web (").unwrap() > text.find("db (").unwrap(), "{text}");
+        assert!(text.find("web 7").unwrap() > text.find("db 7").unwrap(), "{text}");
     }
 
     #[test]
