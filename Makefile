@@ -8,8 +8,9 @@
 #               at random moments, SEED=1, JOBS=2 at once; TORTURE holds other flags, as
 #               TORTURE="--case '{..}'"
 # make blind    runs stalls and harmless loads that tailback watch has to tell apart, and writes the
-#               matrix into docs/watch.md; as root, on a quiet machine. RUNS=150, SEED=1, ONLY='idle
-#               compile'
+#               matrix into docs/watch.md; as root, on a quiet machine, half an hour, and it can be
+#               stopped and resumed. RUNS=120, SEED=1, ONLY='idle compile'
+# make cases    runs the incidents of docs/cases and writes their pages; as root, on a quiet machine
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
 # make lint     formatting, warnings, documentation and its examples, shell scripts, licences and
 #               sources of the crates
@@ -30,7 +31,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build test test-erlang test-guests test-pure test-beside test-alone \
-  test-fast fuzz torture blind sanitize lint bench install deb dist bare picture erlang kernels \
+  test-fast fuzz torture blind cases sanitize lint bench install deb dist bare picture erlang kernels \
   kernels-hz truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -127,7 +128,13 @@ sanitize: needs
 
 blind: build
 	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc
-	WRITE=1 scripts/blind $(abspath $(BINARY)) $(or $(RUNS),150) $(or $(SEED),1) $(ONLY)
+	BLIND=$(BUILD)/blind-$(or $(SEED),1) WRITE=1 scripts/blind $(abspath $(BINARY)) \
+	  $(or $(RUNS),120) $(or $(SEED),1) $(ONLY)
+
+# They say which packages they want, and install nothing.
+cases: build
+	scripts/case-exporter $(abspath $(BINARY)) docs/cases/exporter.md
+	scripts/case-postgres $(abspath $(BINARY)) docs/cases/postgres.md
 
 lint: lint-needs
 	$(CARGO) fmt --all --check
@@ -157,6 +164,8 @@ bench: needs build
 	@scripts/bench-start $(BINARY)
 	$(CARGO) build --release --locked -p tailback-probe --example hold
 	@scripts/bench-probes $(BUILD)/release/examples/hold
+	$(CARGO) build --release --locked -p tailback-probe --example turns
+	@scripts/bench-watch $(BINARY) $(BUILD)/release/examples/hold $(BUILD)/release/examples/turns
 
 kernels:
 	@vm/build-kernels

@@ -219,12 +219,9 @@ fn draw_table(frame: &mut Frame, area: Rect, live: &Live, state: &State) {
         }
     }
     // With a space between them these leave a name 23 columns of 80.
-    let widths = [
-        vec![Constraint::Min(20)],
-        vec![Constraint::Length(6); 7],
-        vec![Constraint::Length(7)],
-    ]
-    .concat();
+    let widths =
+        [vec![Constraint::Min(20)], vec![Constraint::Length(6); 7], vec![Constraint::Length(7)]]
+            .concat();
     let heading = ["lost, ms/s", "all", "quota", "above", "others", "own", "lock", "rest", "worst"];
     let heading: Vec<Line> = (heading.iter().enumerate())
         .map(|(at, word)| if at == 0 { Line::raw(*word) } else { Line::raw(*word).right_aligned() })
@@ -277,10 +274,12 @@ fn unfolded(victim: &Victim, over_ns: u64) -> Vec<Row<'static>> {
     };
     let parts = &victim.parts;
     let group = victim.program.group.iter();
-    let group = group.map(|group| Row::new([Line::raw(format!("  in {}", plain(group)))]).style(dim));
-    let neighbours = parts.neighbours.iter().map(|part| {
-        line(format!("  behind {}", label(&part.program)), part.ns, part.worst_ns)
-    });
+    let group =
+        group.map(|group| Row::new([Line::raw(format!("  in {}", plain(group)))]).style(dim));
+    let neighbours = parts
+        .neighbours
+        .iter()
+        .map(|part| line(format!("  behind {}", label(&part.program)), part.ns, part.worst_ns));
     let ancestors = parts
         .ancestors
         .iter()
