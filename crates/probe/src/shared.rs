@@ -15,12 +15,13 @@ pub(crate) struct Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// Maps the one value of a map, which programs see as their variables.
+    /// Maps the values of an array; the one value of a map which programs see as their variables.
     ///
     /// # Errors
     /// If the map holds less, or the kernel does not let it be mapped.
     pub fn map(map: &impl MapCore) -> io::Result<Self> {
-        if (map.value_size() as usize) < size_of::<T>() {
+        let there = (map.value_size() as usize).saturating_mul(map.max_entries() as usize);
+        if there < size_of::<T>() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let (both, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);

@@ -76,6 +76,8 @@ struct pt_regs;
 
 /* Bit of a sleep that no signal ends. */
 #define STATE_UNINTERRUPTIBLE 2
+/* And of a thread that has ended. */
+#define STATE_DEAD 0x80
 
 static __always_inline u32 state_of(struct task_struct *task)
 {

@@ -57,7 +57,7 @@ SEC("perf_event")
 int watch_sample(struct sample *at)
 {
 	u32 tid = bpf_get_current_pid_tgid();
-	struct thread *thread = tid ? bpf_map_lookup_elem(&threads, &tid) : 0;
+	struct thread *thread = tid ? entry_at(tid) : 0;
 	u8 code[CODE] = {};
 
 	if (!thread || !IN_PROGRAM(at))

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The tables of `tailback watch`. Each is of bounded size; what is the longest unused makes room. */
+/* The tables of `tailback watch`. Each is of bounded size. Threads are looked up at every switch, so they are in an
+ * array, which costs less than a table of hashes; those that have ended make room. In the others it is what
+ * was not used for longest. */
 #ifndef TAILBACK_WATCH_TABLES_H
 #define TAILBACK_WATCH_TABLES_H
 
@@ -7,21 +9,24 @@
 
 /* The interval that is counted now; the reader adds one and then reads the one before. */
 u32 interval;
-/* Threads that were given a place; more than there are places means that some were lost. */
-u64 threads_made;
+/* Threads whose place was given to another before they were read. */
+u64 threads_lost;
+/* Places that have changed; the reader sets them back before it reads. Bytes, since setting a bit would not
+ * be one operation. */
+u8 touched[THREADS];
 
 /* Set when it is loaded. */
 const volatile u32 cpus_known = 1;
 /* Whether waits for a lock are told by the tracepoints of contention. */
 const volatile bool contention = true;
 
-/* All of a new thread. */
-struct thread blank_thread;
+/* All of a new entry. */
 struct reader blank_reader;
 struct space blank_space;
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, THREADS);
 	__type(key, u32);
 	__type(value, struct thread);
@@ -56,27 +61,103 @@ struct {
 	__type(value, struct space);
 } spaces SEC(".maps");
 
-/* The thread's entry; made where there is none. */
-static __always_inline struct thread *entry_of(struct task_struct *task)
+/* One of the places of a thread. Threads of numbers in a row have places in a row. */
+static __always_inline u32 place(u32 tid, u32 nth)
+{
+	return (tid + nth * 4099) & (THREADS - 1);
+}
+
+/* Whether a place has changed. A key that was handed to a helper is anything to the verifier. */
+static __always_inline u8 *change_of(u32 key)
+{
+	return &touched[key & (THREADS - 1)];
+}
+
+static __always_inline void touch(u32 key)
+{
+	/* Mostly it is set already, and is only read: its neighbours are written on other CPUs. */
+	if (!*change_of(key))
+		*change_of(key) = 1;
+}
+
+static __noinline struct thread *entry_elsewhere(u32 tid)
+{
+	for (u32 nth = 1; nth < PLACES; nth++) {
+		u32 key = place(tid, nth);
+		struct thread *thread = bpf_map_lookup_elem(&threads, &key);
+
+		if (thread && thread->tid == tid) {
+			touch(key);
+			return thread;
+		}
+	}
+	return 0;
+}
+
+/* The entry of a thread of that number; none where there is none. */
+static __always_inline struct thread *entry_at(u32 tid)
+{
+	u32 key = place(tid, 0);
+	struct thread *thread = bpf_map_lookup_elem(&threads, &key);
+
+	if (!thread || thread->tid != tid)
+		return entry_elsewhere(tid);
+	touch(key);
+	return thread;
+}
+
+/* Whether a place is free: an empty one, one of a thread of the same number, or one whose thread has ended and
+ * was read. */
+static __always_inline bool is_free(struct thread *thread, u32 tid, u32 key)
+{
+	return !thread->start || thread->tid == tid || (thread->state == GONE && !*change_of(key));
+}
+
+/* The first free place; where all are taken, one by chance. */
+static __always_inline u32 place_for(u32 tid, u64 chance)
+{
+	for (u32 nth = 0; nth < PLACES; nth++) {
+		u32 key = place(tid, nth);
+		struct thread *thread = bpf_map_lookup_elem(&threads, &key);
+
+		if (thread && is_free(thread, tid, key))
+			return place(tid, nth);
+	}
+	return place(tid, chance & (PLACES - 1));
+}
+
+/* Two that take the same place at the same moment share it until one of them is looked up again. */
+static __noinline struct thread *entry_made(struct task_struct *task)
 {
 	struct task_struct___watch *from = (void *)task;
 	u32 tid = task->pid;
-	struct thread *thread = bpf_map_lookup_elem(&threads, &tid);
+	u32 chosen = place_for(tid, from->start_time >> 12);
+	struct thread *thread = bpf_map_lookup_elem(&threads, &chosen);
 
-	if (thread && thread->start == from->start_time)
-		return thread;
-	bpf_map_update_elem(&threads, &tid, &blank_thread, BPF_ANY);
-	thread = bpf_map_lookup_elem(&threads, &tid);
 	if (!thread)
 		return 0;
-	__sync_fetch_and_add(&threads_made, 1);
-	thread->start = from->start_time;
+	if (thread->start && *change_of(chosen))
+		__sync_fetch_and_add(&threads_lost, 1);
+	__builtin_memset(thread, 0, sizeof(*thread));
+	thread->tid = tid;
 	thread->tgid = task->tgid;
 	thread->level = LEVEL_UNKNOWN;
 	thread->session = BPF_CORE_READ(from, signal, pids[OF_SESSION], numbers[0].nr);
 	thread->nice = task->static_prio - PRIO_OF_NICE_0;
 	bpf_probe_read_kernel(thread->comm, COMM, task->comm);
+	thread->start = from->start_time;
+	touch(chosen);
 	return thread;
+}
+
+/* The thread's entry; made where there is none. */
+static __always_inline struct thread *entry_of(struct task_struct *task)
+{
+	struct thread *thread = entry_at(task->pid);
+
+	if (thread && thread->start == ((struct task_struct___watch *)task)->start_time)
+		return thread;
+	return entry_made(task);
 }
 
 /* The worst of an interval stands until the second one after it. */

@@ -12,14 +12,17 @@ typedef __s64 s64;
 #define BPF_MAP_TYPE_LRU_HASH 9
 #define BPF_ANY 0
 #define BPF_NOEXIST 1
+#define BPF_F_MMAPABLE (1U << 10)
 
 /* Who ran last on a CPU: so many are remembered, the one that runs now among them. */
 #define RUNNERS 256
 /* Pairs of a victim and who ran instead of it, for each CPU and interval. */
 #define PAIRS 1024
 #define PROBES 4
-/* Threads, and those who read the memory map of another process. */
+/* Threads, and how many places there are for each of them. */
 #define THREADS 16384
+#define PLACES 4
+/* Those who read the memory map of another process. */
 #define READERS 2048
 #define SPACES 1024
 /* CPUs that are looked at for one that was idle. */
@@ -29,14 +32,16 @@ typedef __s64 s64;
 #define LEVEL_UNKNOWN (LEVELS - 1)
 #define FILE_NAME 16
 
-enum state { UNKNOWN, RUNNING, READY, ASLEEP, UNINTERRUPTIBLE };
+enum state { UNKNOWN, RUNNING, READY, ASLEEP, UNINTERRUPTIBLE, GONE };
 
 enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN, WAITS_MAPPING };
 
-/* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. */
+/* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. What every switch
+ * touches stands first, so that it takes few lines of the cache. */
 struct thread {
 	/* Tells it from a later thread of the same number. */
 	u64 start;
+	u32 tid;
 	u32 tgid;
 	u8 state;
 	u8 lock;
@@ -45,24 +50,13 @@ struct thread {
 	u32 cpu;
 	/* Process that woke it last, by a system call of its own. */
 	u32 waker;
-	/* Session, and nice value. */
 	u32 session;
-	s32 nice;
 	/* Since when it is in its state, and since when of that on this CPU. */
 	u64 since;
 	u64 here;
 	u64 ran;
-	/* Ready and without a CPU; what follows adds up to it. */
+	/* Ready and without a CPU. */
 	u64 ready;
-	/* Throttled, by the level of the group whose quota was used up. */
-	u64 throttled[LEVELS];
-	/* Another process ran; another thread of its own ran; the CPU was idle; beyond what is remembered. */
-	u64 others;
-	u64 own;
-	u64 idle;
-	u64 rest;
-	/* Of that: some CPU that it may use stood idle all the time until then. */
-	u64 beside_idle;
 	u64 waits;
 	/* The worst single wait by interval, and which intervals these are. */
 	u64 worst[2];
@@ -70,8 +64,25 @@ struct thread {
 	/* How long its group had been throttled here when it became ready, and the group's queue. */
 	u64 throttled_mark;
 	u64 queue;
+	char comm[COMM];
+	/* Of the ready time: another process ran; another thread of its own ran; the CPU was idle; beyond what is
+	 * remembered. */
+	u64 others;
+	u64 own;
+	u64 idle;
+	u64 rest;
+	/* Of that: some CPU that it may use stood idle all the time until then. */
+	u64 beside_idle;
 	/* Asleep where no signal wakes it. */
 	u64 asleep;
+	s32 nice;
+	/* While it reads the memory map of another: whose. */
+	u32 target;
+	/* Samples of its program, and those at an instruction of active waiting. */
+	u32 samples;
+	u32 spins;
+	/* Of the ready time: throttled, by the level of the group whose quota was used up. */
+	u64 throttled[LEVELS];
 	/* The lock of its own address space: waits, and the part of them in which foreigners held it. */
 	u64 lock_from;
 	u64 lock_mark;
@@ -80,23 +91,19 @@ struct thread {
 	u64 lock_worst[2];
 	u32 lock_worst_of[2];
 	u64 foreign_ns;
-	/* While it reads the memory map of another: whose, since when, and its own sums then. */
+	/* While it reads the memory map of another: which, since when, and its own sums then. */
 	u64 space;
 	u64 hold_from;
 	u64 hold_ready;
 	u64 hold_throttled;
-	u32 target;
-	u32 call;
-	/* Samples of its program, and those at an instruction of active waiting. */
-	u32 samples;
-	u32 spins;
 	char file[FILE_NAME];
-	char comm[COMM];
+	u32 call;
+	u32 pads[3];
 };
 
+/* Who ran on a CPU, until the next one did. */
 struct runner {
 	u64 from;
-	u64 to;
 	u32 tgid;
 	u32 session;
 	char comm[COMM];

@@ -19,6 +19,8 @@ mod samples;
 mod seen;
 #[cfg(feature = "bpf")]
 mod stats;
+#[cfg(feature = "bpf")]
+mod threads;
 
 pub use counts::{Counts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, ThreadState};
 #[cfg(feature = "bpf")]

@@ -6,6 +6,9 @@ pub use super::object::types::{
 };
 use crate::event;
 
+/// Threads that there are places for.
+pub const THREADS: usize = 16_384;
+
 /// An entry of a table: numbers and bytes alone, so that any bytes of its size are one.
 ///
 /// # Safety
@@ -20,8 +23,6 @@ pub unsafe trait Raw: Copy {
 }
 
 // SAFETY: numbers, bytes and arrays of them.
-unsafe impl Raw for Thread {}
-// SAFETY: the same.
 unsafe impl Raw for Cpu {}
 // SAFETY: the same.
 unsafe impl Raw for Pairs {}
@@ -42,10 +43,15 @@ fn worst(worst: [u64; 2], of: [u32; 2], interval: u32) -> u64 {
 }
 
 impl Thread {
+    /// Whether it is a thread at all.
+    pub fn is_there(&self) -> bool {
+        self.start != 0
+    }
+
     /// The sums of a thread, with the worst of an interval.
-    pub fn counts(&self, tid: u32, interval: u32) -> ThreadCounts {
+    pub fn counts(&self, interval: u32) -> ThreadCounts {
         ThreadCounts {
-            tid,
+            tid: self.tid,
             pid: self.tgid,
             start: self.start,
             name: name(&self.comm),
@@ -123,8 +129,8 @@ mod tests {
 
     #[test]
     fn an_entry_of_another_size_is_none() {
-        let bytes = [7; size_of::<Thread>()];
-        assert!(Thread::read(&bytes[1..]).is_none() && Thread::read(&bytes).is_some());
+        let bytes = [7; size_of::<Cpu>()];
+        assert!(Cpu::read(&bytes[1..]).is_none() && Cpu::read(&bytes).is_some());
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Reading the tables once a second.
 
-use super::counts::{Counts, PairCounts, ReaderCounts, ThreadCounts};
+use super::counts::{Counts, PairCounts, ReaderCounts};
 use super::load::{Loaded, load};
 use super::object::types::bss;
-use super::raw::{Cpu, Pairs, Raw, Reader, ReaderKey, Thread};
+use super::raw::{Cpu, Pairs, Raw, Reader, ReaderKey};
 use super::seen::Seen;
 use super::stats::{Counting, run_time};
+use super::threads::Threads;
 use crate::refused::refused;
 use host::Roots;
 use libbpf_rs::{MapCore, MapFlags};
@@ -31,7 +32,7 @@ pub struct LiveProbe {
     interval: u32,
     readings: u64,
     last_ns: u64,
-    known_threads: u64,
+    threads: Threads,
     counting: Option<Counting>,
     counted_before: u64,
     table_bytes: u64,
@@ -50,13 +51,15 @@ impl LiveProbe {
             return Err(NoPrograms::Tables);
         };
         let tables: *mut bss = tables;
+        let threads = Threads::map(&loaded.skel.maps.threads, tables);
+        let threads = threads.map_err(|error| refused(ProgramPart::Table, &error))?;
         let mut probe = LiveProbe {
             loaded,
             tables,
             interval: 0,
             readings: 0,
             last_ns: 0,
-            known_threads: 0,
+            threads,
             counting: None,
             counted_before: 0,
             table_bytes: 0,
@@ -83,7 +86,7 @@ impl LiveProbe {
         unsafe { addr_of_mut!((*self.tables).interval).write_volatile(self.interval) };
         std::thread::sleep(SETTLE);
         let at_ns = now_ns();
-        let threads = self.threads(ended)?;
+        let threads = self.threads.changed(ended);
         let (pairs, unnamed_ns) = self.pairs(ended)?;
         let counts = Counts {
             at_ns,
@@ -92,37 +95,13 @@ impl LiveProbe {
             unnamed_ns,
             readers: self.readers(ended)?,
             switches: self.switches()?,
-            lost_threads: self.lost_threads(),
+            lost_threads: self.threads.lost(),
             programs_ns,
             table_bytes: self.table_bytes,
         };
         self.last_ns = at_ns;
         self.readings += 1;
         Ok(counts)
-    }
-
-    /// Those whose state has changed since the last reading; the sums of others are what they were.
-    fn threads(&mut self, interval: u32) -> Result<Vec<ThreadCounts>, NoPrograms> {
-        let mut changed = Vec::new();
-        let mut all = 0;
-        for (key, value) in entries(&self.loaded.skel.maps.threads)? {
-            let (Some(thread), Ok(tid)) = (Thread::read(&value), key.as_slice().try_into()) else {
-                continue;
-            };
-            all += 1;
-            if thread.since >= self.last_ns.saturating_sub(1_000_000_000) {
-                changed.push(thread.counts(u32::from_ne_bytes(tid), interval));
-            }
-        }
-        self.known_threads = all;
-        Ok(changed)
-    }
-
-    /// Threads that were given a place and are not there any more.
-    fn lost_threads(&self) -> u64 {
-        // SAFETY: a field of the tables.
-        let made = unsafe { addr_of_mut!((*self.tables).threads_made).read_volatile() };
-        made.saturating_sub(self.known_threads)
     }
 
     fn pairs(&self, interval: u32) -> Result<(Vec<PairCounts>, u64), NoPrograms> {

@@ -30,6 +30,8 @@ impl Gained {
         }
         for thread in counts.threads {
             let before = self.threads.get(&(thread.tid, thread.start));
+            // One that had lost its place begins anew.
+            let before = before.filter(|before| before.waits <= thread.waits);
             let gained = before.map_or_else(|| thread.clone(), |before| since(&thread, before));
             let lost = gained.ready_ns.saturating_add(gained.lock_ns);
             if lost.saturating_add(gained.ran_ns) >= LEAST_NS {
