@@ -7,7 +7,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     println!("cargo:rerun-if-changed=src/bpf");
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
-    for name in ["evidence", "calls", "nothing", "watch"] {
+    for name in ["evidence", "calls", "nothing", "nothing_watch", "watch"] {
         SkeletonBuilder::new()
             .source(format!("src/bpf/{name}.bpf.c"))
             .clang_args(["-Wall", "-Werror", "-Isrc/bpf"])

@@ -2,8 +2,9 @@
 //!
 //! `hold self COMMAND..` watches the command itself, the most expensive case;
 //! `hold other COMMAND..` watches this process only, as the rest of a machine is while something
-//! else is looked at; `hold none COMMAND..` loads nothing, and `hold nothing COMMAND..` two
-//! programs that do nothing, where those of the scheduler are.
+//! else is looked at; `hold none COMMAND..` loads nothing, `hold nothing COMMAND..` two programs
+//! that do nothing, where those of the scheduler are, and `hold nothing-watch COMMAND..` such programs where
+//! those of `tailback watch` are.
 
 use host::roots::Roots;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
@@ -25,21 +26,39 @@ mod object {
         reason = "written by libbpf-cargo"
     )]
 
-    include!(concat!(env!("OUT_DIR"), "/nothing.skel.rs"));
+    pub mod evidence {
+        include!(concat!(env!("OUT_DIR"), "/nothing.skel.rs"));
+    }
+    pub mod watch {
+        include!(concat!(env!("OUT_DIR"), "/nothing_watch.skel.rs"));
+    }
 }
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let (Some(whom), Some(program)) = (words.next(), words.next()) else {
-        eprintln!("usage: hold none|nothing|other|self COMMAND..");
+        eprintln!("usage: hold none|nothing|nothing-watch|other|self COMMAND..");
         return ExitCode::from(2);
     };
-    if whom == "nothing" {
-        return beside_nothing(Command::new(&program).args(words));
+    let mut command = Command::new(&program);
+    match whom.as_str() {
+        "nothing" => {
+            return beside_nothing(
+                object::evidence::NothingSkelBuilder::default(),
+                command.args(words),
+            );
+        }
+        "nothing-watch" => {
+            return beside_nothing(
+                object::watch::NothingWatchSkelBuilder::default(),
+                command.args(words),
+            );
+        }
+        _ => {}
     }
     let roots = Roots::real();
     let mut session = (whom != "none").then(|| Session::start(&SessionOptions::new(&roots)));
-    let child = match Command::new(&program).args(words).spawn() {
+    let child = match command.args(words).spawn() {
         Ok(child) => child,
         Err(error) => {
             eprintln!("{program}: {error}");
@@ -64,11 +83,15 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!status.is_ok_and(|status| status.success())))
 }
 
-/// Runs a command beside the programs that do nothing.
-fn beside_nothing(command: &mut Command) -> ExitCode {
-    let mut room = MaybeUninit::uninit();
-    let attached = object::NothingSkelBuilder::default()
-        .open(&mut room)
+/// Runs a command beside programs that do nothing.
+fn beside_nothing<'o, B: SkelBuilder<'o>>(builder: B, command: &mut Command) -> ExitCode
+where
+    <B::Output as OpenSkel<'o>>::Output: Skel<'o>,
+{
+    // As long as this process.
+    let room = Box::leak(Box::new(MaybeUninit::uninit()));
+    let attached = builder
+        .open(room)
         .and_then(OpenSkel::load)
         .and_then(|mut skel| skel.attach().map(|()| skel));
     let _skel = match attached {
