@@ -266,7 +266,9 @@ pub fn source(source: Source) -> &'static str {
 
 /// The last line: all well, or what first.
 pub fn conclusion(live: &Live, measured: bool) -> String {
-    let unseen = live.scope != Scope::default() && live.victims.is_empty();
+    // Processes that are named by number are known to be there: one that sleeps is well.
+    let by_name = live.scope.pids.is_empty() && live.scope != Scope::default();
+    let unseen = by_name && live.victims.is_empty();
     match live.findings.first() {
         Some(first) => format!(
             "First: {}, {}. {}",
