@@ -110,6 +110,16 @@ fn a_reader_of_a_memory_map_is_named_with_its_file() {
     assert!(words.join(" ").contains("reads its smaps"), "{explained:?}");
     let judged = place.say(&["judge", to]);
     assert_eq!(judged.code(), 2, "{judged:?}");
+    let trace = place.path("trace.json");
+    place.say(&["explain", "--perfetto", trace.to_str().unwrap(), to]);
+    let trace: Value = serde_json::from_slice(&std::fs::read(trace).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |kind: &str, name: &str| {
+        let is = |e: &&Value| e["ph"] == kind && e["name"].as_str().unwrap().starts_with(name);
+        events.iter().filter(is).count()
+    };
+    // One each second.
+    assert!(of("C", "mapper ") >= 2 && of("X", "mmap-lock") == 1, "{trace}");
 }
 
 /// Since Linux 6.17 `maps` is read under the lock of one mapping, which has no tracepoint.

@@ -29,6 +29,19 @@ pub struct Live {
     pub machine: MachineLoad,
     /// What watching cost.
     pub cost: Cost,
+    /// The same interval by interval, the oldest first: in records alone, and of the last intervals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Interval>,
+}
+
+/// An interval of a stretch.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// How long it was, in nanoseconds.
+    pub over_ns: u64,
+    /// Programs that lost most time in it, most first, without their threads; a bounded number.
+    pub victims: Vec<Victim>,
 }
 
 /// What was looked at.

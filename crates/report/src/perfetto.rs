@@ -1,13 +1,16 @@
 //! The timelines of a record as a trace for Perfetto's viewer and others: JSON trace events.
 //!
-//! The format is that of "Trace Event Format" by the Chromium project; complete events (`X`) and
-//! names of threads (`M`), times in microseconds.
+//! Of a watch: the time that programs lost, as a counter each, and the findings.
+//!
+//! The format is that of "Trace Event Format" by the Chromium project; complete events (`X`),
+//! counters (`C`) and names (`M`), times in microseconds.
 
-use model::Record;
 use model::evidence::{Span, Task};
+use model::live::{Finding, Program, Victim};
+use model::{Live, Record};
 use os::terminal::line as plain;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The trace; where the record has no timeline, one without events.
 pub fn trace(record: &Record) -> String {
@@ -22,6 +25,10 @@ pub fn trace(record: &Record) -> String {
             }
             events.push(event(span, &probed.trial.arm, probed.trial.started_ms));
         }
+    }
+    if let Some(live) = &record.live {
+        events.extend(counters(live));
+        events.extend(live.findings.iter().map(|finding| found(finding, live)));
     }
     let trace = json!({ "displayTimeUnit": "ms", "traceEvents": events });
     format!("{trace}\n")
@@ -49,4 +56,99 @@ fn called(task: &Task) -> Value {
         "tid": task.tid,
         "args": { "name": format!("{name} {}", task.tid) },
     })
+}
+
+/// What each program lost, interval by interval; nothing where it is not among those that lost most.
+fn counters(live: &Live) -> Vec<Value> {
+    let kept_ns = live.intervals.iter().map(|interval| interval.over_ns).sum();
+    let (mut at_ns, mut events) = (live.over_ns.saturating_sub(kept_ns), Vec::new());
+    let mut before: BTreeSet<&Program> = BTreeSet::new();
+    for interval in &live.intervals {
+        let now: BTreeMap<&Program, &Victim> =
+            interval.victims.iter().map(|victim| (&victim.program, victim)).collect();
+        let gone = before.iter().filter(|program| !now.contains_key(*program));
+        events.extend(gone.map(|program| counter(program, &Victim::default(), 1, at_ns)));
+        let lost =
+            now.iter().map(|(program, victim)| counter(program, victim, interval.over_ns, at_ns));
+        events.extend(lost);
+        before = now.into_keys().collect();
+        at_ns = at_ns.saturating_add(interval.over_ns);
+    }
+    events
+}
+
+/// In milliseconds a second, by part.
+fn counter(program: &Program, victim: &Victim, over_ns: u64, at_ns: u64) -> Value {
+    let parts = &victim.parts;
+    let rate = |ns: u64| ns as f64 / over_ns.max(1) as f64 * 1e3;
+    let above = parts.ancestors.iter().map(|part| part.ns).fold(0, u64::saturating_add);
+    let rest = [parts.some_quota_ns, parts.hypervisor_ns, parts.waking_ns, parts.not_told_apart_ns];
+    json!({
+        "ph": "C",
+        "name": format!("{} {} lost, ms/s", plain(&program.name), program.pid),
+        "pid": program.pid,
+        "ts": at_ns as f64 / 1e3,
+        "args": {
+            "quota": rate(parts.own_quota_ns),
+            "above": rate(above),
+            "others": rate(parts.neighbours_ns()),
+            "own": rate(parts.own_program_ns),
+            "lock": rate(victim.lock.foreign_ns),
+            "rest": rate(rest.into_iter().fold(0, u64::saturating_add)),
+        },
+    })
+}
+
+/// A finding from when it was first seen to the end.
+fn found(finding: &Finding, live: &Live) -> Value {
+    let (begin, end) = (finding.since_s.max(0.0) * 1e6, live.over_ns as f64 / 1e3);
+    let culprits: Vec<String> =
+        finding.culprits.iter().map(|culprit| plain(&culprit.name)).collect();
+    json!({
+        "ph": "X",
+        "name": finding.kind.stall(),
+        "cat": "finding",
+        "pid": finding.victim.pid,
+        "tid": finding.victim.pid,
+        "ts": begin,
+        "dur": (end - begin).max(0.0),
+        "args": {
+            "victim": plain(&finding.victim.name),
+            "culprits": culprits,
+            "cost_ms_per_s": finding.cost_ms_per_s,
+            "worst_ms": finding.worst_ms,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::live::{Interval, Parts};
+
+    #[test]
+    fn what_programs_lost_is_a_counter_that_falls_back_to_nothing() {
+        let victim = |name: &str, ns: u64| Victim {
+            program: Program { name: name.to_owned(), pid: 7, ..Program::default() },
+            parts: Parts { own_quota_ns: ns, ready_ns: ns, ..Parts::default() },
+            ..Victim::default()
+        };
+        let interval = |victims: Vec<Victim>| Interval { over_ns: 1_000_000_000, victims };
+        let live = Live {
+            over_ns: 3_000_000_000,
+            intervals: vec![
+                interval(vec![victim("a\u{1b}[2J", 500_000_000)]),
+                interval(Vec::new()),
+            ],
+            ..Live::default()
+        };
+        let events = counters(&live);
+        let figures: Vec<(f64, f64)> = events
+            .iter()
+            .map(|e| (e["ts"].as_f64().unwrap(), e["args"]["quota"].as_f64().unwrap()))
+            .collect();
+        // The first second is no longer there.
+        assert_eq!(figures, [(1e6, 500.0), (2e6, 0.0)]);
+        assert!(!events[0]["name"].as_str().unwrap().contains('\u{1b}'));
+    }
 }

@@ -24,5 +24,5 @@ mod window;
 pub use sample::{Sampler, ScopeError};
 pub use since::Since;
 pub use tick::{GroupTick, Job, MachineTick, Process, Spent, Tick};
-pub use view::live;
+pub use view::{interval, live};
 pub use window::Window;

@@ -2,13 +2,17 @@
 
 use crate::parts::victim;
 use crate::since::Since;
+use crate::tick::Tick;
 use crate::window::Window;
 use crate::{answers, findings};
 use model::Live;
-use model::live::{Cost, MachineLoad, Scope, SourceUse, Victim};
+use model::live::{Cost, Interval, MachineLoad, Scope, SourceUse, Victim};
 
 /// Programs that are listed.
 const VICTIMS: usize = 64;
+
+/// Programs that are kept of one interval.
+const OF_INTERVAL: usize = 5;
 
 /// A program that lost less than this share of the time is not listed.
 const LEAST_SHARE: f64 = 0.0005;
@@ -33,7 +37,16 @@ pub fn live(
         findings,
         machine: machine(window),
         cost: cost(window),
+        intervals: Vec::new(),
     }
+}
+
+/// What a record keeps of an interval: the programs that lost most in it.
+pub fn interval(tick: &Tick) -> Interval {
+    let mut victims = victims(&Window::of([tick]));
+    victims.truncate(OF_INTERVAL);
+    victims.iter_mut().for_each(|victim| victim.threads.clear());
+    Interval { over_ns: tick.over_ns, victims }
 }
 
 fn victims(window: &Window) -> Vec<Victim> {
@@ -100,5 +113,12 @@ mod tests {
         let parts = &live.victims[0].parts;
         assert_eq!((parts.neighbours[0].ns, parts.other_neighbours_ns), (250_000_000, 50_000_000));
         assert_eq!(live.over_ns, 1_000_000_000);
+        let interval = interval(&tick);
+        let names = interval.victims.iter().map(|v| v.program.name.as_str());
+        assert_eq!(
+            (names.collect::<Vec<_>>(), interval.over_ns),
+            (vec!["p2", "p1"], 1_000_000_000)
+        );
+        assert!(interval.victims.iter().all(|victim| victim.threads.is_empty()));
     }
 }

@@ -13,7 +13,11 @@ pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
         .ok_or_else(|| Failure::usage("no record; see tailback explain --help"))?;
     let record = records::read(path)?;
     if let Some(live) = &record.live {
-        return Ok(explain_live(live, &record, matches));
+        let code = explain_live(live, &record, matches);
+        if let Some(to) = matches.get_one::<PathBuf>("perfetto") {
+            write_trace(&record, to)?;
+        }
+        return Ok(code);
     }
     let (record, meta) = records::known(record, path)?;
     let arm = matches.get_one::<String>("arm").map(String::as_str);

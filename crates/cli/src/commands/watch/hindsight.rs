@@ -34,7 +34,7 @@ impl Ring {
     }
 
     /// The intervals that are kept, the oldest first.
-    pub fn ticks(&self) -> impl Iterator<Item = &Tick> {
+    pub fn ticks(&self) -> impl DoubleEndedIterator<Item = &Tick> + Clone {
         self.ticks.iter().map(|(_, tick)| tick)
     }
 

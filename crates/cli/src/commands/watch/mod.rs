@@ -56,7 +56,7 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
         return Err(Failure::need("nothing can be measured here; run it as root"));
     }
     let mut ring = wanted.ring.map(Ring::new);
-    let mut session = Session::new(sampler);
+    let mut session = Session::new(sampler, wanted.record.is_some() && ring.is_none());
     let mut terminal = if wanted.screen { Some(Terminal::enter()?) } else { None };
     let began = Instant::now();
     let is_over = || wanted.length.is_some_and(|length| began.elapsed() >= length);
@@ -123,7 +123,7 @@ fn finish(session: &Session, wanted: &Wanted, matches: &ArgMatches) -> Result<u8
     }
     let all = session.all();
     if wanted.json {
-        print_line(&all);
+        print_line(&Live { intervals: Vec::new(), ..all.clone() });
     } else {
         output::print(&report::live(&all, records::meta_of, output::look_of(matches)));
     }

@@ -16,6 +16,16 @@ pub fn now() -> String {
     jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
 }
 
+/// So many seconds after a moment; the moment where it is none.
+pub fn seconds_after(moment: &str, seconds: f64) -> String {
+    let after = || {
+        let span = jiff::SignedDuration::try_from_secs_f64(seconds.max(0.0)).ok()?;
+        let at = moment.parse::<jiff::Timestamp>().ok()?.checked_add(span).ok()?;
+        at.round(jiff::Unit::Second).ok()
+    };
+    after().map_or_else(|| moment.to_owned(), |at| at.to_string())
+}
+
 /// Writes the record.
 ///
 /// # Errors

@@ -2,11 +2,15 @@
 
 use super::record;
 use model::Live;
+use model::live::Interval;
 use std::collections::VecDeque;
-use watch::{Sampler, Since, Tick, Window, live};
+use watch::{Sampler, Since, Tick, Window, interval, live};
 
 /// Intervals that the screen, a line of JSON and the metrics are about.
 const RECENT: usize = 5;
+
+/// Intervals that a record keeps one by one, the last ones: ten minutes of them.
+const KEPT: usize = 600;
 
 /// A watch under way.
 pub struct Session {
@@ -16,11 +20,13 @@ pub struct Session {
     recent: VecDeque<Tick>,
     since: Since,
     seen: Option<Live>,
+    /// For a record, where one is wanted.
+    intervals: Option<VecDeque<Interval>>,
 }
 
 impl Session {
-    /// Begins.
-    pub fn new(sampler: Sampler) -> Self {
+    /// Begins; `keeps` each interval for a record of all.
+    pub fn new(sampler: Sampler, keeps: bool) -> Self {
         Session {
             sampler,
             from: record::now(),
@@ -28,6 +34,7 @@ impl Session {
             recent: VecDeque::new(),
             since: Since::default(),
             seen: None,
+            intervals: keeps.then(VecDeque::new),
         }
     }
 
@@ -37,6 +44,12 @@ impl Session {
         let began_s = self.all.seconds();
         self.since.look(&Window::of([&tick]), began_s);
         self.all.add(&tick);
+        if let Some(intervals) = &mut self.intervals {
+            intervals.push_back(interval(&tick));
+            if intervals.len() > KEPT {
+                intervals.pop_front();
+            }
+        }
         self.recent.push_back(tick.clone());
         if self.recent.len() > RECENT {
             self.recent.pop_front();
@@ -59,14 +72,23 @@ impl Session {
         self.since.has_begun()
     }
 
-    /// Of these intervals.
-    pub fn view_of<'a>(&self, ticks: impl Iterator<Item = &'a Tick>) -> Live {
-        self.view(&Window::of(ticks))
+    /// Of these intervals, which are the last ones; with what a record keeps of each.
+    pub fn view_of<'a>(&self, ticks: impl DoubleEndedIterator<Item = &'a Tick> + Clone) -> Live {
+        let mut live = self.view(&Window::of(ticks.clone()));
+        let before_s = self.all.seconds() - live.over_ns as f64 / 1e9;
+        live.from = record::seconds_after(&self.from, before_s);
+        for finding in &mut live.findings {
+            finding.since_s = (finding.since_s - before_s).max(0.0);
+        }
+        live.intervals = ticks.rev().take(KEPT).map(interval).collect();
+        live.intervals.reverse();
+        live
     }
 
     /// Of all.
     pub fn all(&self) -> Live {
-        self.view(&self.all)
+        let intervals = self.intervals.iter().flatten().cloned().collect();
+        Live { intervals, ..self.view(&self.all) }
     }
 
     /// Whether not even a first interval was read.
