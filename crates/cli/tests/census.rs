@@ -130,3 +130,21 @@ fn a_machine_is_identified_by_its_name_or_a_hash_of_it() {
     assert_eq!((hashed.host.text().len(), &hashed.identity), (32, &plain.identity));
     assert!(!plain.identity.kernel.is_empty());
 }
+
+#[test]
+fn a_brief_of_a_run_is_one_line_that_census_takes() {
+    let place = Place::new();
+    let args =
+        ["run", "mmap-lock", "--brief", "--host-name", "web1", "--samples", "1", "--no-probe"];
+    let ran = place.run(place.tailback(&args));
+    assert!([0, 1, 3, 4].contains(&ran.code()), "{ran:?}");
+    assert_eq!(ran.out.lines().count(), 1, "{ran:?}");
+    let brief: model::Brief = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(brief.host.unwrap().text(), "web1");
+    assert!(ran.out.len() <= model::brief::MOST_BYTES);
+    let path = place.path("web1.json");
+    std::fs::write(&path, &ran.out).unwrap();
+    let census = json(&place, &[path.to_str().unwrap()]);
+    assert_eq!((census.hosts, census.read.briefs), (1, 1));
+    assert!(census.set_aside.is_empty(), "{:?}", census.set_aside);
+}

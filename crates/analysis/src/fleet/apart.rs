@@ -336,3 +336,112 @@ fn strongest(
     }
     best
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::RngExt;
+
+    /// Kernels in three versions, HZ in two, and a CPU for each kernel, which goes with it.
+    const FACTORS: [Factor; 3] = [
+        Factor { levels: 3, ordered: true },
+        Factor { levels: 2, ordered: false },
+        Factor { levels: 3, ordered: false },
+    ];
+
+    /// So many kinds of each kernel and HZ, of this many machines.
+    fn kinds(each: u32, of: u32, affected: impl Fn(u32, u32) -> u32) -> Vec<Kind> {
+        let levels = (0..3).flat_map(|kernel| (0..2).map(move |hz| (kernel, hz)));
+        levels
+            .flat_map(|(kernel, hz)| {
+                let affected = affected(kernel, hz);
+                let levels = vec![Some(kernel), Some(hz), Some(kernel)];
+                (0..each).map(move |_| Kind { affected, of, levels: levels.clone() })
+            })
+            .collect()
+    }
+
+    fn cut(kinds: &[Kind]) -> Split {
+        match apart(kinds, &FACTORS, 1) {
+            Apart::Cut(split) => split,
+            Apart::Untestable => panic!("{kinds:?}"),
+        }
+    }
+
+    #[test]
+    fn a_level_that_is_affected_is_found_with_what_goes_along() {
+        let found = cut(&kinds(3, 10, |kernel, _| if kernel == 1 { 9 } else { 0 }));
+        assert_eq!((found.factor, found.cut), (0, Cut::Is(1)));
+        assert!(found.p_value <= 0.005, "{found:?}");
+        assert_eq!(found.same, [(2, Cut::Is(1))]);
+    }
+
+    #[test]
+    fn versions_from_one_on_are_found_as_such() {
+        // The last factor would name two levels.
+        let found = cut(&kinds(3, 10, |kernel, _| if kernel >= 1 { 10 } else { 1 }));
+        assert_eq!(found.factor, 0);
+        assert!(matches!(found.cut, Cut::AtLeast(1) | Cut::IsNot(0)), "{found:?}");
+        let found = cut(&kinds(3, 10, |kernel, _| if kernel == 2 { 0 } else { 10 }));
+        assert!(matches!(found.cut, Cut::Below(2) | Cut::IsNot(2)), "{found:?}");
+    }
+
+    #[test]
+    fn conditions_are_found_within_each_other() {
+        let kinds = kinds(4, 50, |kernel, hz| if (kernel, hz) == (2, 1) { 49 } else { 1 });
+        let found = conditions(&kinds, &FACTORS, cut(&kinds), 0.025, 1);
+        let mut cuts: Vec<usize> = found.iter().map(|split| split.factor).collect();
+        cuts.sort_unstable();
+        assert_eq!(cuts, [0, 1], "{found:?}");
+    }
+
+    #[test]
+    fn too_few_kinds_or_one_answer_are_no_test() {
+        let same = kinds(3, 10, |_, _| 4);
+        assert!(!matches!(apart(&same, &FACTORS, 1), Apart::Cut(split) if split.p_value < 0.9));
+        let two = &kinds(1, 4, |kernel, _| kernel)[1..3];
+        assert_eq!(apart(two, &FACTORS, 1), Apart::Untestable);
+        assert_eq!(apart(&[], &FACTORS, 1), Apart::Untestable);
+    }
+
+    /// One kind of a thousand machines differs, and so would any factor that it has for itself.
+    #[test]
+    fn a_large_kind_alone_is_no_evidence() {
+        let mut all = kinds(3, 10, |_, _| 0);
+        all[0] = Kind { affected: 900, of: 1000, ..all[0].clone() };
+        let Apart::Cut(found) = apart(&all, &FACTORS, 1) else { return };
+        assert!(found.p_value > 0.05, "{found:?}");
+    }
+
+    /// Without any factor, whether machines of a kind are alike or not, the p-value is below a twentieth in
+    /// no more than a twentieth of fleets; three standard errors more are allowed.
+    #[test]
+    fn p_values_are_no_smaller_than_chance_makes_them() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        for alike in [false, true] {
+            let small = (0..400).filter(|_| {
+                let fleet: Vec<Kind> = (0..40)
+                    .map(|place| {
+                        let of = (200 / (place + 1)).max(1);
+                        let rate =
+                            if alike { f64::from(u8::from(rng.random_bool(0.2))) } else { 0.2 };
+                        let affected = (0..of).filter(|_| rng.random_bool(rate)).count() as u32;
+                        let level =
+                            |most: u32, rng: &mut ChaCha8Rng| Some(rng.random_range(0..most));
+                        // Large kinds have levels of their own more often than small ones.
+                        let size = if place < 10 { Some(0) } else { level(2, &mut rng) };
+                        Kind {
+                            affected,
+                            of,
+                            levels: vec![level(3, &mut rng), size, level(3, &mut rng)],
+                        }
+                    })
+                    .collect();
+                matches!(apart(&fleet, &FACTORS, 1), Apart::Cut(split) if split.p_value <= 0.05)
+            });
+            let small = small.count();
+            println!("alike {alike}: {small} of 400");
+            assert!(small <= 33, "alike {alike}: {small} of 400");
+        }
+    }
+}
