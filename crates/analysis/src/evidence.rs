@@ -58,8 +58,8 @@ impl Evidence {
         }
     }
 
-    /// Evidence that was counted before: the bets on each control's arms together, and for each arm the
-    /// place of its control and the bets on it.
+    /// Evidence that was counted before: the bets on each control's arms together, and for each arm
+    /// the place of its control and the bets on it.
     pub fn of(
         margin: f64,
         blocks: u32,

@@ -19,7 +19,8 @@ pub fn proportion(count: u32, of: u32, confidence: f64) -> Proportion {
 }
 
 /// The limits of the rate of something that happened in so many of so many trials, with this chance
-/// beyond either; the counts need not be whole, as where they are made smaller for what trials share.
+/// beyond either; the counts need not be whole, as where they are made smaller for what trials
+/// share.
 pub(crate) fn limits(count: f64, of: f64, tail: f64) -> (f64, f64) {
     let upper = |count: f64| match of - count {
         left if left <= of * 1e-12 => 1.0,

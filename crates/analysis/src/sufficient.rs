@@ -1,7 +1,7 @@
 //! The counts that a verdict follows from, and the verdict that follows from them.
 //!
-//! They are all that the test takes from the trials. So whoever has them and no trials, as the reader of
-//! a brief, judges alike: by [`state`], as [`crate::decide`] does.
+//! They are all that the test takes from the trials. So whoever has them and no trials, as the
+//! reader of a brief, judges alike: by [`state`], as [`crate::decide`] does.
 
 use crate::bet::{AbsenceBet, EffectBet};
 use crate::blocks::{Figure, Study, hung_more_often, study_error_rate};
@@ -12,7 +12,8 @@ use model::record::Plan;
 use model::tested::{CaseTested, Wins};
 use model::{Arm, ArmResult, Brief, State, Tested, Trial};
 
-/// The counts of a study by the figure that its plan judges by; `None` for a plan without a control.
+/// The counts of a study by the figure that its plan judges by; `None` for a plan without a
+/// control.
 ///
 /// `arms` are its estimates.
 pub fn tested(plan: &Plan, trials: &[Trial], arms: &[ArmResult]) -> Option<Tested> {
@@ -60,7 +61,8 @@ fn wins(bet: &EffectBet) -> Wins {
     Wins { control: bet.wins() as u32, other: bet.losses() as u32 }
 }
 
-/// What follows from the counts of one figure; `tainted` says that the kernel became tainted meanwhile.
+/// What follows from the counts of one figure; `tainted` says that the kernel became tainted
+/// meanwhile.
 ///
 /// Nothing in the counts makes this panic.
 pub fn state(tested: &Tested, tainted: bool) -> State {
@@ -78,8 +80,8 @@ pub fn state(tested: &Tested, tainted: bool) -> State {
     }
 }
 
-/// What follows from all judged figures: a stall in any of them is a stall, and none is only where none
-/// shows one. `None` where nothing was judged.
+/// What follows from all judged figures: a stall in any of them is a stall, and none is only where
+/// none shows one. `None` where nothing was judged.
 pub fn state_by_all(tests: &[Tested], tainted: bool) -> Option<State> {
     tests.iter().map(|tested| state(tested, tainted)).reduce(with_figure)
 }
@@ -109,8 +111,9 @@ fn thresholds(tested: &Tested) -> Thresholds {
     }
 }
 
-/// Whether an effect is shown, and none is left in any arm, nor in all together, once the time without
-/// a CPU is taken off every trial and the arms are left out that the hypervisor struck more.
+/// Whether an effect is shown, and none is left in any arm, nor in all together, once the time
+/// without a CPU is taken off every trial and the arms are left out that the hypervisor struck
+/// more.
 pub fn is_explained(tested: &Tested) -> bool {
     let needed = thresholds(tested).affected;
     let plain = plain(tested);
@@ -128,8 +131,8 @@ fn plain(tested: &Tested) -> Evidence {
     evidence(tested, &tested.together, |_| true, |case| case.plain)
 }
 
-/// The evidence of what is left without the time in which there was no CPU, of the arms that were not
-/// robbed.
+/// The evidence of what is left without the time in which there was no CPU, of the arms that were
+/// not robbed.
 fn net(tested: &Tested) -> Evidence {
     evidence(tested, &tested.together_net, |case| !case.robbed, |case| case.net)
 }

@@ -48,8 +48,8 @@ impl Doubts {
 }
 
 /// What is doubtful of a study; nothing on a quiet machine, and nothing where the disturbance hit
-/// case and control alike. `arms` are its estimates, and `explained` says that the effect which it shows
-/// can be ([`crate::sufficient::is_explained`]).
+/// case and control alike. `arms` are its estimates, and `explained` says that the effect which it
+/// shows can be ([`crate::sufficient::is_explained`]).
 pub fn doubts(
     plan: &Plan,
     trials: &[Trial],
@@ -116,7 +116,8 @@ pub fn new_taint(trials: &[Trial], ground: Ground) -> u64 {
     }
 }
 
-/// Whether the hypervisor took so much more from a case than from its control that it proves nothing.
+/// Whether the hypervisor took so much more from a case than from its control that it proves
+/// nothing.
 pub(crate) fn robbed(trials: &[Trial], case: &Arm, control: &Arm) -> bool {
     steal_doubt(trials, &case.id, &control.id).is_some()
 }

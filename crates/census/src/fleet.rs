@@ -9,7 +9,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Places that are named of each reason to set something aside, at most.
-const MOST_EXAMPLES: usize = 20;
+pub(crate) const MOST_EXAMPLES: usize = 20;
+
+/// Answers of hosts to scenarios that are taken, at most: three gigabytes.
+const MOST_ROWS: usize = 10_000_000;
+
+/// Names of files that are kept, at most, in bytes; further ones have one name together.
+const MOST_NAMES: usize = 1 << 30;
+
+/// The name of files beyond that.
+const OTHER_FILES: &str = "another file";
 
 /// Versions of tailback that are told apart, at most.
 const MOST_VERSIONS: usize = 32;
@@ -84,6 +93,8 @@ pub struct Fleet {
     hosts: Names,
     pub(crate) rows: HashMap<(u32, u8), Row>,
     sources: Vec<Box<str>>,
+    /// Bytes of their names.
+    names: usize,
     aside: BTreeMap<Why, (u64, Vec<Where>)>,
     versions: Vec<String>,
     files: u64,
@@ -100,6 +111,7 @@ impl Fleet {
             hosts: Names::default(),
             rows: HashMap::new(),
             sources: Vec::new(),
+            names: 0,
             aside: BTreeMap::new(),
             versions: Vec::new(),
             files: 0,
@@ -110,21 +122,26 @@ impl Fleet {
     /// One more file, or entry of an archive; its number. An entry is no file of its own.
     pub(crate) fn source(&mut self, name: &str, is_file: bool) -> u32 {
         self.files += u64::from(is_file);
-        self.sources.push(name.into());
+        self.names += name.len() + size_of::<Box<str>>();
+        let is_known = self.sources.last().is_some_and(|last| **last == *OTHER_FILES);
+        if self.names > MOST_NAMES && !is_known {
+            self.sources.push(OTHER_FILES.into());
+        } else if self.names <= MOST_NAMES {
+            self.sources.push(name.into());
+        }
         (self.sources.len() - 1) as u32
     }
 
-    /// Takes in what stands at a place.
-    pub(crate) fn take(&mut self, found: Result<Answer, Why>, host: &str, place: Where) {
-        let answer = match found {
-            Ok(answer) => answer,
-            Err(why) => return self.set_aside(why, place),
-        };
+    /// Takes in the record of a place; `host` is its host where it does not say.
+    pub(crate) fn take(&mut self, answer: Answer, host: &str, place: Where) {
+        if self.rows.len() >= MOST_ROWS {
+            return self.set_aside(Why::TooMany, 1, [place].into_iter());
+        }
         if answer.contradictory {
-            self.set_aside(Why::Contradictory, place);
+            self.set_aside(Why::Contradictory, 1, [place].into_iter());
         }
         if !(FIRST_RECORD..=self.now + CLOCKS_DIFFER).contains(&answer.started) {
-            self.set_aside(Why::WrongClock, place);
+            self.set_aside(Why::WrongClock, 1, [place].into_iter());
         }
         let host = self.hosts.number(answer.host.as_deref().unwrap_or(host));
         let row = Row {
@@ -164,15 +181,14 @@ impl Fleet {
             other.doubted = true;
             (Why::TwoAnswers, row.place)
         };
-        self.set_aside(why, place);
+        self.set_aside(why, 1, [place].into_iter());
     }
 
-    fn set_aside(&mut self, why: Why, place: Where) {
+    /// Counts what does not count, or counts with a doubt; `places` are some of it.
+    pub(crate) fn set_aside(&mut self, why: Why, more: u64, places: impl Iterator<Item = Where>) {
         let (count, examples) = self.aside.entry(why).or_default();
-        *count += 1;
-        if examples.len() < MOST_EXAMPLES {
-            examples.push(place);
-        }
+        *count += more;
+        examples.extend(places.take(MOST_EXAMPLES.saturating_sub(examples.len())));
     }
 
     fn version(&mut self, version: &str) -> u8 {
@@ -265,7 +281,7 @@ mod tests {
         let mut fleet = Fleet::new(&["mmap-lock"], NOW);
         let source = fleet.source("a.jsonl", true);
         for (answer, line) in answers.iter().zip(1..) {
-            fleet.take(Ok(answer.clone()), "", Where { source, line });
+            fleet.take(answer.clone(), "", Where { source, line });
         }
         let aside = fleet.aside().iter().map(|one| (one.why, one.count)).collect();
         (fleet, aside)

@@ -1,11 +1,11 @@
-//! From the JSON of a record to what it says. Whatever the text is, this neither panics nor takes more
-//! memory than the text and a little.
+//! From the JSON of a record to what it says. Whatever the text is, this neither panics nor takes
+//! more memory than the text and a little.
 
 use crate::answer::Answer;
 use crate::kinds::{Kind, Kinds};
 use analysis::sufficient;
 use jiff::Timestamp;
-use model::brief::{Ground, LeftOutOfBrief};
+use model::brief::{Ground, LeftOutOfBrief, MOST_BYTES};
 use model::census::Why;
 use model::identity::HostName;
 use model::{Identity, Machine, Role, State, Tested, Unit};
@@ -17,6 +17,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The longest name of a host, a version or a scenario, in bytes.
 const LONGEST_NAME: usize = 255;
+
+/// The longest brief record that is read, in bytes: twice what one takes on a line, for who wraps
+/// its lines. It bounds the work of judging it.
+const LONGEST_BRIEF: usize = 2 * MOST_BYTES;
 
 /// The longest JSON of what is said of a machine, in bytes: thousands of CPUs.
 const LONGEST_MACHINE: usize = 1 << 20;
@@ -110,6 +114,9 @@ impl<'a> Reader<'a> {
     pub fn read(&mut self, text: &[u8]) -> Result<Answer, Why> {
         let head: Head = serde_json::from_slice(text).map_err(|error| why(&error, text))?;
         let brief = is_brief(&head.schema)?;
+        if brief && text.len() > LONGEST_BRIEF {
+            return Err(Why::TooLarge);
+        }
         let Some(scenario) = self.scenarios.iter().position(|known| *known == head.scenario) else {
             return Err(Why::UnknownScenario);
         };

@@ -175,6 +175,9 @@ fn a_truncated_or_hostile_file_stops_nothing() {
     let mut bomb = GzEncoder::new(Vec::new(), Compression::fast());
     bomb.write_all(&vec![b' '; 70 << 20]).unwrap();
     file("bomb.json.gz", &bomb.finish().unwrap());
+    // Each of these would be fifty times as large as a list.
+    file("list.json", format!("[{}1]", "1,".repeat(1 << 20)).as_bytes());
+    file("lines.jsonl", "x\n".repeat(1 << 20).as_bytes());
     std::os::unix::fs::symlink("/dev/zero", folder.path().join("endless.json")).unwrap();
     let path = std::ffi::CString::new(folder.path().join("pipe.json").to_str().unwrap()).unwrap();
     rustix::fs::mknodat(
@@ -189,6 +192,8 @@ fn a_truncated_or_hostile_file_stops_nothing() {
     assert_eq!(census.hosts, 2000);
     assert_eq!(count(&census, &[Why::Truncated]), 2, "{:?}", census.set_aside);
     assert!(count(&census, &[Why::Duplicate]) > 1000);
+    assert!(count(&census, &[Why::Damaged]) > 2 << 20, "{:?}", census.set_aside);
+    assert!(census.set_aside.iter().all(|one| one.examples.len() <= 20));
 }
 
 #[test]

@@ -32,8 +32,8 @@ pub fn of(machine: &Machine) -> Identity {
     Identity::of(machine, host::otps(&Roots::real(), std::env::var_os("PATH").as_deref()))
 }
 
-/// The name of this machine as the flags say: that of `--host-name`, else its own, and its hash where a
-/// salt is named.
+/// The name of this machine as the flags say: that of `--host-name`, else its own, and its hash
+/// where a salt is named.
 ///
 /// # Errors
 /// If the name or the salt cannot be used.

@@ -1,4 +1,5 @@
-//! The JSON schemas of record, brief and census are written from the types, and the files hold what they say.
+//! The JSON schemas of record, brief and census are written from the types, and the files hold what
+//! they say.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -17,8 +17,8 @@ const MOST_RELEASES: usize = 16;
 /// The longest version, in bytes.
 const LONGEST: u64 = 64;
 
-/// Versions of the OTPs in the usual places and on this PATH, in ascending order: of each release its
-/// full version, as `27.3.4.1`, or its number where it does not say.
+/// Versions of the OTPs in the usual places and on this PATH, in ascending order: of each release
+/// its full version, as `27.3.4.1`, or its number where it does not say.
 pub fn otps(roots: &Roots, path: Option<&OsStr>) -> Vec<String> {
     let usual = USUAL.iter().map(|place| roots.resolve(Path::new(place)));
     let folders = path.map(std::env::split_paths).into_iter().flatten().take(MOST_FOLDERS);

@@ -1,7 +1,8 @@
 //! A study in brief: its verdict and what the verdict rests on, without its trials.
 //!
-//! A brief is for a fleet: small enough for a line of a log, and whole enough to be judged again. It holds
-//! the counts that the test is made of ([`Tested`]), so that the judge decides by it as by the record.
+//! A brief is for a fleet: small enough for a line of a log, and whole enough to be judged again.
+//! It holds the counts that the test is made of ([`Tested`]), so that the judge decides by it as by
+//! the record.
 
 use crate::estimate::{Comparison, Estimate};
 use crate::fix::FixOutcome;
@@ -52,8 +53,8 @@ pub struct Brief {
     pub ground: Ground,
     /// The verdict.
     pub verdict: VerdictBrief,
-    /// What the verdict rests on: by each judged figure, the one that decides first in front. Empty where
-    /// nothing was judged, and where the counts of all arms take too much room (`left_out`).
+    /// What the verdict rests on: by each judged figure, the one that decides first in front. Empty
+    /// where nothing was judged, and where the counts of all arms take too much room (`left_out`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Tested>,
     /// What the scenario's review of the trials made of the test's answer, where that is another.
@@ -150,7 +151,8 @@ pub struct TestBrief {
     pub blocks: u32,
     /// E-value against "no arm differs from its control".
     pub evidence_affected: f64,
-    /// E-value against "an arm is worse than its control in a third more of the blocks than it is better".
+    /// E-value against "an arm is worse than its control in a third more of the blocks than it is
+    /// better".
     pub evidence_not_affected: f64,
     /// The e-value that decides on `affected`.
     pub threshold: f64,
@@ -251,8 +253,8 @@ impl Brief {
         text
     }
 
-    /// Shortens it until it is no longer than [`MOST_BYTES`] as a line: first the arms behind those that
-    /// say most, then the fixes, then the counts of the test.
+    /// Shortens it until it is no longer than [`MOST_BYTES`] as a line: first the arms behind those
+    /// that say most, then the fixes, then the counts of the test.
     #[must_use]
     pub fn fitted(mut self) -> Self {
         let too_long = |brief: &Brief| brief.to_line().len() > MOST_BYTES;

@@ -89,7 +89,8 @@ pub enum Why {
     Duplicate,
     /// The host has a later study of the scenario.
     Superseded,
-    /// Another answer of a study that began at the same moment on the same host; neither counts as settled.
+    /// Another answer of a study that began at the same moment on the same host; neither counts as
+    /// settled.
     TwoAnswers,
     /// Its verdict is not what its own counts give; it counts as untrustworthy.
     Contradictory,
@@ -107,6 +108,8 @@ pub enum Why {
     UnknownScenario,
     /// It could not be read.
     Unreadable,
+    /// It is beyond the answers that a census takes.
+    TooMany,
 }
 
 /// Where a record is.
@@ -128,7 +131,8 @@ pub struct ScenarioCensus {
     pub scenario: String,
     /// Hosts by their answer.
     pub hosts: Counts,
-    /// Of the hosts with a settled answer, those that are affected; absent where no answer is settled.
+    /// Of the hosts with a settled answer, those that are affected; absent where no answer is
+    /// settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
     /// What tells affected hosts from clear ones.

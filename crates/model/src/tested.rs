@@ -24,8 +24,8 @@ pub struct Tested {
     pub together: Vec<Wins>,
     /// The same, less what the absence of a CPU explains, among the cases that were not robbed.
     pub together_net: Vec<Wins>,
-    /// What a stall has to add to a trial to show in nine blocks of ten, in the figure's unit; absent
-    /// where nothing would show.
+    /// What a stall has to add to a trial to show in nine blocks of ten, in the figure's unit;
+    /// absent where nothing would show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows_above: Option<f64>,
     /// Whether it can be said of every case which stall would have shown.
@@ -58,8 +58,8 @@ pub struct CaseTested {
     pub robbed: bool,
 }
 
-/// How often the control was the best trial, and how often another was; where none was clearly the best,
-/// nothing is counted.
+/// How often the control was the best trial, and how often another was; where none was clearly the
+/// best, nothing is counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wins {

@@ -41,7 +41,8 @@ pub fn census(census: &Census, look: Look) -> String {
     text + &groups(census, left, look) + &below
 }
 
-/// A row a scenario; what no host answers has no column. Hosts that are unreachable are so for all of them.
+/// A row a scenario; what no host answers has no column. Hosts that are unreachable are so for all
+/// of them.
 fn table(scenarios: &[ScenarioCensus], look: Look) -> String {
     type Count = fn(&Counts) -> u64;
     let others: [(&str, Count); 4] = [

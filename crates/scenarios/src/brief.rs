@@ -16,8 +16,8 @@ const LONGEST_FACT: usize = 1 << 10;
 
 /// A study in brief; `identity` is that of its machine, and `host` its name.
 ///
-/// A study that this version can judge is judged again, so that the counts and the verdict are by one set
-/// of rules.
+/// A study that this version can judge is judged again, so that the counts and the verdict are by
+/// one set of rules.
 pub fn brief(record: &Record, identity: Identity, host: Option<HostName>) -> Brief {
     let mut record = record.clone();
     judge(&mut record);

@@ -1,5 +1,5 @@
-//! A brief says what its record says, can be judged again by its counts alone, and is short, whatever
-//! the trials were.
+//! A brief says what its record says, can be judged again by its counts alone, and is short,
+//! whatever the trials were.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,8 +16,8 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use tailback_scenarios::{self as scenarios, AnyScenario};
 
-/// One trial as it comes: how much was lost, whether it hung, the share of its time without a CPU, and
-/// that the hypervisor took.
+/// One trial as it comes: how much was lost, whether it hung, the share of its time without a CPU,
+/// and that the hypervisor took.
 type Reading = (u16, bool, f64, f64);
 
 /// A study of a scenario by its own settings, of so many cases.

@@ -1,16 +1,17 @@
 //! Which factor tells affected machines from clear ones.
 //!
-//! Each factor cuts the kinds in two in several ways: one level against all others, and where levels have an
-//! order, those from one on against those below. The cut that stands out most is held against what chance
-//! does: the answers of kinds are dealt out anew among kinds of about the same size, many times, and each
-//! time the cut that stands out most is taken. So the p-value allows for all cuts of all factors that were
-//! looked at, also where factors go together (Westfall and Young 1993, "Resampling-based multiple testing").
+//! Each factor cuts the kinds in two in several ways: one level against all others, and where
+//! levels have an order, those from one on against those below. The cut that stands out most is
+//! held against what chance does: the answers of kinds are shuffled among kinds of about the
+//! same size, many times, and each time the cut that stands out most is taken. So the p-value
+//! allows for all cuts of all factors that were looked at, also where factors go together (Westfall
+//! and Young 1993, "Resampling-based multiple testing").
 //!
-//! Whole kinds change places, never machines: what makes the machines of a kind alike is no evidence for a
-//! factor. And only kinds of about the same size change places, since the share of a small kind is noisier:
-//! else a level of many small kinds would stand out by its noise. The test is exact where kinds of about the
-//! same size may be exchanged if no factor matters (Good 2005, "Permutation, Parametric and Bootstrap Tests
-//! of Hypotheses", on restricted permutations).
+//! Whole kinds change places, never machines: what makes the machines of a kind alike is no
+//! evidence for a factor. And only kinds of about the same size change places, since the share of a
+//! small kind is noisier: else a level of many small kinds would stand out by its noise. The test
+//! is exact where kinds of about the same size may be exchanged if no factor matters (Good 2005,
+//! "Permutation, Parametric and Bootstrap Tests of Hypotheses", on restricted permutations).
 
 use super::kind::{Kind, alikeness};
 use rand::SeedableRng;
@@ -18,11 +19,11 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 
-/// How often the answers are dealt out anew.
-const DEALS: usize = 999;
+/// How often the answers are shuffled.
+const SHUFFLES: usize = 999;
 
-/// The same for so many kinds that each deal takes long.
-const FEW_DEALS: usize = 399;
+/// The same for so many kinds that each shuffle takes long.
+const FEW_SHUFFLES: usize = 399;
 
 /// Kinds from which on that is so.
 const MANY_KINDS: usize = 20_000;
@@ -115,14 +116,14 @@ pub fn apart(kinds: &[Kind], factors: &[Factor], seed: u64) -> Apart {
         return Apart::Untestable;
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let deals = if kinds.len() < MANY_KINDS { DEALS } else { FEW_DEALS };
-    let mut dealt = scores.clone();
-    let as_much = (0..deals).filter(|_| {
-        strata.deal(&mut dealt, &mut rng);
-        strongest(&kinds, factors, &cuts, &dealt)
+    let shuffles = if kinds.len() < MANY_KINDS { SHUFFLES } else { FEW_SHUFFLES };
+    let mut shuffled = scores.clone();
+    let as_much = (0..shuffles).filter(|_| {
+        strata.shuffle(&mut shuffled, &mut rng);
+        strongest(&kinds, factors, &cuts, &shuffled)
             .is_some_and(|(_, by_chance)| by_chance >= most - 1e-9)
     });
-    let p_value = (1 + as_much.count()) as f64 / (1 + deals) as f64;
+    let p_value = (1 + as_much.count()) as f64 / (1 + shuffles) as f64;
     let (factor, cut) = (cuts[best].factor, cuts[best].cut);
     let cut = upper(&kinds, factor, cut);
     let sides = |factor: usize, cut: Cut| -> Vec<bool> {
@@ -140,12 +141,12 @@ pub fn apart(kinds: &[Kind], factors: &[Factor], seed: u64) -> Apart {
     Apart::Cut(Split { factor, cut, p_value, same })
 }
 
-/// The conditions that tell affected machines from clear ones, each within the kinds that fulfil those
-/// before it; empty where no cut is significant.
+/// The conditions that tell affected machines from clear ones, each within the kinds that fulfil
+/// those before it; empty where no cut is significant.
 ///
-/// `first` is the cut of all kinds. Each further one is tested among what the ones before it hold, at
-/// `error_rate`: a wrong one can follow only where all before it were found, so together they are wrong in no
-/// more than that.
+/// `first` is the cut of all kinds. Each further one is tested among what the ones before it hold,
+/// at `error_rate`: a wrong one can follow only where all before it were found, so together they
+/// are wrong in no more than that.
 pub fn conditions(
     kinds: &[Kind],
     factors: &[Factor],
@@ -186,11 +187,11 @@ fn upper(kinds: &[&Kind], factor: usize, cut: Cut) -> Cut {
     if share(cut) >= share(cut.opposite()) { cut } else { cut.opposite() }
 }
 
-/// What each kind adds to the score of a side: by how much its share is above that of all, weighted by how
-/// much it says.
+/// What each kind adds to the score of a side: by how much its share is above that of all, weighted
+/// by how much it says.
 ///
-/// A kind of `n` machines says as much as `n / (1 + (n - 1) r)` independent ones, where `r` is how alike
-/// machines of a kind are ([`alikeness`]).
+/// A kind of `n` machines says as much as `n / (1 + (n - 1) r)` independent ones, where `r` is how
+/// alike machines of a kind are ([`alikeness`]).
 fn scores(kinds: &[&Kind]) -> Vec<f64> {
     let alike = alikeness(kinds.iter().copied());
     let weight = |kind: &Kind| {
@@ -233,14 +234,14 @@ impl Strata {
         Strata { of, places, moments }
     }
 
-    /// Deals the scores of each stratum out anew among its kinds.
-    fn deal(&self, scores: &mut [f64], rng: &mut ChaCha8Rng) {
-        let mut hand = Vec::new();
+    /// Shuffles the scores of each stratum among its kinds.
+    fn shuffle(&self, scores: &mut [f64], rng: &mut ChaCha8Rng) {
+        let mut own = Vec::new();
         for places in &self.places {
-            hand.clear();
-            hand.extend(places.iter().map(|place| scores[*place]));
-            hand.shuffle(rng);
-            places.iter().zip(&hand).for_each(|(place, score)| scores[*place] = *score);
+            own.clear();
+            own.extend(places.iter().map(|place| scores[*place]));
+            own.shuffle(rng);
+            places.iter().zip(&own).for_each(|(place, score)| scores[*place] = *score);
         }
     }
 
@@ -268,7 +269,7 @@ struct Candidate {
     deviation: f64,
 }
 
-/// All cuts that have enough kinds on either side and that dealing can change.
+/// All cuts that have enough kinds on either side and that shuffling can change.
 fn cuts(kinds: &[&Kind], factors: &[Factor], strata: &Strata) -> Vec<Candidate> {
     let mut all = Vec::new();
     for (factor, known) in factors.iter().enumerate() {
@@ -301,8 +302,8 @@ fn cuts(kinds: &[&Kind], factors: &[Factor], strata: &Strata) -> Vec<Candidate> 
     all
 }
 
-/// The cut whose score is furthest from what chance gives, in standard deviations; of several as far the
-/// first.
+/// The cut whose score is furthest from what chance gives, in standard deviations; of several as
+/// far the first.
 fn strongest(
     kinds: &[&Kind],
     factors: &[Factor],
@@ -388,7 +389,7 @@ mod tests {
 
     #[test]
     fn conditions_are_found_within_each_other() {
-        let kinds = kinds(4, 50, |kernel, hz| if (kernel, hz) == (2, 1) { 49 } else { 1 });
+        let kinds = kinds(6, 50, |kernel, hz| if (kernel, hz) == (2, 1) { 49 } else { 1 });
         let found = conditions(&kinds, &FACTORS, cut(&kinds), 0.025, 1);
         let mut cuts: Vec<usize> = found.iter().map(|split| split.factor).collect();
         cuts.sort_unstable();
@@ -413,8 +414,8 @@ mod tests {
         assert!(found.p_value > 0.05, "{found:?}");
     }
 
-    /// Without any factor, whether machines of a kind are alike or not, the p-value is below a twentieth in
-    /// no more than a twentieth of fleets; three standard errors more are allowed.
+    /// Without any factor, whether machines of a kind are alike or not, the p-value is below a
+    /// twentieth in no more than a twentieth of fleets; three standard errors more are allowed.
     #[test]
     fn p_values_are_no_smaller_than_chance_makes_them() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);

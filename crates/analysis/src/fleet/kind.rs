@@ -18,10 +18,12 @@ impl Kind {
     }
 }
 
-/// How alike machines of a kind are: 0 where they are independent, 1 where all of a kind answer alike.
+/// How alike machines of a kind are: 0 where they are independent, 1 where all of a kind answer
+/// alike.
 ///
-/// Their intraclass correlation by analysis of variance (Donner 1986, "A review of inference procedures for
-/// the intraclass correlation coefficient", International Statistical Review 54, 67-82).
+/// Their intraclass correlation by analysis of variance (Donner 1986, "A review of inference
+/// procedures for the intraclass correlation coefficient", International Statistical Review 54,
+/// 67-82).
 pub(super) fn alikeness<'a>(kinds: impl Iterator<Item = &'a Kind> + Clone) -> f64 {
     let number = kinds.clone().count() as f64;
     let sizes = || kinds.clone().map(|kind| f64::from(kind.of));

@@ -1,7 +1,8 @@
 //! What many machines say together: how many are affected, and what tells them from the others.
 //!
-//! Machines of one kind share a kernel, an instance type and whatever nobody wrote down, so their answers
-//! are alike for reasons of their own. Nothing here takes them for independent: the unit is the kind.
+//! Machines of one kind share a kernel, an instance type and whatever nobody wrote down, so their
+//! answers are alike for reasons of their own. Nothing here takes them for independent: the unit is
+//! the kind.
 
 pub mod apart;
 mod kind;

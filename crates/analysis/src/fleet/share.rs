@@ -7,17 +7,18 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The share of machines that are affected; `None` where none has a settled answer.
 ///
-/// The interval is Clopper and Pearson's with an effective number of machines, as in Korn and Graubard 1998,
-/// "Confidence intervals for proportions with small expected number of positive counts estimated from survey
-/// data", Survey Methodology 24, 193-201. A kind of `n` machines that are alike by `r` counts as
-/// `n / (1 + (n - 1) r)` of them (Kish 1965, "Survey Sampling"), and the number is made smaller again for how
-/// few kinds say how alike they are, by Student's t. That `r` is estimated from all kinds: the variance that
-/// the survey literature takes hangs on the largest kinds alone, and where a fleet has a few large ones its
-/// intervals hold the share too seldom (80% instead of 95% where sizes fall as one over their rank).
+/// The interval is Clopper and Pearson's with an effective number of machines, as in Korn and
+/// Graubard 1998, "Confidence intervals for proportions with small expected number of positive
+/// counts estimated from survey data", Survey Methodology 24, 193-201. A kind of `n` machines that
+/// are alike by `r` counts as `n / (1 + (n - 1) r)` of them (Kish 1965, "Survey Sampling"), and the
+/// number is made smaller again for how few kinds say how alike they are, by Student's t. That `r`
+/// is estimated from all kinds: the variance that the survey literature takes hangs on the largest
+/// kinds alone, and where a fleet has a few large ones its intervals hold the share too seldom (80%
+/// instead of 95% where sizes fall as one over their rank).
 ///
-/// Where no machine is affected, or all are, nothing is seen of how alike machines of a kind are. Then they
-/// are taken for wholly alike, so that kinds count and not machines. Of one kind alone there is no interval:
-/// nothing says what other kinds would do.
+/// Where no machine is affected, or all are, nothing is seen of how alike machines of a kind are.
+/// Then they are taken for wholly alike, so that kinds count and not machines. Of one kind alone
+/// there is no interval: nothing says what other kinds would do.
 pub fn share(kinds: &[Kind], confidence: f64) -> Option<Share> {
     let affected: u64 = kinds.iter().map(|kind| u64::from(kind.affected.min(kind.of))).sum();
     let of: u64 = kinds.iter().map(|kind| u64::from(kind.of)).sum();
@@ -75,7 +76,8 @@ mod tests {
 
     #[test]
     fn machines_that_are_independent_count_as_many_as_they_are() {
-        // 100 kinds of 20, each with 2 affected: between kinds the share varies less than by chance.
+        // 100 kinds of 20, each with 2 affected: between kinds the share varies less than by
+        // chance.
         let found = share(&vec![kind(2, 20); 100], 0.95).unwrap();
         assert_eq!((found.affected, found.of, found.kinds), (200, 2000, 100));
         assert!(found.effective > 1900.0, "{found:?}");
@@ -117,8 +119,8 @@ mod tests {
         }
     }
 
-    /// In 400 fleets a world, of kinds whose sizes fall as one over their rank, the interval holds the share
-    /// that kinds are drawn from; docs/statistics.md quotes the figures.
+    /// In 400 fleets a world, of kinds whose sizes fall as one over their rank, the interval holds
+    /// the share that kinds are drawn from; docs/statistics.md quotes the figures.
     #[test]
     fn the_interval_holds_the_share_that_kinds_are_drawn_from() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);

@@ -14,8 +14,8 @@ const BLOCK: usize = 1 << 20;
 /// Bytes by which the form of a file is told.
 const START: usize = 1024;
 
-/// The most that one stream is read of, in bytes, once it is unpacked: a packed one may be a thousand times
-/// as large as its file.
+/// The most that one stream is read of, in bytes, once it is unpacked: a packed one may be a
+/// thousand times as large as its file.
 const MOST_STREAM: u64 = 64 << 30;
 
 /// The longest name of an entry of an archive that is shown, in characters.
@@ -31,7 +31,8 @@ pub(super) fn is_archive(start: &[u8]) -> bool {
     start.get(257..262) == Some(b"ustar")
 }
 
-/// Cuts a stream into items; its file has this name, and is of this host where a record does not say.
+/// Cuts a stream into items; its file has this name, and is of this host where a record does not
+/// say.
 pub(super) fn stream(source: impl Read, name: &str, host: &str, take: &mut dyn FnMut(Item)) {
     let mut source = BufReader::with_capacity(BLOCK, source);
     let packed = source.fill_buf().is_ok_and(is_packed);
@@ -105,7 +106,8 @@ fn lines(mut source: impl Read, name: &str, host: &str, take: &mut dyn FnMut(Ite
         let tail = rest.split_off(cut);
         let mut bytes = std::mem::replace(&mut rest, tail);
         if skips {
-            // What is left of the line that was too long, but for its line feed: lines keep their numbers.
+            // What is left of the line that was too long, but for its line feed: lines keep their
+            // numbers.
             let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
             bytes.drain(..end);
             skips = false;

@@ -23,8 +23,9 @@ fn has_ending(name: &Path, endings: &[&str]) -> bool {
     ending.is_some_and(|ending| endings.contains(&ending))
 }
 
-/// The host that a file is taken for where its records do not say: the folder that it stands in below what
-/// was named, as engines that fetch files have one a host; else its own name without its endings.
+/// The host that a file is taken for where its records do not say: the folder that it stands in
+/// below what was named, as engines that fetch files have one a host; else its own name without its
+/// endings.
 pub(super) fn host_of(below: &Path) -> String {
     let mut parts = below.components().filter_map(|part| match part {
         std::path::Component::Normal(name) => Some(name.to_string_lossy()),

@@ -1,8 +1,8 @@
 //! Reads files, archives and lines in one pass.
 //!
-//! One thread finds files and cuts long ones into blocks, others parse them, and this one folds what they
-//! found, in the order in which it was found: the same files give the same census. Whatever the files hold,
-//! a few blocks are in memory at once.
+//! One thread finds files and cuts long ones into blocks, others parse them, and this one folds
+//! what they found, in the order in which it was found: the same files give the same census.
+//! Whatever the files hold, a few blocks are in memory at once.
 
 mod blocks;
 mod error;
@@ -49,8 +49,8 @@ pub struct Progress {
 /// Reads all that these paths hold; `-` is standard input. `progress` is called now and then.
 ///
 /// # Errors
-/// If one of them cannot be opened. What is wrong with a file in a folder, or with a line, is counted in the
-/// fleet.
+/// If one of them cannot be opened. What is wrong with a file in a folder, or with a line, is
+/// counted in the fleet.
 pub fn read(
     paths: &[PathBuf],
     options: Options,
@@ -128,14 +128,22 @@ impl Folding {
             self.lines = 0;
         }
         self.so_far.bytes += part.bytes;
-        for (line, found) in part.found {
-            let line = if line == 0 { 0 } else { self.lines.saturating_add(line) };
-            let place = Where { source: self.source, line };
+        let begun = self.lines;
+        let line = |line: u32| if line == 0 { 0 } else { begun.saturating_add(line) };
+        let place = |source: u32, of: u32| Where { source, line: line(of) };
+        for (of, answer) in part.found.answers {
             self.so_far.records += 1;
-            match line {
-                0 => fleet.take(found, &part.host, place),
-                line => fleet.take(found, &format!("{}:{line}", part.host), place),
+            match line(of) {
+                0 => fleet.take(answer, &part.host, place(self.source, of)),
+                number => {
+                    fleet.take(answer, &format!("{}:{number}", part.host), place(self.source, of));
+                }
             }
+        }
+        for (why, (count, lines)) in part.found.failed {
+            self.so_far.records += count;
+            let places = lines.into_iter().map(|of| place(self.source, of));
+            fleet.set_aside(why, count, places);
         }
         self.lines = self.lines.saturating_add(part.lines);
     }

@@ -1,9 +1,10 @@
-//! Fleets of which the truth is known: brief records as hosts would send them, for tests and for plans on
-//! paper.
+//! Fleets of which the truth is known: brief records as hosts would send them, for tests and for
+//! plans on paper.
 //!
-//! A fleet has kinds of hosts of unlike sizes, in which kernels, HZ and machines go together about as they
-//! do in earnest. Hosts of some kinds are affected for a reason that nobody wrote down, so kinds differ also
-//! where no factor matters. On top of that a cause may be planted. The same options give the same bytes.
+//! A fleet has kinds of hosts of unlike sizes, in which kernels, HZ and machines go together about
+//! as they do in earnest. Hosts of some kinds are affected for a reason that nobody wrote down, so
+//! kinds differ also where no factor matters. On top of that a cause may be planted. The same
+//! options give the same bytes.
 
 mod hostile;
 mod kinds;

@@ -5,7 +5,7 @@ use analysis::fleet::{Apart, Kind, Split, apart, share};
 use model::census::{Condition, Conditions, Share, Telling};
 use model::record::ERROR_RATE;
 
-/// Seed of the deals: the same fleet has the same census.
+/// Seed of the shuffles: the same fleet has the same census.
 const SEED: u64 = 19;
 
 /// Confidence of every interval.
@@ -16,8 +16,9 @@ const HALF: f64 = ERROR_RATE / 2.0;
 
 /// For each scenario its kinds with settled answers: what tells affected ones from clear ones.
 ///
-/// A census may name a factor for each scenario, so the error rate is split over them (Holm 1979, "A simple
-/// sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 65-70).
+/// A census may name a factor for each scenario, so the error rate is split over them (Holm 1979,
+/// "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
+/// 65-70).
 pub(super) fn telling(scenarios: &[Vec<Kind>], levels: &Levels) -> Vec<Telling> {
     let factors = levels.factors();
     let found: Vec<Apart> = scenarios.iter().map(|kinds| apart(kinds, &factors, SEED)).collect();

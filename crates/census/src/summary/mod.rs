@@ -22,7 +22,8 @@ pub use since::{SinceError, previous};
 /// Runs of names that are listed of hosts that are not in an answer, at most.
 const MOST_RUNS: usize = 10_000;
 
-/// What a fleet says. `inventory` names all hosts that there should be, and `before` is an earlier census.
+/// What a fleet says. `inventory` names all hosts that there should be, and `before` is an earlier
+/// census.
 ///
 /// The same fleet gives the same census.
 pub fn census(

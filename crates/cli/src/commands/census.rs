@@ -11,7 +11,8 @@ use model::Census;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The largest earlier census and the largest inventory that are read, in bytes: of millions of hosts.
+/// The largest earlier census and the largest inventory that are read, in bytes: of millions of
+/// hosts.
 const MOST: u64 = 256 << 20;
 
 /// How often the progress is drawn.

@@ -44,7 +44,8 @@ pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
 }
 
 /// Where the page goes; nowhere where there is no place for it. What is named and cannot be written
-/// is refused before anything is measured. Who wants brief records has a page only where one is named.
+/// is refused before anything is measured. Who wants brief records has a page only where one is
+/// named.
 fn page_file(matches: &ArgMatches, brief: bool) -> Result<Option<PathBuf>, Failure> {
     match matches.get_one::<PathBuf>("report") {
         Some(named) => paths::for_page("--report", named).map(Some),

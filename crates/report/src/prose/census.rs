@@ -125,7 +125,8 @@ pub fn cut(cut: &Cut) -> String {
     }
 }
 
-/// What the hosts of a group answer, the worst first: `affected: mmap-lock; not-affected: cpu-quota`.
+/// What the hosts of a group answer, the worst first: `affected: mmap-lock; not-affected:
+/// cpu-quota`.
 pub fn answers(group: &Group) -> String {
     let order = [
         State::Affected,
@@ -243,6 +244,7 @@ pub fn why(why: Why) -> &'static str {
         Why::Newer => "of a newer version",
         Why::UnknownScenario => "of an unknown scenario",
         Why::Unreadable => "unreadable",
+        Why::TooMany => "beyond what a census takes",
     }
 }
 
