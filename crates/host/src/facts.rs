@@ -95,12 +95,16 @@ fn virtualised(roots: &Roots, cpuinfo: &str) -> Option<bool> {
     if traces.iter().any(|path| path.is_file()) { Some(true) } else { flag }
 }
 
+/// The longest name of a machine that is kept, in characters.
+const LONGEST_PRODUCT: usize = 120;
+
 /// The maker and the model by the machine's firmware (DMI); its serial numbers are not read.
 fn product(roots: &Roots) -> Option<String> {
     let dmi = roots.sys.join("class/dmi/id");
     let parts = ["sys_vendor", "product_name"].map(|name| text::name_in(&dmi.join(name)));
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(" "))
+    let name: String = parts.join(" ").chars().take(LONGEST_PRODUCT).collect();
+    Some(name).filter(|name| !name.is_empty())
 }
 
 fn distribution(roots: &Roots) -> Option<String> {
@@ -209,7 +213,6 @@ mod tests {
                 ("sys/kernel/debug/sched/preempt", content),
                 ("sys/devices/system/cpu/online", content),
                 ("sys/devices/system/node/online", content),
-                ("sys/class/dmi/id/sys_vendor", content),
                 ("etc/os-release", content),
             ]);
             assert_eq!(machine_named(&roots, kernel()), nothing_but_the_kernel());

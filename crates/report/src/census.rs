@@ -89,14 +89,15 @@ fn groups(census: &Census, most: usize, look: Look) -> String {
     let digits = census.groups.first().map_or(1, |group| group.hosts.count.to_string().len());
     for group in shown {
         let mut line = format!("  {:>digits$}  {}", group.hosts.count, prose::answers(group));
-        let alike = prose::alike(group);
-        if !alike.is_empty() && look.why {
-            line += &format!(" ({alike})");
-        }
         let room = look.width.saturating_sub(line.chars().count() + 3);
         let names = prose::names(&group.hosts, room.saturating_sub(3));
         if !names.is_empty() && names.chars().count() < room {
             line += &format!("  {names}");
+        }
+        let alike = prose::alike(group);
+        let room = look.width.saturating_sub(line.chars().count() + 4);
+        if !alike.is_empty() && (look.why || alike.chars().count() <= room) {
+            line += &format!(" ({alike})");
         }
         let _ = writeln!(text, "{}", if look.why { line } else { short(&line, look.width) });
     }

@@ -145,8 +145,10 @@ pub fn answers(group: &Group) -> String {
 
 /// What the hosts of a group have alike: `kernel 6.1, HZ 250`.
 pub fn alike(group: &Group) -> String {
-    let each =
-        group.alike.iter().map(|(name, level)| format!("{} {}", factor(*name), plain(level)));
+    // The release says it once more.
+    let has_series = group.alike.contains_key(&Factor::KernelSeries);
+    let told = group.alike.iter().filter(|(name, _)| !has_series || **name != Factor::Kernel);
+    let each = told.map(|(name, level)| format!("{} {}", factor(*name), plain(level)));
     each.collect::<Vec<String>>().join(", ")
 }
 
