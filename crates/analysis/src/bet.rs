@@ -38,6 +38,11 @@ impl EffectBet {
         EffectBet { by_chance: 1.0 / (arms as f64 + 1.0), wins: 0.0, losses: 0.0 }
     }
 
+    /// The same after blocks in which the control was the best trial so often, and another was.
+    pub fn of(arms: usize, wins: u32, losses: u32) -> Self {
+        EffectBet { wins: wins.into(), losses: losses.into(), ..Self::among(arms) }
+    }
+
     /// One more block that had a clear best trial.
     pub fn record(&mut self, control_was_best: bool) {
         if control_was_best {
@@ -106,6 +111,16 @@ pub struct AbsenceBet {
 }
 
 impl AbsenceBet {
+    /// The bet after so many blocks of each kind.
+    pub fn of(worse: u32, alike: u32, better: u32) -> Self {
+        AbsenceBet { worse: worse.into(), alike: alike.into(), better: better.into() }
+    }
+
+    /// Blocks in which the arm was worse, in which neither was, and in which it was better.
+    pub fn counts(&self) -> [u32; 3] {
+        [self.worse, self.alike, self.better].map(|blocks| blocks as u32)
+    }
+
     /// One more block; none where both hung, since two trials that were cut off say nothing about
     /// each other.
     pub fn record(&mut self, control: f64, arm: f64, margin: f64) {

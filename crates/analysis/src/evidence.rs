@@ -58,6 +58,31 @@ impl Evidence {
         }
     }
 
+    /// Evidence that was counted before: the bets on each control's arms together, and for each arm
+    /// the place of its control and the bets on it.
+    pub fn of(
+        margin: f64,
+        blocks: u32,
+        together: Vec<EffectBet>,
+        arms: Vec<(usize, EffectBet, AbsenceBet)>,
+    ) -> Self {
+        let (control_of, bets): (Vec<usize>, Vec<_>) =
+            arms.into_iter().map(|(control, effect, absence)| (control, (effect, absence))).unzip();
+        let (effects, absences) = bets.into_iter().unzip();
+        Evidence { margin, blocks, control_of, together, effects, absences }
+    }
+
+    /// The bet on all arms of each control together.
+    pub fn together(&self) -> &[EffectBet] {
+        &self.together
+    }
+
+    /// For each arm the place of its control, and the bets on it.
+    pub fn counted(&self) -> impl Iterator<Item = (usize, &EffectBet, &AbsenceBet)> {
+        let bets = self.effects.iter().zip(&self.absences).zip(&self.control_of);
+        bets.map(|((effect, absence), control)| (*control, effect, absence))
+    }
+
     /// Takes in a block: the readings of the controls and one of each arm, lower being better.
     ///
     /// A reading that was cut off counts as what is known of it, and one that hung is infinite. An

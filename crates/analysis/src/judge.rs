@@ -6,6 +6,7 @@ use crate::evidence::Evidence;
 use crate::limits::limits;
 use crate::missed::{missed, too_coarse};
 use crate::quantile::count;
+use crate::sufficient;
 use crate::trust::{Ground, doubts};
 use model::reason::{BlocksSeen, EValue, PairSeen};
 use model::record::Plan;
@@ -61,15 +62,12 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
         return without_control(plan);
     };
     let evidence = study.evidence(Figure::Plain);
-    let doubts = doubts(plan, trials, arms, &study, ground);
+    let tested = sufficient::of_study(plan, trials, arms, &study);
+    let explained = sufficient::is_explained(&tested);
+    let doubts = doubts(plan, trials, arms, &study, ground, explained);
     let coarse = too_coarse(plan, arms, &study);
     let missed = missed(plan, trials, arms, &study);
-    let state = match evidence.state(thresholds(plan)) {
-        state if doubts.forbid(state) => State::Untrustworthy,
-        State::NotAffected if missed.is_none() || coarse.is_some() => State::Inconclusive,
-        State::NotAffected if !hung(trials, &study).is_empty() => State::Inconclusive,
-        state => state,
-    };
+    let state = sufficient::state(&tested, !doubts.machine.is_empty());
     let mut reasons = Vec::new();
     let mut caveats = limits(plan, arms, &study, &evidence, state);
     match state {

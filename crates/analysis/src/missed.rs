@@ -82,12 +82,17 @@ fn shows_above(plan: &Plan, study: &Study, case: &Arm) -> Option<f64> {
     shows.is_finite().then_some(shows)
 }
 
+/// The case in which a stall has to add most to show, and how much.
+pub(crate) fn widest<'a>(plan: &Plan, study: &Study<'a>) -> Option<(&'a Arm, f64)> {
+    let all = study.cases.iter().filter_map(|case| Some((*case, shows_above(plan, study, case)?)));
+    all.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 /// Why no stall can be called absent here: it would have to be too large to show.
 pub(crate) fn too_coarse(plan: &Plan, arms: &[ArmResult], study: &Study) -> Option<Reason> {
     let judging = &plan.judging;
     let unit = judged_unit(judging, arms);
-    let worst = study.cases.iter().filter_map(|case| Some((case, shows_above(plan, study, case)?)));
-    let (case, shows) = worst.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (case, shows) = widest(plan, study)?;
     let most = judging.margin + judging.control_limit;
     (shows > most).then(|| Reason::TooNoisy {
         control: study.control_of(case).id.clone(),

@@ -18,6 +18,17 @@ pub fn proportion(count: u32, of: u32, confidence: f64) -> Proportion {
     Proportion { count, of, low, high, confidence }
 }
 
+/// The limits of the rate of something that happened in so many of so many trials, with this chance
+/// beyond either; the counts need not be whole, as where they are made smaller for what trials
+/// share.
+pub(crate) fn limits(count: f64, of: f64, tail: f64) -> (f64, f64) {
+    let upper = |count: f64| match of - count {
+        left if left <= of * 1e-12 => 1.0,
+        left => beta_quantile(count + 1.0, left, 1.0 - tail),
+    };
+    (1.0 - upper(of - count), upper(count))
+}
+
 fn lower_limit(count: u32, of: u32, tail: f64) -> f64 {
     1.0 - upper_limit(of - count, of, tail)
 }

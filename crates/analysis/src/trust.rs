@@ -8,7 +8,7 @@ use crate::absence::{cpu_absent_ms_per_s, worst_steal};
 use crate::blocks::{Figure, Study, thresholds};
 use crate::reading::{ascending, middle};
 use model::record::Plan;
-use model::{Arm, ArmResult, Doubt, Role, State, Trial};
+use model::{Arm, ArmResult, Doubt, State, Trial};
 
 /// By how much more of a CPU's time the hypervisor may take in the median block from a case than
 /// from its control.
@@ -37,8 +37,6 @@ pub struct Doubts {
     pub arms: Vec<(String, Doubt)>,
     /// Where the absence of CPUs explains what no single arm is named for.
     pub together: Option<Doubt>,
-    /// Whether the effect that the study shows can be explained.
-    pub explained: bool,
 }
 
 impl Doubts {
@@ -47,37 +45,27 @@ impl Doubts {
         let arms = self.arms.iter().map(|(_, why)| why);
         self.machine.iter().chain(arms).chain(&self.together)
     }
-
-    /// Whether this state cannot be said: the kernel changed, or everything that shows an effect
-    /// can be explained. What shows no effect needs no excuse.
-    pub fn forbid(&self, state: State) -> bool {
-        !self.machine.is_empty() || state == State::Affected && self.explained
-    }
 }
 
 /// What is doubtful of a study; nothing on a quiet machine, and nothing where the disturbance hit
-/// case and control alike. `arms` are its estimates.
+/// case and control alike. `arms` are its estimates, and `explained` says that the effect which it
+/// shows can be ([`crate::sufficient::is_explained`]).
 pub fn doubts(
     plan: &Plan,
     trials: &[Trial],
     arms: &[ArmResult],
     study: &Study,
     ground: Ground,
+    explained: bool,
 ) -> Doubts {
     let of_arms: Vec<(String, Doubt)> =
         study.cases.iter().filter_map(|case| of_arm(plan, trials, arms, study, case)).collect();
-    let explained = is_explained(plan, trials, arms, study);
     // What is told of an arm need not be told of all.
     let together = (explained && of_arms.is_empty()).then(|| {
         let most = study.cases.iter().map(|case| absent(plan, trials, case)).fold(0.0, f64::max);
         Doubt::NoCpu { arm: None, ms_per_s: most }
     });
-    Doubts {
-        machine: taint_doubt(trials, ground).into_iter().collect(),
-        arms: of_arms,
-        together,
-        explained,
-    }
+    Doubts { machine: taint_doubt(trials, ground).into_iter().collect(), arms: of_arms, together }
 }
 
 /// What is doubtful of one arm with the cause: which, and why.
@@ -107,20 +95,7 @@ fn of_arm(
 /// the figures as they are; this takes more, and so cannot make the error rate higher.
 pub fn stands(plan: &Plan, trials: &[Trial], study: &Study, arm: &Arm) -> bool {
     let left = study.evidence_on(&[arm], Figure::Net).effect();
-    let robbed = steal_doubt(trials, &arm.id, &study.control_of(arm).id);
-    left >= thresholds(plan).affected && robbed.is_none()
-}
-
-/// Whether an effect is shown, and none is left in any arm, nor in all together, once the time
-/// without a CPU is taken off every trial and the arms are left out that the hypervisor hit more.
-fn is_explained(plan: &Plan, trials: &[Trial], arms: &[ArmResult], study: &Study) -> bool {
-    let needed = thresholds(plan).affected;
-    let robbed = |case: &Arm| steal_doubt(trials, &case.id, &study.control_of(case).id).is_some();
-    let others: Vec<&Arm> = study.cases.iter().copied().filter(|case| !robbed(case)).collect();
-    let stands = |arm: &ArmResult| arm.role == Role::Case && arm.state == Some(State::Affected);
-    study.evidence(Figure::Plain).effect() >= needed
-        && study.evidence_on(&others, Figure::Net).effect() < needed
-        && !arms.iter().any(stands)
+    left >= thresholds(plan).affected && !robbed(trials, arm, study.control_of(arm))
 }
 
 fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<Doubt> {
@@ -131,6 +106,20 @@ fn taint_doubt(trials: &[Trial], ground: Ground) -> Option<Doubt> {
     };
     let new = known.fold(0, |new, flags| new | (flags & !before));
     (new != 0).then_some(Doubt::Tainted { flags: new })
+}
+
+/// Flags by which the kernel said that it became tainted during a study; zero where it did not.
+pub fn new_taint(trials: &[Trial], ground: Ground) -> u64 {
+    match taint_doubt(trials, ground) {
+        Some(Doubt::Tainted { flags }) => flags,
+        _ => 0,
+    }
+}
+
+/// Whether the hypervisor took so much more from a case than from its control that it proves
+/// nothing.
+pub(crate) fn robbed(trials: &[Trial], case: &Arm, control: &Arm) -> bool {
+    steal_doubt(trials, &case.id, &control.id).is_some()
 }
 
 /// Steal that hits case and control alike is no doubt.

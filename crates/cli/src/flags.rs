@@ -1,10 +1,11 @@
 //! The command line, made from the declarations of the scenarios.
 
+mod census;
 mod common;
 mod shown;
 
 use clap::{Arg, ArgAction, Args as _, Command, Subcommand, value_parser};
-use common::{json, why};
+use common::{brief, host_name, json, why};
 use model::units;
 use scenarios::AnyScenario;
 use scenarios::busy_wait::BusyWait;
@@ -32,12 +33,14 @@ pub fn command() -> Command {
         .subcommand(check())
         .subcommand(run())
         .subcommand(study())
-        .subcommand(crate::commands::watch::flags::command())
+        .subcommand(identify())
+        .subcommand(watch())
         .subcommand(judge())
         .subcommand(shown::report())
         .subcommand(shown::compare())
         .subcommand(shown::history())
         .subcommand(shown::export())
+        .subcommand(census::command())
         .subcommand(explain())
         .subcommand(probe())
         .subcommand(restore())
@@ -59,7 +62,7 @@ fn list() -> Command {
 }
 
 fn check() -> Command {
-    Command::new("check")
+    let command = Command::new("check")
         .about("Run every scenario that this host can run, and show the verdicts")
         .long_about(
             "Run every scenario that this host can run, and show the verdicts. Several share two \
@@ -80,7 +83,20 @@ fn check() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Write the page here [default: beside the records, in the state folder]"),
         )
-        .after_help(EXIT_CODES)
+        .after_help(EXIT_CODES);
+    brief(command)
+}
+
+/// A brief record is of a watch that ends.
+fn watch() -> Command {
+    brief(crate::commands::watch::flags::command()).mut_arg("brief", |arg| arg.requires("for"))
+}
+
+fn identify() -> Command {
+    Command::new("identify")
+        .about("Show what groups this machine with others: kernel, HZ, CPUs, OTPs")
+        .arg(json("Print it as JSON"))
+        .args(host_name())
 }
 
 fn otp(what: &str) -> Arg {
@@ -117,7 +133,7 @@ fn run() -> Command {
 
 fn run_scenario(scenario: &dyn AnyScenario) -> Command {
     let meta = scenario.meta();
-    scenario
+    let command = scenario
         .flags(Command::new(meta.id))
         // Behind the flags, which bring words of their own for the command.
         .about(capitalised(meta.title))
@@ -170,7 +186,8 @@ fn run_scenario(scenario: &dyn AnyScenario) -> Command {
                 .help("Run the trials with probes even where no stall was found"),
         )
         .arg(no_probe())
-        .after_help(EXIT_CODES)
+        .after_help(EXIT_CODES);
+    brief(command)
 }
 
 fn study() -> Command {

@@ -1,11 +1,13 @@
 //! `tailback`: finds out why work that is ready to run makes no progress.
 
+mod briefs;
 mod claim;
 mod commands;
 mod compat;
 mod exit;
 mod flags;
 mod guard;
+mod identity;
 mod input;
 mod machine;
 mod output;

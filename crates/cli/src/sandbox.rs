@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 const NEWEST: ABI = ABI::V6;
 
 /// Flags that name a file that is written.
-const OUTPUTS: [&str; 2] = ["output", "perfetto"];
+const OUTPUTS: [&str; 3] = ["output", "perfetto", "page"];
 
 /// Commands that read records and run nothing.
-const READERS: [&str; 6] = ["judge", "explain", "report", "compare", "history", "export"];
+const READERS: [&str; 7] = ["judge", "explain", "report", "compare", "history", "export", "census"];
 
 /// Restricts this process where its command only reads; for good, and for whatever it starts.
 pub fn enter(matches: &ArgMatches) {

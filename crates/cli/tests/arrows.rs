@@ -13,6 +13,7 @@ use std::process::Command;
 /// What the binary may use; the fuzzer calls into each of these too, and into `beam`.
 const BINARY: &[&str] = &[
     "analysis",
+    "census",
     "guest",
     "history",
     "host",
@@ -29,6 +30,7 @@ const BINARY: &[&str] = &[
 
 /// Each other crate, and which of ours it may use.
 const ARROWS: &[(&str, &[&str])] = &[
+    ("tailback-census", &["analysis", "model", "os"]),
     ("tailback-history", &["host", "model", "report"]),
     ("tailback-runner", &["model", "os", "scenarios"]),
     ("tailback-watch", &["host", "model", "os", "probe", "scenarios"]),

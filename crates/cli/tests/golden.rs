@@ -50,6 +50,8 @@ fn help_of_each_command() {
     assert_data_eq!(printed(&["compare", "--help"], 0), file!["golden/compare.help.txt"]);
     assert_data_eq!(printed(&["history", "--help"], 0), file!["golden/history.help.txt"]);
     assert_data_eq!(printed(&["export", "--help"], 0), file!["golden/export.help.txt"]);
+    assert_data_eq!(printed(&["census", "--help"], 0), file!["golden/census.help.txt"]);
+    assert_data_eq!(printed(&["identify", "--help"], 0), file!["golden/identify.help.txt"]);
     assert_data_eq!(printed(&["explain", "--help"], 0), file!["golden/explain.help.txt"]);
     assert_data_eq!(printed(&["watch", "--help"], 0), file!["golden/watch.help.txt"]);
     assert_data_eq!(

@@ -1,4 +1,5 @@
-//! The record's JSON schema is written from the types, and the file holds what they say.
+//! The JSON schemas of record, brief and census are written from the types, and the files hold what
+//! they say.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -7,7 +8,7 @@
 mod packed;
 
 use jsonschema::Validator;
-use model::Record;
+use model::{Brief, Census, Record};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -26,23 +27,68 @@ fn assert_valid(validator: &Validator, record: &Value) {
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-fn written() -> String {
-    let mut schema = schemars::schema_for!(Record);
-    schema.insert("$id".to_owned(), model::record::SCHEMA.into());
-    let id = serde_json::json!({ "const": model::record::SCHEMA });
+/// The schema of a type, by its name.
+fn written<T: schemars::JsonSchema>(name: &str) -> String {
+    let mut schema = schemars::schema_for!(T);
+    schema.insert("$id".to_owned(), name.into());
+    let id = serde_json::json!({ "const": name });
     if let Some(properties) = schema.get_mut("properties").and_then(|p| p.as_object_mut()) {
         properties.insert("schema".to_owned(), id);
     }
     format!("{:#}\n", schema.to_value())
 }
 
+/// Holds a file to its type, and makes a validator of it.
+fn held<T: schemars::JsonSchema>(file: &str, name: &str) -> Validator {
+    let path = path(2).with_file_name(file);
+    let written = written::<T>(name);
+    if std::env::var_os("TAILBACK_GOLDEN").is_some() {
+        std::fs::write(&path, &written).unwrap();
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text == written, "schema/{file} is out of date: run `make golden`");
+    jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
+}
+
+#[test]
+fn a_brief_keeps_to_its_schema_and_its_size_and_is_judged_as_its_record() {
+    let validator = held::<Brief>("brief.v1.json", model::brief::SCHEMA);
+    for name in ["mmap-lock", "mmap-lock.quiet", "study", "cpu-quota", "example"] {
+        let mut record = Record::from_json(&packed::read(&packed::golden(name))).unwrap();
+        let identity = model::Identity::of(&record.host, Vec::new());
+        let brief = scenarios::brief(&record, identity, None);
+        let line = brief.to_line();
+        assert!(line.len() <= model::brief::MOST_BYTES, "{name}: {}", line.len());
+        assert_valid(&validator, &serde_json::from_str(&line).unwrap());
+        scenarios::judge(&mut record);
+        let judged = analysis::sufficient::judge_brief(&brief);
+        assert_eq!(judged, Some(record.verdict.state), "{name}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({ "schema": model::brief::SCHEMA })));
+}
+
+#[test]
+fn a_census_keeps_to_its_schema() {
+    let validator = held::<Census>("census.v1.json", model::census::SCHEMA);
+    let mut fleet = Vec::new();
+    let world = census::simulated::World::of(2000, 1, true);
+    census::simulated::write(world, &mut fleet).unwrap();
+    let options = census::Options { scenarios: &["mmap-lock"], now: 1_796_083_200, threads: 1 };
+    let fleet = census::read_bytes(&fleet, "fleet.jsonl", options);
+    let inventory = ["nowhere".to_owned()];
+    let first = census::summary::census(&fleet, Some(&inventory), None, "1", "now");
+    let second = census::summary::census(&fleet, None, Some(&first), "1", "now");
+    for one in [first, second] {
+        let text = serde_json::to_string(&one).unwrap();
+        assert_valid(&validator, &serde_json::from_str(&text).unwrap());
+        // Sums of figures hang on the last digit that is written, and it is.
+        assert_eq!(serde_json::from_str::<Census>(&text).unwrap(), one);
+    }
+}
+
 #[test]
 fn the_file_is_what_the_types_say() {
-    if std::env::var_os("TAILBACK_GOLDEN").is_some() {
-        std::fs::write(path(2), written()).unwrap();
-    }
-    let file = std::fs::read_to_string(path(2)).unwrap();
-    assert!(file == written(), "schema/record.v2.json is out of date: run `make golden`");
+    held::<Record>("record.v2.json", model::record::SCHEMA);
 }
 
 #[test]

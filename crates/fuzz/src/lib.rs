@@ -5,6 +5,7 @@
 //! time than the engine allows, has found a defect.
 
 mod edits;
+mod fleet;
 mod machine;
 mod peers;
 mod records;
@@ -23,6 +24,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "record", take: records::record },
     Target { name: "record-edits", take: records::edited },
+    Target { name: "census", take: fleet::census },
     Target { name: "histogram", take: texts::histogram },
     Target { name: "study", take: texts::study },
     Target { name: "trace", take: texts::trace },

@@ -55,6 +55,7 @@ pub fn machine_named(roots: &Roots, kernel: KernelName) -> Machine {
         cpus: topology::cpus(roots),
         allowed_cpus: os::pin::allowed().unwrap_or_default(),
         cpu_model: cpu_model(&cpuinfo),
+        product: product(roots),
         memory_bytes: os::memory::total(&roots.proc),
         cgroup: cgroup_facts::cgroup_facts(roots),
         virtualised: virtualised(roots, &cpuinfo),
@@ -92,6 +93,18 @@ fn virtualised(roots: &Roots, cpuinfo: &str) -> Option<bool> {
         roots.sys.join("firmware/devicetree/base/hypervisor/compatible"),
     ];
     if traces.iter().any(|path| path.is_file()) { Some(true) } else { flag }
+}
+
+/// The longest name of a machine that is kept, in characters.
+const LONGEST_PRODUCT: usize = 120;
+
+/// The maker and the model by the machine's firmware (DMI); its serial numbers are not read.
+fn product(roots: &Roots) -> Option<String> {
+    let dmi = roots.sys.join("class/dmi/id");
+    let parts = ["sys_vendor", "product_name"].map(|name| text::name_in(&dmi.join(name)));
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let name: String = parts.join(" ").chars().take(LONGEST_PRODUCT).collect();
+    Some(name).filter(|name| !name.is_empty())
 }
 
 fn distribution(roots: &Roots) -> Option<String> {
@@ -150,6 +163,8 @@ mod tests {
             ("proc/meminfo", b"MemTotal:       1024 kB\nMemFree: 1 kB\n"),
             ("sys/devices/system/clocksource/clocksource0/current_clocksource", b"tsc\n"),
             ("sys/devices/system/cpu/online", b"0-1\n"),
+            ("sys/class/dmi/id/sys_vendor", b"Amazon EC2\n"),
+            ("sys/class/dmi/id/product_name", b"m5.large\n"),
             ("etc/os-release", b"NAME=x\nPRETTY_NAME=\"Debian \\\"12\\\"\"\n"),
         ]);
         let machine = machine_named(&roots, kernel());
@@ -159,6 +174,7 @@ mod tests {
         assert_eq!(machine.clocksource.as_deref(), Some("tsc"));
         assert_eq!(machine.cpus.len(), 2);
         assert_eq!(machine.cpu_model.as_deref(), Some("AMD EPYC"));
+        assert_eq!(machine.product.as_deref(), Some("Amazon EC2 m5.large"));
         assert_eq!(machine.memory_bytes, Some(1 << 20));
         assert_eq!(machine.virtualised, Some(true));
         assert_eq!(machine.distribution.as_deref(), Some("Debian \"12\""));

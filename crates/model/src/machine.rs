@@ -28,6 +28,9 @@ pub struct Machine {
     /// Name of the first CPU's model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_model: Option<String>,
+    /// What the firmware says the machine is: the instance type in some clouds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product: Option<String>,
     /// Memory of the machine, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,

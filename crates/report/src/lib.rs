@@ -6,6 +6,7 @@
 
 pub mod advice;
 mod cells;
+mod census;
 pub mod change;
 pub mod chart;
 mod effects;
@@ -17,6 +18,7 @@ mod grid;
 pub mod heat;
 pub mod history;
 pub mod html;
+mod identity;
 mod live;
 mod look;
 mod matrix;
@@ -29,9 +31,11 @@ mod shown;
 mod testing;
 pub mod text;
 
+pub use census::census;
 pub use erl_flags::flags;
 pub use error::ReportError;
 pub use explain::{explanation, timeline};
+pub use identity::identity;
 pub use live::live;
 pub use look::Look;
 pub use matrix::{Row, ladder, matrix, matrix_markdown};

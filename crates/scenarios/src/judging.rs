@@ -1,7 +1,7 @@
 //! From trials to a verdict, from the record alone.
 
 use crate::{AnyScenario, control_fix, factors, find, suggest};
-use analysis::{Ground, Outcome};
+use analysis::{Ground, Outcome, sufficient};
 use model::record::{Progress, SCHEMA};
 use model::{
     ArmResult, Fix, Headline, Judging, Plan, Reason, Record, Role, State, Suggestion, Trial,
@@ -71,6 +71,7 @@ fn judge_also(
     let plan = judged_by(plan, judging);
     let results = analysis::estimate_arms(&plan, trials);
     let other = analysis::decide(&plan, trials, &results, ground);
+    let together = sufficient::with_figure(outcome.state, other.state);
     match (outcome.state, other.state) {
         (State::Untrustworthy, _) => {}
         (State::Affected, State::Affected) => outcome.also.push(other.measure),
@@ -95,6 +96,8 @@ fn judge_also(
         }
         _ => {}
     }
+    // A brief is judged by that rule alone.
+    debug_assert_eq!(outcome.state, together);
 }
 
 /// What a review took back of what the test says.
@@ -172,7 +175,7 @@ fn out_of_time(record: &Record) -> Option<Reason> {
     (ended && run < most).then_some(Reason::OutOfTime { blocks: run })
 }
 
-fn ground(record: &Record) -> Ground {
+pub(crate) fn ground(record: &Record) -> Ground {
     Ground {
         tainted: record.host.tainted,
         shared: record.host.hold == Some(model::machine::Hold::Shared),

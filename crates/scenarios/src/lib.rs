@@ -7,6 +7,7 @@
 mod any;
 mod arms;
 pub mod blocking_nif;
+mod brief;
 pub mod busy_wait;
 mod cell;
 mod context;
@@ -37,6 +38,7 @@ mod wait;
 
 pub use any::AnyScenario;
 pub use arms::Arms;
+pub use brief::brief;
 pub use cell::Cell;
 pub use context::{Context, Host, Tick, TrialResult};
 pub use disturbances::Disturbances;

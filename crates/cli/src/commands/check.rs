@@ -1,6 +1,7 @@
 //! `tailback check`.
 
 use super::run::{Done, study};
+use crate::briefs::Briefs;
 use crate::exit::{self, Failure};
 use crate::progress::{Among, Round};
 use crate::settings::{StudyOptions, otp_of};
@@ -20,17 +21,21 @@ const TIME: Duration = Duration::from_secs(120);
 
 /// Runs every scenario that was not left out; the exit code of the worst verdict.
 pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
-    let page = page_file(matches)?;
+    let briefs = Briefs::asked(matches)?;
+    let page = page_file(matches, briefs.is_some())?;
     let done = studies(matches)?;
     if done.is_empty() {
         return Err(Failure::usage("--only and --skip leave no scenario; see tailback list"));
     }
     let files: Vec<String> = done.iter().map(Done::file).collect();
     let shown: Vec<Shown> = done.iter().zip(&files).map(|(one, file)| shown(one, file)).collect();
-    show(&shown, matches);
+    match &briefs {
+        Some(briefs) => briefs.print(done.iter().map(|one| &one.record)),
+        None => show(&shown, matches),
+    }
     done.iter().for_each(Done::tell_where);
     let drawn = page.and_then(|page| draw(&shown, page));
-    match (matches.get_flag("json"), drawn) {
+    match (matches.get_flag("json") || briefs.is_some(), drawn) {
         (true, Some(page)) => output::note(&format!("page: {}", page.display())),
         (true, None) => {}
         (false, page) => end(&shown, matches, page),
@@ -39,10 +44,12 @@ pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
 }
 
 /// Where the page goes; nowhere where there is no place for it. What is named and cannot be written
-/// is refused before anything is measured.
-fn page_file(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
+/// is refused before anything is measured. Who wants brief records has a page only where one is
+/// named.
+fn page_file(matches: &ArgMatches, brief: bool) -> Result<Option<PathBuf>, Failure> {
     match matches.get_one::<PathBuf>("report") {
         Some(named) => paths::for_page("--report", named).map(Some),
+        None if brief => Ok(None),
         None => Ok(paths::page("check")),
     }
 }

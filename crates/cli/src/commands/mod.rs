@@ -1,13 +1,15 @@
 //! The commands, one file each.
 
 mod advise;
+mod census;
 mod check;
 mod compare;
 mod erlang_app;
 mod explain;
-mod export;
+pub mod export;
 mod generate;
 mod history;
+mod identify;
 mod judge;
 mod list;
 pub mod matrix;
@@ -45,6 +47,8 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("report", matches)) => report::report(matches),
         Some(("compare", matches)) => compare::compare(matches),
         Some(("history", matches)) => history::history(matches),
+        Some(("census", matches)) => census::census(matches),
+        Some(("identify", matches)) => identify::identify(matches),
         Some(("export", matches)) => export::export(matches),
         Some(("explain", matches)) => explain::explain(matches),
         Some(("restore", matches)) => {

@@ -1,10 +1,36 @@
 //! Flags that many commands have.
 
-use clap::{Arg, ArgAction};
+use clap::{Arg, ArgAction, Command, value_parser};
+use std::path::PathBuf;
 
 /// `--json`.
 pub fn json(help: &'static str) -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
+}
+
+/// `--brief`, and the name under which a fleet counts this machine.
+pub fn brief(command: Command) -> Command {
+    let brief = Arg::new("brief")
+        .long("brief")
+        .action(ArgAction::SetTrue)
+        .conflicts_with_all(["json", "why"])
+        .help("Print a brief record alone for tailback census: a line of JSON a study, without trials");
+    let of_brief = |arg: Arg| arg.requires("brief");
+    command.arg(brief).args(host_name().map(of_brief))
+}
+
+/// How the machine is named.
+pub fn host_name() -> [Arg; 2] {
+    let name = Arg::new("host-name")
+        .long("host-name")
+        .value_name("NAME")
+        .help("The name under which a census counts this machine [default: its host name]");
+    let salt = Arg::new("hash-host-name")
+        .long("hash-host-name")
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help("Give a hash of the name instead, salted with the text in this file");
+    [name, salt]
 }
 
 /// `--why`.

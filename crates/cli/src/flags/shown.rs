@@ -1,6 +1,7 @@
 //! The commands that show records: a page, a comparison, a history, other formats.
 
-use super::common::{json, why};
+use super::common::{host_name, json, why};
+use crate::commands::export::BRIEF;
 use clap::{Arg, ArgAction, Command, value_parser};
 use report::export::Format;
 use std::path::PathBuf;
@@ -90,7 +91,7 @@ pub fn history() -> Command {
 
 /// `tailback export`.
 pub fn export() -> Command {
-    let formats = Format::ALL.map(|(name, _)| name);
+    let formats = Format::ALL.map(|(name, _)| name).into_iter().chain([BRIEF]);
     Command::new("export")
         .about("Write records in a format of other tools")
         .arg(
@@ -98,10 +99,11 @@ pub fn export() -> Command {
                 .long("format")
                 .value_name("FORMAT")
                 .required(true)
-                .value_parser(formats)
-                .help("csv: every trial; openmetrics: for node_exporter's textfile collector; markdown: for an issue; junit: for CI"),
+                .value_parser(formats.collect::<Vec<&str>>())
+                .help("csv: every trial; openmetrics: for node_exporter's textfile collector; markdown: for an issue; junit: for CI; brief: for tailback census"),
         )
         .arg(records("The records").num_args(1..))
+        .args(host_name().map(|arg| arg.help_heading("Brief records")))
         .arg(output("Write it here [default: standard output]"))
 }
 

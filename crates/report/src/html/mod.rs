@@ -1,6 +1,7 @@
 //! An offline page: one file without a script and without a reference to anything outside it.
 
 mod card;
+mod census;
 mod change;
 mod data;
 mod environment;
@@ -14,8 +15,8 @@ use crate::history::Line;
 use crate::prose::plain;
 use crate::{ReportError, Shown};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use model::Change;
 use model::ladder::Ladder;
+use model::{Census, Change};
 
 /// The largest page, in bytes, but for its table of what was left out.
 const MOST_BYTES: usize = 1_300_000;
@@ -87,6 +88,20 @@ pub fn ladder_page(ladder: &Ladder, shown: &[Shown]) -> Result<String, ReportErr
         (main)
     };
     Ok(document(&format!("{}, version by version", ladder.scenario), &body))
+}
+
+/// A page of a fleet's answer.
+pub fn census_page(census: &Census) -> String {
+    let body = html! {
+        header {
+            p.brand { "tailback" }
+            h1 { "Census" }
+            p.sub { (crate::prose::census::headline(census)) }
+            p.sub { "Taken " (plain(&census.taken)) }
+        }
+        main { (census::section(census)) }
+    };
+    document("Census", &body)
 }
 
 /// A section, and behind it as many of the records as fit.

@@ -6,6 +6,7 @@
 
 pub(crate) mod arm;
 mod caveat;
+pub mod census;
 pub mod change;
 mod command;
 mod doubt;

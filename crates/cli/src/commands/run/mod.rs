@@ -3,6 +3,7 @@
 mod done;
 mod running;
 
+use crate::briefs::Briefs;
 use crate::exit::Failure;
 use crate::output;
 use crate::progress::Among;
@@ -23,8 +24,11 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     let machine = crate::machine::here();
     let options = StudyOptions::of_run(scenario, matches)?;
     let asked = matches.get_one::<PathBuf>("record");
+    let briefs = Briefs::asked(matches)?;
     let done = study(scenario, &options, &machine, asked, &Interruption::watch(), Among::None)?;
-    if matches.get_flag("json") {
+    if let Some(briefs) = briefs {
+        briefs.print(std::iter::once(&done.record));
+    } else if matches.get_flag("json") {
         output::json(&done.record.to_json());
     } else {
         done.show(scenario.meta(), output::look_of(matches));

@@ -11,6 +11,20 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(cpu_quota())
+        .subcommand(fleet())
+}
+
+fn fleet() -> Command {
+    Command::new("fleet")
+        .about("Brief records of many hosts, of which the truth is known: what tailback census makes of them")
+        .long_about(
+            "Brief records of many hosts, of which the truth is known, a line each on standard output: kinds \
+             of unlike sizes, wrong answers, wrong clocks, duplicates, lines that are no record. The same \
+             seed gives the same bytes.",
+        )
+        .arg(number("hosts", "N", "Hosts [default: 1000]"))
+        .arg(number("seed", "S", "Seed of every random choice [default: 1]"))
+        .arg(flag("plant", "Let hosts with a kernel 6.1 and HZ 250 be affected, which census has to find"))
 }
 
 fn cpu_quota() -> Command {

@@ -1,6 +1,7 @@
-//! `tailback sim cpu-quota`: the bandwidth controller, simulated.
+//! `tailback sim`: the bandwidth controller, and fleets, simulated.
 
 pub mod flags;
+mod fleet;
 mod load;
 mod render;
 mod times;
@@ -16,6 +17,7 @@ use times::{ns, refused};
 pub fn sim(matches: &ArgMatches) -> Result<u8, Failure> {
     match matches.subcommand() {
         Some(("cpu-quota", matches)) => cpu_quota(matches),
+        Some(("fleet", matches)) => fleet::fleet(matches),
         _ => Err(Failure::usage("no such simulation; see tailback sim --help")),
     }
 }

@@ -3,11 +3,12 @@
 pub mod flags;
 mod hindsight;
 mod listen;
-mod record;
+pub mod record;
 mod screen;
 mod session;
 mod terminal;
 
+use crate::briefs::Briefs;
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::records;
@@ -41,6 +42,7 @@ struct Wanted<'a> {
     json: bool,
     record: Option<&'a PathBuf>,
     ring: Option<u64>,
+    briefs: Option<Briefs>,
     screen: bool,
 }
 
@@ -90,6 +92,7 @@ impl<'a> Wanted<'a> {
             json: matches.get_flag("json"),
             record: matches.get_one::<PathBuf>("record"),
             ring: matches.get_one::<u64>("ring").copied(),
+            briefs: Briefs::asked(matches)?,
             screen: false,
         };
         if wanted.ring.is_some() && wanted.record.is_none() {
@@ -122,7 +125,9 @@ fn finish(session: &Session, wanted: &Wanted, matches: &ArgMatches) -> Result<u8
         return Ok(exit::INTERRUPTED);
     }
     let all = session.all();
-    if wanted.json {
+    if let Some(briefs) = &wanted.briefs {
+        briefs.print(std::iter::once(&record::of(&all)));
+    } else if wanted.json {
         print_line(&Live { intervals: Vec::new(), ..all.clone() });
     } else {
         output::print(&report::live(&all, records::meta_of, output::look_of(matches)));

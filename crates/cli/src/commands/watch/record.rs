@@ -38,7 +38,7 @@ pub fn write(live: &Live, path: &Path) -> Result<(), Failure> {
 }
 
 /// The record: without trials, since nothing was tried.
-fn of(live: &Live) -> Record {
+pub fn of(live: &Live) -> Record {
     let state = if live.findings.is_empty() { State::NotAffected } else { State::Affected };
     let mut verdict = Verdict::of(state, Headline::Watched);
     verdict.kind = live.findings.first().map(|first| first.kind.stall().to_owned());

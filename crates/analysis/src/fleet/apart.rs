@@ -1,0 +1,448 @@
+//! Which factor tells affected machines from clear ones.
+//!
+//! Each factor cuts the kinds in two in several ways: one level against all others, and where
+//! levels have an order, those from one on against those below. The cut that stands out most is
+//! held against what chance does: the answers of kinds are shuffled among kinds of about the
+//! same size, many times, and each time the cut that stands out most is taken. So the p-value
+//! allows for all cuts of all factors that were looked at, also where factors go together (Westfall
+//! and Young 1993, "Resampling-based multiple testing").
+//!
+//! Whole kinds change places, never machines: what makes the machines of a kind alike is no
+//! evidence for a factor. And only kinds of about the same size change places, since the share of a
+//! small kind is noisier: else a level of many small kinds would stand out by its noise. The test
+//! is exact where kinds of about the same size may be exchanged if no factor matters (Good 2005,
+//! "Permutation, Parametric and Bootstrap Tests of Hypotheses", on restricted permutations).
+
+use super::kind::{Kind, alikeness};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
+
+/// How often the answers are shuffled.
+const SHUFFLES: usize = 999;
+
+/// The same for so many kinds that each shuffle takes long.
+const FEW_SHUFFLES: usize = 399;
+
+/// Kinds from which on that is so.
+const MANY_KINDS: usize = 20_000;
+
+/// The fewest kinds on either side of a cut: one alone may differ in whatever nobody wrote down.
+const LEAST_KINDS: u32 = 2;
+
+/// The most conditions of a [`Split`] that are looked for one within another.
+pub const MOST_CONDITIONS: usize = 3;
+
+/// The share from which on nothing is left to be told apart.
+const NEARLY_ALL: f64 = 0.98;
+
+/// A factor: how many levels it has, and whether they have an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Factor {
+    /// Levels, by their place from 0.
+    pub levels: u32,
+    /// Whether those from one on may be held against those below.
+    pub ordered: bool,
+}
+
+/// How a factor cuts the kinds in two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// This level alone.
+    Is(u32),
+    /// Every level but this one.
+    IsNot(u32),
+    /// This level and those above it.
+    AtLeast(u32),
+    /// The levels below this one.
+    Below(u32),
+}
+
+impl Cut {
+    /// Whether a level is on this side.
+    pub fn holds(self, level: Option<u32>) -> bool {
+        match (self, level) {
+            (Cut::Is(one), Some(level)) => level == one,
+            (Cut::IsNot(one), level) => level != Some(one),
+            (Cut::AtLeast(one), Some(level)) => level >= one,
+            (Cut::Below(one), Some(level)) => level < one,
+            (Cut::Below(_), None) => true,
+            (_, None) => false,
+        }
+    }
+
+    fn opposite(self) -> Cut {
+        match self {
+            Cut::Is(level) => Cut::IsNot(level),
+            Cut::IsNot(level) => Cut::Is(level),
+            Cut::AtLeast(level) => Cut::Below(level),
+            Cut::Below(level) => Cut::AtLeast(level),
+        }
+    }
+}
+
+/// The cut that stands out most.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Split {
+    /// The factor, by its place.
+    pub factor: usize,
+    /// The side with more of its machines affected.
+    pub cut: Cut,
+    /// How often chance does as much, allowing for all cuts.
+    pub p_value: f64,
+    /// Cuts of other factors into the very same sides: which of them matters cannot be told.
+    pub same: Vec<(usize, Cut)>,
+}
+
+/// What came of the test.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Apart {
+    /// Nothing could be tested: too few kinds, or all answers alike.
+    Untestable,
+    /// The cut that stands out most.
+    Cut(Split),
+}
+
+/// The cut that stands out most among these kinds, and how often chance does as much.
+///
+/// The same kinds and seed give the same answer.
+pub fn apart(kinds: &[Kind], factors: &[Factor], seed: u64) -> Apart {
+    let kinds: Vec<&Kind> = kinds.iter().filter(|kind| kind.of > 0).collect();
+    let scores = scores(&kinds);
+    let strata = Strata::of(&kinds, &scores);
+    let cuts = cuts(&kinds, factors, &strata);
+    let Some((best, most)) = strongest(&kinds, factors, &cuts, &scores) else {
+        return Apart::Untestable;
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let shuffles = if kinds.len() < MANY_KINDS { SHUFFLES } else { FEW_SHUFFLES };
+    let mut shuffled = scores.clone();
+    let as_much = (0..shuffles).filter(|_| {
+        strata.shuffle(&mut shuffled, &mut rng);
+        strongest(&kinds, factors, &cuts, &shuffled)
+            .is_some_and(|(_, by_chance)| by_chance >= most - 1e-9)
+    });
+    let p_value = (1 + as_much.count()) as f64 / (1 + shuffles) as f64;
+    let (factor, cut) = (cuts[best].factor, cuts[best].cut);
+    let cut = upper(&kinds, factor, cut);
+    let sides = |factor: usize, cut: Cut| -> Vec<bool> {
+        kinds.iter().map(|kind| cut.holds(level(kind, factor))).collect()
+    };
+    let own = sides(factor, cut);
+    let mut same: Vec<(usize, Cut)> = Vec::new();
+    for other in cuts.iter().filter(|other| other.factor != factor) {
+        let of_other = upper(&kinds, other.factor, other.cut);
+        let is_known = same.iter().any(|(factor, _)| *factor == other.factor);
+        if !is_known && sides(other.factor, of_other) == own {
+            same.push((other.factor, of_other));
+        }
+    }
+    Apart::Cut(Split { factor, cut, p_value, same })
+}
+
+/// The conditions that tell affected machines from clear ones, each within the kinds that fulfil
+/// those before it; empty where no cut is significant.
+///
+/// `first` is the cut of all kinds. Each further one is tested among what the ones before it hold,
+/// at `error_rate`: a wrong one can follow only where all before it were found, so together they
+/// are wrong in no more than that.
+pub fn conditions(
+    kinds: &[Kind],
+    factors: &[Factor],
+    first: Split,
+    error_rate: f64,
+    seed: u64,
+) -> Vec<Split> {
+    let mut inside: Vec<Kind> = kinds.to_vec();
+    let mut found = vec![first];
+    while let Some(last) = found.last() {
+        inside.retain(|kind| last.cut.holds(kind.levels.get(last.factor).copied().flatten()));
+        let affected: u64 = inside.iter().map(|kind| u64::from(kind.affected)).sum();
+        let of: u64 = inside.iter().map(|kind| u64::from(kind.of)).sum();
+        if found.len() == MOST_CONDITIONS || affected as f64 >= NEARLY_ALL * of as f64 {
+            break;
+        }
+        match apart(&inside, factors, seed) {
+            Apart::Cut(split) if split.p_value <= error_rate => found.push(split),
+            _ => break,
+        }
+    }
+    found
+}
+
+fn level(kind: &Kind, factor: usize) -> Option<u32> {
+    kind.levels.get(factor).copied().flatten()
+}
+
+/// The side of a cut on which more machines are affected.
+fn upper(kinds: &[&Kind], factor: usize, cut: Cut) -> Cut {
+    let share = |cut: Cut| {
+        let side = kinds.iter().filter(|kind| cut.holds(level(kind, factor)));
+        let (affected, of) = side.fold((0u64, 0u64), |(affected, of), kind| {
+            (affected + u64::from(kind.affected), of + u64::from(kind.of))
+        });
+        affected as f64 / of.max(1) as f64
+    };
+    if share(cut) >= share(cut.opposite()) { cut } else { cut.opposite() }
+}
+
+/// What each kind adds to the score of a side: by how much its share is above that of all, weighted
+/// by how much it says.
+///
+/// A kind of `n` machines says as much as `n / (1 + (n - 1) r)` independent ones, where `r` is how
+/// alike machines of a kind are ([`alikeness`]).
+fn scores(kinds: &[&Kind]) -> Vec<f64> {
+    let alike = alikeness(kinds.iter().copied());
+    let weight = |kind: &Kind| {
+        let of = f64::from(kind.of);
+        of / (1.0 + (of - 1.0) * alike)
+    };
+    let sum: f64 = kinds.iter().map(|kind| weight(kind)).sum();
+    let mean = kinds.iter().map(|kind| weight(kind) * kind.rate()).sum::<f64>() / sum.max(1e-300);
+    kinds.iter().map(|kind| weight(kind) * (kind.rate() - mean)).collect()
+}
+
+/// Kinds of about the same size, of which one has at most twice the machines of another.
+struct Strata {
+    /// The stratum of each kind.
+    of: Vec<usize>,
+    /// The places of the kinds of each.
+    places: Vec<Vec<usize>>,
+    /// Mean and variance of the scores of each.
+    moments: Vec<(f64, f64)>,
+}
+
+impl Strata {
+    fn of(kinds: &[&Kind], scores: &[f64]) -> Self {
+        let mut by_size: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (place, kind) in kinds.iter().enumerate() {
+            by_size.entry(kind.of.ilog2()).or_default().push(place);
+        }
+        let places: Vec<Vec<usize>> = by_size.into_values().collect();
+        let mut of = vec![0; kinds.len()];
+        for (stratum, places) in places.iter().enumerate() {
+            places.iter().for_each(|place| of[*place] = stratum);
+        }
+        let moments = places.iter().map(|places| {
+            let count = places.len() as f64;
+            let mean = places.iter().map(|place| scores[*place]).sum::<f64>() / count;
+            let square = |place: &usize| (scores[*place] - mean).powi(2);
+            (mean, places.iter().map(square).sum::<f64>() / count)
+        });
+        let moments = moments.collect();
+        Strata { of, places, moments }
+    }
+
+    /// Shuffles the scores of each stratum among its kinds.
+    fn shuffle(&self, scores: &mut [f64], rng: &mut ChaCha8Rng) {
+        let mut own = Vec::new();
+        for places in &self.places {
+            own.clear();
+            own.extend(places.iter().map(|place| scores[*place]));
+            own.shuffle(rng);
+            places.iter().zip(&own).for_each(|(place, score)| scores[*place] = *score);
+        }
+    }
+
+    /// Mean and standard deviation of the score of a side that has so many kinds of each stratum.
+    fn expected(&self, counts: &[u32]) -> (f64, f64) {
+        let (mut mean, mut variance) = (0.0, 0.0);
+        for ((count, places), (of_one, spread)) in
+            counts.iter().zip(&self.places).zip(&self.moments)
+        {
+            let (inside, all) = (f64::from(*count), places.len() as f64);
+            mean += inside * of_one;
+            if all > 1.0 {
+                variance += inside * (all - inside) / (all - 1.0) * spread;
+            }
+        }
+        (mean, variance.sqrt())
+    }
+}
+
+/// A way to cut, with what chance makes of it.
+struct Candidate {
+    factor: usize,
+    cut: Cut,
+    mean: f64,
+    deviation: f64,
+}
+
+/// All cuts that have enough kinds on either side and that shuffling can change.
+fn cuts(kinds: &[&Kind], factors: &[Factor], strata: &Strata) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for (factor, known) in factors.iter().enumerate() {
+        let levels = known.levels as usize;
+        let mut counts = vec![vec![0u32; strata.places.len()]; levels];
+        for (place, kind) in kinds.iter().enumerate() {
+            if let Some(row) = level(kind, factor).and_then(|level| counts.get_mut(level as usize))
+            {
+                row[strata.of[place]] += 1;
+            }
+        }
+        let mut add = |cut: Cut, counts: &[u32]| {
+            let inside: u32 = counts.iter().sum();
+            let outside = u32::try_from(kinds.len()).unwrap_or(u32::MAX) - inside;
+            let (mean, deviation) = strata.expected(counts);
+            if inside >= LEAST_KINDS && outside >= LEAST_KINDS && deviation > 1e-9 {
+                all.push(Candidate { factor, cut, mean, deviation });
+            }
+        };
+        let numbered = || (0u32..).zip(&counts);
+        numbered().for_each(|(level, row)| add(Cut::Is(level), row));
+        if known.ordered {
+            let mut above = vec![0; strata.places.len()];
+            for (level, row) in numbered().skip(1).collect::<Vec<_>>().into_iter().rev() {
+                above.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
+                add(Cut::AtLeast(level), &above);
+            }
+        }
+    }
+    all
+}
+
+/// The cut whose score is furthest from what chance gives, in standard deviations; of several as
+/// far the first.
+fn strongest(
+    kinds: &[&Kind],
+    factors: &[Factor],
+    cuts: &[Candidate],
+    scores: &[f64],
+) -> Option<(usize, f64)> {
+    let mut sums: Vec<f64> = Vec::new();
+    let mut summed = usize::MAX;
+    let mut best: Option<(usize, f64)> = None;
+    for (place, candidate) in cuts.iter().enumerate() {
+        if candidate.factor != summed {
+            summed = candidate.factor;
+            sums.clear();
+            sums.resize(factors[summed].levels as usize, 0.0);
+            for (kind, score) in kinds.iter().zip(scores) {
+                if let Some(sum) =
+                    level(kind, summed).and_then(|level| sums.get_mut(level as usize))
+                {
+                    *sum += score;
+                }
+            }
+        }
+        let score: f64 = match candidate.cut {
+            Cut::AtLeast(level) => sums[level as usize..].iter().sum(),
+            Cut::Is(level) | Cut::IsNot(level) | Cut::Below(level) => sums[level as usize],
+        };
+        let distance = ((score - candidate.mean) / candidate.deviation).abs();
+        if best.is_none_or(|(_, most)| distance > most + 1e-9) {
+            best = Some((place, distance));
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::RngExt;
+
+    /// Kernels in three versions, HZ in two, and a CPU for each kernel, which goes with it.
+    const FACTORS: [Factor; 3] = [
+        Factor { levels: 3, ordered: true },
+        Factor { levels: 2, ordered: false },
+        Factor { levels: 3, ordered: false },
+    ];
+
+    /// So many kinds of each kernel and HZ, of this many machines.
+    fn kinds(each: u32, of: u32, affected: impl Fn(u32, u32) -> u32) -> Vec<Kind> {
+        let levels = (0..3).flat_map(|kernel| (0..2).map(move |hz| (kernel, hz)));
+        levels
+            .flat_map(|(kernel, hz)| {
+                let affected = affected(kernel, hz);
+                let levels = vec![Some(kernel), Some(hz), Some(kernel)];
+                (0..each).map(move |_| Kind { affected, of, levels: levels.clone() })
+            })
+            .collect()
+    }
+
+    fn cut(kinds: &[Kind]) -> Split {
+        match apart(kinds, &FACTORS, 1) {
+            Apart::Cut(split) => split,
+            Apart::Untestable => panic!("{kinds:?}"),
+        }
+    }
+
+    #[test]
+    fn a_level_that_is_affected_is_found_with_what_goes_along() {
+        let found = cut(&kinds(3, 10, |kernel, _| if kernel == 1 { 9 } else { 0 }));
+        assert_eq!((found.factor, found.cut), (0, Cut::Is(1)));
+        assert!(found.p_value <= 0.005, "{found:?}");
+        assert_eq!(found.same, [(2, Cut::Is(1))]);
+    }
+
+    #[test]
+    fn versions_from_one_on_are_found_as_such() {
+        // The last factor would name two levels.
+        let found = cut(&kinds(3, 10, |kernel, _| if kernel >= 1 { 10 } else { 1 }));
+        assert_eq!(found.factor, 0);
+        assert!(matches!(found.cut, Cut::AtLeast(1) | Cut::IsNot(0)), "{found:?}");
+        let found = cut(&kinds(3, 10, |kernel, _| if kernel == 2 { 0 } else { 10 }));
+        assert!(matches!(found.cut, Cut::Below(2) | Cut::IsNot(2)), "{found:?}");
+    }
+
+    #[test]
+    fn conditions_are_found_within_each_other() {
+        let kinds = kinds(6, 50, |kernel, hz| if (kernel, hz) == (2, 1) { 49 } else { 1 });
+        let found = conditions(&kinds, &FACTORS, cut(&kinds), 0.025, 1);
+        let mut cuts: Vec<usize> = found.iter().map(|split| split.factor).collect();
+        cuts.sort_unstable();
+        assert_eq!(cuts, [0, 1], "{found:?}");
+    }
+
+    #[test]
+    fn too_few_kinds_or_one_answer_are_no_test() {
+        let same = kinds(3, 10, |_, _| 4);
+        assert!(!matches!(apart(&same, &FACTORS, 1), Apart::Cut(split) if split.p_value < 0.9));
+        let two = &kinds(1, 4, |kernel, _| kernel)[1..3];
+        assert_eq!(apart(two, &FACTORS, 1), Apart::Untestable);
+        assert_eq!(apart(&[], &FACTORS, 1), Apart::Untestable);
+    }
+
+    /// One kind of a thousand machines differs, and so would any factor that it has for itself.
+    #[test]
+    fn a_large_kind_alone_is_no_evidence() {
+        let mut all = kinds(3, 10, |_, _| 0);
+        all[0] = Kind { affected: 900, of: 1000, ..all[0].clone() };
+        let Apart::Cut(found) = apart(&all, &FACTORS, 1) else { return };
+        assert!(found.p_value > 0.05, "{found:?}");
+    }
+
+    /// Without any factor, whether machines of a kind are alike or not, the p-value is below a
+    /// twentieth in no more than a twentieth of fleets; three standard errors more are allowed.
+    #[test]
+    fn p_values_are_no_smaller_than_chance_makes_them() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        for alike in [false, true] {
+            let small = (0..400).filter(|_| {
+                let fleet: Vec<Kind> = (0..40)
+                    .map(|place| {
+                        let of = (200 / (place + 1)).max(1);
+                        let rate =
+                            if alike { f64::from(u8::from(rng.random_bool(0.2))) } else { 0.2 };
+                        let affected = (0..of).filter(|_| rng.random_bool(rate)).count() as u32;
+                        let level =
+                            |most: u32, rng: &mut ChaCha8Rng| Some(rng.random_range(0..most));
+                        // Large kinds have levels of their own more often than small ones.
+                        let size = if place < 10 { Some(0) } else { level(2, &mut rng) };
+                        Kind {
+                            affected,
+                            of,
+                            levels: vec![level(3, &mut rng), size, level(3, &mut rng)],
+                        }
+                    })
+                    .collect();
+                matches!(apart(&fleet, &FACTORS, 1), Apart::Cut(split) if split.p_value <= 0.05)
+            });
+            let small = small.count();
+            println!("alike {alike}: {small} of 400");
+            assert!(small <= 33, "alike {alike}: {small} of 400");
+        }
+    }
+}

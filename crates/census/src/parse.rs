@@ -1,0 +1,291 @@
+//! From the JSON of a record to what it says. Whatever the text is, this neither panics nor takes
+//! more memory than the text and a little.
+
+use crate::answer::Answer;
+use crate::kinds::{Kind, Kinds};
+use analysis::sufficient;
+use jiff::Timestamp;
+use model::brief::{Ground, LeftOutOfBrief, MOST_BYTES};
+use model::census::Why;
+use model::identity::HostName;
+use model::{Identity, Machine, Role, State, Tested, Unit};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The longest name of a host, a version or a scenario, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// The longest brief record that is read, in bytes: twice what one takes on a line, for who wraps
+/// its lines. It bounds the work of judging it.
+const LONGEST_BRIEF: usize = 2 * MOST_BYTES;
+
+/// The longest JSON of what is said of a machine, in bytes: thousands of CPUs.
+const LONGEST_MACHINE: usize = 1 << 20;
+
+/// Counts of a test whose answer is remembered, at most.
+const MOST_REMEMBERED: usize = 1 << 16;
+
+/// What is read of a record or a brief; all else is skipped.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    schema: Cow<'a, str>,
+    #[serde(borrow)]
+    scenario: Cow<'a, str>,
+    #[serde(borrow)]
+    started: Cow<'a, str>,
+    /// Of a brief its name, of a record its machine.
+    #[serde(borrow, default)]
+    host: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    version: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    tool: Option<ToolHead<'a>>,
+    #[serde(borrow, default)]
+    identity: Option<&'a RawValue>,
+    #[serde(default)]
+    otp: Option<String>,
+    plan: PlanHead,
+    verdict: VerdictHead,
+    #[serde(default)]
+    ground: Ground,
+    #[serde(borrow, default)]
+    tests: Option<&'a RawValue>,
+    #[serde(default)]
+    review: Option<State>,
+    #[serde(default)]
+    left_out: Option<LeftOutOfBrief>,
+    #[serde(borrow, default)]
+    arms: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ToolHead<'a> {
+    #[serde(borrow)]
+    version: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct PlanHead {
+    seed: u64,
+}
+
+#[derive(Deserialize)]
+struct VerdictHead {
+    state: State,
+    #[serde(default)]
+    measure: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ArmHead {
+    role: Role,
+    #[serde(default)]
+    against_control: BTreeMap<String, ShiftHead>,
+}
+
+#[derive(Deserialize)]
+struct ShiftHead {
+    unit: Unit,
+    shift: f64,
+}
+
+/// Reads records of these scenarios.
+pub struct Reader<'a> {
+    scenarios: &'a [&'a str],
+    kinds: &'a Kinds,
+    /// Answers to counts that were judged before: most hosts of a fleet have the same.
+    judged: HashMap<Vec<u64>, State>,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader that shares its kinds with others.
+    pub fn new(scenarios: &'a [&'a str], kinds: &'a Kinds) -> Self {
+        Reader { scenarios, kinds, judged: HashMap::new() }
+    }
+
+    /// What a record says.
+    ///
+    /// # Errors
+    /// Why it does not count.
+    pub fn read(&mut self, text: &[u8]) -> Result<Answer, Why> {
+        let head: Head = serde_json::from_slice(text).map_err(|error| why(&error, text))?;
+        let brief = is_brief(&head.schema)?;
+        if brief && text.len() > LONGEST_BRIEF {
+            return Err(Why::TooLarge);
+        }
+        let Some(scenario) = self.scenarios.iter().position(|known| *known == head.scenario) else {
+            return Err(Why::UnknownScenario);
+        };
+        let started: Timestamp = head.started.parse().map_err(|_| Why::Damaged)?;
+        let version = match (&head.version, &head.tool) {
+            (Some(version), _) => version,
+            (None, Some(tool)) => &tool.version,
+            (None, None) => return Err(Why::Damaged),
+        };
+        let state = head.verdict.state;
+        Ok(Answer {
+            host: if brief { host_name(head.host)? } else { None },
+            scenario: u8::try_from(scenario).map_err(|_| Why::UnknownScenario)?,
+            state,
+            contradictory: brief && !self.holds_together(&head)?,
+            started: started.as_second(),
+            fingerprint: fingerprint(&(head.plan.seed, state.word())),
+            kind: self.kind(&head, brief)?,
+            shift: if state == State::Affected { shift(&head)? } else { None },
+            version: name(version)?.to_owned(),
+            brief,
+        })
+    }
+
+    /// The kind of the host.
+    fn kind(&self, head: &Head, brief: bool) -> Result<u32, Why> {
+        let raw = if brief { head.identity } else { head.host };
+        let raw = raw.map(RawValue::get).ok_or(Why::Damaged)?;
+        if raw.len() > LONGEST_MACHINE
+            || head.otp.as_ref().is_some_and(|otp| otp.len() > LONGEST_NAME)
+        {
+            return Err(Why::Damaged);
+        }
+        let text = match &head.otp {
+            Some(otp) => Cow::Owned(format!("{raw}\n{otp}")),
+            None => Cow::Borrowed(raw),
+        };
+        if let Some(known) = self.kinds.known(&text) {
+            return Ok(known);
+        }
+        let identity: Identity = if brief {
+            serde_json::from_str(raw).map_err(|_| Why::Damaged)?
+        } else {
+            let machine: Machine = serde_json::from_str(raw).map_err(|_| Why::Damaged)?;
+            Identity::of(&machine, Vec::new())
+        };
+        let identity = tidy(identity)?;
+        Ok(self.kinds.number(&text, Kind { identity, otp: head.otp.clone() }))
+    }
+
+    /// Whether the verdict of a brief is what its counts give.
+    fn holds_together(&mut self, head: &Head) -> Result<bool, Why> {
+        let raw = head.tests.map_or("[]", RawValue::get);
+        let tests: Vec<Tested> = serde_json::from_str(raw).map_err(|_| Why::Damaged)?;
+        let settled = matches!(head.verdict.state, State::Affected | State::NotAffected);
+        if tests.is_empty() {
+            // What a watch found is no test, and a study of many arms has no room for its counts.
+            let excused = head.left_out.is_some_and(|left_out| left_out.tests);
+            return Ok(!settled || excused || head.scenario == "watch");
+        }
+        let tainted = head.ground.tainted != 0;
+        let by_test = tests.iter().map(|tested| self.judge(tested, tainted));
+        let by_test = by_test.reduce(sufficient::with_figure);
+        // A review takes back, and never adds.
+        Ok(match head.review {
+            Some(review) => !settled && review == head.verdict.state,
+            None => by_test == Some(head.verdict.state),
+        })
+    }
+
+    /// What follows from the counts of one figure.
+    fn judge(&mut self, tested: &Tested, tainted: bool) -> State {
+        let key = key(tested, tainted);
+        if let Some(state) = self.judged.get(&key) {
+            return *state;
+        }
+        let state = sufficient::state(tested, tainted);
+        if self.judged.len() < MOST_REMEMBERED {
+            self.judged.insert(key, state);
+        }
+        state
+    }
+}
+
+/// All that the answer to some counts hangs on.
+fn key(tested: &Tested, tainted: bool) -> Vec<u64> {
+    let coarse = tested.shows_above.is_some_and(|s| s > tested.margin + tested.control_limit);
+    let flags = u64::from(tainted) | u64::from(coarse) << 1 | u64::from(tested.tells) << 2;
+    let rates = [tested.error_rate.to_bits(), tested.error_rate_not_affected.to_bits()];
+    let mut key = vec![flags, rates[0], rates[1], tested.cases.len() as u64];
+    for wins in tested.together.iter().chain(&tested.together_net) {
+        key.push(u64::from(wins.control) << 32 | u64::from(wins.other));
+    }
+    for case in &tested.cases {
+        let flags = u64::from(case.hung_more_often) << 1 | u64::from(case.robbed);
+        key.push(u64::from(case.control) << 32 | flags);
+        key.push(u64::from(case.plain.control) << 32 | u64::from(case.plain.other));
+        key.push(u64::from(case.net.control) << 32 | u64::from(case.net.other));
+        key.push(u64::from(case.worse) << 32 | u64::from(case.better));
+        key.push(u64::from(case.alike));
+    }
+    key
+}
+
+/// Why a text is no record.
+fn why(error: &serde_json::Error, text: &[u8]) -> Why {
+    /// Of a record whose shape this version does not know.
+    #[derive(Deserialize)]
+    struct SchemaOnly<'a> {
+        #[serde(borrow)]
+        schema: Cow<'a, str>,
+    }
+    if error.is_eof() {
+        return Why::Truncated;
+    }
+    match serde_json::from_slice::<SchemaOnly>(text).map(|only| is_brief(&only.schema)) {
+        Ok(Err(why)) => why,
+        _ => Why::Damaged,
+    }
+}
+
+/// Whether a schema is that of a brief, else of a record.
+fn is_brief(schema: &str) -> Result<bool, Why> {
+    let number = |prefix: &str| schema.strip_prefix(prefix).and_then(|n| n.parse::<u32>().ok());
+    match (number("tailback/brief/"), number("tailback/record/")) {
+        (Some(1), _) => Ok(true),
+        (_, Some(1 | 2)) => Ok(false),
+        (Some(2..), _) | (_, Some(3..)) => Err(Why::Newer),
+        _ => Err(Why::Damaged),
+    }
+}
+
+fn host_name(raw: Option<&RawValue>) -> Result<Option<String>, Why> {
+    let Some(raw) = raw else { return Ok(None) };
+    let host: HostName = serde_json::from_str(raw.get()).map_err(|_| Why::Damaged)?;
+    name(host.text()).map(|name| Some(name.to_owned()))
+}
+
+/// A name of bearable length that does not steer a terminal.
+fn name(name: &str) -> Result<&str, Why> {
+    let sound = !name.is_empty() && name.len() <= LONGEST_NAME;
+    if sound && !name.chars().any(os::terminal::steers) { Ok(name) } else { Err(Why::Damaged) }
+}
+
+/// An identity of bearable names; a record says its kernel again in the series, which is made anew.
+fn tidy(mut identity: Identity) -> Result<Identity, Why> {
+    identity.series = model::identity::series(&identity.kernel);
+    let names = [Some(&identity.kernel), Some(&identity.arch), identity.preemption.as_ref()];
+    let more = [&identity.cpu_model, &identity.product, &identity.cgroup, &identity.distribution];
+    let all = names.into_iter().flatten().chain(more.into_iter().flatten()).chain(&identity.otps);
+    let sound = all.fold(true, |sound, text| {
+        sound && text.len() <= LONGEST_NAME && !text.chars().any(os::terminal::steers)
+    });
+    if sound && identity.otps.len() <= 64 { Ok(identity) } else { Err(Why::Damaged) }
+}
+
+/// What the worst arm loses over its control, by the figure that decided.
+fn shift(head: &Head) -> Result<Option<(f32, Unit)>, Why> {
+    let (Some(raw), Some(measure)) = (head.arms, &head.verdict.measure) else { return Ok(None) };
+    let arms: Vec<ArmHead> = serde_json::from_str(raw.get()).map_err(|_| Why::Damaged)?;
+    let cases = arms.iter().filter(|arm| arm.role == Role::Case);
+    let shifts = cases.filter_map(|arm| arm.against_control.get(measure));
+    let worst = shifts.max_by(|a, b| a.shift.total_cmp(&b.shift));
+    Ok(worst.map(|worst| (worst.shift as f32, worst.unit)))
+}
+
+fn fingerprint(what: &impl Hash) -> u64 {
+    // With fixed keys: the same study has the same one in each run.
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,136 @@
+//! Finds files, and gives them out as jobs.
+
+use super::error::CensusError;
+use super::item::{Item, Job, open};
+use super::{blocks, host};
+use model::census::Why;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
+
+/// A file from so many bytes on is cut into blocks.
+const LARGE: u64 = 4 << 20;
+
+/// Small files of a job, at most.
+const MOST_FILES: usize = 128;
+
+/// Bytes of a job from which on it is given out.
+const ENOUGH: usize = 1 << 20;
+
+/// How deep folders may be in each other.
+const DEEPEST: usize = 32;
+
+/// Finds files and gives out what is to be parsed.
+pub(super) struct Finder {
+    jobs: SyncSender<Job>,
+    place: u64,
+    items: Vec<Item>,
+    bytes: usize,
+}
+
+impl Finder {
+    pub(super) fn new(jobs: SyncSender<Job>) -> Self {
+        Finder { jobs, place: 0, items: Vec::new(), bytes: 0 }
+    }
+
+    /// Gives out all that these paths hold.
+    pub(super) fn find(mut self, paths: &[PathBuf]) -> Result<(), CensusError> {
+        for path in paths {
+            self.named(path).map_err(|source| CensusError::Named { path: path.clone(), source })?;
+        }
+        self.give();
+        Ok(())
+    }
+
+    /// What was named is read whatever its name is, and where it is a link, what that leads to.
+    fn named(&mut self, path: &Path) -> std::io::Result<()> {
+        if path.as_os_str() == "-" {
+            self.stream(std::io::stdin(), "-", "-");
+            return Ok(());
+        }
+        let real = std::fs::canonicalize(path)?;
+        if real.is_dir() {
+            std::fs::read_dir(&real)?;
+            self.folder(path, Path::new(""), 0);
+        } else {
+            // Opened here, so that one that cannot be read is an error and not a number.
+            let file = File::open(&real)?;
+            let size = file.metadata()?.len();
+            let name = Path::new(path.file_name().unwrap_or_default());
+            let host = host::host_of(name);
+            self.file(path.to_owned(), &host, size, Some(file));
+        }
+        Ok(())
+    }
+
+    /// The files of a folder in the order of their names, without following links.
+    fn folder(&mut self, top: &Path, below: &Path, depth: usize) {
+        let folder = top.join(below);
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            let begins = Some(folder.display().to_string().into());
+            return self.add(Item::Failed { begins, why: Why::Unreadable }, 0);
+        };
+        let mut names: Vec<(std::ffi::OsString, bool)> = entries
+            .flatten()
+            .filter_map(|entry| {
+                let kind = entry.file_type().ok()?;
+                let name = entry.file_name();
+                let wanted = kind.is_dir() || kind.is_file() && host::is_wanted(Path::new(&name));
+                wanted.then_some((name, kind.is_dir()))
+            })
+            .collect();
+        names.sort_unstable();
+        for (name, is_folder) in names {
+            let below = below.join(&name);
+            if is_folder && depth < DEEPEST {
+                self.folder(top, &below, depth + 1);
+            } else if !is_folder {
+                let path = top.join(&below);
+                let is_packed = host::is_packed(&below);
+                let size = || std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+                // What is not packed and small is most of a million files: it costs no call here.
+                let size = if is_packed { LARGE } else { size() };
+                self.file(path, &host::host_of(&below), size, None);
+            }
+        }
+    }
+
+    fn file(&mut self, path: PathBuf, host: &str, size: u64, opened: Option<File>) {
+        let is_packed = host::is_packed(&path);
+        if opened.is_none() && size < LARGE && !is_packed {
+            return self.add(Item::File { path, host: host.into() }, size as usize);
+        }
+        let name = path.display().to_string();
+        match opened.map_or_else(|| open(&path), Ok) {
+            Ok(file) => self.stream(file, &name, host),
+            Err(_) => {
+                self.add(Item::Failed { begins: Some(name.into()), why: Why::Unreadable }, 0);
+            }
+        }
+    }
+
+    fn stream(&mut self, source: impl std::io::Read, name: &str, host: &str) {
+        blocks::stream(source, name, host, &mut |item| {
+            let bytes = if let Item::Text(text) = &item { text.bytes.len() } else { 0 };
+            self.add(item, bytes);
+        });
+    }
+
+    fn add(&mut self, item: Item, bytes: usize) {
+        self.items.push(item);
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.items.len() >= MOST_FILES || self.bytes >= ENOUGH {
+            self.give();
+        }
+    }
+
+    fn give(&mut self) {
+        self.bytes = 0;
+        let items = std::mem::take(&mut self.items);
+        if !items.is_empty() {
+            // Nobody takes it any more only where folding has ended.
+            let _ = self.jobs.send(Job { place: self.place, items });
+            self.place += 1;
+        }
+    }
+}

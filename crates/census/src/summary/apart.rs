@@ -1,0 +1,86 @@
+//! What tells affected hosts from clear ones, for all scenarios together.
+
+use super::levels::Levels;
+use analysis::fleet::{Apart, Kind, Split, apart, share};
+use model::census::{Condition, Conditions, Share, Telling};
+use model::record::ERROR_RATE;
+
+/// Seed of the shuffles: the same fleet has the same census.
+const SEED: u64 = 19;
+
+/// Confidence of every interval.
+pub(super) const CONFIDENCE: f64 = 0.95;
+
+/// The first condition and those within it have half of the error rate each.
+const HALF: f64 = ERROR_RATE / 2.0;
+
+/// For each scenario its kinds with settled answers: what tells affected ones from clear ones.
+///
+/// A census may name a factor for each scenario, so the error rate is split over them (Holm 1979,
+/// "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
+/// 65-70).
+pub(super) fn telling(scenarios: &[Vec<Kind>], levels: &Levels) -> Vec<Telling> {
+    let factors = levels.factors();
+    let found: Vec<Apart> = scenarios.iter().map(|kinds| apart(kinds, &factors, SEED)).collect();
+    let mut order: Vec<(f64, usize)> = found
+        .iter()
+        .enumerate()
+        .filter_map(|(place, apart)| match apart {
+            Apart::Cut(split) => Some((split.p_value, place)),
+            Apart::Untestable => None,
+        })
+        .collect();
+    order.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    // The smallest p-value has to be the smallest error rate's, and so on until one is not.
+    let tested = order.len();
+    let named =
+        order.iter().enumerate().take_while(|(rank, (p, _))| *p <= HALF / (tested - rank) as f64);
+    let named: Vec<usize> = named.map(|(_, (_, place))| *place).collect();
+    let tell = |(place, (kinds, apart)): (usize, (&Vec<Kind>, Apart))| match apart {
+        Apart::Cut(split) if named.contains(&place) => {
+            let rate = HALF / tested.max(1) as f64;
+            let splits = analysis::fleet::apart::conditions(kinds, &factors, split, rate, SEED);
+            Telling::Conditions(conditions(kinds, &splits, levels))
+        }
+        Apart::Cut(split) => Telling::None { p_value: split.p_value },
+        Apart::Untestable => untestable(kinds),
+    };
+    scenarios.iter().zip(found).enumerate().map(tell).collect()
+}
+
+fn untestable(kinds: &[Kind]) -> Telling {
+    let affected: u64 = kinds.iter().map(|kind| u64::from(kind.affected)).sum();
+    let of: u64 = kinds.iter().map(|kind| u64::from(kind.of)).sum();
+    match affected {
+        0 => Telling::AllAlike,
+        all if all == of => Telling::AllAlike,
+        _ => Telling::TooFewKinds { kinds: kinds.iter().filter(|kind| kind.of > 0).count() as u64 },
+    }
+}
+
+fn conditions(kinds: &[Kind], splits: &[Split], levels: &Levels) -> Conditions {
+    let fulfils = |kind: &&Kind| {
+        let level = |factor: usize| kind.levels.get(factor).copied().flatten();
+        splits.iter().all(|split| split.cut.holds(level(split.factor)))
+    };
+    let (inside, outside): (Vec<&Kind>, Vec<&Kind>) = kinds.iter().partition(fulfils);
+    let all = splits.iter().map(|split| Condition {
+        cut: levels.cut(split.factor, split.cut),
+        p_value: split.p_value,
+        same: split.same.iter().map(|(factor, cut)| levels.cut(*factor, *cut)).collect(),
+    });
+    Conditions { all: all.collect(), inside: of(&inside), outside: of(&outside) }
+}
+
+fn of(kinds: &[&Kind]) -> Share {
+    let kinds: Vec<Kind> = kinds.iter().copied().cloned().collect();
+    share(&kinds, CONFIDENCE).unwrap_or(Share {
+        affected: 0,
+        of: 0,
+        kinds: 0,
+        effective: 0.0,
+        low: None,
+        high: None,
+        confidence: CONFIDENCE,
+    })
+}

@@ -1,0 +1,55 @@
+//! Hosts with the same answers.
+
+use super::hosts::{Answers, Hosts};
+use super::levels::Levels;
+use crate::fleet::{Fleet, Where};
+use crate::names;
+use model::census::Group;
+use std::collections::{BTreeSet, HashMap};
+
+/// Groups that are listed, at most.
+const MOST_GROUPS: usize = 200;
+
+/// Runs of names that are listed of all groups together, at most.
+const MOST_RUNS: usize = 200_000;
+
+/// Runs of names that each group may list however many the others have.
+const LEAST_RUNS: usize = 1000;
+
+/// Records that are named of a group, at most.
+const MOST_RECORDS: usize = 5;
+
+/// The groups, the largest first, and how many hosts are in groups that are not listed.
+pub(super) fn groups(fleet: &Fleet, hosts: &Hosts, levels: &Levels) -> (Vec<Group>, u64) {
+    let mut by_answers: HashMap<Answers, Vec<u32>> = HashMap::new();
+    for (host, answers) in (0u32..).zip(&hosts.answers) {
+        by_answers.entry(*answers).or_default().push(host);
+    }
+    let mut all: Vec<(Answers, Vec<u32>)> = by_answers.into_iter().collect();
+    all.sort_by(|(a, of_a), (b, of_b)| of_b.len().cmp(&of_a.len()).then(a.cmp(b)));
+    let others = all.iter().skip(MOST_GROUPS).map(|(_, members)| members.len() as u64).sum();
+    let mut left = MOST_RUNS;
+    let listed = all.into_iter().take(MOST_GROUPS).map(|(answers, members)| {
+        let kinds: BTreeSet<u32> =
+            members.iter().filter_map(|host| hosts.kind.get(*host as usize).copied()).collect();
+        let names = names::fold(members.iter().map(|host| fleet.host(*host)), left.max(LEAST_RUNS));
+        left = left.saturating_sub(names.names.len());
+        Group {
+            answers: answers.named(&fleet.scenarios),
+            records: records(fleet, &members),
+            alike: levels.alike(kinds.into_iter()),
+            hosts: names,
+        }
+    });
+    (listed.collect(), others)
+}
+
+/// Records of the first hosts of a group, one of each.
+fn records(fleet: &Fleet, members: &[u32]) -> Vec<model::census::Place> {
+    let places = members.iter().take(MOST_RECORDS).filter_map(|host| {
+        let scenarios = 0..u8::try_from(fleet.scenarios.len()).unwrap_or(u8::MAX);
+        let rows = scenarios.filter_map(|scenario| fleet.rows.get(&(*host, scenario)));
+        rows.map(|row| row.place).min_by_key(|Where { source, line }| (*source, *line))
+    });
+    places.map(|place| fleet.place(place)).collect()
+}

@@ -1,0 +1,66 @@
+//! What the hosts of a fleet say together.
+
+mod apart;
+mod groups;
+mod hosts;
+mod levels;
+mod odd;
+mod scenario;
+mod since;
+mod worst;
+
+use crate::fleet::Fleet;
+use crate::names;
+use hosts::Hosts;
+use levels::Levels;
+use model::Census;
+use model::census::SCHEMA;
+use std::collections::HashSet;
+
+pub use since::{SinceError, previous};
+
+/// Runs of names that are listed of hosts that are not in an answer, at most.
+const MOST_RUNS: usize = 10_000;
+
+/// What a fleet says. `inventory` names all hosts that there should be, and `before` is an earlier
+/// census.
+///
+/// The same fleet gives the same census.
+pub fn census(
+    fleet: &Fleet,
+    inventory: Option<&[String]>,
+    before: Option<&Census>,
+    version: &str,
+    taken: &str,
+) -> Census {
+    let kinds = fleet.kinds.all();
+    let hosts = Hosts::of(fleet);
+    let inventory: Option<HashSet<&str>> =
+        inventory.map(|names| names.iter().map(String::as_str).collect());
+    let missing = inventory.as_ref().map(|named| {
+        let missing = named.iter().copied().filter(|name| fleet.number_of(name).is_none());
+        names::fold(missing, MOST_RUNS)
+    });
+    let foreign = inventory.as_ref().map(|named| {
+        let all = (0..fleet.hosts() as u32).map(|host| fleet.host(host));
+        names::fold(all.filter(|name| !named.contains(name)), MOST_RUNS)
+    });
+    let unreachable = missing.as_ref().map_or(0, |missing| missing.count);
+    let levels = Levels::of(&kinds);
+    let (groups, hosts_in_other_groups) = groups::groups(fleet, &hosts, &levels);
+    Census {
+        schema: SCHEMA.to_owned(),
+        version: version.to_owned(),
+        taken: taken.to_owned(),
+        read: fleet.read(),
+        hosts: fleet.hosts() as u64,
+        unreachable: missing,
+        not_in_inventory: foreign.filter(|foreign| foreign.count > 0),
+        kinds: hosts.kinds(),
+        set_aside: fleet.aside(),
+        scenarios: scenario::all(fleet, &hosts, &levels, unreachable),
+        since: before.map(|before| since::since(fleet, &hosts, before)),
+        groups,
+        hosts_in_other_groups,
+    }
+}

@@ -1,0 +1,233 @@
+//! Fleets of which the truth is known, folded.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use census::simulated::{self, SCENARIO, Truth, World};
+use census::{Fleet, Options, summary};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use model::Census;
+use model::census::{Factor, ScenarioCensus, Side, Telling, Why};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// 2026-12-01, after all that is simulated but what has a wrong clock.
+const NOW: i64 = 1_796_083_200;
+
+/// What is false may be named in so many fleets of a hundred.
+const MOST_WRONG_PERCENT: usize = 5;
+
+/// Simulated fleets without a planted cause.
+const FLEETS: u64 = 200;
+
+fn lines(world: World) -> (Vec<u8>, Truth) {
+    let mut lines = Vec::new();
+    let truth = simulated::write(world, &mut lines).unwrap();
+    (lines, truth)
+}
+
+fn fleet(paths: &[PathBuf], threads: usize) -> Fleet {
+    let options = Options { scenarios: &["cpu-quota", SCENARIO], now: NOW, threads };
+    census::read(paths, options, &mut |_| {}).unwrap()
+}
+
+fn taken(fleet: &Fleet, inventory: Option<&[String]>, before: Option<&Census>) -> Census {
+    summary::census(fleet, inventory, before, "1", "2026-12-01T00:00:00Z")
+}
+
+/// The census of some lines.
+fn of(folder: &Path, lines: &[u8]) -> Census {
+    let path = folder.join("fleet.jsonl");
+    std::fs::write(&path, lines).unwrap();
+    taken(&fleet(&[path], 2), None, None)
+}
+
+fn scenario(census: &Census) -> &ScenarioCensus {
+    census.scenarios.iter().find(|one| one.scenario == SCENARIO).unwrap()
+}
+
+/// What tells affected hosts apart, in words.
+fn told(census: &Census) -> Vec<(Factor, Side, String)> {
+    match &scenario(census).apart {
+        Telling::Conditions(found) => {
+            let mut all: Vec<_> = found
+                .all
+                .iter()
+                .map(|one| (one.cut.factor, one.cut.side, one.cut.level.clone()))
+                .collect();
+            all.sort_by_key(|(factor, ..)| *factor);
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn count(census: &Census, whys: &[Why]) -> u64 {
+    let counted = census.set_aside.iter().filter(|one| whys.contains(&one.why));
+    counted.map(|one| one.count).sum()
+}
+
+#[test]
+fn a_planted_cause_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let planted = [
+        (Factor::KernelSeries, Side::Is, "6.1".to_owned()),
+        (Factor::Hz, Side::Is, "250".to_owned()),
+    ];
+    let found = (0..10).filter(|seed| {
+        let census = of(folder.path(), &lines(World::of(4000, *seed, true)).0);
+        let told = told(&census);
+        println!("seed {seed}: {told:?}");
+        planted.iter().all(|one| told.contains(one))
+    });
+    assert!(found.count() >= 9);
+}
+
+/// By chance two and a half of a hundred, since the first condition has half of the error rate.
+#[test]
+fn where_nothing_was_planted_hardly_anything_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong: Vec<u64> = (0..FLEETS)
+        .filter(|seed| {
+            let census = of(folder.path(), &lines(World::of(500, 1000 + seed, false)).0);
+            !told(&census).is_empty()
+        })
+        .collect();
+    println!("{} of {FLEETS}: {wrong:?}", wrong.len());
+    assert!(wrong.len() * 100 <= FLEETS as usize * MOST_WRONG_PERCENT, "{wrong:?}");
+}
+
+#[test]
+fn what_is_wrong_with_records_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, truth) = lines(World::of(5000, 7, true));
+    let census = of(folder.path(), &lines);
+    let hosts = scenario(&census).hosts;
+    assert_eq!(census.hosts, 5000);
+    assert_eq!((hosts.affected, hosts.clear), (truth.affected, truth.clear));
+    let hostile = [Why::Truncated, Why::Damaged, Why::TooLarge, Why::Newer, Why::UnknownScenario];
+    assert_eq!(count(&census, &hostile), truth.hostile);
+    assert_eq!(count(&census, &[Why::Duplicate]), truth.duplicates);
+    assert_eq!(count(&census, &[Why::Superseded]), truth.superseded);
+    // What comes twice has its wrong clock twice.
+    assert!(count(&census, &[Why::WrongClock]) >= truth.wrong_clocks);
+    assert!(count(&census, &[Why::Contradictory]) >= truth.liars && truth.liars > 0);
+    assert!(
+        census.set_aside.iter().all(|one| !one.examples.is_empty() && one.examples.len() <= 20)
+    );
+    let share = scenario(&census).share.as_ref().unwrap();
+    assert!(share.low.unwrap() < share.high.unwrap());
+    assert_eq!(census.groups.iter().map(|group| group.hosts.count).sum::<u64>(), 5000);
+}
+
+/// Files in folders, an archive, packed lines and plain ones are the same fleet.
+#[test]
+fn the_form_and_the_threads_do_not_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, _) = lines(World { hostile: 0.0, ..World::of(300, 3, true) });
+    let plain = of(folder.path(), &lines);
+    let packed = folder.path().join("fleet.jsonl.gz");
+    let mut packer = GzEncoder::new(std::fs::File::create(&packed).unwrap(), Compression::fast());
+    packer.write_all(&lines).unwrap();
+    packer.finish().unwrap();
+    let (files, archive) = (folder.path().join("files"), folder.path().join("fleet.tar"));
+    let mut writer = tar::Builder::new(std::fs::File::create(&archive).unwrap());
+    for (number, line) in lines.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let own = files.join(format!("{:02}", number % 7));
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join(format!("{number:04}.json")), line).unwrap();
+        let mut header = tar::Header::new_gnu();
+        header.set_size(line.len() as u64);
+        writer.append_data(&mut header, format!("{number:04}.json"), line).unwrap();
+    }
+    writer.finish().unwrap();
+    for path in [packed, files, archive] {
+        for threads in [1, 3] {
+            let other = taken(&fleet(std::slice::from_ref(&path), threads), None, None);
+            assert_eq!(other.hosts, plain.hosts, "{path:?}");
+            assert_eq!(scenario(&other).hosts, scenario(&plain).hosts);
+            assert_eq!(scenario(&other).share, scenario(&plain).share);
+            let named = |census: &Census| -> Vec<_> {
+                census
+                    .groups
+                    .iter()
+                    .map(|group| (group.answers.clone(), group.hosts.clone()))
+                    .collect()
+            };
+            assert_eq!(named(&other), named(&plain));
+        }
+    }
+}
+
+#[test]
+fn a_truncated_or_hostile_file_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, _) = lines(World { hostile: 0.0, ..World::of(2000, 3, true) });
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(&lines).unwrap();
+    let packed = packer.finish().unwrap();
+    let file = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    file("cut.jsonl.gz", &packed[..packed.len() * 3 / 4]);
+    file("whole.jsonl", &lines);
+    file("garbage.tar", &[b'x'; 5000]);
+    file("empty.json", b"");
+    file("picture.png", &[0; 100]);
+    let mut bomb = GzEncoder::new(Vec::new(), Compression::fast());
+    bomb.write_all(&vec![b' '; 70 << 20]).unwrap();
+    file("bomb.json.gz", &bomb.finish().unwrap());
+    // Each of these would be fifty times as large as a list.
+    file("list.json", format!("[{}1]", "1,".repeat(1 << 20)).as_bytes());
+    file("lines.jsonl", "x\n".repeat(1 << 20).as_bytes());
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("endless.json")).unwrap();
+    let path = std::ffi::CString::new(folder.path().join("pipe.json").to_str().unwrap()).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    let census = taken(&fleet(&[folder.path().to_owned()], 2), None, None);
+    assert_eq!(census.hosts, 2000);
+    assert_eq!(count(&census, &[Why::Truncated]), 2, "{:?}", census.set_aside);
+    assert!(count(&census, &[Why::Duplicate]) > 1000);
+    assert!(count(&census, &[Why::Damaged]) > 2 << 20, "{:?}", census.set_aside);
+    assert!(census.set_aside.iter().all(|one| one.examples.len() <= 20));
+}
+
+#[test]
+fn an_inventory_and_an_earlier_census_are_held_against_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let quiet =
+        World { hostile: 0.0, duplicates: 0.0, wrong_clocks: 0.0, ..World::of(400, 3, false) };
+    let (lines, _) = lines(quiet);
+    let before = of(folder.path(), &lines);
+    let before = summary::previous(&serde_json::to_string(&before).unwrap()).unwrap();
+    // The first ten hosts have gone, and one that was clear is affected.
+    let all: Vec<&[u8]> = lines.split_inclusive(|byte| *byte == b'\n').collect();
+    let text = |line: &[u8]| String::from_utf8(line.to_vec()).unwrap();
+    let clear = all[10..]
+        .iter()
+        .position(|line| text(line).contains("\"state\":\"not-affected\""))
+        .unwrap();
+    let mut now: Vec<String> = all[10..].iter().map(|line| text(line)).collect();
+    let affected =
+        all.iter().map(|line| text(line)).find(|l| l.contains("\"state\":\"affected\"")).unwrap();
+    let name = |line: &str| line.split("\"name\":\"").nth(1).unwrap()[..11].to_owned();
+    now[clear] = affected.replace(&name(&affected), &name(&now[clear]));
+    let path = folder.path().join("now.jsonl");
+    std::fs::write(&path, now.concat()).unwrap();
+    let inventory: Vec<String> = (0..405).map(|number| format!("host{number:07}")).collect();
+    let census = taken(&fleet(&[path], 1), Some(&inventory), Some(&before));
+    let unreachable = census.unreachable.as_ref().unwrap();
+    assert_eq!((unreachable.count, unreachable.names.len()), (15, 2));
+    assert_eq!(scenario(&census).hosts.unreachable, 15);
+    assert_eq!(census.not_in_inventory, None);
+    let since = census.since.as_ref().unwrap();
+    assert_eq!((since.gone.count, since.new.count, since.unknown), (10, 0, 0));
+    assert_eq!(since.scenarios.len(), 1);
+    assert_eq!(since.scenarios[0].became_affected.count, 1);
+    assert!(summary::previous("{}").is_err());
+    assert!(summary::previous("[").is_err());
+}

@@ -1,0 +1,92 @@
+//! `tailback census`.
+
+use super::watch::record::WATCH;
+use crate::exit::{self, Failure};
+use crate::{identity, input, output, page};
+use census::{Options, summary};
+use clap::ArgMatches;
+use indicatif::ProgressBar;
+use jiff::Timestamp;
+use model::Census;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The largest earlier census and the largest inventory that are read, in bytes: of millions of
+/// hosts.
+const MOST: u64 = 256 << 20;
+
+/// How often the progress is drawn.
+const DRAWN: Duration = Duration::from_millis(200);
+
+/// Folds records into one answer; the exit code of what it says.
+pub fn census(matches: &ArgMatches) -> Result<u8, Failure> {
+    let file = |name: &str| matches.get_one::<PathBuf>(name);
+    let inventory = file("hosts").map(|path| inventory(path, matches)).transpose()?;
+    let before = file("since").map(|path| earlier(path)).transpose()?;
+    let page = file("page").map(|path| crate::paths::for_page("--page", path)).transpose()?;
+    let paths: Vec<PathBuf> = matches.get_many("record").into_iter().flatten().cloned().collect();
+    let now = Timestamp::now();
+    let fleet = read(&paths, now)?;
+    let taken = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
+    let version = env!("CARGO_PKG_VERSION");
+    let census = summary::census(&fleet, inventory.as_deref(), before.as_ref(), version, &taken);
+    if let Some(path) = &page {
+        page::write(&report::html::census_page(&census), Some(path))?;
+    }
+    if matches.get_flag("json") {
+        // Text keys and finite numbers only, which always serialise.
+        let text = serde_json::to_string_pretty(&census).unwrap_or_default();
+        output::json(&format!("{text}\n"));
+    } else {
+        output::print(&report::census(&census, output::look_of(matches)));
+    }
+    Ok(code(&census))
+}
+
+fn read(paths: &[PathBuf], now: Timestamp) -> Result<census::Fleet, Failure> {
+    let scenarios: Vec<&str> =
+        scenarios::ALL.iter().map(|scenario| scenario.meta().id).chain([WATCH]).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = Options { scenarios: &scenarios, now: now.as_second(), threads };
+    // Nothing is drawn where standard error is no terminal.
+    let bar = ProgressBar::new_spinner();
+    bar.enable_steady_tick(DRAWN);
+    let fleet = census::read(paths, options, &mut |so_far| {
+        bar.set_message(format!("{} records, {} MB", so_far.records, so_far.bytes / 1_000_000));
+    });
+    bar.finish_and_clear();
+    fleet.map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The hosts of an inventory: a name a line, # begins a comment.
+fn inventory(path: &Path, matches: &ArgMatches) -> Result<Vec<String>, Failure> {
+    let refuse =
+        |why: &dyn std::fmt::Display| Failure::usage(format!("--hosts {}: {why}", path.display()));
+    let salt = matches.get_one::<PathBuf>("hash-host-name").map(|file| identity::salt(file));
+    let salt = salt.transpose()?;
+    let text = input::read_text(path, MOST).map_err(|error| refuse(&error))?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let names = lines.filter(|line| !line.is_empty());
+    let names: Vec<String> = match salt {
+        Some(salt) => names.map(|name| identity::hashed(&salt, name)).collect(),
+        None => names.map(str::to_owned).collect(),
+    };
+    if names.is_empty() { Err(refuse(&"no host in it; write a name a line")) } else { Ok(names) }
+}
+
+fn earlier(path: &Path) -> Result<Census, Failure> {
+    let refuse =
+        |why: &dyn std::fmt::Display| Failure::usage(format!("--since {}: {why}", path.display()));
+    let text = input::read_text(path, MOST).map_err(|error| refuse(&error))?;
+    summary::previous(&text).map_err(|error| refuse(&error))
+}
+
+fn code(census: &Census) -> u8 {
+    let affected = census.scenarios.iter().any(|one| one.hosts.affected > 0);
+    let settled = census.scenarios.iter().any(|one| one.hosts.clear > 0);
+    match (affected, settled) {
+        (true, _) => model::State::Affected.exit_code(),
+        (false, true) => 0,
+        (false, false) => exit::BROKEN,
+    }
+}

@@ -1,0 +1,121 @@
+//! This machine as a fleet counts it: what it shares with others, and its name.
+
+use crate::exit::Failure;
+use crate::{input, machine};
+use clap::ArgMatches;
+use host::Roots;
+use model::identity::HostName;
+use model::{Identity, Machine};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The shortest salt, in bytes: a shorter one could be guessed together with the names.
+const SHORTEST_SALT: usize = 16;
+
+/// The longest salt, in bytes.
+const LONGEST_SALT: u64 = 4 << 10;
+
+/// The longest name, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// Bytes of a hash that are shown.
+const HASH: usize = 16;
+
+/// What this machine shares with others of its kind.
+pub fn here() -> Identity {
+    of(&machine::here())
+}
+
+/// The same, of a machine that was read before.
+pub fn of(machine: &Machine) -> Identity {
+    Identity::of(machine, host::otps(&Roots::real(), std::env::var_os("PATH").as_deref()))
+}
+
+/// The name of this machine as the flags say: that of `--host-name`, else its own, and its hash
+/// where a salt is named.
+///
+/// # Errors
+/// If the name or the salt cannot be used.
+pub fn name(matches: &ArgMatches) -> Result<HostName, Failure> {
+    let own = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let name = matches.get_one::<String>("host-name").cloned().unwrap_or_else(own);
+    named(name, matches)
+}
+
+/// The name that `--host-name` gives; none where it is not given.
+///
+/// # Errors
+/// As [`name`].
+pub fn given_name(matches: &ArgMatches) -> Result<Option<HostName>, Failure> {
+    let name = matches.get_one::<String>("host-name").cloned();
+    name.map(|name| named(name, matches)).transpose()
+}
+
+fn named(name: String, matches: &ArgMatches) -> Result<HostName, Failure> {
+    if name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(os::terminal::steers) {
+        return Err(Failure::usage(format!(
+            "host name {}: it has to have 1 to {LONGEST_NAME} bytes and no control characters; name \
+             the machine with --host-name",
+            os::terminal::line(&name)
+        )));
+    }
+    let salt = matches.get_one::<PathBuf>("hash-host-name").map(|file| salt(file)).transpose()?;
+    Ok(match salt {
+        Some(salt) => HostName::Hash(hashed(&salt, &name)),
+        None => HostName::Name(name),
+    })
+}
+
+/// The salt in a file, without the line feed at its end.
+///
+/// # Errors
+/// If it cannot be read, or is too short or too long.
+pub fn salt(file: &Path) -> Result<String, Failure> {
+    let refuse = |why: String| {
+        Failure::usage(format!(
+            "--hash-host-name {}: {why}; name a file with a secret text of {SHORTEST_SALT} bytes or more",
+            file.display()
+        ))
+    };
+    let text = input::read_text(file, LONGEST_SALT).map_err(|error| refuse(error.to_string()))?;
+    let salt = text.trim_end_matches(['\n', '\r']);
+    match salt.len() {
+        0..SHORTEST_SALT => Err(refuse(format!("{} bytes are too few", salt.len()))),
+        _ => Ok(salt.to_owned()),
+    }
+}
+
+/// SHA-256 of a salt, a zero byte and a name; the first half of it in hexadecimal.
+pub fn hashed(salt: &str, name: &str) -> String {
+    let hash = Sha256::new().chain_update(salt).chain_update([0]).chain_update(name).finalize();
+    hash.iter().take(HASH).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_hangs_on_its_salt_and_on_its_name() {
+        let one = hashed("a salt of 16 bytes", "web1");
+        assert_eq!(one.len(), 2 * HASH);
+        assert_eq!(one, hashed("a salt of 16 bytes", "web1"));
+        assert_ne!(one, hashed("a salt of 16 bytes", "web2"));
+        assert_ne!(one, hashed("another of 16 bytes", "web1"));
+    }
+
+    #[test]
+    fn a_salt_that_could_be_guessed_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("salt");
+        std::fs::write(&file, "short\n").unwrap();
+        assert!(salt(&file).is_err());
+        std::fs::write(&file, "long enough for a salt\n").unwrap();
+        assert_eq!(salt(&file).unwrap(), "long enough for a salt");
+        assert!(salt(&folder.path().join("none")).is_err());
+    }
+}

@@ -1,0 +1,30 @@
+//! Files with the records of many hosts, from their bytes to everything that is shown of them.
+
+use census::{Options, summary};
+use model::Census;
+use report::{Look, html};
+
+/// 2026-12-01.
+const NOW: i64 = 1_796_083_200;
+
+/// Bytes of a file that `tailback census` reads, or of an earlier census.
+pub(crate) fn census(bytes: &[u8]) {
+    let options = Options { scenarios: &["mmap-lock", "cpu-quota"], now: NOW, threads: 1 };
+    let before = std::str::from_utf8(bytes).ok().and_then(|text| summary::previous(text).ok());
+    let fleet = census::read_bytes(bytes, "fleet", options);
+    let inventory = ["web1".to_owned()];
+    let found = summary::census(&fleet, Some(&inventory), before.as_ref(), "1", "now");
+    look_at(&found);
+    before.iter().for_each(look_at);
+}
+
+fn look_at(census: &Census) {
+    for why in [false, true] {
+        let text = report::census(census, Look { why, ..Look::default() });
+        assert!(!text.contains('\u{1b}'), "a text that steers the terminal");
+    }
+    let page = html::census_page(census);
+    assert!(!page.contains("<script"), "a page with a script of a record");
+    // Text keys and finite numbers only, which always serialise.
+    assert!(serde_json::to_string(census).is_ok());
+}

@@ -1,0 +1,316 @@
+//! What a fleet's census says, in English.
+
+use super::figures::{amount_alone, plural};
+use model::State;
+use model::census::{
+    Census, Condition, Conditions, Cut, Factor, Group, Hosts, Odd, Place, Run, ScenarioCensus,
+    ScenarioSince, SetAside, Share, Side, Since, Telling, Why,
+};
+use model::estimate::number;
+use os::terminal::line as plain;
+
+/// Why hosts are not taken for independent, below the table of the page.
+pub const NOTE: &str = "Hosts of one kind share their kernel, machine and whatever nobody wrote down, \
+    so they are not taken for independent: an interval counts by how much kinds differ, and a factor is \
+    tested by exchanging whole kinds. docs/statistics.md has the methods.";
+
+/// What was read, in one line.
+pub fn headline(census: &Census) -> String {
+    let read = &census.read;
+    let records = read.records + read.briefs;
+    let mut text = format!("{} of {}", plural(census.hosts, "host"), plural(census.kinds, "kind"));
+    if let Some(missing) = &census.unreachable {
+        text += &format!(", {} unreachable", missing.count);
+    }
+    text += &format!(", {}", plural(records, "record"));
+    if let (Some(first), Some(last)) = (&read.first, &read.last) {
+        let day = |time: &str| plain(time).chars().take(10).collect::<String>();
+        let (first, last) = (day(first), day(last));
+        text +=
+            &if first == last { format!(", of {first}") } else { format!(", {first} to {last}") };
+    }
+    text
+}
+
+/// A share as people read it: `0.17%`, `2.8%`, `97%`.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent >= 9.95 => format!("{percent:.0}%"),
+        percent if percent >= 1.0 => format!("{}%", number((percent * 10.0).round() / 10.0)),
+        percent => format!("{}%", number((percent * 100.0).round() / 100.0)),
+    }
+}
+
+/// A share with its interval, as `11% [2.4%, 30%]`.
+pub fn share(share: &Share) -> String {
+    let rate = percent(share.affected as f64 / share.of.max(1) as f64);
+    match (share.low, share.high) {
+        (Some(low), Some(high)) => format!("{rate} [{}, {}]", percent(low), percent(high)),
+        _ => format!("{rate} [no interval]"),
+    }
+}
+
+/// What tells affected hosts from clear ones; nothing where all answers are alike.
+pub fn telling(scenario: &ScenarioCensus) -> Option<String> {
+    match &scenario.apart {
+        Telling::Conditions(conditions) => Some(told(conditions)),
+        Telling::None { p_value } => {
+            Some(format!("nothing that is known of the hosts, beyond chance (p = {})", p(*p_value)))
+        }
+        Telling::TooFewKinds { kinds } => Some(format!(
+            "{} of host with an answer {} too few for a test",
+            plural(*kinds, "kind"),
+            if *kinds == 1 { "is" } else { "are" }
+        )),
+        Telling::AllAlike => None,
+    }
+}
+
+fn told(conditions: &Conditions) -> String {
+    let condition = |one: &Condition| {
+        let same: Vec<String> = one.same.iter().map(cut).collect();
+        let same = if same.is_empty() {
+            String::new()
+        } else {
+            format!(" (the same hosts: {})", same.join(", "))
+        };
+        format!("{}{same}", cut(&one.cut))
+    };
+    let all: Vec<String> = conditions.all.iter().map(condition).collect();
+    let worst = conditions.all.iter().map(|one| one.p_value).fold(0.0, f64::max);
+    let inside = &conditions.inside;
+    format!(
+        "{}: {} of {} affected, of all others {} (p = {})",
+        all.join(" with "),
+        share(inside),
+        plural(inside.of, "host"),
+        share(&conditions.outside),
+        p(worst)
+    )
+}
+
+fn p(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// The name of a factor.
+pub fn factor(factor: Factor) -> &'static str {
+    match factor {
+        Factor::KernelSeries => "kernel",
+        Factor::Kernel => "kernel release",
+        Factor::Hz => "HZ",
+        Factor::Preemption => "preemption",
+        Factor::Otp => "OTP",
+        Factor::Virtualised => "virtualised",
+        Factor::Cgroup => "control groups",
+        Factor::Product => "machine",
+        Factor::CpuModel => "CPU model",
+        Factor::Cpus => "CPUs",
+        Factor::Distribution => "distribution",
+        Factor::Arch => "architecture",
+    }
+}
+
+/// One side of the hosts: `kernel 6.1 or later`.
+pub fn cut(cut: &Cut) -> String {
+    let (name, level) = (factor(cut.factor), plain(&cut.level));
+    let is_version = matches!(cut.factor, Factor::KernelSeries | Factor::Kernel | Factor::Otp);
+    match cut.side {
+        Side::Is => format!("{name} {level}"),
+        Side::IsNot => format!("{name} other than {level}"),
+        Side::AtLeast if is_version => format!("{name} {level} or later"),
+        Side::AtLeast => format!("{name} {level} or more"),
+        Side::Below if is_version => format!("{name} before {level}"),
+        Side::Below => format!("{name} below {level}"),
+    }
+}
+
+/// What the hosts of a group answer, the worst first: `affected: mmap-lock; not-affected:
+/// cpu-quota`.
+pub fn answers(group: &Group) -> String {
+    let order = [
+        State::Affected,
+        State::Untrustworthy,
+        State::Inconclusive,
+        State::Skipped,
+        State::NotAffected,
+    ];
+    let parts = order.into_iter().filter_map(|state| {
+        let of_state = group.answers.iter().filter(|(_, answer)| **answer == state);
+        let names: Vec<String> = of_state.map(|(name, _)| plain(name)).collect();
+        (!names.is_empty()).then(|| format!("{} {}", state.word(), names.join(", ")))
+    });
+    parts.collect::<Vec<String>>().join("; ")
+}
+
+/// What the hosts of a group have alike: `kernel 6.1, HZ 250`.
+pub fn alike(group: &Group) -> String {
+    // The release says it once more.
+    let has_series = group.alike.contains_key(&Factor::KernelSeries);
+    let told = group.alike.iter().filter(|(name, _)| !has_series || **name != Factor::Kernel);
+    let each = told.map(|(name, level)| format!("{} {}", factor(*name), plain(level)));
+    each.collect::<Vec<String>>().join(", ")
+}
+
+/// What stands behind the ranges that there is room for, in characters.
+const ENDING: usize = 5;
+
+/// Names of hosts, folded, in about so many characters: `db[001-400,402],web3,..`.
+pub fn names(hosts: &Hosts, most: usize) -> String {
+    let mut text = String::new();
+    let mut shown = 0;
+    let same = |a: &Run, b: &Run| {
+        a.digits > 0 && (&a.before, &a.after, a.digits) == (&b.before, &b.after, b.digits)
+    };
+    for runs in hosts.names.chunk_by(same) {
+        let Some(first) = runs.first() else { continue };
+        let comma = if text.is_empty() { "" } else { "," };
+        let mut one = format!("{comma}{}", plain(&first.before));
+        let digits = usize::from(first.digits);
+        if runs.len() == 1 && first.from == first.to && digits > 0 {
+            one += &format!("{:0digits$}{}", first.from, plain(&first.after));
+        } else if digits > 0 {
+            let ranges = runs.iter().map(|run| match run.from == run.to {
+                true => format!("{:0digits$}", run.from),
+                false => format!("{:0digits$}-{:0digits$}", run.from, run.to),
+            });
+            // As many ranges as there is room for.
+            let room = most.saturating_sub(text.len() + one.len() + ENDING);
+            let mut inside = String::new();
+            for (place, range) in ranges.enumerate() {
+                if place > 0 && inside.len() + range.len() > room {
+                    inside += ",..";
+                    break;
+                }
+                inside += &format!("{}{range}", if place > 0 { "," } else { "" });
+            }
+            one += &format!("[{inside}]{}", plain(&first.after));
+        }
+        if !text.is_empty() && text.len() + one.len() > most {
+            return format!("{text},..");
+        }
+        text += &one;
+        shown += runs.iter().map(Run::len).sum::<u64>();
+    }
+    if shown < hosts.count && !text.is_empty() && !text.contains(",..") {
+        text + ",.."
+    } else {
+        text
+    }
+}
+
+/// Where a record is: `fleet.jsonl:17`.
+pub fn place(place: &Place) -> String {
+    let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!("{}{line}", plain(&place.file))
+}
+
+/// The hosts that lose most by a scenario, so many of them.
+pub fn worst(scenario: &ScenarioCensus, most: usize) -> Option<String> {
+    let named = scenario.worst.iter().take(most);
+    let each: Vec<String> =
+        named.map(|one| format!("{} +{}", plain(&one.host), amount_alone(&one.shift))).collect();
+    (!each.is_empty()).then(|| each.join(", "))
+}
+
+/// Hosts whose answer is not that of their kind.
+pub fn odd(odd: &Odd, most: usize) -> String {
+    let named: Vec<String> = odd.hosts.iter().take(most).map(|one| plain(&one.host)).collect();
+    let more = if odd.count > named.len() as u64 { ",.." } else { "" };
+    format!(
+        "{} unlike 95% of {} kind ({} or fewer may be wrong answers): {}{more}",
+        plural(odd.count, "host"),
+        if odd.count == 1 { "its" } else { "their" },
+        odd.allowed.ceil(),
+        named.join(",")
+    )
+}
+
+/// What was set aside: `12 duplicates, 3 damaged`.
+pub fn set_aside(all: &[SetAside]) -> String {
+    let each = all.iter().map(|one| format!("{} {}", one.count, why(one.why)));
+    each.collect::<Vec<String>>().join(", ")
+}
+
+/// Why something does not count, or counts with a doubt, behind a number.
+pub fn why(why: Why) -> &'static str {
+    match why {
+        Why::Duplicate => "duplicate",
+        Why::Superseded => "superseded by later ones",
+        Why::TwoAnswers => "second answers of one study",
+        Why::Contradictory => "not what their own counts give",
+        Why::WrongClock => "with a wrong clock",
+        Why::Truncated => "truncated",
+        Why::Damaged => "damaged or no record",
+        Why::TooLarge => "too large",
+        Why::Newer => "of a newer version",
+        Why::UnknownScenario => "of an unknown scenario",
+        Why::Unreadable => "unreadable",
+        Why::TooMany => "beyond what a census takes",
+    }
+}
+
+/// What changed since an earlier census, in lines.
+pub fn since(since: &Since, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> =
+        since.scenarios.iter().filter_map(|one| of_scenario(one, most)).collect();
+    let counted = [(&since.new, "new"), (&since.gone, "without a record now")];
+    let hosts = counted.into_iter().filter(|(hosts, _)| hosts.count > 0).map(|(hosts, what)| {
+        format!("{} {what}: {}", plural(hosts.count, "host"), names(hosts, most))
+    });
+    lines.extend(hosts);
+    if since.unknown > 0 {
+        lines.push(format!("{} not named there, so not compared", plural(since.unknown, "host")));
+    }
+    if lines.is_empty() {
+        lines.push("no host answers otherwise".to_owned());
+    }
+    lines
+}
+
+fn of_scenario(one: &ScenarioSince, most: usize) -> Option<String> {
+    let parts = [
+        (&one.became_affected, "became affected"),
+        (&one.became_clear, "became clear"),
+        (&one.other, "changed otherwise"),
+    ];
+    let parts = parts.into_iter().filter(|(hosts, _)| hosts.count > 0);
+    let parts =
+        parts.map(|(hosts, what)| format!("{} {what} ({})", hosts.count, names(hosts, most)));
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| format!("{}: {}", plain(&one.scenario), parts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(before: &str, digits: u8, from: u64, to: u64) -> Run {
+        Run { before: before.to_owned(), after: String::new(), digits, from, to }
+    }
+
+    #[test]
+    fn names_are_folded_as_people_write_them() {
+        let runs = vec![
+            run("db", 3, 1, 400),
+            run("db", 3, 402, 402),
+            run("gate", 0, 0, 0),
+            run("web", 1, 3, 3),
+        ];
+        let hosts = Hosts { count: 403, names: runs, left_out: 0 };
+        assert_eq!(names(&hosts, 80), "db[001-400,402],gate,web3");
+        assert_eq!(names(&hosts, 12), "db[001-400,..],..");
+        let more = Hosts { count: 500, left_out: 97, ..hosts };
+        assert_eq!(names(&more, 80), "db[001-400,402],gate,web3,..");
+        assert_eq!(names(&Hosts::default(), 80), "");
+    }
+
+    #[test]
+    fn a_side_is_told_by_what_its_factor_is() {
+        let of = |factor, side, level: &str| cut(&Cut { factor, side, level: level.to_owned() });
+        assert_eq!(of(Factor::KernelSeries, Side::AtLeast, "6.1"), "kernel 6.1 or later");
+        assert_eq!(of(Factor::Cpus, Side::AtLeast, "8"), "CPUs 8 or more");
+        assert_eq!(of(Factor::Product, Side::IsNot, "m5"), "machine other than m5");
+        assert_eq!(of(Factor::Otp, Side::Below, "26"), "OTP before 26");
+    }
+}
