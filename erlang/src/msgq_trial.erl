@@ -229,7 +229,7 @@ held(Dam) ->
 memory_limit(#{memory := Memory, server := Server, dam := Dam}, #{memory_limit_bytes := Most}) ->
     Line = tailback_dam_text:line(
         "memory: the VM holds ~b bytes, limit ~b, with ~b messages in the server's mailbox and ~b in "
-        "the dam's; send fewer, or raise the limit",
+        "the dam's; send fewer, or raise --memory-limit",
         [Memory, Most, Server, Dam]
     ),
     {memory_limit, Line}.
