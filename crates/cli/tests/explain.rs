@@ -92,10 +92,17 @@ fn scanners_are_named_as_holders_and_spinners_as_those_in_front() {
 #[test]
 fn a_trace_and_a_timeline_come_from_the_record_alone() {
     let place = Place::new();
-    let (_, record) = study(&place, &["--probe"], &[]);
-    let first = &record["probed"][0]["trial"]["observation"]["evidence"];
-    if !traced_or_skip(first) {
-        return;
+    // On a busy machine a trial may pass in which nobody waits.
+    for _ in 0..5 {
+        let _ = std::fs::remove_file(place.path("record.json"));
+        let (_, record) = study(&place, &["--probe"], &[]);
+        let first = &record["probed"][0]["trial"]["observation"]["evidence"];
+        if !traced_or_skip(first) {
+            return;
+        }
+        if first["waits"].as_array().is_some_and(|waits| !waits.is_empty()) {
+            break;
+        }
     }
     let (file, trace) = (place.path("record.json"), place.path("trace.json"));
     let (file, to) = (file.to_str().unwrap(), trace.to_str().unwrap());
