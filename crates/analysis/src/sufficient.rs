@@ -1,7 +1,7 @@
 //! The counts that a verdict follows from, and the verdict that follows from them.
 //!
-//! They are all that the test takes from the trials. So whoever has them and no trials, as the
-//! reader of a brief, judges alike: by [`state`], as [`crate::decide`] does.
+//! They are all that the test takes from the trials. A brief has them and no trials, and is judged
+//! by the same function as a record: [`state`], which [`crate::decide`] calls.
 
 use crate::bet::{AbsenceBet, EffectBet};
 use crate::blocks::{Figure, Study, hung_more_often, study_error_rate};
