@@ -62,11 +62,12 @@ needs:
 # Files of tests, by what they need. FAST: pure, or run against fakes. GUESTS: boot one. BESIDE: run
 # the binary, but want no verdict of this machine and look for nothing that another run could leave.
 # Whatever is on no list has the machine to itself: a new file is safe there.
-FAST_TESTS := arrows briefs corpus effects fixing fleets golden judging kernels licences manual measured properties published \
-  resuming same_words schema shown simulation study study_files two_arms undecided unsafe_code v1 versions
+FAST_TESTS := arrows briefs corpus effects fixing fleets golden judging kernels licences manual \
+  measured properties published resuming same_words schema shown simulated_rows simulation study \
+  study_files two_arms undecided unsafe_code v1 versions
 GUEST_TESTS := guest hostile_kernel
-BESIDE_TESTS := bad_days bad_input census check compat debian endings explain hostile_records page privileges probe_calls real \
-  studies
+BESIDE_TESTS := bad_days bad_input blocking_nif_bad_days census check compat debian endings \
+  explain hostile_records mailbox_flood_bad_days page privileges probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))

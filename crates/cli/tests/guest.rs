@@ -240,7 +240,7 @@ fn an_interrupted_guest_brings_back_what_it_measured_under_quotas_of_cgroup_v2()
     }
     let place = Place::new();
     let words = ["vm", "--kernel", KERNEL, "--cpus", "2", "--accel", "tcg", "--"];
-    let command = ["run", "cpu-quota", "--json"];
+    let command = ["run", "cpu-quota", "--quick", "--json"];
     let mut running = place.start(vm(&place, &[&words[..], &command].concat()));
     let deadline = Instant::now() + PATIENCE;
     while !running.err().contains(": block 1: ") {
@@ -271,7 +271,8 @@ fn an_erlang_scenario_runs_in_a_guest_that_shares_the_hosts_root() {
     }
     let place = Place::new();
     let words = ["vm", "--kernel", KERNEL, "--cpus", "2", "--accel", "tcg", "--root", "host", "--"];
-    let command = ["run", "blocking-nif", "--quick", "--samples", "1", "--json"];
+    let command = ["run", "blocking-nif", "--quick", "--fixes", "", "--no-probe"];
+    let command = [&command[..], &["--samples", "1", "--json"]].concat();
     let ran = booted(&place, &[&words[..], &command].concat());
     ran.assert_no_panic();
     if ran.code() == 3 && ran.err.contains("fetching") {

@@ -1,0 +1,30 @@
+//! The simulated rows of the table of known answers, and the table itself.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+#[path = "common/table.rs"]
+mod table;
+
+use std::path::Path;
+use truth::{Row, row};
+
+#[test]
+fn no_simulated_row_is_wrong() {
+    let end = table::run(&table::rows(true), None);
+    assert_eq!((end.wrong, end.failed), (Vec::new(), Vec::new()), "make truth ONLY='sim-*'");
+}
+
+/// What stands in the repository is read by nobody else until somebody runs the table.
+#[test]
+fn the_table_is_large_enough_and_names_scenarios_that_there_are() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../truth");
+    let rows = row::read(&folder).unwrap();
+    let real: Vec<&Row> = rows.iter().filter(|row| row.simulate.is_none()).collect();
+    assert!(real.len() >= 20 && real.iter().map(|row| row.runs).sum::<u32>() >= 200);
+    for row in real {
+        let words = row.words().unwrap();
+        assert_eq!(words[0], "run", "{}", row.id);
+        assert!(scenarios::find(&words[1]).is_some(), "{}: {}", row.id, words[1]);
+    }
+}
