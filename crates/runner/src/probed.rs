@@ -18,8 +18,8 @@ const MOST: usize = 5;
 const TIME: Duration = Duration::from_secs(20);
 
 impl Study<'_> {
-    /// Runs a trial with probes of each affected arm, and one of the control, whose figures tell best
-    /// what the probes cost since nothing else disturbs them.
+    /// Runs a trial with probes of each affected arm, and one of the control, whose figures tell
+    /// best what the probes cost since nothing else disturbs them.
     pub(crate) fn run_probed(
         &self,
         record: &mut Record,

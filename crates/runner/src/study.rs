@@ -15,8 +15,8 @@ pub struct Study<'a> {
     pub scenario: &'static dyn AnyScenario,
     /// What is done.
     pub plan: Plan,
-    /// After so long no further block begins, and the study ends with what it knows; one block is run
-    /// all the same. A study of a fixed number of blocks runs them.
+    /// After so long no further block begins, and the study ends with what it knows; one block is
+    /// run all the same. A study of a fixed number of blocks runs them.
     pub time: Duration,
     /// Where it runs.
     pub host: Host<'a>,
