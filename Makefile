@@ -145,6 +145,7 @@ lint: lint-needs
 	$(CARGO) test --locked --workspace --doc
 	$(MAKE) -C erlang dialyzer xref
 	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif
+	scripts/columns
 	scripts/deny
 
 lint-needs: needs erlang-needs

@@ -1,5 +1,9 @@
 //! Exit codes, and failures that end the program with one line.
 
+use model::Meta;
+use report::prose;
+use scenarios::ScenarioError;
+
 /// Bad usage or bad input.
 pub const USAGE: u8 = 2;
 /// A need is missing: CPUs, a privilege, room on the disk.
@@ -35,15 +39,16 @@ impl Failure {
     }
 }
 
-impl From<scenarios::ScenarioError> for Failure {
-    fn from(error: scenarios::ScenarioError) -> Self {
-        use scenarios::ScenarioError as E;
-        let line = error.to_string();
+impl Failure {
+    /// A study that could not begin or go on, in the words of its scenario.
+    pub fn of(error: ScenarioError, meta: Option<&Meta>) -> Self {
         match error {
-            E::Unusable(_) => Failure::usage(line),
-            E::Missing(_) => Failure::need(line),
-            E::Interrupted => Failure { line, code: INTERRUPTED },
-            E::Broken(_) => Failure::broken(line),
+            ScenarioError::Unusable(why) => Failure::usage(prose::problem(&why, meta)),
+            ScenarioError::Missing(need) => Failure::need(prose::need(&need, meta)),
+            ScenarioError::Broken(why) => Failure::broken(prose::problem(&why, meta)),
+            ScenarioError::Interrupted => {
+                Failure { line: "interrupted".to_owned(), code: INTERRUPTED }
+            }
         }
     }
 }

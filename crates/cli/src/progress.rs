@@ -49,8 +49,8 @@ impl Among {
         }
     }
 
-    /// What a line that is shown begins with; `left` is what is left of this study, where the line is
-    /// to say that.
+    /// What a line that is shown begins with; `left` is what is left of this study, where the line
+    /// is to say that.
     fn before(&self, left: Option<Duration>) -> String {
         match (self, left) {
             (Among::Check(round), Some(left)) => {

@@ -73,7 +73,7 @@ fn what_cannot_be_run_is_said_in_one_line() {
         (&["--pace", "one-at-a-time", "--dam", "credit"], 2, "--dam"),
         (&["--mailbox", "decoy", "--dam", "credit"], 2, "--mailbox"),
         (&["--sink", "file", "--folder", "/no/such", "--samples", "1"], 2, "/no/such"),
-        (&["--flags", "+nonsense 1"], 2, "refuses the flags"),
+        (&["--flags", "+nonsense 1"], 2, "refuses +nonsense 1"),
         (&["--erl", "/nowhere/erl"], 3, "/nowhere/erl"),
     ];
     common::assert_refused(&["run", "mailbox-flood"], cases);

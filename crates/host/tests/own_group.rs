@@ -10,7 +10,7 @@ use tailback_host::cgroup::{BandwidthGroup, CgroupError, ParentGroup};
 fn what_this_process_is_in_itself_stays_until_it_has_left() {
     let parent_group = match ParentGroup::find(&Roots::real()) {
         Ok(parent_group) => parent_group,
-        Err(why) => return testing::skipped(why),
+        Err(why) => return testing::skipped(format!("{why:?}")),
     };
     let group = BandwidthGroup::create(&parent_group).unwrap();
     let path = group.path().to_owned();
@@ -18,7 +18,7 @@ fn what_this_process_is_in_itself_stays_until_it_has_left() {
     std::fs::write(path.join("cgroup.procs"), &own).unwrap();
     let error = group.remove().unwrap_err();
     std::fs::write(parent_group.path().join("cgroup.procs"), &own).unwrap();
-    assert!(matches!(error, CgroupError::OwnProcess { .. }), "{error}");
+    assert!(matches!(error, CgroupError::OwnProcess { .. }), "{error:?}");
     assert!(path.exists());
     std::fs::remove_dir(&path).unwrap();
 }

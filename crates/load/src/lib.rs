@@ -13,4 +13,4 @@ pub mod time;
 
 pub use child::own::{OwnArgs, OwnGenerator, Work};
 pub use child::{LoadArgs, LoadCommand, run};
-pub use parent::{Child, LoadError, LoadSpawner};
+pub use parent::{Awaited, Child, Death, LoadError, LoadSpawner};

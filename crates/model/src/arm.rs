@@ -2,6 +2,7 @@
 
 use crate::fact::Fact;
 use crate::parameter::Value;
+use crate::problem::{Problem, RefusedFlags};
 use crate::role::Role;
 use crate::said::data_or_said;
 use serde::{Deserialize, Serialize};
@@ -81,18 +82,11 @@ pub struct LeftOut {
 #[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum WhyLeftOut {
     /// An Erlang VM does not take its emulator flags.
-    Flags {
-        /// The release of its OTP.
-        otp: u32,
-        /// The flags.
-        flags: String,
-        /// The VM's reason.
-        why: String,
-    },
-    /// Its settings cannot be used here, in the words of what refused them.
+    Flags(RefusedFlags),
+    /// Its settings cannot be used here.
     Refused {
-        /// The reason.
-        why: String,
+        /// Why not.
+        why: Problem,
     },
     /// What its scenario says of it.
     Scenario(Fact),

@@ -356,7 +356,7 @@ pub struct Rate {
 }
 
 /// Evidence that could not be had.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingEvidence {
     /// What the trial with probes could not see.

@@ -29,7 +29,8 @@ pub struct Live {
     pub machine: MachineLoad,
     /// What watching cost.
     pub cost: Cost,
-    /// The same interval by interval, the oldest first: in records alone, and of the last intervals.
+    /// The same interval by interval, the oldest first: in records alone, and of the last
+    /// intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Interval>,
 }

@@ -1,5 +1,6 @@
 //! Where evidence comes from, and what of it could not be had.
 
+use crate::problem::Problem;
 use crate::said::data_or_said;
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +109,7 @@ pub enum OnlyPrograms {
 }
 
 /// Evidence that could not be had.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(!remote))]
 #[serde(rename_all = "kebab-case", remote = "Self")]
@@ -145,7 +146,7 @@ pub enum NotSeen {
     /// The trial with probes broke.
     TrialBroke {
         /// How.
-        why: String,
+        why: Problem,
     },
     /// In the words of an older record.
     #[serde(skip)]

@@ -3,6 +3,7 @@
 
 use crate::estimate::Comparison;
 use crate::fact::{Amount, Fact};
+use crate::problem::{Need, Problem};
 use crate::said::data_or_said;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
@@ -113,20 +114,20 @@ pub enum Reason {
     },
     /// Something makes figures doubtful.
     Doubt(Doubt),
-    /// A trial broke, and how: in the words of what broke.
+    /// A trial broke.
     Broke {
-        /// The error.
-        error: String,
+        /// What went wrong.
+        error: Box<Problem>,
     },
     /// A need is not met.
     Missing {
         /// What is missing.
-        what: String,
+        what: Box<Need>,
     },
     /// A setting turned out not to be usable once it was tried.
     Unusable {
-        /// Why: in the words of what refused it.
-        why: String,
+        /// Why.
+        why: Box<Problem>,
     },
     /// What the whole blocks before a break would have made the verdict.
     WouldHaveBeen {

@@ -3,6 +3,7 @@
 use crate::arm::Settings;
 use crate::fact::Fact;
 use crate::fix::FixOutcome;
+use crate::problem::Need;
 use crate::said::{Said, data_or_said};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -47,8 +48,8 @@ pub enum What {
     Fix(String),
     /// What only the scenario knows.
     Scenario(Fact),
-    /// What would grant a need that is missing, in the words of what found it missing.
-    Grant(String),
+    /// What would grant a need that is missing.
+    Grant(Box<Need>),
     /// Run it again once nothing interferes.
     RunAgain,
     /// A sentence of a record of version 1.

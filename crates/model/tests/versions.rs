@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use tailback_model::not_seen::NotSeen;
 use tailback_model::record::{RecordError, SCHEMA};
 use tailback_model::{
-    Amount, Caveat, Fact, FactValue, FixOutcome, Headline, Note, Reason, Record, State, Suggestion,
-    Unit, Verdict, What,
+    Amount, Caveat, Fact, FactValue, FixOutcome, Headline, Need, Note, Problem, Reason, Record,
+    State, Suggestion, Unit, Verdict, What,
 };
 
 const V1: &str = include_str!("v1.record.json");
@@ -100,6 +101,27 @@ fn a_typed_verdict_survives_writing_and_reading() {
     assert_eq!(json["headline"]["scenario"]["values"]["file"]["name"], "smaps");
     assert_eq!(json["suggestions"][1]["what"], "run-again");
     assert_eq!(json["suggestions"][2]["what"], "do this");
+}
+
+#[test]
+fn sentences_of_older_records_of_version_2_are_kept() {
+    let reasons = r#"[{"broke":{"error":"the mapper was killed"}},
+        {"missing":{"what":"no erl on the PATH"}},{"unusable":{"why":"--size: too large"}}]"#;
+    let read: Vec<Reason> = serde_json::from_str(reasons).unwrap();
+    let problem = |text: &str| Box::new(Problem::Said(text.to_owned()));
+    let what = Box::new(Need::Said("no erl on the PATH".to_owned()));
+    assert_eq!(
+        read,
+        [
+            Reason::Broke { error: problem("the mapper was killed") },
+            Reason::Missing { what },
+            Reason::Unusable { why: problem("--size: too large") },
+        ]
+    );
+    let grant: What = serde_json::from_str(r#"{"grant":"run as root"}"#).unwrap();
+    assert_eq!(grant, What::Grant(Box::new(Need::Said("run as root".to_owned()))));
+    let broke: NotSeen = serde_json::from_str(r#"{"trial-broke":{"why":"killed"}}"#).unwrap();
+    assert_eq!(broke, NotSeen::TrialBroke { why: Problem::Said("killed".to_owned()) });
 }
 
 #[test]

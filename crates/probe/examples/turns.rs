@@ -1,8 +1,8 @@
-//! A load of many switches, for scripts/bench-watch: on each CPU two threads that take turns, and do some work
-//! in each. Prints how many turns there were in a second.
+//! A load of many switches, for scripts/bench-watch: on each CPU two threads that take turns, and
+//! do some work in each. Prints how many turns there were in a second.
 //!
-//! `turns SECONDS SWITCHES` sets the work of a turn so that there are about so many switches a second on all
-//! CPUs together.
+//! `turns SECONDS SWITCHES` sets the work of a turn so that there are about so many switches a
+//! second on all CPUs together.
 
 use std::io::{Read, Write};
 use std::process::ExitCode;

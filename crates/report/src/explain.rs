@@ -63,7 +63,7 @@ fn sources(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, lo
         line(text, look, "  ", &format!("From {}", not_seen::source(source)));
     }
     for missing in &explanation.missing {
-        line(text, look, "  ", &format!("Missing: {}", not_seen::missing(missing)));
+        line(text, look, "  ", &format!("Missing: {}", not_seen::missing(missing, meta)));
     }
 }
 

@@ -58,7 +58,8 @@ fn called(task: &Task) -> Value {
     })
 }
 
-/// What each program lost, interval by interval; nothing where it is not among those that lost most.
+/// What each program lost, interval by interval; nothing where it is not among those that lost
+/// most.
 fn counters(live: &Live) -> Vec<Value> {
     let kept_ns = live.intervals.iter().map(|interval| interval.over_ns).sum();
     let (mut at_ns, mut events) = (live.over_ns.saturating_sub(kept_ns), Vec::new());

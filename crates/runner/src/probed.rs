@@ -7,7 +7,7 @@ use model::evidence::Evidence;
 use model::median::{ascending, median};
 use model::not_seen::NotSeen;
 use model::record::{ProbeCost, Probed};
-use model::{Arm, Disturbance, Observation, Record, Role, State, Trial};
+use model::{Arm, Disturbance, Observation, Problem, Record, Role, State, Trial};
 use scenarios::{ScenarioError, TrialResult};
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,8 @@ const MOST: usize = 5;
 const TIME: Duration = Duration::from_secs(20);
 
 impl Study<'_> {
-    /// Runs a trial with probes of each affected arm, and one of the control, whose figures tell best
-    /// what the probes cost since nothing else disturbs them.
+    /// Runs a trial with probes of each affected arm, and one of the control, whose figures tell
+    /// best what the probes cost since nothing else disturbs them.
     pub(crate) fn run_probed(
         &self,
         record: &mut Record,
@@ -39,7 +39,7 @@ impl Study<'_> {
             let seen = match self.run_trial(index, 0, true, listener) {
                 Ok(seen) => seen,
                 Err(ScenarioError::Interrupted) => return,
-                Err(error) => without(&error),
+                Err(error) => without(error.problem()),
             };
             let took = clock.elapsed().saturating_sub(started);
             let trial = Trial {
@@ -76,8 +76,8 @@ fn arms(record: &Record, always: bool) -> Vec<usize> {
 }
 
 /// The record's entry where a trial with probes broke.
-fn without(error: &ScenarioError) -> TrialResult {
-    let missing = vec![NotSeen::TrialBroke { why: error.to_string() }];
+fn without(why: Option<Problem>) -> TrialResult {
+    let missing = why.map(|why| NotSeen::TrialBroke { why }).into_iter().collect();
     let evidence = Some(Evidence { missing, ..Evidence::default() });
     let observation = Observation { evidence, ..Observation::default() };
     TrialResult { observation, disturbance: Disturbance::default() }

@@ -4,7 +4,7 @@ use crate::events::{Event, Listener};
 use crate::order::{order_of_block, seed_of_trial};
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
-use model::{Headline, Machine, Reason, Record, State, Trial, Verdict, What};
+use model::{Headline, Machine, Need, Problem, Reason, Record, State, Trial, Verdict, What};
 use scenarios::{AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -15,8 +15,8 @@ pub struct Study<'a> {
     pub scenario: &'static dyn AnyScenario,
     /// What is done.
     pub plan: Plan,
-    /// After so long no further block begins, and the study ends with what it knows; one block is run
-    /// all the same. A study of a fixed number of blocks runs them.
+    /// After so long no further block begins, and the study ends with what it knows; one block is
+    /// run all the same. A study of a fixed number of blocks runs them.
     pub time: Duration,
     /// Where it runs.
     pub host: Host<'a>,
@@ -70,11 +70,11 @@ pub enum End {
     /// Somebody ended it.
     Interrupted,
     /// A setting turned out not to be usable, once it was tried.
-    Unusable(String),
+    Unusable(Problem),
     /// A need was not met.
-    Missing(String),
+    Missing(Need),
     /// A trial broke.
-    Broken(String),
+    Broken(Problem),
 }
 
 impl Study<'_> {
@@ -158,9 +158,13 @@ impl Study<'_> {
                 scenarios::judge(record);
                 return;
             }
-            End::Missing(what) => skipped(Reason::Missing { what: what.clone() }, measured),
-            End::Unusable(why) => skipped(Reason::Unusable { why: why.clone() }, measured),
-            End::Broken(error) => broken(Reason::Broke { error: error.clone() }, measured),
+            End::Missing(need) => lacking(need, measured),
+            End::Unusable(why) => {
+                skipped(Reason::Unusable { why: Box::new(why.clone()) }, measured)
+            }
+            End::Broken(error) => {
+                broken(Reason::Broke { error: Box::new(error.clone()) }, measured)
+            }
         };
         // What is said of single arms follows the verdict.
         scenarios::judge(record);
@@ -175,12 +179,22 @@ impl Study<'_> {
         }
     }
 
-    /// The record of a study that is not run, since a need is missing.
-    pub fn not_run(&self, missing: &scenarios::Missing) -> Record {
+    /// The record of a study of which no trial was begun, with how it ended instead: a need is
+    /// missing, or its load could not be tried out.
+    pub fn not_run(&self, end: &End) -> Record {
         let mut record = self.empty_record();
         record.progress = Progress::NotRun;
-        record.verdict = skipped(Reason::Missing { what: missing.what.clone() }, None);
-        record.verdict.suggestions = vec![What::Grant(missing.grant.clone()).into()];
+        let again = |why| {
+            let mut verdict = skipped(why, None);
+            verdict.suggestions = vec![What::RunAgain.into()];
+            verdict
+        };
+        record.verdict = match end {
+            End::Missing(need) => lacking(need, None),
+            End::Unusable(why) => again(Reason::Unusable { why: Box::new(why.clone()) }),
+            End::Broken(error) => again(Reason::Broke { error: Box::new(error.clone()) }),
+            End::Interrupted | End::Complete => again(Reason::Interrupted),
+        };
         record
     }
 
@@ -215,6 +229,14 @@ fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) ->
     }
 }
 
+/// The verdict of a study that lacks something, with what would grant it.
+fn lacking(need: &Need, measured: Option<Verdict>) -> Verdict {
+    let need = || Box::new(need.clone());
+    let mut verdict = skipped(Reason::Missing { what: need() }, measured);
+    verdict.suggestions.insert(0, What::Grant(need()).into());
+    verdict
+}
+
 /// The verdict of a study that could not be run, or not to its end.
 fn skipped(why: Reason, measured: Option<Verdict>) -> Verdict {
     match measured {
@@ -242,7 +264,7 @@ impl From<ScenarioError> for End {
     fn from(error: ScenarioError) -> Self {
         match error {
             ScenarioError::Interrupted => End::Interrupted,
-            ScenarioError::Missing(_) => End::Missing(error.to_string()),
+            ScenarioError::Missing(need) => End::Missing(need),
             ScenarioError::Unusable(why) => End::Unusable(why),
             ScenarioError::Broken(why) => End::Broken(why),
         }

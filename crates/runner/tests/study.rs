@@ -7,13 +7,13 @@ use analysis::Outcome;
 use host::Roots;
 use model::record::Progress;
 use model::{
-    Arm, ArmResult, Disturbance, Headline, Machine, Measure, Meta, Observation, Plan, Reason,
-    Record, Role, State, Unit, What,
+    Arm, ArmResult, Disturbance, Headline, Machine, Measure, Meta, Need, Observation, Plan,
+    Problem, Reason, Record, Role, State, Unit, What,
 };
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::{Counts, Params};
 use scenarios::{
-    Arms, Context, Host, LoadSpawner, Missing, Scenario, ScenarioError, Summary, Tick, TrialResult,
+    Arms, Context, Host, LoadSpawner, Scenario, ScenarioError, Summary, Tick, TrialResult,
 };
 use std::cell::Cell;
 use std::path::Path;
@@ -41,7 +41,7 @@ impl Scenario for FakeScenario {
         &META
     }
 
-    fn missing(&self, _: &Host) -> Option<Missing> {
+    fn missing(&self, _: &Host) -> Option<Need> {
         None
     }
 
@@ -59,7 +59,7 @@ impl Scenario for FakeScenario {
         context: &mut Context,
     ) -> Result<TrialResult, ScenarioError> {
         if TRIALS.replace(TRIALS.get() + 1) == BREAKS.get() {
-            return Err(ScenarioError::Broken("the mapper was killed".to_owned()));
+            return Err(ScenarioError::Broken(Problem::CpusUnread));
         }
         (context.tick)(Tick { elapsed: Duration::from_millis(1), worst: Duration::ZERO });
         let alone = params.busy == Counts::one(0);
@@ -226,7 +226,7 @@ fn a_trial_that_breaks_ends_the_study_and_keeps_the_others() {
     LOST.set(700.0);
     BREAKS.set(7);
     let (record, end) = run(plan(24, true), None, |_| false);
-    assert!(matches!(end, End::Broken(why) if why == "the mapper was killed"));
+    assert!(matches!(end, End::Broken(Problem::CpusUnread)));
     assert_eq!((record.verdict.state, record.trials.len()), (State::Untrustworthy, 7));
     assert_eq!(record.verdict.headline, Headline::Broken);
     let [Reason::Broke { error }, Reason::WouldHaveBeen { blocks: 3, headline, .. }] =
@@ -234,7 +234,7 @@ fn a_trial_that_breaks_ends_the_study_and_keeps_the_others() {
     else {
         panic!("{:?}", record.verdict)
     };
-    assert_eq!(error, "the mapper was killed");
+    assert_eq!(**error, Problem::CpusUnread);
     assert!(matches!(**headline, Headline::Scenario(_)), "{headline:?}");
     assert_eq!(record.verdict.suggestions, [What::RunAgain.into()]);
     let mut again = record.clone();

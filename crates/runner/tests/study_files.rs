@@ -5,8 +5,10 @@
 mod fake_scenario;
 
 use fake_scenario::{FILE, FakeScenario, PATH, layout, read};
-use model::{Machine, Role, Settings, WhyLeftOut};
+use model::problem::ArmsProblem;
+use model::{Fact, Machine, Problem, Role, Settings, WhyLeftOut};
 use proptest::prelude::*;
+use scenarios::ScenarioError;
 use scenarios::mmap_lock::{MmapLockParams, Target};
 use scenarios::params::{Params, Time};
 use std::path::Path;
@@ -167,14 +169,15 @@ fn what_the_machine_refuses_is_left_out_and_the_rest_runs() {
     let out: Vec<&str> = of.arms.left_out.iter().map(|arm| arm.id.as_str()).collect();
     assert_eq!(out, ["busy=13,procfile=smaps", "busy=13,procfile=maps"]);
     let WhyLeftOut::Refused { why } = &of.arms.left_out[0].why else { panic!("{out:?}") };
-    assert!(why.contains("unlucky"));
+    assert_eq!(*why, Problem::Scenario(Fact::new("unlucky")));
     assert_eq!((of.arms.arms.len(), of.factorial.cells.len()), (4, 4));
     let machine = Machine::default();
     let roots = host::Roots::at("/nonexistent");
     let host = scenarios::Host { roots: &roots, machine: &machine };
     let text = text.replacen("{ busy = 0,", "{ busy = 13,", 1);
-    let refused = lay_out(&read(&text).unwrap(), &FakeScenario, &host, 6).unwrap_err().to_string();
-    assert!(refused.contains("the control busy=13,procfile=smaps cannot be had"), "{refused}");
+    let refused = lay_out(&read(&text).unwrap(), &FakeScenario, &host, 6).unwrap_err();
+    let (arm, why) = ("busy=13,procfile=smaps".to_owned(), Box::new(why.clone()));
+    assert_eq!(refused, ScenarioError::Unusable(ArmsProblem::ControlNotHad { arm, why }.into()));
 }
 
 /// Line and column of each mistake, and the words that help.

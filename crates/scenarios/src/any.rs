@@ -3,11 +3,13 @@
 
 use crate::params::{self, Params};
 use crate::{
-    Arms, Cell, Context, Host, Missing, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult,
+    Arms, Cell, Context, Host, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult,
 };
 use analysis::Outcome;
 use clap::{ArgMatches, Command, FromArgMatches as _};
-use model::{Arm, ArmResult, Judging, Machine, Meta, Plan, Settings, Suggestion, Trial};
+use model::{
+    Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Problem, Settings, Suggestion, Trial,
+};
 use std::time::Duration;
 
 /// A scenario whose parameters are settings, as they stand in a record: what the list of all
@@ -20,7 +22,7 @@ pub trait AnyScenario: Sync {
     fn generators(&self) -> &'static [OwnGenerator];
 
     /// As [`Scenario::missing`].
-    fn missing(&self, host: &Host) -> Option<Missing>;
+    fn missing(&self, host: &Host) -> Option<Need>;
 
     /// As [`Scenario::of_old_kernels`].
     fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion>;
@@ -91,7 +93,7 @@ impl<S: Scenario> AnyScenario for S {
         Scenario::generators(self)
     }
 
-    fn missing(&self, host: &Host) -> Option<Missing> {
+    fn missing(&self, host: &Host) -> Option<Need> {
         Scenario::missing(self, host)
     }
 
@@ -163,5 +165,5 @@ impl<S: Scenario> AnyScenario for S {
 }
 
 fn read<P: Params>(settings: &Settings) -> Result<P, ScenarioError> {
-    P::read(settings).map_err(ScenarioError::Unusable)
+    P::read(settings).map_err(|message| ScenarioError::Unusable(Problem::Value { message }))
 }

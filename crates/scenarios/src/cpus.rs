@@ -1,24 +1,22 @@
 //! CPUs that somebody named, checked against those that there are.
 
 use crate::ScenarioError;
-use model::Machine;
+use model::problem::{Problem, UnusableCpu};
+use model::{Machine, Need};
 
 /// The CPU of that number, if this process may use it.
 ///
 /// # Errors
-/// A sentence that names the CPUs there are.
-pub fn check(cpu: u32, machine: &Machine) -> Result<u32, String> {
+/// What is wrong with it, with the CPUs there are.
+pub fn check(cpu: u32, machine: &Machine) -> Result<u32, UnusableCpu> {
     let online = ids(machine);
     if !online.contains(&cpu) {
-        return Err(format!("there is no such CPU; this machine has {}", list(&online)));
+        return Err(UnusableCpu::Absent { online });
     }
     if machine.allowed_cpus.contains(&cpu) {
         return Ok(cpu);
     }
-    Err(format!(
-        "the affinity mask or cpuset of this process forbids it; it may use {}",
-        list(&machine.allowed_cpus)
-    ))
+    Err(UnusableCpu::Forbidden { allowed: machine.allowed_cpus.clone() })
 }
 
 /// The value of `--on-cpus`: so many CPUs as are asked for, else `usual` or all that there are.
@@ -30,22 +28,21 @@ pub(crate) fn on_cpus(asked: u32, usual: u32, machine: &Machine) -> Result<u32, 
     match asked {
         0 => Ok(there.min(usual)),
         _ if asked <= there => Ok(asked),
-        _ => Err(ScenarioError::Unusable(format!(
-            "--on-cpus {asked}: this process may use {there} CPUs"
-        ))),
+        _ => Err(ScenarioError::Unusable(Problem::TooManyCpus { asked, allowed: there })),
     }
+}
+
+/// The need of so many CPUs, where the process may use fewer.
+pub(crate) fn missing(least: usize, machine: &Machine) -> Option<Need> {
+    let allowed = machine.allowed_cpus.len();
+    let number = |cpus: usize| u32::try_from(cpus).unwrap_or(u32::MAX);
+    (allowed < least).then(|| Need::Cpus { least: number(least), allowed: number(allowed) })
 }
 
 /// The CPUs that are online; where /sys does not tell, those that may be used.
 fn ids(machine: &Machine) -> Vec<u32> {
     let online: Vec<u32> = machine.cpus.iter().map(|cpu| cpu.id).collect();
     if online.is_empty() { machine.allowed_cpus.clone() } else { online }
-}
-
-/// CPUs as the kernel lists them: `CPUs 0-3,8`.
-pub fn list(cpus: &[u32]) -> String {
-    let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{noun} {}", os::cpulist::format(cpus))
 }
 
 #[cfg(test)]
@@ -59,12 +56,9 @@ mod tests {
         let machine =
             Machine { cpus: cpus.into(), allowed_cpus: vec![0, 1, 3], ..Machine::default() };
         assert_eq!(check(3, &machine), Ok(3));
-        assert_eq!(
-            check(7, &machine).unwrap_err(),
-            "there is no such CPU; this machine has CPUs 0-3"
-        );
-        let forbidden = check(2, &machine).unwrap_err();
-        assert!(forbidden.ends_with("it may use CPUs 0-1,3"), "{forbidden}");
-        assert_eq!(list(&[5]), "CPU 5");
+        let online = vec![0, 1, 2, 3];
+        assert_eq!(check(7, &machine), Err(UnusableCpu::Absent { online }));
+        let allowed = vec![0, 1, 3];
+        assert_eq!(check(2, &machine), Err(UnusableCpu::Forbidden { allowed }));
     }
 }

@@ -1,48 +1,90 @@
-//! Why a study could not begin or go on.
+//! Why a study could not begin or go on. It is told where it is shown, by `report`.
 
-/// A need that is not met.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
-    /// What is missing, in one sentence.
-    pub what: String,
-    /// What would grant it.
-    pub grant: String,
-}
+use load::protocol::FailureKind;
+use load::{Awaited, Death, LoadError};
+use model::problem::{GeneratorEnd, GeneratorProblem};
+use model::{Fact, Need, Problem};
+use std::time::Duration;
 
 /// Why a study could not begin or go on.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ScenarioError {
     /// A setting cannot be used.
-    #[error("{0}")]
-    Unusable(String),
+    Unusable(Problem),
     /// A need is not met.
-    #[error("{}; {}", .0.what, .0.grant)]
-    Missing(Missing),
+    Missing(Need),
     /// Somebody ended the study.
-    #[error("interrupted")]
     Interrupted,
     /// A trial broke.
-    #[error("{0}")]
-    Broken(String),
+    Broken(Problem),
 }
 
-impl From<load::LoadError> for ScenarioError {
-    fn from(error: load::LoadError) -> Self {
-        use load::protocol::FailureKind;
-        match error.kind() {
-            FailureKind::Unusable => ScenarioError::Unusable(error.to_string()),
-            FailureKind::Permission => ScenarioError::Missing(Missing {
-                what: error.to_string(),
-                grant: "run as root".to_owned(),
-            }),
-            FailureKind::Limit => ScenarioError::Missing(Missing {
-                what: error.to_string(),
-                grant:
-                    "raise the limit that is in the way (ulimit -u, pids.max, memory), or put a \
-                        smaller load on"
-                        .to_owned(),
-            }),
-            FailureKind::System => ScenarioError::Broken(error.to_string()),
+impl ScenarioError {
+    /// A setting that cannot be used, as only the scenario can say.
+    pub(crate) fn unusable(fact: Fact) -> Self {
+        ScenarioError::Unusable(Problem::Scenario(fact))
+    }
+
+    /// What went wrong; nothing where somebody ended the study.
+    pub fn problem(self) -> Option<Problem> {
+        match self {
+            ScenarioError::Unusable(problem) | ScenarioError::Broken(problem) => Some(problem),
+            ScenarioError::Missing(need) => Some(Problem::Missing(Box::new(need))),
+            ScenarioError::Interrupted => None,
         }
     }
+}
+
+impl From<LoadError> for ScenarioError {
+    fn from(error: LoadError) -> Self {
+        let kind = error.kind();
+        let problem = Problem::Generator(generator(error));
+        match kind {
+            FailureKind::Unusable => ScenarioError::Unusable(problem),
+            FailureKind::Permission => ScenarioError::Missing(Need::Privilege(problem)),
+            FailureKind::Limit => ScenarioError::Missing(Need::Limit(problem)),
+            FailureKind::System => ScenarioError::Broken(problem),
+        }
+    }
+}
+
+/// A generator's error as a record has it.
+fn generator(error: LoadError) -> GeneratorProblem {
+    let of =
+        |role: &str, pid: Option<u32>, what| GeneratorProblem { role: role.to_owned(), pid, what };
+    match error {
+        LoadError::Start { role, program, source } => {
+            of(role, None, GeneratorEnd::NotStarted { program, error: source.to_string() })
+        }
+        LoadError::Failed { role, pid, failure } => {
+            of(role, Some(pid), GeneratorEnd::GaveUp { message: failure.what })
+        }
+        LoadError::Died { role, pid, how } => {
+            let end = match how {
+                Death::Killed(signal) => GeneratorEnd::Killed { signal },
+                Death::Exited(code) => GeneratorEnd::Exited { code },
+                Death::Closed => GeneratorEnd::Closed,
+            };
+            of(role, Some(pid), end)
+        }
+        LoadError::Late { role, pid, what, limit } => {
+            let limit_ms = whole_ms(limit);
+            let end = match what {
+                Awaited::Ready => GeneratorEnd::NotReady { limit_ms },
+                Awaited::Report => GeneratorEnd::NoReport { limit_ms },
+            };
+            of(role, Some(pid), end)
+        }
+        LoadError::Protocol { role, pid, message } => {
+            of(role, Some(pid), GeneratorEnd::Message { message })
+        }
+        LoadError::System { role, source } => {
+            of(role, None, GeneratorEnd::System { error: source.to_string() })
+        }
+    }
+}
+
+/// A limit in whole milliseconds.
+pub(crate) fn whole_ms(limit: Duration) -> u64 {
+    u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
 }

@@ -42,7 +42,7 @@ pub use brief::brief;
 pub use cell::Cell;
 pub use context::{Context, Host, Tick, TrialResult};
 pub use disturbances::Disturbances;
-pub use error::{Missing, ScenarioError};
+pub use error::ScenarioError;
 pub use factors::weigh_factors;
 pub use judging::{judge, settled};
 pub use list::{ALL, find, generators};

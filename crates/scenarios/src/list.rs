@@ -78,9 +78,11 @@ mod tests {
         }
     }
 
-    /// Neither a capital at its start nor a full stop at its end.
+    /// Neither a capital at its start nor a full stop at its end. It may start with an option or a
+    /// figure.
     fn is_phrase(text: &str) -> bool {
-        text.starts_with(|c: char| c.is_ascii_lowercase()) && !text.ends_with('.')
+        let ended = text.ends_with('.') || text.ends_with(".{% endif %}");
+        text.starts_with(|c: char| !c.is_ascii_uppercase()) && !ended
     }
 
     /// A capital, a name or a figure at its start, a full stop at its end, single spaces between.

@@ -1,18 +1,18 @@
 //! The quota of a group: whether it can be had, and what its own counters say in the evidence of a
 //! trial, beside what was seen of its threads.
 
-use crate::{Host, Missing, ScenarioError};
+use crate::{Host, ScenarioError};
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
-use model::Evidence;
 use model::not_seen::{EvidenceSource, NotSeen, OnlyPrograms};
+use model::{Evidence, Need, Problem};
 
 /// What a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds: the
 /// kernel's `min_cfs_rq_runtime`.
 pub(crate) const KEPT_MS: f64 = 1.0;
 
 /// What is missing to give a group of this process's a quota; nothing is changed for it.
-pub(crate) fn missing(host: &Host) -> Option<Missing> {
-    ParentGroup::find(host.roots).err().as_ref().map(need_of)
+pub(crate) fn missing(host: &Host) -> Option<Need> {
+    ParentGroup::find(host.roots).err().map(Need::Quota)
 }
 
 /// Makes sure that this quota can be had, by a group that has it for a moment.
@@ -22,29 +22,35 @@ pub(crate) fn missing(host: &Host) -> Option<Missing> {
 /// # Errors
 /// If it cannot be had: as a need that is missing where a privilege or a controller is.
 pub(crate) fn try_out(host: &Host, bandwidth: &Bandwidth) -> Result<(), ScenarioError> {
-    let home =
-        ParentGroup::find(host.roots).map_err(|error| ScenarioError::Missing(need_of(&error)))?;
+    let home = home(host)?;
     sweep(&home);
     let group = BandwidthGroup::create(&home).map_err(refused)?;
     group.set(bandwidth).map_err(refused)?;
     group.remove().map_err(refused)
 }
 
-/// The need of the privilege or controller that is missing.
-pub(crate) fn need_of(error: &CgroupError) -> Missing {
-    // The error says itself what would help.
-    Missing { what: "no CPU quota can be set here".to_owned(), grant: error.to_string() }
+/// The group below which groups with a quota are made.
+///
+/// # Errors
+/// If there is none: as a need that is missing.
+pub(crate) fn home(host: &Host) -> Result<ParentGroup, ScenarioError> {
+    ParentGroup::find(host.roots).map_err(|error| ScenarioError::Missing(Need::Quota(error)))
 }
 
 /// A group error as a scenario's.
 pub(crate) fn refused(error: CgroupError) -> ScenarioError {
     if error.is_bad_value() {
-        ScenarioError::Unusable(error.to_string())
+        ScenarioError::Unusable(Problem::Group(error))
     } else if error.is_privilege() {
-        ScenarioError::Missing(need_of(&error))
+        ScenarioError::Missing(Need::Quota(error))
     } else {
-        ScenarioError::Broken(error.to_string())
+        broken(error)
     }
+}
+
+/// A group error in a trial as a scenario's.
+pub(crate) fn broken(error: CgroupError) -> ScenarioError {
+    ScenarioError::Broken(Problem::Group(error))
 }
 
 /// Lays what the group's counters gained over what was seen of its threads.

@@ -1,11 +1,9 @@
 //! What a scenario is.
 
 use crate::params::Params;
-use crate::{
-    Arms, Cell, Context, Host, Missing, OwnGenerator, ScenarioError, Summary, TrialResult,
-};
+use crate::{Arms, Cell, Context, Host, OwnGenerator, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;
-use model::{Arm, ArmResult, Judging, Machine, Meta, Plan, Suggestion, Trial};
+use model::{Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Suggestion, Trial};
 use std::time::Duration;
 
 /// One known stall.
@@ -22,7 +20,7 @@ pub trait Scenario: Sync {
     }
 
     /// What of its needs this machine lacks; none where it can run.
-    fn missing(&self, host: &Host) -> Option<Missing>;
+    fn missing(&self, host: &Host) -> Option<Need>;
 
     /// Settings of this scenario that stall on a kernel as old as this machine's, and that no run
     /// with its defaults shows.

@@ -1,8 +1,8 @@
 //! Waiting for children, until somebody interrupts.
 
 use crate::ScenarioError;
-use load::Child;
 use load::protocol::{Ready, Report};
+use load::{Awaited, Child};
 use std::time::{Duration, Instant};
 
 /// How often an interruption is noticed.
@@ -15,7 +15,7 @@ pub(crate) fn ready(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Ready, ScenarioError> {
     let ready = until(limit, interrupted, |deadline| child.ready_before(deadline))?;
-    ready.ok_or_else(|| child.late("get ready", limit).into())
+    ready.ok_or_else(|| child.late(Awaited::Ready, limit).into())
 }
 
 /// Waits for a child's report.
@@ -25,7 +25,7 @@ pub(crate) fn report(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Report, ScenarioError> {
     let report = report_before(child, limit, interrupted)?;
-    report.ok_or_else(|| child.late("report", limit).into())
+    report.ok_or_else(|| child.late(Awaited::Report, limit).into())
 }
 
 /// Waits for the report of a child that may hang; none after the limit.

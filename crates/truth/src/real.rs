@@ -3,7 +3,7 @@
 use crate::hog::RunningHog;
 use crate::{Answer, Row, TruthError};
 use host::Roots;
-use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, sweep};
+use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
 use model::Record;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
@@ -103,12 +103,14 @@ fn why_none(status: ExitStatus, err: &Path) -> String {
 }
 
 fn limited(cpus: f64) -> Result<BandwidthGroup, NoAnswer> {
-    let parent_group = ParentGroup::find(&Roots::real()).map_err(NoAnswer::failed)?;
-    let group = BandwidthGroup::create(&parent_group).map_err(NoAnswer::failed)?;
+    // As data: the sentences are made where records are shown.
+    let failed = |error: CgroupError| NoAnswer::Failed(format!("{error:?}"));
+    let parent_group = ParentGroup::find(&Roots::real()).map_err(failed)?;
+    let group = BandwidthGroup::create(&parent_group).map_err(failed)?;
     // A share of CPUs as whole microseconds.
     let quota_us = (cpus * PERIOD_US as f64).round() as u64;
     let bandwidth = Bandwidth { quota_us, period_us: PERIOD_US, burst_us: 0 };
-    group.set(&bandwidth).map_err(NoAnswer::failed)?;
+    group.set(&bandwidth).map_err(failed)?;
     Ok(group)
 }
 

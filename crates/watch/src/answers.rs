@@ -23,7 +23,8 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
         None => measured(id, most, at),
     };
     let lock = from(Source::MmapLock, stall::MMAP_LOCK, most.foreign, limits::FOREIGN_MS_PER_S);
-    // Where a lock of single mappings could not be looked at, its readers would not have been found.
+    // Where a lock of single mappings could not be looked at, its readers would not have been
+    // found.
     let lock = match (lock, missing(Source::MappingLock)) {
         (AnswerState::NotHitting { .. }, Some(why)) => {
             AnswerState::NotMeasurable(NotMeasurable::Missing(why))

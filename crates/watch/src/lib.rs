@@ -1,11 +1,11 @@
 //! What holds up a live system now: whom, and by whom.
 //!
-//! A [`Sampler`] reads, once a second, what the kernel has added up, and makes a [`Tick`] of it. Ticks
-//! are folded into a [`Window`]; what is said of a window, parts, findings and answers, is worked out
-//! by pure functions ([`live`]), so that a test needs no machine.
+//! A [`Sampler`] reads, once a second, what the kernel has added up, and makes a [`Tick`] of it.
+//! Ticks are folded into a [`Window`]; what is said of a window, parts, findings and answers, is
+//! worked out by pure functions ([`live`]), so that a test needs no machine.
 //!
-//! Nothing of the machine is changed, and what is read of /proc takes no lock of the process that it is
-//! about: neither `cmdline` nor `maps` nor `smaps`.
+//! Nothing of the machine is changed, and what is read of /proc takes no lock of the process that
+//! it is about: neither `cmdline` nor `maps` nor `smaps`.
 
 mod answers;
 mod findings;

@@ -2,35 +2,36 @@
 //!
 //! Every figure is that of one program, all its threads together, in milliseconds a second.
 
-/// Lost to foreign readers of a memory map: 0.2% of a thread's time. On machines without such readers
-/// the figure is 0, and one scrape of a small process costs less than 0.1 ms/s.
+/// Lost to foreign readers of a memory map: 0.2% of a thread's time. On machines without such
+/// readers the figure is 0, and one scrape of a small process costs less than 0.1 ms/s.
 pub const FOREIGN_MS_PER_S: f64 = 2.0;
 
 /// And a single wait of at least so long, in milliseconds: below it the lock is only contended for.
 pub const FOREIGN_WORST_MS: f64 = 1.0;
 
-/// Held by a quota: 1% of a thread's time. A group that is throttled once in ten periods of 100 ms for
-/// 10 ms is at this figure.
+/// Held by a quota: 1% of a thread's time. A group that is throttled once in ten periods of 100 ms
+/// for 10 ms is at this figure.
 pub const QUOTA_MS_PER_S: f64 = 10.0;
 
-/// A group that used less than this share of what it was given in its throttled periods was throttled
-/// under its quota. A sound kernel may keep back a millisecond on each CPU and period, which is taken
-/// off before.
+/// A group that used less than this share of what it was given in its throttled periods was
+/// throttled under its quota. A sound kernel may keep back a millisecond on each CPU and period,
+/// which is taken off before.
 pub const UNDER_QUOTA: f64 = 0.8;
 
 /// And so many periods in which it was throttled: in fewer one period that had begun before counts.
 pub const UNDER_QUOTA_PERIODS: u64 = 10;
 
-/// A quota was spun away where this share of the samples of its threads stand at an instruction of active
-/// waiting: work that takes a lock now and then has a few of them, and less of a third is not what a
-/// quota is lost to.
+/// A quota was spun away where this share of the samples of its threads stand at an instruction of
+/// active waiting: work that takes a lock now and then has a few of them, and less of a third is
+/// not what a quota is lost to.
 pub const SPUN: f64 = 0.3;
 
 /// And so many samples: of fewer the share says nothing.
 pub const SPUN_SAMPLES: u64 = 20;
 
 /// Lacking beside a program that does another job: a tenth of a thread's time. The scheduler gives
-/// slices of 3 ms and more, so programs that use a busy machine together lose some percent to each other.
+/// slices of 3 ms and more, so programs that use a busy machine together lose some percent to each
+/// other.
 pub const NEIGHBOUR_MS_PER_S: f64 = 100.0;
 
 /// And this share of the time that the victim wanted a CPU: a program of many threads that loses a
@@ -41,8 +42,8 @@ pub const NEIGHBOUR_SHARE: f64 = 0.15;
 /// by nothing but their number. A tenth either way is chance, over some seconds.
 pub const NEIGHBOUR_UNEVEN: f64 = 0.2;
 
-/// Ready while a CPU that it may use was idle until it ran at last: a tenth of a thread's time. Waking
-/// a thread on an idle CPU takes microseconds, and pulling one over less than a tick.
+/// Ready while a CPU that it may use was idle until it ran at last: a tenth of a thread's time.
+/// Waking a thread on an idle CPU takes microseconds, and pulling one over less than a tick.
 pub const BESIDE_IDLE_MS_PER_S: f64 = 100.0;
 
 /// And a single wait of at least so long, in milliseconds: more than two ticks at 250 Hz.

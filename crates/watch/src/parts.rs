@@ -70,7 +70,8 @@ pub fn parts(key: &Key, sums: &Sums, machine: &MachineTick) -> Parts {
     let own = take(all.own_ns);
     parts.waking_ns = take(all.idle_ns);
     parts.not_told_apart_ns = left;
-    // The hypervisor takes a CPU from the thread that has it, so its part is in the time of those who ran.
+    // The hypervisor takes a CPU from the thread that has it, so its part is in the time of those
+    // who ran.
     let stolen = stolen_share(machine);
     let kept = |ns: u64| ns - of(stolen, ns);
     parts.hypervisor_ns = of(stolen, others) + of(stolen, own);
@@ -92,7 +93,8 @@ fn stolen_share(machine: &MachineTick) -> f64 {
     if wanted == 0 { 0.0 } else { steal as f64 / wanted as f64 }
 }
 
-/// Names who ran; what they are known to have run is made to fit into the time that is to be shared.
+/// Names who ran; what they are known to have run is made to fit into the time that is to be
+/// shared.
 fn share_among_neighbours(parts: &mut Parts, key: &Key, sums: &Sums, ns: u64) {
     let known: u64 = sums.neighbours.values().map(|(ns, _)| *ns).sum();
     let scale = if known > ns { ns as f64 / known as f64 } else { 1.0 };

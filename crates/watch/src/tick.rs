@@ -44,7 +44,8 @@ pub struct Process {
     pub in_scope: bool,
 }
 
-/// What belongs together: processes of one job may take CPUs from each other without anybody's harm.
+/// What belongs together: processes of one job may take CPUs from each other without anybody's
+/// harm.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Job {
     /// Not known.

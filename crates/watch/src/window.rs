@@ -147,8 +147,8 @@ impl Window {
         }
     }
 
-    /// The time that quotas held a thread, by group. The kernel names the level of the group; where it
-    /// could not, there is only one that it can have been, or it stays open.
+    /// The time that quotas held a thread, by group. The kernel names the level of the group; where
+    /// it could not, there is only one that it can have been, or it stays open.
     fn by_group(&self, thread: &ThreadCounts, group: Option<&str>) -> Vec<(Option<String>, u64)> {
         let none = Vec::new();
         let lineage = group.and_then(|group| self.lineages.get(group)).unwrap_or(&none);

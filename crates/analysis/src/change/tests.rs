@@ -415,7 +415,7 @@ fn time_without_a_cpu_widens_the_margin_and_other_doubts_forbid_to_compare() {
     let tainted = doubtful(&MUCH, Doubt::Tainted { flags: 1 });
     assert_eq!(between(&little, &tainted, &[]).state, ChangeState::NotComparable);
     let mut broken = doubtful(&MUCH, without(29.0));
-    broken.verdict.reasons.push(Reason::Broke { error: "no reader".to_owned() });
+    broken.verdict.reasons.push(Reason::Broke { error: Box::new(model::Problem::CpusUnread) });
     assert_eq!(between(&little, &broken, &[]).state, ChangeState::NotComparable);
     let mut several = doubtful(&MUCH, without(29.0));
     several.plan.also.push(several.plan.judging.clone());

@@ -2,6 +2,7 @@
 
 use crate::output;
 use host::Roots;
+use report::prose;
 use std::fmt::Write as _;
 
 /// Prints the scenarios, and whether this host can run each.
@@ -21,7 +22,7 @@ pub fn list(json: bool) -> u8 {
                     "title": meta.title,
                     "needs": { "cpus": meta.needs.cpus, "root": meta.needs.root },
                     "can_run": missing.is_none(),
-                    "missing": missing.map(|missing| format!("{}; {}", missing.what, missing.grant)),
+                    "missing": missing.map(|need| prose::need(&need, Some(meta))),
                 })
             })
             .collect();
@@ -36,7 +37,7 @@ pub fn list(json: bool) -> u8 {
         let _ = writeln!(text, "  needs: {} {cpus}{root}", meta.needs.cpus);
         let here = match missing {
             None => "yes".to_owned(),
-            Some(missing) => format!("no: {}; {}", missing.what, missing.grant),
+            Some(need) => format!("no: {}", prose::need(&need, Some(meta))),
         };
         let _ = writeln!(text, "  runs here: {here}");
     }

@@ -9,7 +9,8 @@ use std::os::unix::process::CommandExt as _;
 /// # Errors
 /// If there is no Erlang, or if it refuses the flags.
 pub fn exec_erlang(flags: &str, expression: &str) -> Result<u8, Failure> {
-    let mut command = scenarios::erlang::evaluate(None, flags, expression)?;
+    let mut command = scenarios::erlang::evaluate(None, flags, expression)
+        .map_err(|error| Failure::of(error, None))?;
     let error = command.exec();
     Err(Failure::need(format!("{}: {error}", command.get_program().to_string_lossy())))
 }

@@ -1,6 +1,6 @@
 //! Emptying and removing a group.
 
-use super::error::CgroupError;
+use super::error::{self, CgroupError, shown};
 use crate::journal::write_existing;
 use crate::roots;
 use rustix::io::Errno;
@@ -28,7 +28,7 @@ pub(super) fn clear(group: &Path) -> Result<(), CgroupError> {
     let groups = with_descendants(group);
     let own = std::process::id();
     if let Some(path) = groups.iter().find(|dir| holds(dir, own)) {
-        return Err(CgroupError::OwnProcess { path: path.clone(), pid: own });
+        return Err(CgroupError::OwnProcess { path: shown(path), pid: own });
     }
     lift_quota(group);
     let deadline = Instant::now() + LIMIT;
@@ -53,10 +53,10 @@ fn empty_and_remove(group: &Path, deadline: Instant) -> Result<(), CgroupError> 
             Err(error) => error,
         };
         if Errno::from_io_error(&busy) != Some(Errno::BUSY) {
-            return Err(CgroupError::io(group, busy));
+            return Err(error::io(group, busy));
         }
         if Instant::now() >= deadline {
-            return Err(CgroupError::Busy { path: group.to_owned(), left: listed(group) });
+            return Err(CgroupError::Busy { path: shown(group), left: listed(group) });
         }
         std::thread::sleep(PAUSE);
     }

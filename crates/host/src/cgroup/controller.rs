@@ -3,7 +3,7 @@
 //! Taking it back takes their `cpu.max` from all children. So it is done only where no child came
 //! since and none has a setting of its own; else somebody may rely on it, and it stays.
 
-use super::error::CgroupError;
+use super::error::{self, CgroupError};
 use super::parent_group::ParentGroup;
 use super::sweep::groups_of_tailback;
 use crate::journal::{self, Change, Noted, Undone, write_existing};
@@ -46,7 +46,7 @@ pub(super) fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
     let control = group.join(CONTROL);
     if let Err(error) = write_existing(&control, "+cpu") {
         noted.undone();
-        return Err(CgroupError::io(&control, error));
+        return Err(error::io(&control, error));
     }
     all.push(PassedOn { group, children, noted });
     Ok(())

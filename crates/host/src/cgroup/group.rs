@@ -3,7 +3,7 @@
 use super::bandwidth::Bandwidth;
 use super::clear::{clear, lift_quota};
 use super::controller;
-use super::error::CgroupError;
+use super::error::{self, BadQuota, CgroupError, shown};
 use super::parent_group::ParentGroup;
 use super::usage::Usage;
 use crate::cgroup_tree::Interface;
@@ -34,20 +34,20 @@ impl BandwidthGroup {
     pub fn create(parent_group: &ParentGroup) -> Result<Self, CgroupError> {
         journal::about_to_change();
         let stat = parent_group.roots.proc.join("self/stat");
-        let malformed = || CgroupError::io(&stat, std::io::ErrorKind::InvalidData.into());
+        let malformed = || error::io(&stat, std::io::ErrorKind::InvalidData.into());
         let name = Owner::this(&parent_group.roots).ok_or_else(malformed)?.next_name();
         controller::pass_on(parent_group)?;
         let cpu = parent_group.cpu.join(&name);
         let usage = parent_group.usage.as_ref().map(|parent| parent.join(&name));
         fs::create_dir(&cpu).map_err(|e| {
             controller::take_back(parent_group);
-            CgroupError::io(&cpu, e)
+            error::io(&cpu, e)
         })?;
         // From here on dropping it cleans up, whatever fails.
         let mut group =
             BandwidthGroup { parent_group: parent_group.clone(), cpu, usage: None, removed: false };
         if let Some(usage) = usage {
-            fs::create_dir(&usage).map_err(|e| CgroupError::io(&usage, e))?;
+            fs::create_dir(&usage).map_err(|e| error::io(&usage, e))?;
             group.usage = Some(usage);
         }
         Ok(group)
@@ -67,7 +67,7 @@ impl BandwidthGroup {
         });
         let burst_known = burst_file.exists();
         if bandwidth.burst_us > 0 && !burst_known {
-            return Err(CgroupError::NoBurst { path: burst_file });
+            return Err(BadQuota::NoBurst { path: shown(&burst_file) }.into());
         }
         // An old burst above the new quota would be refused, so it goes first.
         if burst_known {
@@ -162,12 +162,15 @@ impl Drop for BandwidthGroup {
 
 fn write(path: &Path, value: &str) -> Result<(), CgroupError> {
     write_existing(path, value).map_err(|error| match Errno::from_io_error(&error) {
-        Some(Errno::INVAL | Errno::RANGE) => {
-            CgroupError::Refused { path: path.to_owned(), value: value.to_owned(), source: error }
+        Some(Errno::INVAL | Errno::RANGE) => BadQuota::Refused {
+            path: shown(path),
+            value: value.to_owned(),
+            error: error.to_string(),
         }
+        .into(),
         Some(Errno::NOENT) if path.parent().is_some_and(Path::exists) => {
-            CgroupError::NoBandwidth { path: path.to_owned() }
+            CgroupError::NoBandwidth { path: shown(path) }
         }
-        _ => CgroupError::io(path, error),
+        _ => error::io(path, error),
     })
 }

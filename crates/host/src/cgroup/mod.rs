@@ -15,7 +15,7 @@ mod sweep;
 mod usage;
 
 pub use bandwidth::{Bandwidth, Limit};
-pub use error::CgroupError;
+pub use error::{BadQuota, CgroupError};
 pub use group::BandwidthGroup;
 pub use parent_group::ParentGroup;
 pub use runs::ThrottledRuns;

@@ -1,6 +1,6 @@
 //! The group below which this process may make a group with a quota.
 
-use super::error::CgroupError;
+use super::error::{self, CgroupError, shown};
 use crate::cgroup_tree::{GroupTree, Interface, unescape};
 use crate::roots::{self, Roots};
 use procfs_core::process::MountInfo;
@@ -41,7 +41,7 @@ impl ParentGroup {
         let Some(lineage) = tree.lineage(roots, "cpu") else {
             return Err(match tree.own_path("cpu") {
                 Some(group) => CgroupError::NotVisible { group: group.to_owned() },
-                None => CgroupError::NoController { path: roots.proc.join("self/cgroup") },
+                None => CgroupError::NoController { path: shown(&roots.proc.join("self/cgroup")) },
             });
         };
         match lineage.interface {
@@ -65,12 +65,12 @@ impl ParentGroup {
 
     fn of_v1(roots: &Roots, tree: &GroupTree, groups: Vec<PathBuf>) -> Result<Self, CgroupError> {
         let Some(cpu) = groups.first().cloned() else {
-            return Err(CgroupError::NoController { path: roots.proc.join("self/cgroup") });
+            return Err(CgroupError::NoController { path: shown(&roots.proc.join("self/cgroup")) });
         };
         check_writable(roots, &cpu)?;
         let quota = cpu.join("cpu.cfs_quota_us");
         if !quota.exists() {
-            return Err(CgroupError::NoBandwidth { path: quota });
+            return Err(CgroupError::NoBandwidth { path: shown(&quota) });
         }
         // Without this hierarchy CPU time is not counted by group; quotas work all the same.
         let counting = tree.lineage(roots, "cpuacct").filter(|l| l.interface == Interface::V1);
@@ -105,7 +105,7 @@ impl ParentGroup {
                 },
             }
         }
-        let nowhere = || CgroupError::NoController { path: roots.proc.join("self/cgroup") };
+        let nowhere = || CgroupError::NoController { path: shown(&roots.proc.join("self/cgroup")) };
         Err(hindrance.unwrap_or_else(nowhere))
     }
 }
@@ -119,13 +119,13 @@ fn tidy(groups: Vec<PathBuf>) -> Vec<PathBuf> {
 fn can_have_children(roots: &Roots, group: &Path) -> Result<bool, CgroupError> {
     let path = || group.to_owned();
     if !lists_cpu(&group.join("cgroup.controllers")) {
-        return Err(CgroupError::NoController { path: path() });
+        return Err(CgroupError::NoController { path: shown(&path()) });
     }
     let kind = roots::read_text(&group.join("cgroup.type")).ok();
     // The root of the hierarchy has no such file.
     let root = kind.is_none();
     if kind.is_some_and(|kind| kind.trim() != "domain") {
-        return Err(CgroupError::Threaded { path: path() });
+        return Err(CgroupError::Threaded { path: shown(&path()) });
     }
     check_writable(roots, group)?;
     if lists_cpu(&group.join("cgroup.subtree_control")) {
@@ -134,7 +134,7 @@ fn can_have_children(roots: &Roots, group: &Path) -> Result<bool, CgroupError> {
     let processes = roots::read_text(&group.join("cgroup.procs")).unwrap_or_default();
     let processes = processes.lines().count();
     if processes > 0 && !root {
-        return Err(CgroupError::Occupied { path: path(), processes });
+        return Err(CgroupError::Occupied { path: shown(&path()), processes: processes as u64 });
     }
     may_write(&group.join("cgroup.subtree_control"), Access::WRITE_OK)?;
     Ok(true)
@@ -150,7 +150,7 @@ fn lists_cpu(path: &Path) -> bool {
 /// in common, which is this one.
 fn check_writable(roots: &Roots, group: &Path) -> Result<(), CgroupError> {
     if mounted_read_only(roots, group) {
-        return Err(CgroupError::ReadOnly { path: group.to_owned() });
+        return Err(CgroupError::ReadOnly { path: shown(group) });
     }
     may_write(group, Access::WRITE_OK | Access::EXEC_OK)?;
     may_write(&group.join("cgroup.procs"), Access::WRITE_OK)
@@ -160,7 +160,7 @@ fn may_write(path: &Path, how: Access) -> Result<(), CgroupError> {
     match access(path, how) {
         // What a fake or an odd tree lacks is found out when it is needed.
         Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(CgroupError::io(path, error.into())),
+        Err(error) => Err(error::io(path, error.into())),
     }
 }
 

@@ -73,8 +73,13 @@ impl Tree {
         self.find().unwrap()
     }
 
-    fn refusal(&self) -> String {
-        self.find().unwrap_err().to_string()
+    fn refusal(&self) -> CgroupError {
+        self.find().unwrap_err()
+    }
+
+    /// A path of the tree, as an error names it.
+    fn shown(&self, path: &str) -> String {
+        self.path(path).display().to_string()
     }
 }
 

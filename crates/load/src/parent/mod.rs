@@ -18,11 +18,10 @@ use std::time::{Duration, Instant};
 /// How long a child that was asked to end is given before it is reaped by force.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Why a child did not do what it was started for.
-#[derive(Debug, thiserror::Error)]
+/// Why a child did not do what it was started for. It is told where it is shown.
+#[derive(Debug)]
 pub enum LoadError {
     /// It could not be started.
-    #[error("{role}: cannot start {program}: {source}")]
     Start {
         /// Which generator.
         role: &'static str,
@@ -32,32 +31,35 @@ pub enum LoadError {
         source: std::io::Error,
     },
     /// It reported why it gave up.
-    #[error("{}", .0.what)]
-    Failed(Failure),
+    Failed {
+        /// Which generator.
+        role: &'static str,
+        /// Its process.
+        pid: u32,
+        /// What it says.
+        failure: Failure,
+    },
     /// It died.
-    #[error("{role} (pid {pid}) {how}; tailback did not do that")]
     Died {
         /// Which generator.
         role: &'static str,
         /// Its process.
         pid: u32,
-        /// Its exit status in words.
-        how: String,
+        /// How.
+        how: Death,
     },
     /// It was not ready or did not report in time.
-    #[error("{role} (pid {pid}) did not {what} within {limit:?}")]
     Late {
         /// Which generator.
         role: &'static str,
         /// Its process.
         pid: u32,
         /// What it was waited for.
-        what: &'static str,
+        what: Awaited,
         /// For how long.
         limit: Duration,
     },
     /// It sent a message that makes no sense here.
-    #[error("{role} (pid {pid}) sent an unexpected message: {message}")]
     Protocol {
         /// Which generator.
         role: &'static str,
@@ -67,7 +69,6 @@ pub enum LoadError {
         message: String,
     },
     /// A pipe or a page could not be had.
-    #[error("{role}: {source}")]
     System {
         /// Which generator.
         role: &'static str,
@@ -80,10 +81,30 @@ impl LoadError {
     /// What sort of failure it is, for the exit code.
     pub fn kind(&self) -> FailureKind {
         match self {
-            LoadError::Failed(failure) => failure.kind,
+            LoadError::Failed { failure, .. } => failure.kind,
             _ => FailureKind::System,
         }
     }
+}
+
+/// How a child ended that was not asked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Death {
+    /// It was killed by this signal.
+    Killed(i32),
+    /// It ended with this exit code.
+    Exited(i32),
+    /// It closed its output.
+    Closed,
+}
+
+/// What a child was waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// To be set up.
+    Ready,
+    /// To report.
+    Report,
 }
 
 /// How the generators are executed.
@@ -263,7 +284,9 @@ impl Child {
 
     fn parse(&self, line: &[u8]) -> Result<Message, LoadError> {
         match serde_json::from_slice(line) {
-            Ok(Message::Error(failure)) => Err(LoadError::Failed(failure)),
+            Ok(Message::Error(failure)) => {
+                Err(LoadError::Failed { role: self.role, pid: self.pid(), failure })
+            }
             Ok(message) => Ok(message),
             Err(_) => Err(self.malformed(&String::from_utf8_lossy(line))),
         }
@@ -279,15 +302,12 @@ impl Child {
     }
 
     /// The error of a generator that did not answer in time.
-    pub fn late(&self, what: &'static str, limit: Duration) -> LoadError {
+    pub fn late(&self, what: Awaited, limit: Duration) -> LoadError {
         LoadError::Late { role: self.role, pid: self.pid(), what, limit }
     }
 
     fn died(&mut self) -> LoadError {
-        let how = match self.reap() {
-            Some(status) => describe(status),
-            None => "closed its output".to_owned(),
-        };
+        let how = self.reap().map_or(Death::Closed, death);
         LoadError::Died { role: self.role, pid: self.pid(), how }
     }
 
@@ -320,10 +340,10 @@ impl Drop for Child {
     }
 }
 
-fn describe(status: ExitStatus) -> String {
+fn death(status: ExitStatus) -> Death {
     match (status.signal(), status.code()) {
-        (Some(signal), _) => format!("was killed by signal {signal}"),
-        (None, Some(code)) => format!("ended early with exit code {code}"),
-        (None, None) => "ended".to_owned(),
+        (Some(signal), _) => Death::Killed(signal),
+        (None, Some(code)) => Death::Exited(code),
+        (None, None) => Death::Closed,
     }
 }

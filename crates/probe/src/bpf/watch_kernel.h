@@ -12,7 +12,8 @@ struct rq___watch {
 struct cfs_rq___watch {
 	int throttled;
 	struct rq___watch *rq;
-	/* Since 6.6: how long it was throttled with something to run, by its own quota or one above. */
+	/* Since 6.6: how long it was throttled with something to run, by its own quota or one
+	 * above. */
 	u64 throttled_clock_self;
 	u64 throttled_clock_self_time;
 	/* Before: how long it was throttled, by the clock of its load average. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The lock of an address space: who of another process reads under it, and what its own threads wait. */
+/* The lock of an address space: who of another process reads under it, and what its own threads
+ * wait. */
 #ifndef TAILBACK_WATCH_LOCK_H
 #define TAILBACK_WATCH_LOCK_H
 
@@ -137,8 +138,8 @@ static __always_inline void begins_to_read(u64 mm)
 	u32 target = owner_of(mm);
 	struct thread *thread;
 
-	/* A program that is being loaded has a memory map already that is not yet its own, and one that
-	 * ends has one that is nobody's any more. */
+	/* A program that is being loaded has a memory map already that is not yet its own, and one
+	 * that ends has one that is nobody's any more. */
 	if (target == (u32)task->tgid || (!target && notes_owner()))
 		return;
 	thread = entry_of(task);
@@ -174,8 +175,8 @@ static __always_inline void begins_to_hold(u64 mm, bool success, u64 now)
 	__sync_fetch_and_add(&space->holders, 1);
 }
 
-/* Ready and throttled: of the time that it held the lock. An atomic addition of a zero that the compiler
- * knows becomes another operation, which kernels before 5.12 lack. */
+/* Ready and throttled: of the time that it held the lock. An atomic addition of a zero that the
+ * compiler knows becomes another operation, which kernels before 5.12 lack. */
 static __always_inline void add_hold(struct task_struct *task, struct thread *thread, u64 held, u64 ready,
 				     u64 throttled)
 {

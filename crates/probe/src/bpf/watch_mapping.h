@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The lock of a single mapping: from Linux 6.17 on maps is read under it, from 7.2 on smaps too. No tracepoint tells of
- * it, so a thread that falls asleep in a call that changes its memory map is known by its stack, and who
- * wakes it is who let go of the lock. */
+/* The lock of a single mapping: from Linux 6.17 on maps is read under it, from 7.2 on smaps too. No
+ * tracepoint tells of it, so a thread that falls asleep in a call that changes its memory map is
+ * known by its stack, and who wakes it is who let go of the lock. */
 #ifndef TAILBACK_WATCH_MAPPING_H
 #define TAILBACK_WATCH_MAPPING_H
 
@@ -53,8 +53,8 @@ static __always_inline void may_wait_for_mapping(void *ctx, struct thread *threa
 	thread->lock_from = now;
 }
 
-/* The current thread lets go of the lock of a mapping that this one waits for; how long it had held it is
- * not known, so the wait stands for it. */
+/* The current thread lets go of the lock of a mapping that this one waits for; how long it had held
+ * it is not known, so the wait stands for it. */
 static __always_inline void is_given_mapping(struct thread *thread, u32 by, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -63,7 +63,8 @@ static __always_inline void share_out(struct thread *thread, u32 number, u64 fro
 	head = cpu->head;
 	for (int i = 0; i < RUNNERS - 1; i++) {
 		struct runner *ran = &cpu->ring[(head - i) & (RUNNERS - 1)];
-		/* Read anew: what a loop carries along keeps the verifier from seeing that rounds are alike. */
+		/* Read anew: what a loop carries along keeps the verifier from seeing that rounds
+		 * are alike. */
 		u64 to = i ? *(volatile u64 *)&cpu->ring[(head - i + 1) & (RUNNERS - 1)].from : now;
 		u64 begin = ran->from > from ? ran->from : from;
 		u64 end = to < now ? to : now;
@@ -237,7 +238,8 @@ static __always_inline void wakes(struct task_struct *task)
 	if (thread->state == UNINTERRUPTIBLE)
 		thread->asleep += now - thread->since;
 	thread->waker = waker();
-	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it uses. */
+	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
+	 * uses. */
 	if (waiters[0].to && thread->lock == WAITS_MAPPING)
 		is_given_mapping(thread, thread->waker, now);
 	/* A reader is given the lock before it is woken: it holds it from now on. */

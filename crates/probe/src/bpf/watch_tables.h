@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
-/* The tables of `tailback watch`. Each is of bounded size. Threads are looked up at every switch, so they are in an
- * array, which costs less than a table of hashes; those that have ended make room. In the others it is what
- * was not used for longest. */
+/* The tables of `tailback watch`. Each is of bounded size. Threads are looked up at every switch,
+ * so they are in an array, which costs less than a table of hashes; those that have ended make
+ * room. In the others it is what was not used for longest. */
 #ifndef TAILBACK_WATCH_TABLES_H
 #define TAILBACK_WATCH_TABLES_H
 
@@ -11,8 +11,8 @@
 u32 interval;
 /* Threads whose place was given to another before they were read. */
 u64 threads_lost;
-/* Places that have changed; the reader sets them back before it reads. Bytes, since setting a bit would not
- * be one operation. */
+/* Places that have changed; the reader sets them back before it reads. Bytes, since setting a bit
+ * would not be one operation. */
 u8 touched[THREADS];
 
 /* Set when it is loaded. */
@@ -106,8 +106,8 @@ static __always_inline struct thread *entry_at(u32 tid)
 	return thread;
 }
 
-/* Whether a place is free: an empty one, one of a thread of the same number, or one whose thread has ended and
- * was read. */
+/* Whether a place is free: an empty one, one of a thread of the same number, or one whose thread
+ * has ended and was read. */
 static __always_inline bool is_free(struct thread *thread, u32 tid, u32 key)
 {
 	return !thread->start || thread->tid == tid || (thread->state == GONE && !*change_of(key));

@@ -36,8 +36,8 @@ enum state { UNKNOWN, RUNNING, READY, ASLEEP, UNINTERRUPTIBLE, GONE };
 
 enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN, WAITS_MAPPING };
 
-/* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. What every switch
- * touches stands first, so that it takes few lines of the cache. */
+/* A thread; times in nanoseconds by CLOCK_MONOTONIC, sums since it was first seen. What every
+ * switch touches stands first, so that it takes few lines of the cache. */
 struct thread {
 	/* Tells it from a later thread of the same number. */
 	u64 start;
@@ -61,12 +61,12 @@ struct thread {
 	/* The worst single wait by interval, and which intervals these are. */
 	u64 worst[2];
 	u32 worst_of[2];
-	/* How long its group had been throttled here when it became ready, and the group's queue. */
+	/* How long its group had been throttled here when it became ready, and its queue. */
 	u64 throttled_mark;
 	u64 queue;
 	char comm[COMM];
-	/* Of the ready time: another process ran; another thread of its own ran; the CPU was idle; beyond what is
-	 * remembered. */
+	/* Of the ready time: another process ran; another thread of its own ran; the CPU was idle;
+	 * beyond what is remembered. */
 	u64 others;
 	u64 own;
 	u64 idle;
@@ -83,7 +83,8 @@ struct thread {
 	u32 spins;
 	/* Of the ready time: throttled, by the level of the group whose quota was used up. */
 	u64 throttled[LEVELS];
-	/* The lock of its own address space: waits, and the part of them in which foreigners held it. */
+	/* The lock of its own address space: waits, and the part of them in which foreigners held
+	 * it. */
 	u64 lock_from;
 	u64 lock_mark;
 	u64 lock_ns;

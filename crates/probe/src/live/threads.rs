@@ -1,4 +1,5 @@
-//! The table of threads, which is read where it stands: of its many places only those that have changed.
+//! The table of threads, which is read where it stands: of its many places only those that have
+//! changed.
 
 use super::counts::ThreadCounts;
 use super::object::types::bss;
@@ -12,8 +13,8 @@ use std::ptr::addr_of_mut;
 pub struct Threads {
     table: Shared<[Thread; THREADS]>,
     tables: *mut bss,
-    /// Places that had changed at the last reading. A program that was about to write then may have done
-    /// so since, so they are read once more.
+    /// Places that had changed at the last reading. A program that was about to write then may have
+    /// done so since, so they are read once more.
     before: Vec<usize>,
 }
 
@@ -61,7 +62,8 @@ impl Threads {
     }
 
     fn read(&self, at: usize) -> Thread {
-        // SAFETY: an element of the table, which is mapped as long as this lives; any bytes are one.
+        // SAFETY: an element of the table, which is mapped as long as this lives; any bytes are
+        // one.
         unsafe { element(self.table.as_ptr(), at).read_volatile() }
     }
 }

@@ -17,7 +17,7 @@ const MOST: usize = 12;
 pub fn block(explanation: Option<&Explanation>, meta: Option<&Meta>) -> Markup {
     let Some(explanation) = explanation else { return html! {} };
     if let Cause::Verdict(_) = explanation.cause {
-        return without_evidence(explanation);
+        return without_evidence(explanation, meta);
     }
     html! {
         h3 { "Who held up whom" }
@@ -32,22 +32,22 @@ pub fn block(explanation: Option<&Explanation>, meta: Option<&Meta>) -> Markup {
             @if let Some(arm) = &explanation.arm { "Seen in a trial of " (plain(arm)) " with probes. " }
             @for source in explanation.sources.iter().take(MOST) { "From " (not_seen::source(source)) " " }
             @for cost in explanation.cost.iter().flat_map(|cost: &Cost| prose::cost(cost, true, meta)) { "Probes: " (cost) " " }
-            (missing(explanation))
+            (missing(explanation, meta))
         }
     }
 }
 
-fn missing(explanation: &Explanation) -> Markup {
+fn missing(explanation: &Explanation, meta: Option<&Meta>) -> Markup {
     html! {
-        @for missing in explanation.missing.iter().take(MOST) { "Missing: " (not_seen::missing(missing)) " " }
+        @for missing in explanation.missing.iter().take(MOST) { "Missing: " (not_seen::missing(missing, meta)) " " }
     }
 }
 
-fn without_evidence(explanation: &Explanation) -> Markup {
+fn without_evidence(explanation: &Explanation, meta: Option<&Meta>) -> Markup {
     html! {
         @if explanation.state == State::Affected && !explanation.missing.is_empty() {
             h3 { "Who held up whom" }
-            p.note { (missing(explanation)) }
+            p.note { (missing(explanation, meta)) }
         }
     }
 }

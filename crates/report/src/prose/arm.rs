@@ -1,6 +1,7 @@
 //! What an arm changes, and why one was left out.
 
 use super::fact::phrase;
+use super::problem::{problem, refused_flags};
 use model::{Changed, LeftOut, Meta, WhyLeftOut};
 use os::terminal::line as plain;
 
@@ -15,10 +16,9 @@ pub fn change(change: &Changed, meta: Option<&Meta>) -> String {
 /// An arm that could not be had, and why: `sfwi-x: OTP 25 refuses +sfwi x: bad number`.
 pub fn left_out(arm: &LeftOut, meta: Option<&Meta>) -> String {
     let why = match &arm.why {
-        WhyLeftOut::Flags { otp, flags, why } => {
-            format!("OTP {otp} refuses {}: {}", plain(flags), plain(why))
-        }
-        WhyLeftOut::Refused { why } | WhyLeftOut::Said(why) => plain(why),
+        WhyLeftOut::Flags(refused) => refused_flags(refused),
+        WhyLeftOut::Refused { why } => problem(why, meta),
+        WhyLeftOut::Said(why) => plain(why),
         WhyLeftOut::Scenario(own) => phrase(own, meta),
     };
     format!("{}: {why}", plain(&arm.id))
@@ -29,6 +29,7 @@ mod tests {
     use super::*;
     use crate::testing::META;
     use model::Fact;
+    use model::problem::RefusedFlags;
 
     #[test]
     fn a_change_is_said_by_its_scenario_and_in_an_older_record_by_itself() {
@@ -44,7 +45,7 @@ mod tests {
         let said = |why| left_out(&LeftOut { id: "sfwi-x".to_owned(), why }, Some(&META));
         let (flags, why) = ("+sfwi x".to_owned(), "bad\u{1b}[2J value".to_owned());
         assert_eq!(
-            said(WhyLeftOut::Flags { otp: 25, flags, why: why.clone() }),
+            said(WhyLeftOut::Flags(RefusedFlags { otp: 25, flags, why: why.clone() })),
             "sfwi-x: OTP 25 refuses +sfwi x: bad [2J value"
         );
         assert_eq!(said(WhyLeftOut::Said(why)), "sfwi-x: bad [2J value");

@@ -2,7 +2,9 @@
 
 use super::figures::plural;
 use super::plain;
+use super::problem::problem;
 use super::sentence::ended;
+use model::Meta;
 use model::explanation::MissingEvidence;
 use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, OnlyPrograms, ProgramPart, Sees};
 
@@ -21,9 +23,9 @@ pub fn source(source: &EvidenceSource) -> String {
 }
 
 /// Evidence that could not be had.
-pub fn missing(missing: &MissingEvidence) -> String {
+pub fn missing(missing: &MissingEvidence, meta: Option<&Meta>) -> String {
     let none = match missing {
-        MissingEvidence::NotSeen(why) => return ended(&not_seen(why)),
+        MissingEvidence::NotSeen(why) => return ended(&not_seen(why, meta)),
         MissingEvidence::NoProbe => "the study was run with --no-probe; run it again without",
         MissingEvidence::NothingRun => "nothing was run",
         MissingEvidence::NotAffected => "no arm was affected, so no trial with probes was run",
@@ -32,7 +34,7 @@ pub fn missing(missing: &MissingEvidence) -> String {
     format!("evidence: {none}.")
 }
 
-fn not_seen(missing: &NotSeen) -> String {
+fn not_seen(missing: &NotSeen, meta: Option<&Meta>) -> String {
     match missing {
         NotSeen::NoPrograms(why) => no_programs(why),
         NotSeen::OnlyPrograms(what) => only_programs(*what).to_owned(),
@@ -57,7 +59,7 @@ fn not_seen(missing: &NotSeen) -> String {
         ),
         NotSeen::Listener => "eBPF: the thread that listened to it broke".to_owned(),
         NotSeen::TrialBroke { why } => {
-            format!("the trial with probes broke: {}; run it again", plain(why))
+            format!("the trial with probes broke: {}; run it again", problem(why, meta))
         }
         NotSeen::Said(why) => plain(why),
     }
@@ -152,7 +154,7 @@ mod tests {
             NotSeen::Said("stacks\u{1b}[2J".to_owned()),
             NotSeen::NotAttached { sees: Sees::Futex, why: "no\u{1b}[2J".to_owned() },
         ] {
-            let sentence = missing(&MissingEvidence::NotSeen(why));
+            let sentence = missing(&MissingEvidence::NotSeen(why), None);
             assert!(sentence.ends_with('.') && !sentence.contains('\u{1b}'), "{sentence}");
         }
         let said = EvidenceSource::Said("eBPF on tracepoints".to_owned());

@@ -4,6 +4,7 @@ use super::doubt::doubt;
 use super::fact::fact;
 use super::figures::{self, percent, plural};
 use super::headline::headline;
+use super::problem::{lacking, problem};
 use super::sentence::{ended, sentence};
 use model::estimate::number;
 use model::reason::{BlocksSeen, EValue, PairSeen};
@@ -49,10 +50,10 @@ pub fn reason(reason: &Reason, record: &Record, meta: Option<&Meta>) -> String {
             figures::amount(most)
         ),
         Reason::Doubt(of_machine) => doubt(of_machine),
-        Reason::Broke { error } => format!("A trial broke: {}", ended(&plain(error))),
-        Reason::Missing { what } => sentence(&plain(what)),
+        Reason::Broke { error } => format!("A trial broke: {}", ended(&problem(error, meta))),
+        Reason::Missing { what } => sentence(&lacking(what, meta)),
         Reason::Unusable { why } => {
-            format!("A setting cannot be used here: {}", ended(&plain(why)))
+            format!("A setting cannot be used here: {}", ended(&problem(why, meta)))
         }
         Reason::WouldHaveBeen { blocks, state, headline: said } => format!(
             "The {} before would have made it {state}: {}",
@@ -130,7 +131,7 @@ fn control_of(arm: &str, record: &Record) -> String {
 mod tests {
     use super::*;
     use crate::testing;
-    use model::{Amount, Comparison, Unit};
+    use model::{Amount, Comparison, Problem, Unit};
 
     fn said(one: &Reason) -> String {
         reason(one, &testing::record(), None)
@@ -176,7 +177,8 @@ mod tests {
 
     #[test]
     fn words_of_others_are_cleaned() {
-        let broke = Reason::Broke { error: "no room\u{1b}[2J\n left".to_owned() };
+        let error = Problem::Said("no room\u{1b}[2J\n left".to_owned());
+        let broke = Reason::Broke { error: Box::new(error) };
         assert_eq!(said(&broke), "A trial broke: no room [2J  left.");
         let why = Some(Box::new(Reason::Said("too few".to_owned())));
         let open = Reason::NotSettledIn { measure: "late".to_owned(), why };

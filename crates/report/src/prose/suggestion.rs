@@ -2,6 +2,7 @@
 
 use super::command;
 use super::fact::fact;
+use super::problem::grant;
 use super::sentence::sentence;
 use model::machine::GuestOf;
 use model::{Meta, Suggestion, What};
@@ -26,7 +27,7 @@ pub fn step(suggestion: &Suggestion, meta: Option<&Meta>, guest: Option<&GuestOf
             None => sentence(&plain(id)),
         },
         What::Scenario(own) => fact(own, meta),
-        What::Grant(grant) => sentence(&plain(grant)),
+        What::Grant(need) => sentence(&grant(need, meta)),
         What::RunAgain => "Run it again once nothing interferes.".to_owned(),
         What::Said(text) => format!("The record says: {}", sentence(&plain(text))),
     };

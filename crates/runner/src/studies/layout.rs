@@ -2,8 +2,9 @@
 
 use super::design::{Against, Design};
 use model::factorial::{Cell as CellOfRecord, Factor, Factorial};
+use model::problem::ArmsProblem;
 use model::record::Plan;
-use model::{Arm, LeftOut, Role, Settings, WhyLeftOut};
+use model::{Arm, LeftOut, Problem, Role, Settings, WhyLeftOut};
 use scenarios::{AnyScenario, Arms, Cell, Host, ScenarioError};
 use std::collections::BTreeSet;
 
@@ -79,13 +80,14 @@ fn arms_by(
                 layout.cell(design, &levels, &id);
                 layout.pair(design, cell, id);
             }
-            Err(error @ (ScenarioError::Unusable(_) | ScenarioError::Missing(_))) => {
-                let why = error.to_string();
-                refused.get_or_insert_with(|| format!("{id}: {why}"));
-                let why = WhyLeftOut::Refused { why };
-                layout.arms.left_out.push(LeftOut { id, why });
+            Err(error @ (ScenarioError::Interrupted | ScenarioError::Broken(_))) => {
+                return Err(error);
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                let Some(why) = error.problem() else { continue };
+                refused.get_or_insert_with(|| (id.clone(), Box::new(why.clone())));
+                layout.arms.left_out.push(LeftOut { id, why: WhyLeftOut::Refused { why } });
+            }
         }
     }
     layout.spare_control(is_cell);
@@ -124,23 +126,17 @@ impl Layout {
     }
 
     /// `refused` is the first combination that was left out, and why.
-    fn check(&self, refused: Option<String>) -> Result<(), ScenarioError> {
+    fn check(&self, refused: Option<(String, Box<Problem>)>) -> Result<(), ScenarioError> {
         let mut ids = BTreeSet::new();
         if let Some(twice) = self.arms.arms.iter().find(|arm| !ids.insert(arm.id.as_str())) {
-            return Err(ScenarioError::Unusable(format!(
-                "two combinations are called `{}`; name their levels otherwise",
-                twice.id
-            )));
+            let arm = twice.id.clone();
+            return Err(ScenarioError::Unusable(ArmsProblem::SameCombination { arm }.into()));
         }
         match (self.arms.arms.len(), refused) {
-            (1, Some(first)) => Err(ScenarioError::Unusable(format!(
-                "no combination but the control can be had here; {first}"
-            ))),
-            (1, None) => Err(ScenarioError::Unusable(
-                "there is one combination, and nothing to hold it against; give a factor another \
-                 level"
-                    .to_owned(),
-            )),
+            (1, Some((arm, why))) => {
+                Err(ScenarioError::Unusable(ArmsProblem::OnlyControl { arm, why }.into()))
+            }
+            (1, None) => Err(ScenarioError::Unusable(ArmsProblem::OneCombination.into())),
             _ => Ok(()),
         }
     }
@@ -172,7 +168,8 @@ fn control(design: &Design, cells: Cells<'_>) -> Result<(Arm, bool), ScenarioErr
     let id = design.id(&design.control);
     let of = |error: ScenarioError| match error {
         ScenarioError::Unusable(why) => {
-            ScenarioError::Unusable(format!("the control {id} cannot be had: {why}"))
+            let (arm, why) = (id.clone(), Box::new(why));
+            ScenarioError::Unusable(ArmsProblem::ControlNotHad { arm, why }.into())
         }
         other => other,
     };

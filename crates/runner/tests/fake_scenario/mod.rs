@@ -4,11 +4,12 @@
 
 use analysis::Outcome;
 use model::{
-    Arm, ArmResult, Disturbance, Machine, Measure, Meta, Observation, Plan, Record, Role, Unit,
+    Arm, ArmResult, Disturbance, Fact, Machine, Measure, Meta, Need, Observation, Plan, Problem,
+    Record, Role, Unit,
 };
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::Counts;
-use scenarios::{Arms, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
+use scenarios::{Arms, Context, Host, Scenario, ScenarioError, Summary, TrialResult};
 use std::path::Path;
 use std::time::Duration;
 use tailback_runner::studies::{Design, Layout, StudyError, begin_sitting, lay_out};
@@ -96,7 +97,7 @@ impl Scenario for FakeScenario {
         &META
     }
 
-    fn missing(&self, _: &Host) -> Option<Missing> {
+    fn missing(&self, _: &Host) -> Option<Need> {
         None
     }
 
@@ -108,7 +109,7 @@ impl Scenario for FakeScenario {
     ) -> Result<Arms<MmapLockParams>, ScenarioError> {
         let busy = params.busy.all().first().copied().unwrap_or(0);
         if busy == 13 {
-            return Err(ScenarioError::Unusable("13 is unlucky".to_owned()));
+            return Err(ScenarioError::Unusable(Problem::Scenario(Fact::new("unlucky"))));
         }
         let arm = |id: &str, role, busy| {
             let settings = MmapLockParams { busy: Counts::one(busy), ..params.clone() };

@@ -14,11 +14,9 @@ mod trial;
 pub use meta::META;
 pub use params::{BlockingNifParams, Mode, NifFix};
 
-use crate::{
-    Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult, erlang,
-};
+use crate::{Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult, erlang};
 use analysis::Outcome;
-use model::{ArmResult, Judging, Meta, Plan, Trial};
+use model::{ArmResult, Judging, Meta, Need, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -31,7 +29,7 @@ impl Scenario for BlockingNif {
         &META
     }
 
-    fn missing(&self, _: &Host) -> Option<Missing> {
+    fn missing(&self, _: &Host) -> Option<Need> {
         erlang::missing()
     }
 

@@ -6,7 +6,7 @@ use crate::erlang::{self, Vm};
 use crate::params::{Auto, ErlFlags, Programs};
 use crate::{Arms, Cell, Host, ScenarioError};
 use beam::Flags;
-use model::{Arm, Changed, Fact, LeftOut, Role};
+use model::{Arm, Changed, Fact, LeftOut, Need, Role, WhyLeftOut};
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the work, roughly, for the progress bar.
@@ -90,7 +90,8 @@ fn fixes(
                         add(&id, params, Changed::Flags(flags.to_string()));
                     }
                     Err(why) => {
-                        found.left_out.push(LeftOut { id: name(&id), why: vm.refuses(flags, why) });
+                        let why = WhyLeftOut::Flags(vm.refuses(flags, why));
+                        found.left_out.push(LeftOut { id: name(&id), why });
                     }
                 }
                 continue;
@@ -108,10 +109,10 @@ fn fixes(
 /// The native modes need a NIF that could be compiled.
 fn need_nif(mode: Mode, vm: &Vm) -> Result<(), ScenarioError> {
     match &vm.app.nif {
-        Err(why) if mode.needs_nif() => Err(ScenarioError::Missing(crate::Missing {
-            what: format!("blocking-nif: no native functions for OTP {}: {why}", vm.otp.release),
-            grant: "or use --mode bignum, which needs no compiler".to_owned(),
-        })),
+        Err(error) if mode.needs_nif() => {
+            let (otp, error) = (vm.otp.release, error.to_string());
+            Err(ScenarioError::Missing(Need::NativeFunctions { otp, error }))
+        }
         _ => Ok(()),
     }
 }
@@ -140,7 +141,7 @@ fn resolved(params: &BlockingNifParams, host: &Host) -> BlockingNifParams {
 
 /// The number of schedulers and the flags asked for.
 fn emulator_flags(params: &BlockingNifParams, flags: &ErlFlags) -> Result<Flags, ScenarioError> {
-    let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
+    let schedulers = params.schedulers.chosen("--schedulers")?;
     erlang::flags(&format!("+S {schedulers}:{schedulers} {flags}"))
 }
 
@@ -158,16 +159,16 @@ pub(super) fn sketch(
 /// What is run in a trial of these parameters.
 pub(super) fn spec(params: &BlockingNifParams) -> Result<TrialSpec, ScenarioError> {
     let path = params.otp.words().into_iter().next().flatten();
-    let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
-    let processes = params.processes.chosen("--processes").map_err(ScenarioError::Broken)?;
+    let schedulers = params.schedulers.chosen("--schedulers")?;
+    let processes = params.processes.chosen("--processes")?;
     Ok(TrialSpec {
         vm: erlang::vm(path.as_deref())?,
         flags: emulator_flags(params, &params.flags)?,
         mode: params.mode,
         processes,
         watched: watched(processes, schedulers),
-        work: params.work.chosen("--work").map_err(ScenarioError::Broken)?,
-        calls: params.calls.chosen("--calls").map_err(ScenarioError::Broken)?,
+        work: params.work.chosen("--work")?,
+        calls: params.calls.chosen("--calls")?,
         iterations: params.iterations,
         limit: params.time_limit.get(),
     })

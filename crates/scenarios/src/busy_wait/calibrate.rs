@@ -9,13 +9,14 @@
 
 use super::params::{BusyWaitParams, Load};
 use super::plan::{self, TrialSpec};
+use super::sentences::say;
 use super::trial;
 use crate::params::{Auto, Decimal};
-use crate::{Host, ScenarioError, erlang};
+use crate::{Host, ScenarioError, erlang, quota};
 use beam::Node;
 use clap::ValueEnum as _;
 use host::cgroup::{BandwidthGroup, ParentGroup};
-use model::Arm;
+use model::{Arm, Fact, Problem};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -74,8 +75,8 @@ fn measured(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<u32, ScenarioError> {
     // The group is there to count all that the node starts, and limits nothing.
-    let home = ParentGroup::find(host.roots).map_err(trial::broken)?;
-    let group = BandwidthGroup::create(&home).map_err(trial::broken)?;
+    let home = ParentGroup::find(host.roots).map_err(quota::broken)?;
+    let group = BandwidthGroup::create(&home).map_err(quota::broken)?;
     let options = trial::node_options(spec, Some(&group));
     let mut node = erlang::start(&spec.vm, options, interrupted)?;
     let target = SHARE * quota;
@@ -84,7 +85,7 @@ fn measured(
     let second = served(spec, next(target, first), &mut node, &group, interrupted)?;
     let third = served(spec, solved(target, first, second), &mut node, &group, interrupted)?;
     drop(node);
-    group.remove().map_err(trial::broken)?;
+    group.remove().map_err(quota::broken)?;
     Ok(rounded(corrected(target, third)))
 }
 
@@ -114,11 +115,8 @@ fn served(
         .call("tailback_requests", "run", options, limit, &asked, &mut ready)
         .map_err(erlang::failed)?;
     erlang::answer(&answer)?;
-    let cpus = share(&readings.into_inner()).ok_or_else(|| {
-        ScenarioError::Broken(
-            "what a request costs could not be measured on this machine; give --rate N".to_owned(),
-        )
-    })?;
+    let cpus = share(&readings.into_inner())
+        .ok_or_else(|| ScenarioError::Broken(Problem::Scenario(Fact::new(say::NO_COST))))?;
     Ok(Point { rate, cpus })
 }
 

@@ -15,11 +15,10 @@ pub use meta::META;
 pub use params::{BusyWaitParams, Load};
 
 use crate::{
-    Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult, erlang,
-    quota,
+    Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult, erlang, quota,
 };
 use analysis::Outcome;
-use model::{Arm, ArmResult, Meta, Plan, Trial};
+use model::{Arm, ArmResult, Meta, Need, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -32,7 +31,7 @@ impl Scenario for BusyWait {
         &META
     }
 
-    fn missing(&self, host: &Host) -> Option<Missing> {
+    fn missing(&self, host: &Host) -> Option<Need> {
         erlang::missing().or_else(|| quota::missing(host))
     }
 

@@ -4,10 +4,11 @@ use super::params::{BusyWaitParams, Load};
 use super::sentences::say;
 use crate::erlang::{self, Vm};
 use crate::params::{Decimal, OrNone, Programs};
-use crate::{Arms, Cell, Host, Missing, ScenarioError, quota};
+use crate::{Arms, Cell, Host, ScenarioError, quota};
 use beam::Flags;
 use host::cgroup::Bandwidth;
-use model::{Arm, Changed, Fact, LeftOut, Role, WhyLeftOut};
+use model::problem::{Problem, RefusedFlags};
+use model::{Arm, Changed, Fact, LeftOut, Need, Role, WhyLeftOut};
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the load, roughly, for the progress bar.
@@ -57,11 +58,8 @@ pub(super) fn arms(
     host: &Host,
 ) -> Result<Arms<BusyWaitParams>, ScenarioError> {
     let params = resolved(params, host);
-    let path = only_path(&params).ok_or_else(|| {
-        ScenarioError::Unusable(
-            "--otp: one OTP at a time; several make a study (tailback study --help)".to_owned(),
-        )
-    })?;
+    let path =
+        only_path(&params).ok_or_else(|| ScenarioError::unusable(Fact::new(say::ONE_OTP)))?;
     // Before anything is compiled or started: what needs a privilege, and takes no time.
     let bandwidth = bandwidth(&params);
     if let Some(bandwidth) = &bandwidth {
@@ -72,7 +70,7 @@ pub(super) fn arms(
     let plain = params.with_the_vms_flags();
     erlang::accepted(&vm, &emulator_flags(&plain)?)?;
     // Without the flags there is no control, and so nothing that could be said.
-    takes(&vm, &params).map_err(ScenarioError::Missing)?;
+    takes(&vm, &params)?.map_err(|refused| ScenarioError::Missing(Need::Flags(refused)))?;
     let mut found = Arms::default();
     if bandwidth.is_none() {
         found.arms.push(control("flags", &params));
@@ -108,13 +106,10 @@ fn control(id: &str, params: &BusyWaitParams) -> Arm<BusyWaitParams> {
     Arm { change: change.map(Changed::Flags), ..arm(id, Role::Control, params) }
 }
 
-/// Whether an OTP takes the flags of the parameters; else what would.
-fn takes(vm: &Vm, params: &BusyWaitParams) -> Result<(), Missing> {
-    let flags = emulator_flags(params).map_err(|error| error.to_string());
-    flags.and_then(|flags| vm.otp.accepts(&flags)).map_err(|why| Missing {
-        what: format!("OTP {} refuses {}: {why}", vm.otp.release, flags_in_words(params)),
-        grant: "name flags that it takes (--sbwt, --swt ..), or another OTP with --otp".to_owned(),
-    })
+/// Whether an OTP takes the flags of the parameters.
+fn takes(vm: &Vm, params: &BusyWaitParams) -> Result<Result<(), RefusedFlags>, ScenarioError> {
+    let flags = emulator_flags(params)?;
+    Ok(vm.otp.accepts(&flags).map_err(|why| vm.refuses(flags_in_words(params), why)))
 }
 
 /// For a study: a node with these very flags under this very quota. Its control is the same node
@@ -125,16 +120,13 @@ pub(super) fn cell(
     host: &Host,
 ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
     let params = resolved(params, host);
-    let path = only_path(&params).ok_or_else(|| {
-        ScenarioError::Unusable(
-            "otp: one OTP in a level; several are levels of a factor".to_owned(),
-        )
-    })?;
+    let path = only_path(&params)
+        .ok_or_else(|| ScenarioError::unusable(Fact::new(say::ONE_OTP_A_LEVEL)))?;
     let vm = erlang::vm(path.as_deref())?;
     let params = BusyWaitParams { otp: Programs::one(&vm.word), ..params };
     let quiet = params.without_spinning();
     for params in [&params, &quiet] {
-        takes(&vm, params).map_err(|missing| ScenarioError::Unusable(missing.what))?;
+        takes(&vm, params)?.map_err(|refused| ScenarioError::Unusable(Problem::Flags(refused)))?;
     }
     if let Some(bandwidth) = bandwidth(&params) {
         quota::try_out(host, &bandwidth)?;
@@ -156,7 +148,9 @@ fn other_fixes(
                 let change = Some(Changed::Flags(flags.to_string()));
                 found.arms.push(Arm { change, ..arm(&id, Role::Fix, &params) });
             }
-            Err(why) => found.left_out.push(LeftOut { id, why: vm.refuses(flags, why) }),
+            Err(why) => {
+                found.left_out.push(LeftOut { id, why: WhyLeftOut::Flags(vm.refuses(flags, why)) })
+            }
         }
     }
     Ok(())
@@ -194,7 +188,7 @@ pub(super) fn flags_in_words(params: &BusyWaitParams) -> String {
 
 /// The flags of an arm: schedulers, those of every arm, and those that parameters change.
 fn emulator_flags(params: &BusyWaitParams) -> Result<Flags, ScenarioError> {
-    let schedulers = params.schedulers.chosen("--schedulers").map_err(ScenarioError::Broken)?;
+    let schedulers = params.schedulers.chosen("--schedulers")?;
     let (base, changed) = (&params.flags, params.changed_flags());
     erlang::flags(&format!("+S {schedulers}:{schedulers} {base} {changed}"))
 }
@@ -218,7 +212,7 @@ pub(super) fn spec(params: &BusyWaitParams) -> Result<TrialSpec, ScenarioError> 
         load: params.load,
         // Without a quota nothing was calibrated.
         rate: params.rate.get().unwrap_or(USUAL_RATE),
-        workers: params.workers.chosen("--workers").map_err(ScenarioError::Broken)?,
+        workers: params.workers.chosen("--workers")?,
         background: params.background,
         bandwidth: bandwidth(params),
         strace: params.strace.is_yes(),

@@ -19,6 +19,10 @@ pub(super) mod say {
     pub const SPUN: &str = "spun";
     pub const ENVIRONMENT: &str = "environment";
     pub const QUOTA_ALONE: &str = "quota-alone";
+    pub const ONE_OTP: &str = "one-otp";
+    pub const ONE_OTP_A_LEVEL: &str = "one-otp-a-level";
+    pub const NO_COST: &str = "no-cost";
+    pub const NOT_READY: &str = "not-ready";
 }
 
 /// What case and control show.
@@ -104,4 +108,17 @@ pub(super) const SENTENCES: &[Sentence] = &[
         text: "Put the flags into the node's environment: ERL_FLAGS=\"{{ flags }}\".",
     },
     Sentence { id: say::QUOTA_ALONE, text: "other flags are tried under a quota alone" },
+    Sentence {
+        id: say::ONE_OTP,
+        text: "--otp: one OTP at a time; several make a study (tailback study --help)",
+    },
+    Sentence {
+        id: say::ONE_OTP_A_LEVEL,
+        text: "otp: one OTP in a level; several are levels of a factor",
+    },
+    Sentence {
+        id: say::NO_COST,
+        text: "what a request costs could not be measured on this machine; give --rate N",
+    },
+    Sentence { id: say::NOT_READY, text: "the node was not ready for requests after {{ limit }}" },
 ];

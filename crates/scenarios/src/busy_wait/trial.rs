@@ -3,6 +3,7 @@
 use super::meter::Meter;
 use super::observe::{Outside, Served, hung, observe};
 use super::plan::TrialSpec;
+use super::sentences::say;
 use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Tick, TrialResult, erlang, quota};
 use beam::term::{self, as_bytes, as_f64, as_u64, each, field};
@@ -10,7 +11,7 @@ use beam::{CallError, Node, NodeOptions, Term};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use host::governor::Governor;
 use host::roots::Roots;
-use model::Evidence;
+use model::{Amount, Evidence, Fact, Problem, Unit};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -38,7 +39,7 @@ pub(super) fn run(spec: &TrialSpec, context: &mut Context) -> Result<TrialResult
     };
     drop(node);
     if let Some(group) = group {
-        group.remove().map_err(broken)?;
+        group.remove().map_err(quota::broken)?;
     }
     let quota = spec.bandwidth.as_ref();
     let mut observation = match &served {
@@ -68,14 +69,10 @@ fn evidence(watched: Watched, served: &Served, outside: &Outside) -> Option<Evid
 }
 
 fn throttled(bandwidth: &Bandwidth, roots: &Roots) -> Result<BandwidthGroup, ScenarioError> {
-    let home = ParentGroup::find(roots).map_err(broken)?;
-    let group = BandwidthGroup::create(&home).map_err(broken)?;
-    group.set(bandwidth).map_err(broken)?;
+    let home = ParentGroup::find(roots).map_err(quota::broken)?;
+    let group = BandwidthGroup::create(&home).map_err(quota::broken)?;
+    group.set(bandwidth).map_err(quota::broken)?;
     Ok(group)
-}
-
-pub(super) fn broken(error: host::cgroup::CgroupError) -> ScenarioError {
-    ScenarioError::Broken(error.to_string())
 }
 
 /// Has the node serve requests. The meter is started by the node's word that it is ready and has
@@ -118,7 +115,8 @@ fn serve<'a>(
         // It refused before it was ready, and its answer says why; or it never got so far.
         let why = answer.as_ref().and_then(|answer| erlang::answer(answer).err());
         return Err(why.unwrap_or_else(|| {
-            ScenarioError::Broken(format!("the node was not ready for requests after {limit:?}"))
+            let limit = Amount::exact(limit.as_secs_f64() * 1e3, Unit::Milliseconds);
+            ScenarioError::Broken(Problem::Scenario(Fact::new(say::NOT_READY).with("limit", limit)))
         }));
     };
     Ok((answer, meter?))

@@ -12,9 +12,9 @@ pub use meta::META;
 pub use params::CpuQuotaParams;
 pub use trial::{RawTrial, TrialSpec, Window, run_load};
 
-use crate::{Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
+use crate::{Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;
-use model::{ArmResult, Judging, Meta, Plan, Trial};
+use model::{ArmResult, Judging, Meta, Need, Plan, Trial};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Scenario for CpuQuota {
         &META
     }
 
-    fn missing(&self, host: &Host) -> Option<Missing> {
+    fn missing(&self, host: &Host) -> Option<Need> {
         plan::missing(host)
     }
 

@@ -1,13 +1,14 @@
 //! From parameters to arms and trial specs, checked against the machine.
 
+use super::meta::META;
 use super::params::CpuQuotaParams;
 use super::sentences::say;
 use super::trial::{TrialSpec, Window};
 use crate::params::Time;
-use crate::quota::{KEPT_MS, need_of, refused};
-use crate::{Cell, Host, Missing, ScenarioError, cpus};
-use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
-use model::{Arm, Changed, Fact, Role};
+use crate::quota::{self, KEPT_MS, refused};
+use crate::{Cell, Host, ScenarioError, cpus};
+use host::cgroup::{BadQuota, Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
+use model::{Amount, Arm, Changed, Fact, Need, Problem, Role, Unit};
 use std::time::Duration;
 
 /// What setting a trial up and warming it up costs beside its duration, roughly, for the progress
@@ -37,20 +38,9 @@ const LONGEST: Duration = Duration::from_secs(10);
 const WARM_UP: u64 = 3;
 const SPARE: u64 = 30;
 
-/// The place for groups, or what is missing.
-pub(super) fn home(host: &Host) -> Result<ParentGroup, Missing> {
-    ParentGroup::find(host.roots).map_err(|error| need_of(&error))
-}
-
 /// What the scenario lacks here.
-pub(super) fn missing(host: &Host) -> Option<Missing> {
-    if let Err(missing) = home(host) {
-        return Some(missing);
-    }
-    (host.machine.allowed_cpus.len() == 1).then(|| Missing {
-        what: "cpu-quota: this process may use one CPU only, where no slice lies idle".to_owned(),
-        grant: "run where it may use two or more".to_owned(),
-    })
+pub(super) fn missing(host: &Host) -> Option<Need> {
+    quota::missing(host).or_else(|| cpus::missing(META.needs.cpus, host.machine))
 }
 
 /// The arms: all threads on as few CPUs as can use the quota, the same threads on all CPUs, and
@@ -59,7 +49,7 @@ pub(super) fn arms(
     params: &CpuQuotaParams,
     host: &Host,
 ) -> Result<Vec<Arm<CpuQuotaParams>>, ScenarioError> {
-    let home = home(host).map_err(ScenarioError::Missing)?;
+    let home = quota::home(host)?;
     let bandwidth = bandwidth(params);
     let layout = Layout::of(params, &bandwidth, host)?;
     // What a run that was killed left behind goes first.
@@ -85,7 +75,7 @@ fn try_out(home: &ParentGroup, bandwidth: &Bandwidth) -> Result<bool, ScenarioEr
         0 => false,
         _ => match trial.set(bandwidth) {
             Ok(()) => true,
-            Err(CgroupError::NoBurst { .. }) => false,
+            Err(CgroupError::Value(BadQuota::NoBurst { .. })) => false,
             Err(error) => return Err(refused(error)),
         },
     };
@@ -116,20 +106,18 @@ impl Layout {
         let threads = if params.threads > 0 { params.threads } else { spread + fast };
         let spread = spread.min(threads);
         if fast > threads {
-            return Err(ScenarioError::Unusable(format!(
-                "--fast {fast}: there are {threads} threads in all; raise --threads"
-            )));
+            let fact = Fact::new(say::TOO_MANY_FAST).with("fast", fast);
+            return Err(ScenarioError::unusable(fact.with("threads", threads)));
         }
         let share = bandwidth.quota_us as f64 / bandwidth.period_us as f64;
         // A whole number that a quota can ask for stays far below what a float holds exactly.
         let narrow = (share / USABLE).ceil().max(1.0) as u32;
         let (usable, raise) = if fast < spread { (fast, "--fast") } else { (spread, "--on-cpus") };
         if narrow > usable {
-            return Err(ScenarioError::Unusable(format!(
-                "--quota {}: {usable} busy threads on CPUs of their own cannot use {share:.1} CPUs; \
-                 lower it or raise {raise}",
-                params.quota
-            )));
+            let fact = Fact::new(say::UNUSED_QUOTA).with("quota", params.quota.to_string());
+            let fact = fact.with("usable", usable).with("raise", raise);
+            let cpus = Amount::exact(share, Unit::Count);
+            return Err(ScenarioError::unusable(fact.with("cpus", cpus)));
         }
         Ok(Layout { threads, narrow, spread })
     }
@@ -202,7 +190,7 @@ pub(super) fn spec(params: &CpuQuotaParams, host: &Host) -> Result<TrialSpec, Sc
     let mut cpus = host.machine.allowed_cpus.clone();
     cpus.truncate(params.on_cpus.max(1) as usize);
     if cpus.is_empty() {
-        return Err(ScenarioError::Broken("the CPUs of this process could not be read".to_owned()));
+        return Err(ScenarioError::Broken(Problem::CpusUnread));
     }
     let bandwidth = bandwidth(params);
     let period = Duration::from_micros(bandwidth.period_us);

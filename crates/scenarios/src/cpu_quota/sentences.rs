@@ -13,6 +13,8 @@ pub(super) mod say {
     pub const MORE_TO_LOSE: &str = "more-to-lose";
     pub const LARGER: &str = "larger-machine";
     pub const BURST: &str = "burst";
+    pub const TOO_MANY_FAST: &str = "too-many-fast";
+    pub const UNUSED_QUOTA: &str = "unused-quota";
 }
 
 /// What case and control got.
@@ -58,4 +60,13 @@ pub(super) const SENTENCES: &[Sentence] = &[
         text: "See what the rules of this kernel give on a larger machine.",
     },
     Sentence { id: say::BURST, text: "a burst of {{ burst }}" },
+    Sentence {
+        id: say::TOO_MANY_FAST,
+        text: "--fast {{ fast }}: there are {{ threads }} threads in all; raise --threads",
+    },
+    Sentence {
+        id: say::UNUSED_QUOTA,
+        text: "--quota {{ quota }}: {{ usable }} busy threads on CPUs of their own cannot use {{ cpus }} \
+               CPUs; lower it or raise {{ raise }}",
+    },
 ];

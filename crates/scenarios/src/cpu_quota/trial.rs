@@ -10,8 +10,8 @@ use host::roots::Roots;
 use load::child::cpu_list::CpuList;
 use load::child::fibonacci::FibonacciArgs;
 use load::protocol::{FibonacciReport, Report};
-use load::{Child, LoadSpawner};
-use model::{Disturbance, Latency, Measure, Observation, Unit};
+use load::{Awaited, Child, LoadSpawner};
+use model::{Disturbance, Latency, Measure, Observation, Problem, Unit};
 use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
@@ -238,14 +238,23 @@ fn await_report(
     loop {
         match child.report_before(Instant::now() + NAP)? {
             Some(Report::Fibonacci(report)) => return Ok(report),
-            Some(_) => return Err(ScenarioError::Broken("threads reported as a pool".into())),
+            Some(_) => {
+                return Err(ScenarioError::Broken(Problem::WrongReport {
+                    role: "fibonacci".to_owned(),
+                }));
+            }
             None if interrupted() => return Err(ScenarioError::Interrupted),
             None if Instant::now() >= deadline => {
-                return Err(child.late("report", spec.duration + REPORT_LIMIT).into());
+                return Err(child.late(Awaited::Report, spec.duration + REPORT_LIMIT).into());
             }
             None => on_event(Event::Tick),
         }
     }
+}
+
+fn unreadable(series: &str, error: impl ToString) -> ScenarioError {
+    let (series, error) = (series.to_owned(), error.to_string());
+    ScenarioError::Broken(Problem::Unreadable { series, error })
 }
 
 /// What a trial saw. Without two refills there is nothing to hold against the quota.
@@ -273,7 +282,7 @@ fn observe(spec: &TrialSpec, raw: &RawTrial) -> Result<Observation, ScenarioErro
     let seconds = (window_ms / 1e3).max(1e-9);
     put(measure::ITERATIONS, raw.report.iterations as f64 / seconds, Unit::PerSecond);
     let late = load::histogram::decode(&raw.report.lateness)
-        .map_err(|why| ScenarioError::Broken(format!("lateness of the threads: {why}")))?;
+        .map_err(|error| unreadable("wake-up", error))?;
     if !late.is_empty() {
         let p99 = late.value_at_quantile(0.99) as f64 / 1e6;
         put(measure::LATE_P99, p99, Unit::Milliseconds);

@@ -5,13 +5,13 @@ pub(crate) mod evidence;
 pub(crate) mod strace;
 pub(crate) mod threads;
 
-use crate::params::ErlFlags;
-use crate::{Arms, Missing, ScenarioError};
+use crate::{Arms, ScenarioError};
 use beam::term::{TermError, as_atom, as_text, as_tuple};
 use beam::{
     App, BeamError, Cache, CallError, DebianError, Fetch, Flags, Node, NodeOptions, Otp, Term,
 };
-use model::WhyLeftOut;
+use model::problem::{ArmsProblem, Part, RefusedFlags, Reported, Trouble};
+use model::{Need, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,9 +34,9 @@ impl Vm {
         format!("{id}@otp{}", self.otp.release)
     }
 
-    /// Why an arm is left out whose flags it does not take.
-    pub fn refuses(&self, flags: &ErlFlags, why: String) -> WhyLeftOut {
-        WhyLeftOut::Flags { otp: self.otp.release, flags: flags.to_string(), why }
+    /// Flags that it does not take, and why.
+    pub fn refuses(&self, flags: impl ToString, why: String) -> RefusedFlags {
+        RefusedFlags { otp: self.otp.release, flags: flags.to_string(), why }
     }
 }
 
@@ -44,16 +44,10 @@ impl Vm {
 static KNOWN: Mutex<BTreeMap<Option<String>, Vm>> = Mutex::new(BTreeMap::new());
 
 /// What is missing to run a node, from a look at the PATH alone.
-pub(crate) fn missing() -> Option<Missing> {
+pub(crate) fn missing() -> Option<Need> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join("erl").is_file());
-    (!found).then(|| Missing {
-        what: "no erl on the PATH".to_owned(),
-        grant:
-            "have one fetched: --otp debian:trixie; or install an OTP of 25 or later (apt-get install \
-             erlang-base erlang-crypto), or name one with --otp PATH"
-                .to_owned(),
-    })
+    (!found).then_some(Need::Erl)
 }
 
 /// Who is told what a fetch does, and who may interrupt it.
@@ -130,14 +124,8 @@ fn prepared(word: Option<&str>, otp: Otp) -> Result<Vm, ScenarioError> {
 
 /// Where compiled applications are kept.
 fn cache() -> Result<PathBuf, ScenarioError> {
-    os::folders::cache().map(|base| base.join("tailback/erlang")).ok_or_else(|| {
-        ScenarioError::Missing(Missing {
-            what: "no place for the compiled Erlang application: neither XDG_CACHE_HOME nor HOME \
-                   is set"
-                .to_owned(),
-            grant: "set XDG_CACHE_HOME to a folder".to_owned(),
-        })
-    })
+    let folder = os::folders::cache().map(|base| base.join("tailback/erlang"));
+    folder.ok_or(ScenarioError::Missing(Need::CacheFolder))
 }
 
 /// Writes the application, compiled for an OTP, to a folder; the `erl` of that OTP, and the folder
@@ -174,12 +162,8 @@ pub(crate) fn flags(text: &str) -> Result<Flags, ScenarioError> {
 
 /// Makes sure that an OTP takes the flags.
 pub(crate) fn accepted(vm: &Vm, flags: &Flags) -> Result<(), ScenarioError> {
-    vm.otp.accepts(flags).map_err(|words| {
-        ScenarioError::Unusable(format!(
-            "OTP {} refuses the flags {}: {words}",
-            vm.otp.release,
-            flags.words().join(" ")
-        ))
+    vm.otp.accepts(flags).map_err(|why| {
+        ScenarioError::Unusable(Problem::Flags(vm.refuses(flags.words().join(" "), why)))
     })
 }
 
@@ -195,37 +179,53 @@ pub(crate) fn distinct<S>(found: &Arms<S>) -> Result<(), ScenarioError> {
     let mut names = BTreeSet::new();
     match found.arms.iter().find(|arm| !names.insert(&arm.id)) {
         None => Ok(()),
-        Some(twice) => Err(ScenarioError::Unusable(format!(
-            "two arms would be called {}: name each OTP release and each set of flags once",
-            twice.id
-        ))),
+        Some(twice) => {
+            Err(ScenarioError::Unusable(ArmsProblem::SameName { arm: twice.id.clone() }.into()))
+        }
     }
 }
 
 /// An error of the node's as a scenario's.
 pub(crate) fn refused(error: BeamError) -> ScenarioError {
-    match error {
+    let problem = |trouble| Problem::reported(Part::Otp, trouble, &error);
+    match &error {
         BeamError::Flags { .. } | BeamError::NotErl { .. } | BeamError::Unknown { .. } => {
-            ScenarioError::Unusable(error.to_string())
+            ScenarioError::Unusable(problem(Trouble::Refused))
         }
-        BeamError::NoErl { .. }
-        | BeamError::NotExecutable { .. }
-        | BeamError::UnsafeProgram { .. }
-        | BeamError::TooOld { .. } => ScenarioError::Missing(Missing {
-            what: error.to_string(),
-            grant: "another OTP can be fetched: --otp debian:trixie".to_owned(),
-        }),
-        BeamError::Debian { source: DebianError::Interrupted, .. } => ScenarioError::Interrupted,
-        BeamError::Debian { ref source, .. } => {
-            let what = error.to_string();
-            let grant = match source.is_full() {
-                true => "free some room, or set XDG_CACHE_HOME to another folder",
-                false => "or name an OTP that is on this machine: --otp /usr/lib/erlang",
-            };
-            ScenarioError::Missing(Missing { what, grant: grant.to_owned() })
+        BeamError::NoErl { .. } => ScenarioError::Missing(Need::Otp(problem(Trouble::Absent))),
+        BeamError::NotExecutable { .. } => {
+            ScenarioError::Missing(Need::Otp(problem(Trouble::Failed)))
         }
-        BeamError::Interrupted => ScenarioError::Interrupted,
-        _ => ScenarioError::Broken(error.to_string()),
+        BeamError::UnsafeProgram { .. } => {
+            ScenarioError::Missing(Need::Otp(problem(Trouble::Unsafe)))
+        }
+        BeamError::TooOld { .. } => ScenarioError::Missing(Need::Otp(problem(Trouble::TooOld))),
+        BeamError::Debian { source: DebianError::Interrupted, .. } | BeamError::Interrupted => {
+            ScenarioError::Interrupted
+        }
+        BeamError::Debian { source, .. } => {
+            let full = source.is_full();
+            let trouble = if full { Trouble::Full } else { Trouble::Failed };
+            let problem = Problem::reported(Part::Debian, trouble, &error);
+            ScenarioError::Missing(Need::Fetch { problem, full })
+        }
+        other => {
+            let (part, trouble) = trouble(other);
+            ScenarioError::Broken(Problem::reported(part, trouble, other))
+        }
+    }
+}
+
+/// Who reports an error that breaks a trial, and of what sort it is.
+fn trouble(error: &BeamError) -> (Part, Trouble) {
+    match error {
+        BeamError::Died(_) => (Part::Node, Trouble::Died),
+        BeamError::NoHello { .. } => (Part::Node, Trouble::Late),
+        BeamError::Protocol { .. } => (Part::Node, Trouble::Protocol),
+        BeamError::Late { .. } => (Part::Otp, Trouble::Late),
+        BeamError::Unsafe { .. } | BeamError::NotOurs { .. } => (Part::Otp, Trouble::Unsafe),
+        BeamError::Compile { .. } => (Part::Otp, Trouble::NotCompiled),
+        _ => (Part::Otp, Trouble::Failed),
     }
 }
 
@@ -297,29 +297,43 @@ impl From<ScenarioError> for Ended {
 
 /// A failed call as a scenario's error.
 pub(crate) fn failed(error: CallError) -> ScenarioError {
-    match error {
-        CallError::Interrupted { .. } => ScenarioError::Interrupted,
-        _ => ScenarioError::Broken(error.to_string()),
-    }
+    let trouble = match &error {
+        CallError::Interrupted { .. } => return ScenarioError::Interrupted,
+        CallError::Died(_) => Trouble::Died,
+        CallError::Late { .. } => Trouble::Late,
+        CallError::Protocol { .. } => Trouble::Protocol,
+        CallError::Failed { .. } | CallError::Unsendable { .. } | CallError::System { .. } => {
+            Trouble::Failed
+        }
+    };
+    ScenarioError::Broken(Problem::reported(Part::Node, trouble, error))
 }
 
 /// What a function returned as `{ok, Result}`; `{error, {Kind, Line}}` is a setting that cannot be
 /// used.
 pub(crate) fn answer(term: &Term) -> Result<&Term, ScenarioError> {
-    let strange = |error: TermError| ScenarioError::Broken(format!("the node's answer: {error}"));
-    let [tag, value] = as_tuple::<2>(term).map_err(strange)?;
-    match as_atom(tag).map_err(strange)? {
+    let [tag, value] = read(as_tuple::<2>(term))?;
+    match read(as_atom(tag))? {
         "ok" => Ok(value),
         _ => {
-            let [_, line] = as_tuple::<2>(value).map_err(strange)?;
-            Err(ScenarioError::Unusable(as_text(line).map_err(strange)?))
+            let [_, line] = read(as_tuple::<2>(value))?;
+            let line = read(as_text(line))?;
+            Err(ScenarioError::Unusable(Problem::reported(Part::Node, Trouble::Refused, line)))
         }
     }
 }
 
 /// Reads a part of what a function returned.
 pub(crate) fn read<T>(value: Result<T, TermError>) -> Result<T, ScenarioError> {
-    value.map_err(|error| ScenarioError::Broken(format!("the node's answer: {error}")))
+    value.map_err(|error| {
+        let reported = Reported {
+            by: Part::Node,
+            trouble: Trouble::Protocol,
+            about: Some("answer".to_owned()),
+            message: error.to_string(),
+        };
+        ScenarioError::Broken(Problem::Reported(reported))
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Calls of futex as strace counts them: where no probe can be had, and only if asked, since each
 //! call of the node stops twice for it.
 
-use crate::{Missing, ScenarioError};
+use crate::ScenarioError;
+use model::{Need, Problem};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
 use std::process::{Child, Stdio};
@@ -31,21 +32,13 @@ impl Strace {
     /// If there is no strace, or it does not attach.
     pub(crate) fn start(pid: u32) -> Result<Self, ScenarioError> {
         let mut command = host::program::command("strace").map_err(|error| {
-            ScenarioError::Missing(Missing {
-                what: format!("--strace: {error}"),
-                grant: "root runs no program that others could have put there; put another folder \
-                        first in PATH"
-                    .to_owned(),
-            })
+            ScenarioError::Missing(Need::Strace { error: error.to_string(), unsafe_program: true })
         })?;
         command.args(["-qq", "-f", "-c", "-e", "trace=futex", "-p", &pid.to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         os::death::bind(&mut command, Signal::KILL);
         let child = command.spawn().map_err(|error| {
-            ScenarioError::Missing(Missing {
-                what: format!("--strace: strace: {error}"),
-                grant: "install strace (Debian: strace), or leave --strace out".to_owned(),
-            })
+            ScenarioError::Missing(Need::Strace { error: error.to_string(), unsafe_program: false })
         })?;
         let mut strace = Strace { child };
         strace.attached(pid)?;
@@ -57,8 +50,7 @@ impl Strace {
         while !is_traced(pid) {
             let ended = !matches!(self.child.try_wait(), Ok(None));
             if ended || Instant::now() > deadline {
-                let why = "--strace: strace did not attach to the node; leave --strace out";
-                return Err(ScenarioError::Broken(why.to_owned()));
+                return Err(ScenarioError::Broken(Problem::StraceLate));
             }
             std::thread::sleep(Duration::from_millis(2));
         }

@@ -14,11 +14,9 @@ mod trial;
 pub use meta::META;
 pub use params::{Dam, FloodFix, Mailbox, MailboxFloodParams, Message, Pace, QueueData, SinkKind};
 
-use crate::{
-    Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult, erlang,
-};
+use crate::{Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult, erlang};
 use analysis::Outcome;
-use model::{ArmResult, Meta, Plan, Trial};
+use model::{ArmResult, Meta, Need, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -31,7 +29,7 @@ impl Scenario for MailboxFlood {
         &META
     }
 
-    fn missing(&self, _: &Host) -> Option<Missing> {
+    fn missing(&self, _: &Host) -> Option<Need> {
         erlang::missing()
     }
 

@@ -104,34 +104,23 @@ pub(super) fn arms(params: &MailboxFloodParams) -> Result<Arms<MailboxFloodParam
 impl MailboxFloodParams {
     /// What no trial could be made of.
     fn check(&self) -> Result<(), ScenarioError> {
-        let unusable = |line: String| Err(ScenarioError::Unusable(line));
+        let unusable = |fact: Fact| Err(ScenarioError::unusable(fact));
         if self.is_paced() && self.dam != Dam::None {
-            return unusable(
-                "--pace one-at-a-time leaves nothing for a dam to do: leave out --dam, or flood it"
-                    .to_owned(),
-            );
+            return unusable(Fact::new(say::NOTHING_TO_DAM));
         }
         let killed = !self.kill_after.is_zero();
         if self.is_decoy() && (self.is_paced() || self.dam != Dam::None || killed) {
-            return unusable(
-                "--mailbox decoy leaves the server's mailbox empty: leave out --pace, --dam and \
-                 --kill-after"
-                    .to_owned(),
-            );
+            return unusable(Fact::new(say::ONLY_A_DECOY));
         }
         let offered = self.offered();
         if offered > MOST_MESSAGES {
-            return unusable(format!(
-                "{offered} messages in all are more than {MOST_MESSAGES}: take fewer --senders or \
-                 --messages"
-            ));
+            let fact = Fact::new(say::TOO_MANY).with("offered", offered);
+            return unusable(fact.with("most", MOST_MESSAGES));
         }
         let bytes = self.bytes();
         if self.sink.is_file() && offered.saturating_mul(bytes) > MOST_FILE {
-            return unusable(format!(
-                "{offered} messages of {bytes} bytes may fill a file with more than 1 GiB; send \
-                 fewer or smaller ones"
-            ));
+            let fact = Fact::new(say::FILE_TOO_LARGE).with("offered", offered);
+            return unusable(fact.with("bytes", bytes));
         }
         Ok(())
     }

@@ -23,6 +23,12 @@ pub(super) mod say {
     pub const QUEUES: &str = "queues";
     pub const LENGTHS: &str = "cost_lengths";
     pub const COST: &str = "cost";
+    pub const NOTHING_TO_DAM: &str = "nothing-to-dam";
+    pub const ONLY_A_DECOY: &str = "only-a-decoy";
+    pub const TOO_MANY: &str = "too-many-messages";
+    pub const FILE_TOO_LARGE: &str = "file-too-large";
+    pub const WRITES_FAILED: &str = "writes-failed";
+    pub const NO_FOLDER: &str = "no-folder";
 }
 
 /// The sentences.
@@ -98,4 +104,30 @@ pub(super) const SENTENCES: &[Sentence] = &[
     Sentence { id: say::QUEUES, text: "messages that wait" },
     Sentence { id: say::LENGTHS, text: "messages in the mailbox" },
     Sentence { id: say::COST, text: "time of one write" },
+    Sentence {
+        id: say::NOTHING_TO_DAM,
+        text: "--pace one-at-a-time leaves nothing for a dam to do: leave out --dam, or flood it",
+    },
+    Sentence {
+        id: say::ONLY_A_DECOY,
+        text: "--mailbox decoy leaves the server's mailbox empty: leave out --pace, --dam and --kill-after",
+    },
+    Sentence {
+        id: say::TOO_MANY,
+        text: "{{ offered }} messages in all are more than {{ most }}: take fewer --senders or --messages",
+    },
+    Sentence {
+        id: say::FILE_TOO_LARGE,
+        text: "{{ offered }} messages of {{ bytes }} bytes may fill a file with more than 1 GiB; send \
+               fewer or smaller ones",
+    },
+    Sentence {
+        id: say::WRITES_FAILED,
+        text: "{{ failed }} of {{ writes }} writes to the sink {{ sink }} failed ({% if error %}{{ error }}\
+               {% else %}it is not known why{% endif %}); make room there or take another --sink",
+    },
+    Sentence {
+        id: say::NO_FOLDER,
+        text: "--folder {{ folder }}: {{ error }}; name a folder that can be written to: --folder FOLDER",
+    },
 ];

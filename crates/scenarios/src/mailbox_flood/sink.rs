@@ -1,9 +1,11 @@
 //! The sinks in the words of the Erlang application.
 
 use super::params::SinkKind;
+use super::sentences::say;
 use crate::ScenarioError;
 use beam::Term;
 use beam::term::{atom, list, text, tuple, uint};
+use model::{Fact, Problem};
 use os::user::User;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::fchown;
@@ -20,8 +22,8 @@ pub(super) struct Sink {
     pub term: Term,
     /// The file, which has no name and goes with its last descriptor.
     file: Option<Arc<OwnedFd>>,
-    /// What a node calls the file, and what a person does.
-    names: Option<(String, String)>,
+    /// The folder that the file is in.
+    folder: Option<String>,
 }
 
 impl Sink {
@@ -33,25 +35,23 @@ impl Sink {
         user: Option<User>,
     ) -> Result<Self, ScenarioError> {
         let Some(options) = sink.file_options() else {
-            return Ok(Sink { term: plain(sink), file: None, names: None });
+            return Ok(Sink { term: plain(sink), file: None, folder: None });
         };
         let made = tempfile::tempfile_in(folder).and_then(|file| {
             user.map_or(Ok(()), |user| fchown(&file, Some(user.uid()), Some(user.gid())))?;
             Ok(file)
         });
         let file = made.map_err(|error| {
-            let folder = folder.display();
-            ScenarioError::Unusable(format!(
-                "{folder}: {error}; name a folder that can be written to: --folder FOLDER"
-            ))
+            let fact = Fact::new(say::NO_FOLDER).with("folder", folder.display().to_string());
+            ScenarioError::unusable(fact.with("error", error.to_string()))
         })?;
         // It has no name, so that nothing is left however tool or node ends: the node finds it
         // open.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let options = list(options.iter().map(|option| atom(option)).collect());
         let term = tuple(vec![atom("file"), text(&path), options]);
-        let names = Some((path, format!("a file in {}", folder.display())));
-        Ok(Sink { term, file: Some(Arc::new(file.into())), names })
+        let folder = Some(folder.display().to_string());
+        Ok(Sink { term, file: Some(Arc::new(file.into())), folder })
     }
 
     /// What the node is to find open.
@@ -59,15 +59,17 @@ impl Sink {
         self.file.iter().cloned().collect()
     }
 
-    /// An error as a person knows the file: the path by which a node reaches it says nothing.
-    pub fn in_words(&self, error: ScenarioError) -> ScenarioError {
-        let named = |line: String| match &self.names {
-            Some((path, name)) => line.replace(path, name),
-            None => line,
+    /// An error with the folder of the file: the path by which a node reaches it says nothing.
+    pub fn named(&self, error: ScenarioError) -> ScenarioError {
+        let in_folder = |problem| match (&self.folder, problem) {
+            (Some(folder), problem @ Problem::Reported(_)) => {
+                Problem::InFolder { folder: folder.clone(), why: Box::new(problem) }
+            }
+            (_, problem) => problem,
         };
         match error {
-            ScenarioError::Unusable(line) => ScenarioError::Unusable(named(line)),
-            ScenarioError::Broken(line) => ScenarioError::Broken(named(line)),
+            ScenarioError::Unusable(problem) => ScenarioError::Unusable(in_folder(problem)),
+            ScenarioError::Broken(problem) => ScenarioError::Broken(in_folder(problem)),
             other => other,
         }
     }
@@ -91,6 +93,7 @@ fn plain(sink: SinkKind) -> Term {
 mod tests {
     use super::*;
     use clap::ValueEnum as _;
+    use model::problem::{Part, Trouble};
     use std::fs::File;
     use std::io::Write as _;
 
@@ -115,20 +118,20 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_folder_and_not_a_descriptor() {
+    fn an_error_of_the_node_names_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let sink = Sink::prepare(SinkKind::File, folder.path(), None).unwrap();
-        let [file] = sink.open().try_into().unwrap();
-        let line = format!("file write: /proc/self/fd/{}: full", file.as_raw_fd());
-        let told = sink.in_words(ScenarioError::Unusable(line)).to_string();
-        assert!(told.contains(&folder.path().display().to_string()), "{told}");
-        assert!(!told.contains("/proc/"), "{told}");
+        let full = || Problem::reported(Part::Node, Trouble::Refused, "file write: full");
+        let folder = folder.path().display().to_string();
+        let named = Problem::InFolder { folder, why: Box::new(full()) };
+        let told = sink.named(ScenarioError::Unusable(full()));
+        assert_eq!(told, ScenarioError::Unusable(named));
     }
 
     #[test]
     fn a_folder_that_is_not_there_is_named() {
         let refused = Sink::prepare(SinkKind::File, Path::new("/no/such/folder"), None);
-        let line = refused.unwrap_err().to_string();
-        assert!(line.contains("/no/such/folder") && line.contains("--folder"), "{line}");
+        let Err(ScenarioError::Unusable(Problem::Scenario(fact))) = refused else { panic!() };
+        assert_eq!(fact.values["folder"], "/no/such/folder".into());
     }
 }

@@ -17,7 +17,7 @@ use crate::erlang::evidence::Watched;
 use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, Read, atom, list, uint};
 use beam::{Node, NodeOptions, Term};
-use model::{Fact, Note};
+use model::{Fact, Note, Problem};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,7 @@ pub(super) fn run(
             observation
         }
         Err(Ended::Late) => hang(spec.offered(), limit(spec)),
-        Err(Ended::Broken(error)) => return Err(sink.in_words(error)),
+        Err(Ended::Broken(error)) => return Err(sink.named(error)),
     };
     observation.vm = Some(facts);
     observation.evidence = watched.evidence(None);
@@ -114,14 +114,11 @@ fn measured(
 }
 
 /// Writes that fail take another time than writes that do not.
-fn failed(spec: &TrialSpec, flood: &Flood) -> String {
-    format!(
-        "{} of {} writes to the sink {} failed ({}); make room there or take another --sink",
-        flood.failed,
-        flood.drained + flood.duplicated,
-        spec.sink,
-        flood.errors.first().map_or("it is not known why", String::as_str)
-    )
+fn failed(spec: &TrialSpec, flood: &Flood) -> Problem {
+    let writes = flood.drained + flood.duplicated;
+    let fact = Fact::new(say::WRITES_FAILED).with("failed", flood.failed as u64);
+    let fact = fact.with("writes", writes as u64).with("sink", spec.sink.to_string());
+    Problem::Scenario(fact.with_some("error", flood.errors.first().cloned()))
 }
 
 /// What should be known of a trial beside its figures.

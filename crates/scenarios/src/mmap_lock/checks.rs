@@ -2,8 +2,10 @@
 
 use super::params::MmapLockParams;
 use super::place::{missing, place};
-use crate::{Host, Missing, ScenarioError};
+use super::sentences::say;
+use crate::{Host, ScenarioError};
 use host::limits;
+use model::{Fact, FactValue, Need};
 use std::time::Duration;
 
 /// What part of the available memory the region may take.
@@ -32,19 +34,16 @@ pub(super) fn check(params: &MmapLockParams, host: &Host) -> Result<(), Scenario
 fn check_procfile(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
     let file = params.procfile.as_str();
     let path = host.roots.proc.join("self").join(file);
-    let why = match std::fs::metadata(&path) {
-        Err(error) => error.to_string(),
-        Ok(metadata) if !metadata.is_file() => "not a file that can be read".to_owned(),
+    let error = match std::fs::metadata(&path) {
+        Err(error) => Some(error.to_string()),
+        Ok(metadata) if !metadata.is_file() => None,
         Ok(_) => match read_a_byte(&path) {
             Ok(()) => return Ok(()),
-            Err(error) => error.to_string(),
+            Err(error) => Some(error.to_string()),
         },
     };
-    Err(ScenarioError::Unusable(format!(
-        "--procfile {file}: {}: {why}; name a file that this kernel has, such as smaps, maps or \
-         status",
-        path.display()
-    )))
+    let fact = Fact::new(say::NO_FILE).with("file", file).with("path", path.display().to_string());
+    Err(ScenarioError::unusable(fact.with_some("error", error)))
 }
 
 fn read_a_byte(path: &std::path::Path) -> std::io::Result<()> {
@@ -58,20 +57,15 @@ fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError>
     let Some(available) = limits::memory_available(host.roots) else {
         return Ok(());
     };
-    let (regions, twice) = if params.busy.most() > 0 {
-        (2.0, "twice that, for the mapper and its twin, is ")
-    } else {
-        (1.0, "")
-    };
+    // The mapper's, and its twin's.
+    let twin = params.busy.most() > 0;
+    let regions = if twin { 2.0 } else { 1.0 };
     if size.get() as f64 * regions <= available as f64 * MEMORY_SHARE {
         return Ok(());
     }
-    Err(ScenarioError::Unusable(format!(
-        "--size {size}: {twice}more than {:.0}% of the {} MiB of memory available here; take a \
-         smaller region",
-        MEMORY_SHARE * 100.0,
-        available >> 20
-    )))
+    let fact = Fact::new(say::TOO_LARGE).with("size", size.to_string()).with("twin", twin);
+    let fact = fact.with("most", FactValue::Share(MEMORY_SHARE));
+    Err(ScenarioError::unusable(fact.with("mib", available >> 20)))
 }
 
 /// A region splits into a mapping for every four pages in the long run, since each page is mapped
@@ -84,28 +78,19 @@ fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioEr
     if pages / 4 < most || calls < u128::from(most) {
         return Ok(());
     }
-    Err(ScenarioError::Unusable(format!(
-        "--size {}: the region would split into more mappings than vm.max_map_count ({most}) allows; \
-         take a smaller region, or sysctl vm.max_map_count={}",
-        params.size,
-        pages / 4 + most
-    )))
+    let fact = Fact::new(say::TOO_MANY_MAPPINGS).with("size", params.size.to_string());
+    Err(ScenarioError::unusable(fact.with("most", most).with("enough", pages / 4 + most)))
 }
 
 /// A quota that no number of readers on one CPU can use up limits nothing.
 fn check_reader_quota(params: &MmapLockParams) -> Result<(), ScenarioError> {
     let Some(quota) = params.reader_quota.get() else { return Ok(()) };
-    let unusable = |why: &str| {
-        Err(ScenarioError::Unusable(format!("--reader-quota {quota}: {why}; take 10ms/100ms")))
-    };
+    let unusable =
+        |why| Err(ScenarioError::unusable(Fact::new(why).with("quota", quota.to_string())));
     match () {
-        () if quota.quota() >= quota.period() => {
-            unusable("the readers share one CPU, so a quota of a whole one limits nothing")
-        }
-        () if params.duration < quota.period() => {
-            unusable("a trial (--duration) is shorter than a period, so it may see no throttling")
-        }
-        () if params.busy.most() == 0 => unusable("--busy 0 has no readers to limit"),
+        () if quota.quota() >= quota.period() => unusable(say::QUOTA_OF_A_CPU),
+        () if params.duration < quota.period() => unusable(say::PERIOD_TOO_LONG),
+        () if params.busy.most() == 0 => unusable(say::NO_READERS),
         () => Ok(()),
     }
 }
@@ -114,10 +99,10 @@ fn check_processes(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioE
     let most = params.busy.most();
     let wanted = 2 * u64::from(most);
     match limits::pid_max(host.roots) {
-        Some(limit) if wanted > limit / 2 => Err(ScenarioError::Unusable(format!(
-            "--busy {most}: {wanted} processes are more than half of what kernel.pid_max ({limit}) \
-             allows on the whole machine; take fewer"
-        ))),
+        Some(limit) if wanted > limit / 2 => {
+            let fact = Fact::new(say::TOO_MANY_PROCESSES).with("busy", most);
+            Err(ScenarioError::unusable(fact.with("wanted", wanted).with("limit", limit)))
+        }
         _ => Ok(()),
     }
 }
@@ -127,10 +112,7 @@ fn check_nice(params: &MmapLockParams) -> Result<(), ScenarioError> {
     if limits::can_renice_to(nice) {
         return Ok(());
     }
-    Err(ScenarioError::Missing(Missing {
-        what: format!("--nice {nice}: this process may not raise the priority of the scanners"),
-        grant: "run as root, or raise the limit with `ulimit -e`".to_owned(),
-    }))
+    Err(ScenarioError::Missing(Need::Priority { nice }))
 }
 
 #[cfg(test)]

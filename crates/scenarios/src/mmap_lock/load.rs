@@ -11,6 +11,7 @@ use load::live::{LivePage, Snapshot};
 use load::protocol::{MapperReport, PoolReport, Report};
 use load::time::now_ns;
 use load::{Child, LoadSpawner};
+use model::problem::{GeneratorEnd, GeneratorProblem, Problem};
 use probe::Role;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -152,7 +153,8 @@ pub fn run_load(
     interrupted: &dyn Fn() -> bool,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<RawTrial, ScenarioError> {
-    let live = LivePage::create().map_err(|e| ScenarioError::Broken(format!("live page: {e}")))?;
+    let live = LivePage::create()
+        .map_err(|error| ScenarioError::Broken(Problem::of_kernel("live page", &error)))?;
     let mut mapper = start_mapper(spec, spawner, &live)?;
     let mut twin = start_twin(spec, spawner)?;
     let limit = SET_UP_LIMIT + populating(spec.region_bytes);
@@ -191,7 +193,7 @@ fn mapper_report(
 ) -> Result<MapperReport, ScenarioError> {
     match wait::report(mapper, REPORT_LIMIT, interrupted)? {
         Report::Mapper(report) => Ok(report),
-        _ => Err(ScenarioError::Broken("a mapper reported as a pool".into())),
+        _ => Err(ScenarioError::Broken(Problem::WrongReport { role: "mapper".to_owned() })),
     }
 }
 
@@ -408,14 +410,13 @@ fn gather(
         let (Report::Scanners(pool) | Report::Spinners(pool)) =
             wait::report(child, REPORT_LIMIT, interrupted)?
         else {
-            return Err(ScenarioError::Broken("a pool reported as a mapper".into()));
+            return Err(ScenarioError::Broken(Problem::WrongReport { role: "pool".to_owned() }));
         };
         if pool.killed > 0 {
-            return Err(ScenarioError::Broken(format!(
-                "{} of {} workers of the load (process group {pid}) were killed by signal {}; \
-                 nothing of tailback did that",
-                pool.killed, pool.workers, pool.signal
-            )));
+            let PoolReport { killed, workers, signal, .. } = pool;
+            let what = GeneratorEnd::WorkersKilled { killed, workers, signal };
+            let pool = GeneratorProblem { role: "pool".to_owned(), pid: Some(pid), what };
+            return Err(ScenarioError::Broken(Problem::Generator(pool)));
         }
         sum.fewest = if sum.workers == 0 { pool.fewest } else { sum.fewest.min(pool.fewest) };
         sum.most = sum.most.max(pool.most);

@@ -17,9 +17,9 @@ pub use self::load::{CpuLoad, Cut, Event, RawTrial, TrialSpec, Twin, run_load};
 pub use meta::META;
 pub use params::{MmapLockParams, Target};
 
-use crate::{Arms, Cell, Context, Host, Missing, Scenario, ScenarioError, Summary, TrialResult};
+use crate::{Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;
-use model::{ArmResult, Judging, Machine, Meta, Plan, Suggestion, Trial};
+use model::{ArmResult, Judging, Machine, Meta, Need, Plan, Suggestion, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -32,7 +32,7 @@ impl Scenario for MmapLock {
         &META
     }
 
-    fn missing(&self, host: &Host) -> Option<Missing> {
+    fn missing(&self, host: &Host) -> Option<Need> {
         place::missing(host.machine)
     }
 

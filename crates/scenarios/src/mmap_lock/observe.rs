@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use load::histogram;
 use load::protocol::{MapperReport, StallSeen};
 use model::record::Stall;
-use model::{Fact, Latency, Measure, Observation, Unit};
+use model::{Fact, Latency, Measure, Observation, Problem, Unit};
 
 /// The shares of evenly arriving requests whose wait is told, and the figures' names.
 const WAITS: [(&str, f64); 2] = [(measure::WAIT_P99, 0.01), (measure::WAIT_P999, 0.001)];
@@ -102,8 +102,9 @@ fn latencies(
     Ok(latencies)
 }
 
-fn damaged(why: impl std::fmt::Display) -> ScenarioError {
-    ScenarioError::Broken(format!("latencies of the mapper: {why}"))
+fn damaged(error: impl std::fmt::Display) -> ScenarioError {
+    let (series, error) = ("mapper".to_owned(), error.to_string());
+    ScenarioError::Broken(Problem::Unreadable { series, error })
 }
 
 fn seen(stall: &StallSeen, rescued: Option<(StallSeen, u64)>) -> Stall {

@@ -2,25 +2,16 @@
 
 use super::meta::META;
 use super::params::MmapLockParams;
+use super::sentences::say;
 use crate::cpus;
 use crate::params::{Auto, Cpu};
-use crate::{Host, Missing, ScenarioError};
+use crate::{Host, ScenarioError};
 use host::placement;
-use model::Machine;
+use model::{Fact, Machine, Need, Problem};
 
 /// What the scenario lacks here.
-pub(super) fn missing(machine: &Machine) -> Option<Missing> {
-    let allowed = machine.allowed_cpus.len();
-    (allowed < META.needs.cpus).then(|| Missing {
-        what: format!(
-            "mmap-lock needs {} CPUs, one for the process that maps and one for its readers; this \
-             process may use {allowed}",
-            META.needs.cpus
-        ),
-        grant: "widen its affinity mask or cpuset (taskset -pc, docker --cpuset-cpus), or use a \
-                machine with more CPUs"
-            .to_owned(),
-    })
+pub(super) fn missing(machine: &Machine) -> Option<Need> {
+    cpus::missing(META.needs.cpus, machine)
 }
 
 /// CPUs of mapper, load and tool: as asked, else from the topology.
@@ -46,16 +37,12 @@ pub(super) fn place(
         (None, Some(load)) => (chosen.measured, load),
     };
     if mapper == load {
-        return Err(ScenarioError::Unusable(format!(
-            "--cpu-mapper {mapper} and --cpu-load {load} are the same: the mapper would wait for \
-             the CPU and not for the lock; name two CPUs, or neither"
-        )));
+        let fact = Fact::new(say::ONE_CPU).with("mapper", mapper).with("load", load);
+        return Err(ScenarioError::unusable(fact));
     }
     let tool = named("--cpu-tool", &params.cpu_tool)?;
     if tool == Some(load) {
-        return Err(ScenarioError::Unusable(format!(
-            "--cpu-tool {load} is the CPU of the load: tailback would starve behind it; name another"
-        )));
+        return Err(ScenarioError::unusable(Fact::new(say::TOOL_ON_LOAD).with("load", load)));
     }
     Ok((mapper, load, tool.unwrap_or_else(|| beside(chosen.tool, mapper, load, machine))))
 }
@@ -70,12 +57,13 @@ fn beside(chosen: u32, mapper: u32, load: u32, machine: &Machine) -> u32 {
 }
 
 fn too_few() -> ScenarioError {
-    ScenarioError::Broken("the CPUs of this machine could not be read from /sys".to_owned())
+    ScenarioError::Broken(Problem::CpusUnread)
 }
 
 fn check_cpu(flag: &str, cpu: Cpu, machine: &Machine) -> Result<u32, ScenarioError> {
-    cpus::check(cpu.get(), machine)
-        .map_err(|why| ScenarioError::Unusable(format!("{flag} {cpu}: {why}")))
+    let (option, cpu) = (flag.to_owned(), cpu.get());
+    cpus::check(cpu, machine)
+        .map_err(|why| ScenarioError::Unusable(Problem::Cpu { option, cpu, why }))
 }
 
 #[cfg(test)]
@@ -112,10 +100,9 @@ mod tests {
     }
 
     #[test]
-    fn one_cpu_is_too_few_and_says_what_would_help() {
+    fn one_cpu_is_too_few() {
         let machine = Machine { allowed_cpus: vec![3], ..Machine::default() };
-        let missing = missing(&machine).unwrap();
-        assert!(missing.what.contains("needs 2 CPUs"), "{missing:?}");
+        assert_eq!(missing(&machine), Some(Need::Cpus { least: 2, allowed: 1 }));
         assert!(super::missing(&Machine { allowed_cpus: vec![3, 4], ..machine }).is_none());
     }
 }

@@ -9,6 +9,7 @@ use super::reader_group;
 use super::sentences::say;
 use crate::params::{Counts, OrNone, Quota, literal};
 use crate::{Arms, Host, ScenarioError};
+use model::problem::ArmsProblem;
 use model::{Arm, Changed, Fact, Judging, LeftOut, Role, WhyLeftOut};
 use std::time::Duration;
 
@@ -179,7 +180,8 @@ pub(super) fn spec(
     seed: u64,
 ) -> Result<TrialSpec, ScenarioError> {
     let (mapper, load, tool) = place(params, host)?;
-    let several = || ScenarioError::Broken("an arm has several numbers of readers".to_owned());
+    let several =
+        || ScenarioError::Broken(ArmsProblem::NotOneValue { option: "--busy".to_owned() }.into());
     let busy = params.busy.single().ok_or_else(several)?;
     let twin = (busy > 0).then(|| Twin {
         calls: calls_of_twin(params),

@@ -5,9 +5,9 @@
 use super::meta::measure;
 use super::params::MmapLockParams;
 use crate::params::Quota;
-use crate::quota::{need_of, refused};
+use crate::quota::{self, refused};
 use crate::{Host, ScenarioError};
-use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
+use host::cgroup::{BadQuota, Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
 use host::roots::Roots;
 use model::{Measure, Observation, Unit};
 use std::path::PathBuf;
@@ -73,14 +73,13 @@ pub(super) fn bandwidth(quota: Quota) -> Bandwidth {
 /// If it cannot be had: as a need that is missing where a privilege or a controller is.
 pub(super) fn try_out(params: &MmapLockParams, host: &Host) -> Result<bool, ScenarioError> {
     let Some(quota) = params.reader_quota.get() else { return Ok(false) };
-    let parent =
-        ParentGroup::find(host.roots).map_err(|error| ScenarioError::Missing(need_of(&error)))?;
+    let parent = quota::home(host)?;
     sweep(&parent);
     let group = BandwidthGroup::create(&parent).map_err(refused)?;
     group.set(&bandwidth(quota)).map_err(refused)?;
     let burst = match group.set(&bandwidth(quota.with_burst())) {
         Ok(()) => true,
-        Err(CgroupError::NoBurst { .. }) => false,
+        Err(CgroupError::Value(BadQuota::NoBurst { .. })) => false,
         Err(error) => return Err(refused(error)),
     };
     group.remove().map_err(refused)?;

@@ -17,6 +17,15 @@ pub(super) mod say {
     pub const BURST: &str = "burst";
     pub const NO_BURST: &str = "no-burst";
     pub const LOCK_FREE: &str = "lock-free";
+    pub const NO_FILE: &str = "no-file";
+    pub const TOO_LARGE: &str = "too-large";
+    pub const TOO_MANY_MAPPINGS: &str = "too-many-mappings";
+    pub const TOO_MANY_PROCESSES: &str = "too-many-processes";
+    pub const QUOTA_OF_A_CPU: &str = "quota-of-a-cpu";
+    pub const PERIOD_TOO_LONG: &str = "period-too-long";
+    pub const NO_READERS: &str = "no-readers";
+    pub const ONE_CPU: &str = "one-cpu";
+    pub const TOOL_ON_LOAD: &str = "tool-on-load";
 }
 
 /// What the process lost with the load, with the load of its control, and alone.
@@ -84,4 +93,47 @@ pub(super) const SENTENCES: &[Sentence] = &[
         text: "this kernel knows no burst of a CPU quota; that needs 5.14",
     },
     Sentence { id: say::LOCK_FREE, text: "readers of status, which takes no mmap lock" },
+    Sentence {
+        id: say::NO_FILE,
+        text: "--procfile {{ file }}: {{ path }}: {% if error %}{{ error }}{% else %}not a file that can \
+               be read{% endif %}; name a file that this kernel has, such as smaps, maps or status",
+    },
+    Sentence {
+        id: say::TOO_LARGE,
+        text: "--size {{ size }}: {% if twin %}twice that, for the mapper and its twin, is {% endif %}more \
+               than {{ most }} of the {{ mib }} MiB of memory available here; take a smaller region",
+    },
+    Sentence {
+        id: say::TOO_MANY_MAPPINGS,
+        text: "--size {{ size }}: the region would split into more mappings than vm.max_map_count \
+               ({{ most }}) allows; take a smaller region, or sysctl vm.max_map_count={{ enough }}",
+    },
+    Sentence {
+        id: say::TOO_MANY_PROCESSES,
+        text: "--busy {{ busy }}: {{ wanted }} processes are more than half of what kernel.pid_max \
+               ({{ limit }}) allows on the whole machine; take fewer",
+    },
+    Sentence {
+        id: say::QUOTA_OF_A_CPU,
+        text: "--reader-quota {{ quota }}: the readers share one CPU, so a quota of a whole one limits \
+               nothing; take 10ms/100ms",
+    },
+    Sentence {
+        id: say::PERIOD_TOO_LONG,
+        text: "--reader-quota {{ quota }}: a trial (--duration) is shorter than a period, so it may see no \
+               throttling; take 10ms/100ms",
+    },
+    Sentence {
+        id: say::NO_READERS,
+        text: "--reader-quota {{ quota }}: --busy 0 has no readers to limit; take more",
+    },
+    Sentence {
+        id: say::ONE_CPU,
+        text: "--cpu-mapper {{ mapper }} and --cpu-load {{ load }} are the same: the mapper would wait for \
+               the CPU and not for the lock; name two CPUs, or neither",
+    },
+    Sentence {
+        id: say::TOOL_ON_LOAD,
+        text: "--cpu-tool {{ load }} is the CPU of the load: tailback would starve behind it; name another",
+    },
 ];

@@ -8,6 +8,7 @@ use crate::quota;
 use crate::{Context, Disturbances, ScenarioError, TrialResult};
 use host::cgroup::Bandwidth;
 use model::Disturbance;
+use model::problem::{Problem, UnusableCpu};
 use probe::SessionOptions;
 
 /// Runs a trial of the scenario and makes its observation.
@@ -16,8 +17,8 @@ pub(super) fn run(
     reader_quota: Option<Bandwidth>,
     context: &mut Context,
 ) -> Result<TrialResult, ScenarioError> {
-    let _pinned = os::pin::Pinned::to(spec.cpu_tool)
-        .map_err(|e| ScenarioError::Unusable(format!("tool on CPU {}: {e}", spec.cpu_tool)))?;
+    let _pinned =
+        os::pin::Pinned::to(spec.cpu_tool).map_err(|error| unusable_tool(spec.cpu_tool, &error))?;
     let roots = context.host.roots;
     let mut group = reader_quota.map(|quota| ReaderGroup::create(roots, &quota)).transpose()?;
     spec.reader_groups = group.as_ref().map(ReaderGroup::folders).unwrap_or_default();
@@ -56,4 +57,10 @@ pub(super) fn run(
         }
     }
     Ok(TrialResult { observation, disturbance })
+}
+
+/// The CPU of the tool, where no thread can be put there.
+fn unusable_tool(cpu: u32, error: &std::io::Error) -> ScenarioError {
+    let why = UnusableCpu::Refused { error: error.to_string() };
+    ScenarioError::Unusable(Problem::Cpu { option: "--cpu-tool".to_owned(), cpu, why })
 }

@@ -1,5 +1,7 @@
 //! Values in whose place a word may stand.
 
+use crate::ScenarioError;
+use model::problem::ArmsProblem;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -103,9 +105,10 @@ impl<T: Copy> Auto<T> {
     /// What stands in an arm, where nothing is left open.
     ///
     /// # Errors
-    /// If it is: `what` names it.
-    pub(crate) fn chosen(&self, what: &str) -> Result<T, String> {
-        self.get().ok_or_else(|| format!("{what}: an arm leaves it open"))
+    /// If it is: `option` names it.
+    pub(crate) fn chosen(&self, option: &str) -> Result<T, ScenarioError> {
+        let open = || ArmsProblem::NotOneValue { option: option.to_owned() }.into();
+        self.get().ok_or_else(|| ScenarioError::Broken(open()))
     }
 
     /// The value; another where it is open.

@@ -15,10 +15,10 @@ pub use params::PreemptedHolderParams;
 
 use crate::params::Params;
 use crate::{
-    Arms, Context, Host, Missing, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult, hang,
+    Arms, Context, Host, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult, hang,
 };
 use analysis::Outcome;
-use model::{ArmResult, Meta, Plan, Role, Trial};
+use model::{ArmResult, Meta, Need, Plan, Role, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -35,7 +35,7 @@ impl Scenario for PreemptedHolder {
         &[load::GENERATOR]
     }
 
-    fn missing(&self, _: &Host) -> Option<Missing> {
+    fn missing(&self, _: &Host) -> Option<Need> {
         None
     }
 

@@ -5,7 +5,7 @@ use super::lock::Kind;
 use super::params::{LockFix, PreemptedHolderParams};
 use super::sentences::say;
 use crate::{Host, ScenarioError, cpus};
-use model::{Arm, Changed, Fact, Role};
+use model::{Arm, Changed, Fact, Problem, Role};
 use std::time::Duration;
 
 /// What setting a trial up costs beside its duration, roughly, for the progress bar.
@@ -71,7 +71,7 @@ pub(super) fn spec(params: &PreemptedHolderParams, host: &Host) -> Result<Spec, 
     let mut cpus = host.machine.allowed_cpus.clone();
     cpus.truncate(params.on_cpus as usize);
     if cpus.is_empty() {
-        return Err(ScenarioError::Broken("the CPUs of this process could not be read".to_owned()));
+        return Err(ScenarioError::Broken(Problem::CpusUnread));
     }
     let ns = |time: crate::params::Time| u64::try_from(time.get().as_nanos()).unwrap_or(u64::MAX);
     Ok(Spec {

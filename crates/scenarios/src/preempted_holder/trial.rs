@@ -7,7 +7,7 @@ use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
 use host::governor::Governor;
 use load::protocol::Report;
 use load::{OwnArgs, histogram};
-use model::{Latency, Measure, Observation, Unit};
+use model::{Latency, Measure, Observation, Problem, Unit};
 use probe::Role;
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ fn run_for(
     // Rounds depend on the clock of the CPU; it is put back when the trial ends.
     let _governor = Governor::performance(roots);
     let mut probing = Probing::start(context.probe, roots);
-    let told = serde_json::to_value(spec).map_err(broken)?;
+    let told = serde_json::to_value(spec).map_err(unreadable)?;
     let args = OwnArgs::to_args(&GENERATOR, &told);
     let mut child = context.spawner.start("lock sharers", &args, None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
@@ -49,17 +49,22 @@ fn run_for(
     drop(child);
     let observation = match report {
         Some(Report::Own(report)) => {
-            observe(spec, &serde_json::from_value(report).map_err(broken)?)?
+            observe(spec, &serde_json::from_value(report).map_err(unreadable)?)?
         }
-        Some(_) => return Err(broken("another generator reported")),
+        Some(_) => {
+            let role = GENERATOR.name.to_owned();
+            return Err(ScenarioError::Broken(Problem::WrongReport { role }));
+        }
         None => hung(spec, watched),
     };
     let observation = Observation { evidence: probing.evidence(), ..observation };
     Ok(TrialResult { observation, disturbance })
 }
 
-fn broken(error: impl std::fmt::Display) -> ScenarioError {
-    ScenarioError::Broken(format!("lock sharers: {error}"))
+/// A report, or figures in it, that cannot be read.
+fn unreadable(error: impl std::fmt::Display) -> ScenarioError {
+    let (series, error) = ("wait".to_owned(), error.to_string());
+    ScenarioError::Broken(Problem::Unreadable { series, error })
 }
 
 /// The observation of threads that never reported. What was judged has a bound that says nothing:
@@ -76,8 +81,7 @@ fn hung(spec: &Spec, watched: Duration) -> Observation {
 fn observe(spec: &Spec, report: &SharersReport) -> Result<Observation, ScenarioError> {
     let window_ms = report.window_ns as f64 / 1e6;
     let mut observation = Observation { window_ms, ..Observation::default() };
-    let waits = histogram::decode(&report.waits)
-        .map_err(|why| broken(format_args!("waits of the threads: {why}")))?;
+    let waits = histogram::decode(&report.waits).map_err(unreadable)?;
     let seconds = (window_ms / 1e3).max(1e-9);
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));

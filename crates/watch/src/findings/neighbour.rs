@@ -1,10 +1,10 @@
 //! Programs that have the CPU of others which have nothing to do with them, and more of it.
 //!
-//! Two that compete evenly for a machine without an idle CPU are both slower for it, and nobody is to
-//! blame: a build beside a build. So a victim is who gets less than its half: it is outnumbered, weighs
-//! less, or sleeps now and then and finds its CPU taken each time that it wakes. Programs of a session
-//! count together, since a build is many of them. Where CPUs are idle meanwhile, or where the programs to
-//! look at were named, even competition counts too.
+//! Two that compete evenly for a machine without an idle CPU are both slower for it, and nobody is
+//! to blame: a build beside a build. So a victim is who gets less than its half: it is outnumbered,
+//! weighs less, or sleeps now and then and finds its CPU taken each time that it wakes. Programs of
+//! a session count together, since a build is many of them. Where CPUs are idle meanwhile, or where
+//! the programs to look at were named, even competition counts too.
 
 use crate::limits::{NEIGHBOUR_MS_PER_S, NEIGHBOUR_SHARE, NEIGHBOUR_UNEVEN};
 use crate::parts::{program, program_of};

@@ -103,8 +103,8 @@ fn used(counted: &GroupSums) -> Option<f64> {
     (allowed > 0.0).then(|| counted.gained.usage_ns.map(|ns| ns as f64 / allowed)).flatten()
 }
 
-/// In each period in which it was throttled a sound kernel gave it its whole quota, but for what the
-/// CPUs kept back.
+/// In each period in which it was throttled a sound kernel gave it its whole quota, but for what
+/// the CPUs kept back.
 fn cause(counted: &GroupSums, cpus: u32, spun: Option<f64>) -> QuotaCause {
     if let Some(share) = spun.filter(|share| *share >= SPUN) {
         return QuotaCause::Spun(share);

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 /// Threads that are remembered at most: twice as many as the kernel's table holds.
 const MOST_THREADS: usize = 32_768;
 
-/// Threads that gained less than this are left out, in nanoseconds: they cannot be part of a finding,
-/// and on a busy machine they are most.
+/// Threads that gained less than this are left out, in nanoseconds: they cannot be part of a
+/// finding, and on a busy machine they are most.
 const LEAST_NS: u64 = 20_000;
 
 /// A reader of a memory map.

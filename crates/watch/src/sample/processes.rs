@@ -139,7 +139,8 @@ fn wanted(tick: &Tick) -> Vec<u32> {
     all.into_iter().map(|(_, pid)| pid).collect()
 }
 
-/// What a process belongs to: its group, unless that is one for all that somebody types in a session.
+/// What a process belongs to: its group, unless that is one for all that somebody types in a
+/// session.
 fn job(stat: &Stat, group: Option<&str>) -> Job {
     if stat.flags & KERNEL_THREAD != 0 {
         return Job::Kernel;

@@ -1,5 +1,5 @@
-//! Halving a list of versions: only as many are run as it takes to find between which two the effect
-//! changed.
+//! Halving a list of versions: only as many are run as it takes to find between which two the
+//! effect changed.
 
 use crate::exit::Failure;
 use model::State;

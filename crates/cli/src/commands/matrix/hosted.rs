@@ -10,8 +10,8 @@ use model::{Machine, Record};
 use runner::End;
 use scenarios::AnyScenario;
 
-/// What runs OTPs, which take turns: a block of each, so that what the machine does meanwhile meets all
-/// of them.
+/// What runs OTPs, which take turns: a block of each, so that what the machine does meanwhile meets
+/// all of them.
 pub struct Hosted<'a> {
     scenario: &'static dyn AnyScenario,
     /// The words of `run` behind the OTP.

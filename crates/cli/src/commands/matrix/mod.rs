@@ -109,8 +109,8 @@ impl Guests<'_> {
         Ok(places.into_iter().filter_map(|place| place.or_else(|| ran.next())).collect())
     }
 
-    /// The guest of a kernel, or the row that says why there is none. A name that stands for nothing
-    /// is bad usage.
+    /// The guest of a kernel, or the row that says why there is none. A name that stands for
+    /// nothing is bad usage.
     fn member(&self, name: &str, id: &str) -> Result<Result<Member<'_>, Row>, Failure> {
         match self.host.kernel(name, self.interrupted) {
             Ok(kernel) => Member::new(self.host, kernel, self.args.to_vec(), id).map(Ok),

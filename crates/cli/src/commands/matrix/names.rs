@@ -7,8 +7,8 @@ use guest::versions::{Of, expand};
 /// Versions of a matrix at most.
 const MOST: usize = 64;
 
-/// Blocks of each version at least. A verdict may come after six, but six against six have 924 orders, so
-/// that one outlier hides a boundary where the error rate is split over a few pairs.
+/// Blocks of each version at least. A verdict may come after six, but six against six have 924
+/// orders, so that one outlier hides a boundary where the error rate is split over a few pairs.
 const BLOCKS: u32 = 16;
 
 /// Flags of `run` that say how many blocks there are.

@@ -11,8 +11,8 @@ use report::Shown;
 use report::prose::ladder as prose;
 use std::path::PathBuf;
 
-/// Where the page goes, where one is asked for. What cannot be written is refused before anything is
-/// measured.
+/// Where the page goes, where one is asked for. What cannot be written is refused before anything
+/// is measured.
 pub fn page(matches: &ArgMatches) -> Result<Option<PathBuf>, Failure> {
     matches.get_one::<PathBuf>("page").map(|named| paths::for_page("--page", named)).transpose()
 }

@@ -4,7 +4,7 @@ use crate::exit::{self, Failure};
 use crate::output;
 use crate::paths;
 use model::{Meta, Record};
-use report::{Look, Shown};
+use report::{Look, Shown, prose};
 use runner::End;
 use std::path::{Path, PathBuf};
 
@@ -83,10 +83,11 @@ impl Done {
 
     /// The exit code, or the line that ends the program.
     pub fn code(&self) -> Result<u8, Failure> {
+        let meta = scenarios::find(&self.record.scenario).map(|scenario| scenario.meta());
         match &self.end {
-            End::Unusable(why) => Err(Failure::usage(why.clone())),
-            End::Missing(why) => Err(Failure::need(why.clone())),
-            End::Broken(why) => Err(Failure::broken(why.clone())),
+            End::Unusable(why) => Err(Failure::usage(prose::problem(why, meta))),
+            End::Missing(need) => Err(Failure::need(prose::need(need, meta))),
+            End::Broken(why) => Err(Failure::broken(prose::problem(why, meta))),
             End::Interrupted => Ok(exit::INTERRUPTED),
             End::Complete if matches!(self.kept, Some(Kept::Elsewhere(..) | Kept::Lost(_))) => {
                 Ok(exit::NEED)

@@ -10,7 +10,7 @@ use crate::{output, paths};
 use host::Roots;
 use model::Machine;
 use runner::{End, Study, Underway};
-use scenarios::{AnyScenario, Arms, Host, LoadSpawner, Missing, ScenarioError};
+use scenarios::{AnyScenario, Arms, Host, LoadSpawner, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ pub fn begin<'a>(
             hindered = Some(missing);
             Arms::default()
         }
-        Err(other) => return Err(other.into()),
+        Err(other) => return Err(Failure::of(other, Some(meta))),
     };
     // Refused before anything is measured where nothing could be kept.
     let new = paths::record(asked, &among.file_name(meta.id))?;
@@ -157,9 +157,6 @@ fn tell_going_on(begun: &Undecided) {
 
 /// A study of which no trial was begun: a need is missing, or its load could not be tried out.
 fn not_run(study: &Study, error: ScenarioError) -> Done {
-    let missing = match &error {
-        ScenarioError::Missing(missing) => missing.clone(),
-        other => Missing { what: other.to_string(), grant: "run it again".to_owned() },
-    };
-    Done::nowhere(study.not_run(&missing), End::from(error))
+    let end = End::from(error);
+    Done::nowhere(study.not_run(&end), end)
 }

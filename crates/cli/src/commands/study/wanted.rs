@@ -36,7 +36,7 @@ impl<'a> Wanted<'a> {
         let roots = Roots::real();
         let host = Host { roots: &roots, machine };
         let layout = lay_out(&design, scenario, &host, combinations).map_err(|error| {
-            let failure = Failure::from(error);
+            let failure = Failure::of(error, Some(scenario.meta()));
             Failure { line: format!("{}: {}", file.display(), failure.line), ..failure }
         })?;
         Ok(Wanted { design, scenario, layout, machine })

@@ -1,0 +1,408 @@
+//! What a run needed and did not have, what could not be used, and what broke: as data.
+//!
+//! The sentences are made where a record is shown. What a record holds as text is a name, a path or
+//! the words of something that tailback did not write: the kernel's error, a node's term, what a
+//! program printed. Only [`Reported`] holds a message of a part of tailback itself.
+
+use crate::fact::Fact;
+use crate::group::GroupProblem;
+use crate::said::data_or_said;
+use serde::{Deserialize, Serialize};
+
+/// What a run needs and did not have; what would grant it follows from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(!remote))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
+pub enum Need {
+    /// More CPUs.
+    Cpus {
+        /// The fewest that will do.
+        least: u32,
+        /// Those that the process may use.
+        allowed: u32,
+    },
+    /// A CPU quota for a group.
+    Quota(GroupProblem),
+    /// The right to raise a priority.
+    Priority {
+        /// The nice value that was asked for.
+        nice: i32,
+    },
+    /// A privilege that a part of the load has not.
+    Privilege(Problem),
+    /// Room under a limit on processes or memory.
+    Limit(Problem),
+    /// An Erlang on the PATH.
+    Erl,
+    /// An OTP that can be used.
+    Otp(Problem),
+    /// An OTP of a suite of Debian, which could not be fetched.
+    Fetch {
+        /// What went wrong.
+        problem: Problem,
+        /// Whether the disk is full.
+        full: bool,
+    },
+    /// A folder for what is compiled: neither XDG_CACHE_HOME nor HOME is set.
+    CacheFolder,
+    /// An OTP that takes these emulator flags.
+    Flags(RefusedFlags),
+    /// The NIF of the Erlang application.
+    NativeFunctions {
+        /// The release of the OTP.
+        otp: u32,
+        /// The compiler's or the loader's error.
+        error: String,
+    },
+    /// A strace.
+    Strace {
+        /// The kernel's error.
+        error: String,
+        /// Whether there is one that root does not run, since others could have put it there.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unsafe_program: bool,
+    },
+    /// What only the scenario knows.
+    Scenario {
+        /// What is missing.
+        what: Fact,
+        /// What would grant it.
+        grant: Fact,
+    },
+    /// A sentence of an older record: what is missing, or what would grant it.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
+    Said(String),
+}
+
+data_or_said!(Need);
+
+/// What went wrong, or cannot be used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(!remote))]
+#[serde(rename_all = "kebab-case", remote = "Self")]
+pub enum Problem {
+    /// What only the scenario knows.
+    Scenario(Fact),
+    /// A need is not met.
+    Missing(Box<Need>),
+    /// A control group.
+    Group(GroupProblem),
+    /// A load generator.
+    Generator(GeneratorProblem),
+    /// What another part reported.
+    Reported(Reported),
+    /// A value of a parameter, in the words of what reads the command line.
+    Value {
+        /// The message.
+        message: String,
+    },
+    /// A CPU that was asked for.
+    Cpu {
+        /// The option that names it, such as `--cpu-load`.
+        option: String,
+        /// The CPU.
+        cpu: u32,
+        /// What is wrong with it.
+        why: UnusableCpu,
+    },
+    /// More CPUs than there are to use.
+    TooManyCpus {
+        /// How many were asked for.
+        asked: u32,
+        /// How many the process may use.
+        allowed: u32,
+    },
+    /// Emulator flags that an OTP does not take.
+    Flags(RefusedFlags),
+    /// The arms of a study.
+    Arms(ArmsProblem),
+    /// strace did not attach to the node in time.
+    StraceLate,
+    /// The CPUs of this machine, or those of the process, could not be read.
+    CpusUnread,
+    /// A message of a sort that is not due there; a bug, or somebody else's doing.
+    WrongReport {
+        /// The generator.
+        role: String,
+    },
+    /// A file without a name, by which folder it is in.
+    InFolder {
+        /// The folder.
+        folder: String,
+        /// What is wrong with it.
+        why: Box<Problem>,
+    },
+    /// Figures that cannot be read.
+    Unreadable {
+        /// The series, by its name.
+        series: String,
+        /// The error of what reads them.
+        error: String,
+    },
+    /// In the words of an older record.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
+    Said(String),
+}
+
+data_or_said!(Problem);
+
+/// What is wrong with the arms of a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ArmsProblem {
+    /// Settings that make several arms where one was wanted.
+    Several {
+        /// Their names.
+        arms: Vec<String>,
+    },
+    /// An arm that cannot be had.
+    NotHad {
+        /// Its name.
+        arm: String,
+    },
+    /// Two arms of one name.
+    SameName {
+        /// The name.
+        arm: String,
+    },
+    /// Two combinations of a study's levels of one name.
+    SameCombination {
+        /// The name.
+        arm: String,
+    },
+    /// A study of one combination.
+    OneCombination,
+    /// A study of which only the control can be had.
+    OnlyControl {
+        /// The first combination that was left out.
+        arm: String,
+        /// Why it was.
+        why: Box<Problem>,
+    },
+    /// The control of a study cannot be had.
+    ControlNotHad {
+        /// Its name.
+        arm: String,
+        /// Why not.
+        why: Box<Problem>,
+    },
+    /// A scenario made no control.
+    NoControl,
+    /// An arm of a record leaves a parameter open, or gives it several values.
+    NotOneValue {
+        /// The parameter's option.
+        option: String,
+    },
+}
+
+/// Why a CPU cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum UnusableCpu {
+    /// There is none of that number.
+    Absent {
+        /// Those that there are.
+        online: Vec<u32>,
+    },
+    /// The affinity mask or the cpuset of the process leaves it out.
+    Forbidden {
+        /// Those that the process may use.
+        allowed: Vec<u32>,
+    },
+    /// The kernel lets no thread be put there.
+    Refused {
+        /// The kernel's error.
+        error: String,
+    },
+}
+
+/// Emulator flags that an OTP does not take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RefusedFlags {
+    /// The release of the OTP.
+    pub otp: u32,
+    /// The flags.
+    pub flags: String,
+    /// The VM's words.
+    pub why: String,
+}
+
+/// A load generator that did not do what it was started for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GeneratorProblem {
+    /// Which generator.
+    pub role: String,
+    /// Its process, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// What happened.
+    pub what: GeneratorEnd,
+}
+
+/// What happened to a load generator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum GeneratorEnd {
+    /// It could not be started.
+    NotStarted {
+        /// The program.
+        program: String,
+        /// The kernel's error.
+        error: String,
+    },
+    /// It gave up, and says why.
+    GaveUp {
+        /// Its message, which ends with the kernel's error where there was one.
+        message: String,
+    },
+    /// It was killed.
+    Killed {
+        /// The signal.
+        signal: i32,
+    },
+    /// It ended early.
+    Exited {
+        /// Its exit code.
+        code: i32,
+    },
+    /// It closed its output.
+    Closed,
+    /// Workers of it were killed.
+    WorkersKilled {
+        /// How many.
+        killed: u32,
+        /// All of them.
+        workers: u32,
+        /// The signal that killed the first.
+        signal: i32,
+    },
+    /// It was not set up in time.
+    NotReady {
+        /// How long it was waited for, in milliseconds.
+        limit_ms: u64,
+    },
+    /// It did not report in time.
+    NoReport {
+        /// How long it was waited for, in milliseconds.
+        limit_ms: u64,
+    },
+    /// It sent a message that makes no sense there.
+    Message {
+        /// The message.
+        message: String,
+    },
+    /// A pipe or a page could not be had.
+    System {
+        /// The kernel's error.
+        error: String,
+    },
+}
+
+/// What a part reported that speaks for itself: a node, the search for an OTP, the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reported {
+    /// Who reported it.
+    pub by: Part,
+    /// What sort of trouble it is.
+    pub trouble: Trouble,
+    /// What it is about, where the message does not name it: a file, a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The message as it was reported, with the kernel's, the node's or the program's own words.
+    pub message: String,
+}
+
+/// A part that reports what went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The kernel, by a call that failed.
+    Kernel,
+    /// An Erlang node, or what drives it.
+    Node,
+    /// What finds an OTP and compiles for it.
+    Otp,
+    /// What fetches packages of Debian.
+    Debian,
+}
+
+/// A sort of trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Trouble {
+    /// It is not there.
+    Absent,
+    /// It cannot be executed, read, written or made.
+    Failed,
+    /// It refuses a value.
+    Refused,
+    /// Others could have changed it.
+    Unsafe,
+    /// It is too old.
+    TooOld,
+    /// It does not compile.
+    NotCompiled,
+    /// It was not done in time.
+    Late,
+    /// A process ended that was not asked to.
+    Died,
+    /// An answer that cannot be understood.
+    Protocol,
+    /// The disk is full.
+    Full,
+}
+
+impl From<ArmsProblem> for Problem {
+    fn from(arms: ArmsProblem) -> Self {
+        Problem::Arms(arms)
+    }
+}
+
+impl Problem {
+    /// What the kernel said of something.
+    pub fn of_kernel(about: impl Into<String>, error: &std::io::Error) -> Self {
+        Problem::Reported(Reported {
+            by: Part::Kernel,
+            trouble: Trouble::Failed,
+            about: Some(about.into()),
+            message: error.to_string(),
+        })
+    }
+
+    /// A message of a part that names what it is about itself.
+    pub fn reported(by: Part, trouble: Trouble, message: impl ToString) -> Self {
+        Problem::Reported(Reported { by, trouble, about: None, message: message.to_string() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_and_problems_of_older_records_are_sentences() {
+        let text = r#"["no erl on the PATH","erl",{"cpus":{"least":2,"allowed":1}}]"#;
+        let read: Vec<Need> = serde_json::from_str(text).unwrap();
+        let said = Need::Said("no erl on the PATH".to_owned());
+        assert_eq!(read, [said, Need::Erl, Need::Cpus { least: 2, allowed: 1 }]);
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        let text = r#"["the mapper was killed","cpus-unread",{"missing":"erl"}]"#;
+        let read: Vec<Problem> = serde_json::from_str(text).unwrap();
+        let said = Problem::Said("the mapper was killed".to_owned());
+        let missing = Problem::Missing(Box::new(Need::Erl));
+        assert_eq!(read, [said, Problem::CpusUnread, missing]);
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+    }
+}

@@ -1,0 +1,111 @@
+//! What is wrong with a control group.
+
+use model::GroupProblem;
+use model::group::BadQuota;
+use os::terminal::line as plain;
+
+/// What is wrong with a control group, and what would help: words without a full stop.
+pub fn group(problem: &GroupProblem) -> String {
+    match problem {
+        GroupProblem::NoController { path } => format!(
+            "{}: no cpu controller; the kernel has none (CONFIG_CGROUP_SCHED), it is disabled \
+             (cgroup_disable=cpu), or a group above does not pass it on",
+            plain(path)
+        ),
+        GroupProblem::NotVisible { group } => format!(
+            "control group {} of the cpu controller cannot be seen here; mount its hierarchy, or \
+             run outside of the container",
+            plain(group)
+        ),
+        GroupProblem::ReadOnly { path } => format!(
+            "{}: mounted read-only; run outside of the container, or give it a writable \
+             /sys/fs/cgroup (--privileged)",
+            plain(path)
+        ),
+        GroupProblem::Denied { path } => format!(
+            "{}: permission denied; run as root, or have the cpu controller delegated: systemd-run \
+             --user --scope -p Delegate=yes tailback ...",
+            plain(path)
+        ),
+        GroupProblem::Occupied { path, processes } => format!(
+            "{}: holds {processes} processes itself, so it cannot give its children the cpu \
+             controller; move them into a child group of their own, or run outside of the container",
+            plain(path)
+        ),
+        GroupProblem::Threaded { path } => format!(
+            "{}: a threaded group, whose children take no processes; start tailback from another \
+             group",
+            plain(path)
+        ),
+        GroupProblem::NoBandwidth { path } => format!(
+            "{}: missing; the kernel has no CPU quota for groups (CONFIG_CFS_BANDWIDTH)",
+            plain(path)
+        ),
+        GroupProblem::Busy { path, left } => format!(
+            "{}: still busy after its processes were killed (left: {}); the next start of tailback \
+             removes it",
+            plain(path),
+            pids(left)
+        ),
+        GroupProblem::OwnProcess { path, pid } => format!(
+            "{}: this process (pid {pid}) is in the group itself, so its processes are not killed",
+            plain(path)
+        ),
+        GroupProblem::Journal { error } => plain(error),
+        GroupProblem::Io { path, error } => format!("{}: {}", plain(path), plain(error)),
+        GroupProblem::Value(value) => bad_value(value),
+    }
+}
+
+/// A value that a group does not take.
+fn bad_value(value: &BadQuota) -> String {
+    match value {
+        BadQuota::QuotaTooSmall { quota_us } => {
+            format!("a quota of {quota_us} us is below the kernel's minimum of 1000 us")
+        }
+        BadQuota::PeriodOutOfRange { period_us } => format!(
+            "a period of {period_us} us is outside of the kernel's range, 1000 us to 1000000 us"
+        ),
+        BadQuota::QuotaAboveParent {
+            quota_us,
+            period_us,
+            above,
+            above_quota_us,
+            above_period_us,
+            refused,
+        } => {
+            let what = match refused {
+                true => "and v1 refuses that (EINVAL)",
+                false => "which v2 would enforce all the same",
+            };
+            format!(
+                "a quota of {quota_us} us in {period_us} us is more than the {above_quota_us} us \
+                 in {above_period_us} us of {}, {what}; take a smaller one or raise that",
+                plain(above)
+            )
+        }
+        BadQuota::BurstAboveQuota { burst_us, quota_us } => format!(
+            "a burst of {burst_us} us is more than the quota of {quota_us} us; the kernel takes at \
+             most as much"
+        ),
+        BadQuota::NoBurst { path } => format!(
+            "{}: missing; the kernel has no burst for quotas, which came with Linux 5.14",
+            plain(path)
+        ),
+        BadQuota::Refused { path, value, error } => format!(
+            "{}: the kernel refuses `{}`: {}; a group above, perhaps one that cannot be seen here, \
+             may allow less",
+            plain(path),
+            plain(value),
+            plain(error)
+        ),
+    }
+}
+
+fn pids(pids: &[i32]) -> String {
+    if pids.is_empty() {
+        return "nothing that can be seen".to_owned();
+    }
+    let words: Vec<String> = pids.iter().take(5).map(|pid| format!("pid {pid}")).collect();
+    words.join(", ")
+}
