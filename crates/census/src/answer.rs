@@ -25,4 +25,8 @@ pub struct Answer {
     pub version: String,
     /// Whether it is brief.
     pub brief: bool,
+    /// Its trials, where they are wanted and it has any.
+    pub trials: Option<Box<[u8]>>,
+    /// It has trials that are wanted and cannot be read.
+    pub lost_trials: bool,
 }

@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::kinds::Kinds;
+use crate::trials::Span;
 use model::census::{Place, Read, SetAside, Why};
 use model::{State, Unit};
 use std::collections::hash_map::Entry;
@@ -45,6 +46,8 @@ pub struct Where {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) started: i64,
+    /// The clock of its host may be right.
+    right: bool,
     fingerprint: u64,
     pub(crate) kind: u32,
     pub(crate) place: Where,
@@ -52,12 +55,17 @@ pub(crate) struct Row {
     pub(crate) unit: Option<Unit>,
     state: State,
     /// Its verdict is not to be believed, or stands against another of the same moment.
-    doubted: bool,
+    pub(crate) doubted: bool,
     version: u8,
-    brief: bool,
+    pub(crate) brief: bool,
 }
 
 impl Row {
+    /// By which the later of two answers is told.
+    pub(crate) fn moment(&self) -> (bool, i64) {
+        (self.right, self.started)
+    }
+
     /// The answer that counts.
     pub(crate) fn state(&self) -> State {
         let settled = matches!(self.state, State::Affected | State::NotAffected);
@@ -92,6 +100,10 @@ pub struct Fleet {
     pub(crate) kinds: Arc<Kinds>,
     hosts: Names,
     pub(crate) rows: HashMap<(u32, u8), Row>,
+    /// Where the trials of an answer that counts are kept.
+    pub(crate) trials: HashMap<(u32, u8), Span>,
+    /// Records whose trials were wanted and could not be read.
+    pub(crate) lost_trials: u64,
     sources: Vec<Box<str>>,
     /// Bytes of their names.
     names: usize,
@@ -110,6 +122,8 @@ impl Fleet {
             kinds: Arc::default(),
             hosts: Names::default(),
             rows: HashMap::new(),
+            trials: HashMap::new(),
+            lost_trials: 0,
             sources: Vec::new(),
             names: 0,
             aside: BTreeMap::new(),
@@ -132,20 +146,29 @@ impl Fleet {
         (self.sources.len() - 1) as u32
     }
 
-    /// Takes in the record of a place; `host` is its host where it does not say.
-    pub(crate) fn take(&mut self, answer: Answer, host: &str, place: Where) {
+    /// Takes in the record of a place; `host` is its host where it does not say, and `trials` where
+    /// its trials are kept.
+    pub(crate) fn take(
+        &mut self,
+        answer: Answer,
+        host: &str,
+        place: Where,
+        trials: Option<Span>,
+    ) {
         if self.rows.len() >= MOST_ROWS {
             return self.set_aside(Why::TooMany, 1, [place].into_iter());
         }
         if answer.contradictory {
             self.set_aside(Why::Contradictory, 1, [place].into_iter());
         }
-        if !(FIRST_RECORD..=self.now + CLOCKS_DIFFER).contains(&answer.started) {
+        let right = (FIRST_RECORD..=self.now + CLOCKS_DIFFER).contains(&answer.started);
+        if !right {
             self.set_aside(Why::WrongClock, 1, [place].into_iter());
         }
         let host = self.hosts.number(answer.host.as_deref().unwrap_or(host));
         let row = Row {
             started: answer.started,
+            right,
             fingerprint: answer.fingerprint,
             kind: answer.kind,
             place,
@@ -156,24 +179,33 @@ impl Fleet {
             version: self.version(&answer.version),
             brief: answer.brief,
         };
-        self.answer(host, answer.scenario, row);
+        if self.answer(host, answer.scenario, row) {
+            self.lost_trials += u64::from(answer.lost_trials);
+            match trials {
+                Some(span) => self.trials.insert((host, answer.scenario), span),
+                None => self.trials.remove(&(host, answer.scenario)),
+            };
+        }
     }
 
-    /// The later answer of a host counts, whatever the order in which they are read.
-    fn answer(&mut self, host: u32, scenario: u8, row: Row) {
+    /// The later answer of a host counts, whatever the order in which they are read; whether it is
+    /// this one. One whose clock is right counts before one whose clock is wrong: else that would
+    /// stand against all later ones once the clock is put right.
+    fn answer(&mut self, host: u32, scenario: u8, row: Row) -> bool {
         let mut held = match self.rows.entry((host, scenario)) {
             Entry::Vacant(empty) => {
                 empty.insert(row);
-                return;
+                return true;
             }
             Entry::Occupied(held) => held,
         };
         let other = held.get_mut();
-        let (why, place) = if row.started > other.started {
+        let later = row.moment() > other.moment();
+        let (why, place) = if later {
             let place = other.place;
             *other = row;
             (Why::Superseded, place)
-        } else if row.started < other.started {
+        } else if row.moment() < other.moment() {
             (Why::Superseded, row.place)
         } else if row.fingerprint == other.fingerprint {
             (Why::Duplicate, row.place)
@@ -182,6 +214,7 @@ impl Fleet {
             (Why::TwoAnswers, row.place)
         };
         self.set_aside(why, 1, [place].into_iter());
+        later
     }
 
     /// Counts what does not count, or counts with a doubt; `places` are some of it.
@@ -219,10 +252,24 @@ impl Fleet {
         self.hosts.numbers.get(name).copied()
     }
 
+    /// The version of tailback that wrote an answer.
+    pub(crate) fn version_of(&self, row: &Row) -> &str {
+        self.versions.get(usize::from(row.version)).map_or("", |version| version)
+    }
+
+    /// The name of the file that a record is in.
+    pub(crate) fn source_name(&self, place: Where) -> &str {
+        self.sources.get(place.source as usize).map_or("", |name| name)
+    }
+
+    /// Records that count whose trials were wanted and could not be read.
+    pub fn lost_trials(&self) -> u64 {
+        self.lost_trials
+    }
+
     /// Where a record is, with its name.
     pub(crate) fn place(&self, place: Where) -> Place {
-        let file = self.sources.get(place.source as usize).map_or("", |name| name);
-        Place { file: file.to_owned(), line: (place.line > 0).then(|| u64::from(place.line)) }
+        Place { file: self.source_name(place).to_owned(), line: (place.line > 0).then(|| u64::from(place.line)) }
     }
 
     /// What was read and does not count, or counts with a doubt.
@@ -242,9 +289,12 @@ impl Fleet {
         for row in self.rows.values() {
             let count = if row.brief { &mut read.briefs } else { &mut read.records };
             *count += 1;
-            let version = self.versions.get(usize::from(row.version));
-            *read.versions.entry(version.cloned().unwrap_or_default()).or_default() += 1;
-            if (FIRST_RECORD..=self.now + CLOCKS_DIFFER).contains(&row.started) {
+            let version = self.version_of(row);
+            match read.versions.get_mut(version) {
+                Some(count) => *count += 1,
+                None => drop(read.versions.insert(version.to_owned(), 1)),
+            }
+            if row.right {
                 (first, last) = (first.min(row.started), last.max(row.started));
             }
         }
@@ -274,6 +324,8 @@ mod tests {
             shift: None,
             version: "1".to_owned(),
             brief: true,
+            trials: None,
+            lost_trials: false,
         }
     }
 
@@ -281,7 +333,7 @@ mod tests {
         let mut fleet = Fleet::new(&["mmap-lock"], NOW);
         let source = fleet.source("a.jsonl", true);
         for (answer, line) in answers.iter().zip(1..) {
-            fleet.take(answer.clone(), "", Where { source, line });
+            fleet.take(answer.clone(), "", Where { source, line }, None);
         }
         let aside = fleet.aside().iter().map(|one| (one.why, one.count)).collect();
         (fleet, aside)
@@ -295,6 +347,17 @@ mod tests {
             let (fleet, aside) = of(&order.map(Clone::clone));
             assert_eq!(fleet.rows[&(0, 0)].state(), State::NotAffected);
             assert_eq!(aside, [(Why::Superseded, 1)]);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_put_right_counts_before_a_wrong_one() {
+        let (ahead, right) =
+            (answer("a", State::Affected, 900_000, 1), answer("a", State::NotAffected, 2, 2));
+        for order in [[&ahead, &right], [&right, &ahead]] {
+            let (fleet, aside) = of(&order.map(Clone::clone));
+            assert_eq!(fleet.rows[&(0, 0)].state(), State::NotAffected);
+            assert_eq!(aside, [(Why::Superseded, 1), (Why::WrongClock, 1)]);
         }
     }
 

@@ -13,6 +13,10 @@ pub const OTHERS: u32 = u32::MAX;
 /// The longest JSON of an identity whose kind is remembered by its very text, in bytes.
 const LONGEST_KNOWN: usize = 2 << 10;
 
+/// Bytes of the names of all kinds and of their texts, at most; a real fleet has some hundred
+/// thousand.
+const MOST_BYTES: usize = 64 << 20;
+
 /// What a host shares with others of its kind, with the OTP that its study ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kind {
@@ -20,6 +24,25 @@ pub struct Kind {
     pub identity: Identity,
     /// The OTP.
     pub otp: Option<String>,
+}
+
+impl Kind {
+    /// About how many bytes its names take.
+    fn bytes(&self) -> usize {
+        let identity = &self.identity;
+        let always = [&identity.kernel, &identity.arch];
+        let maybe = [
+            &identity.series,
+            &identity.preemption,
+            &identity.cpu_model,
+            &identity.product,
+            &identity.cgroup,
+            &identity.distribution,
+            &self.otp,
+        ];
+        let all = always.into_iter().chain(maybe.into_iter().flatten()).chain(&identity.otps);
+        size_of::<Self>() + all.map(|name| name.len() + size_of::<String>()).sum::<usize>()
+    }
 }
 
 /// All kinds that were seen; shared by the threads that read.
@@ -31,6 +54,8 @@ struct Known {
     /// By the text of a record: hosts of a kind have the same text, which need not be parsed again.
     by_text: HashMap<Box<str>, u32>,
     by_kind: HashMap<Kind, u32>,
+    /// Bytes of both.
+    bytes: usize,
 }
 
 impl Kinds {
@@ -46,14 +71,17 @@ impl Kinds {
         let next = known.by_kind.len();
         let number = match known.by_kind.get(&kind) {
             Some(number) => *number,
-            None if next >= MOST_KINDS => return OTHERS,
+            None if next >= MOST_KINDS || known.bytes >= MOST_BYTES => return OTHERS,
             None => {
                 let number = u32::try_from(next).unwrap_or(OTHERS);
+                known.bytes += kind.bytes();
                 known.by_kind.insert(kind, number);
                 number
             }
         };
-        if text.len() <= LONGEST_KNOWN && known.by_text.len() < 2 * MOST_KINDS {
+        let has_room = known.by_text.len() < 2 * MOST_KINDS && known.bytes < MOST_BYTES;
+        if text.len() <= LONGEST_KNOWN && has_room {
+            known.bytes += text.len();
             known.by_text.insert(text.into(), number);
         }
         number
@@ -92,5 +120,17 @@ mod tests {
             (Some(0), Some(1), Some(0))
         );
         assert_eq!(kinds.all(), [kind("6.1"), kind("5.10")]);
+    }
+
+    #[test]
+    fn kinds_of_endless_names_end() {
+        let kinds = Kinds::default();
+        let kind = |number: usize| {
+            let otps = (0..64).map(|place| format!("{number} {place} {}", "x".repeat(240)));
+            Kind { identity: Identity { otps: otps.collect(), ..Identity::default() }, otp: None }
+        };
+        let told = (0..8000).filter(|number| kinds.number("text", kind(*number)) != OTHERS).count();
+        assert!((3000..5000).contains(&told), "{told}");
+        assert!(told < MOST_KINDS && kinds.0.read().unwrap().bytes < MOST_BYTES + (1 << 16));
     }
 }

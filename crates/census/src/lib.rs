@@ -12,7 +12,12 @@ mod parse;
 mod read;
 pub mod simulated;
 pub mod summary;
+mod trials;
+mod verdicts;
 
 pub use answer::Answer;
 pub use fleet::Fleet;
+pub use kinds::Kind;
 pub use read::{CensusError, Options, Progress, read, read_bytes};
+pub use trials::{Span, TrialRow, Trials, kept};
+pub use verdicts::{Verdict, Verdicts};

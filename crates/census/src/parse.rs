@@ -3,6 +3,7 @@
 
 use crate::answer::Answer;
 use crate::kinds::{Kind, Kinds};
+use crate::trials;
 use analysis::sufficient;
 use jiff::Timestamp;
 use model::brief::{Ground, LeftOutOfBrief, MOST_BYTES};
@@ -27,6 +28,9 @@ const LONGEST_MACHINE: usize = 1 << 20;
 
 /// Counts of a test whose answer is remembered, at most.
 const MOST_REMEMBERED: usize = 1 << 16;
+
+/// The longest counts that are remembered, in numbers: of some ten arms. It bounds their memory.
+const LONGEST_REMEMBERED: usize = 64;
 
 /// What is read of a record or a brief; all else is skipped.
 #[derive(Deserialize)]
@@ -60,6 +64,8 @@ struct Head<'a> {
     left_out: Option<LeftOutOfBrief>,
     #[serde(borrow, default)]
     arms: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    trials: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -71,6 +77,13 @@ struct ToolHead<'a> {
 #[derive(Deserialize)]
 struct PlanHead {
     seed: u64,
+    #[serde(default)]
+    judging: Option<JudgingHead>,
+}
+
+#[derive(Deserialize)]
+struct JudgingHead {
+    measure: String,
 }
 
 #[derive(Deserialize)]
@@ -97,14 +110,16 @@ struct ShiftHead {
 pub struct Reader<'a> {
     scenarios: &'a [&'a str],
     kinds: &'a Kinds,
+    /// Whether the trials of records are wanted.
+    trials: bool,
     /// Answers to counts that were judged before: most hosts of a fleet have the same.
     judged: HashMap<Vec<u64>, State>,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader that shares its kinds with others.
-    pub fn new(scenarios: &'a [&'a str], kinds: &'a Kinds) -> Self {
-        Reader { scenarios, kinds, judged: HashMap::new() }
+    /// A reader that shares its kinds with others, and reads trials where they are wanted.
+    pub fn new(scenarios: &'a [&'a str], kinds: &'a Kinds, trials: bool) -> Self {
+        Reader { scenarios, kinds, trials, judged: HashMap::new() }
     }
 
     /// What a record says.
@@ -127,6 +142,8 @@ impl<'a> Reader<'a> {
             (None, None) => return Err(Why::Damaged),
         };
         let state = head.verdict.state;
+        let wanted = if self.trials && !brief { head.trials } else { None };
+        let trials = wanted.and_then(|raw| trials::packed(raw.get(), told_by(&head)));
         Ok(Answer {
             host: if brief { host_name(head.host)? } else { None },
             scenario: u8::try_from(scenario).map_err(|_| Why::UnknownScenario)?,
@@ -138,6 +155,8 @@ impl<'a> Reader<'a> {
             shift: if state == State::Affected { shift(&head)? } else { None },
             version: name(version)?.to_owned(),
             brief,
+            lost_trials: wanted.is_some() && trials.is_none(),
+            trials,
         })
     }
 
@@ -177,6 +196,9 @@ impl<'a> Reader<'a> {
             let excused = head.left_out.is_some_and(|left_out| left_out.tests);
             return Ok(!settled || excused || head.scenario == "watch");
         }
+        if !tests.iter().all(Tested::holds_together) {
+            return Ok(false);
+        }
         let tainted = head.ground.tainted != 0;
         let by_test = tests.iter().map(|tested| self.judge(tested, tainted));
         let by_test = by_test.reduce(sufficient::with_figure);
@@ -194,11 +216,17 @@ impl<'a> Reader<'a> {
             return *state;
         }
         let state = sufficient::state(tested, tainted);
-        if self.judged.len() < MOST_REMEMBERED {
+        if self.judged.len() < MOST_REMEMBERED && key.len() <= LONGEST_REMEMBERED {
             self.judged.insert(key, state);
         }
         state
     }
+}
+
+/// The figure by which a trial is told.
+fn told_by<'a>(head: &'a Head) -> Option<&'a str> {
+    let judged = || head.plan.judging.as_ref().map(|judging| judging.measure.as_str());
+    head.verdict.measure.as_deref().or_else(judged)
 }
 
 /// All that the answer to some counts hangs on.

@@ -27,7 +27,7 @@ fn lines(world: World) -> (Vec<u8>, Truth) {
 }
 
 fn fleet(paths: &[PathBuf], threads: usize) -> Fleet {
-    let options = Options { scenarios: &["cpu-quota", SCENARIO], now: NOW, threads };
+    let options = Options { scenarios: &["cpu-quota", SCENARIO], now: NOW, threads, trials: None };
     census::read(paths, options, &mut |_| {}).unwrap()
 }
 

@@ -18,7 +18,12 @@ static FAILED: AtomicBool = AtomicBool::new(false);
 /// Writes to standard output; colours are dropped unless it is a terminal that wants them.
 pub fn print(text: &str) {
     let mut out = anstream::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    told(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Says so where something could not be written to standard output.
+fn told(written: std::io::Result<()>) {
+    match written {
         Ok(()) => {}
         // A reader that has gone away, as `head` does, needs nothing more.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
@@ -27,6 +32,12 @@ pub fn print(text: &str) {
             FAILED.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Writes what `fill` gives to standard output as it comes, however long it is.
+pub fn stream(fill: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>) {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    told(fill(&mut out).and_then(|()| out.flush()));
 }
 
 /// Writes JSON to standard output: the same data, whatever a record says to the terminal.

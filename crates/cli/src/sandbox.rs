@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const NEWEST: ABI = ABI::V6;
 
 /// Flags that name a file that is written.
-const OUTPUTS: [&str; 3] = ["output", "perfetto", "page"];
+const OUTPUTS: [&str; 4] = ["output", "perfetto", "page", "parquet"];
 
 /// Commands that read records and run nothing.
 const READERS: [&str; 7] = ["judge", "explain", "report", "compare", "history", "export", "census"];

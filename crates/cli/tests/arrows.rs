@@ -22,6 +22,7 @@ const BINARY: &[&str] = &[
     "os",
     "probe",
     "report",
+    "rows",
     "runner",
     "scenarios",
     "sim",
@@ -31,6 +32,7 @@ const BINARY: &[&str] = &[
 /// Each other crate, and which of ours it may use.
 const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-census", &["analysis", "model", "os"]),
+    ("tailback-rows", &["census", "model", "os"]),
     ("tailback-history", &["host", "model", "report"]),
     ("tailback-runner", &["model", "os", "scenarios"]),
     ("tailback-watch", &["host", "model", "os", "probe", "scenarios"]),

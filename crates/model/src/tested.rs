@@ -32,6 +32,31 @@ pub struct Tested {
     pub tells: bool,
 }
 
+impl Tested {
+    /// Whether its counts can be those of one study: none of them counts more blocks than there
+    /// are, each arm has its control, and the error rates are rates. What a study counts always
+    /// can; what somebody changed by hand, or made up, may not.
+    pub fn holds_together(&self) -> bool {
+        let fits = |wins: Wins| wins.blocks() <= u64::from(self.blocks);
+        let case = |case: &CaseTested| {
+            let absence = [case.worse, case.alike, case.better].map(u64::from).iter().sum::<u64>();
+            let has_control = (case.control as usize) < self.together.len();
+            has_control
+                && fits(case.plain)
+                && fits(case.net)
+                && absence <= u64::from(self.blocks)
+        };
+        let rate = |rate: f64| rate > 0.0 && rate < 1.0;
+        let limits = self.margin >= 0.0 && self.control_limit >= 0.0;
+        limits
+            && rate(self.error_rate)
+            && rate(self.error_rate_not_affected)
+            && self.together.len() == self.together_net.len()
+            && self.together.iter().chain(&self.together_net).all(|wins| fits(*wins))
+            && self.cases.iter().all(case)
+    }
+}
+
 /// An arm with the cause, in its whole blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -67,4 +92,65 @@ pub struct Wins {
     pub control: u32,
     /// Another arm was.
     pub other: u32,
+}
+
+impl Wins {
+    /// Blocks in which any trial was clearly the best.
+    fn blocks(self) -> u64 {
+        u64::from(self.control) + u64::from(self.other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tested() -> Tested {
+        let wins = Wins { control: 6, other: 1 };
+        let case = CaseTested {
+            arm: "busy".to_owned(),
+            control: 0,
+            plain: wins,
+            net: wins,
+            worse: 6,
+            alike: 1,
+            better: 0,
+            hung_more_often: false,
+            robbed: false,
+        };
+        Tested {
+            measure: "lost".to_owned(),
+            margin: 1.0,
+            control_limit: 50.0,
+            error_rate: 0.05,
+            error_rate_not_affected: 0.05,
+            blocks: 7,
+            cases: vec![case],
+            together: vec![wins],
+            together_net: vec![wins],
+            shows_above: None,
+            tells: true,
+        }
+    }
+
+    #[test]
+    fn counts_that_contradict_each_other_do_not_hold_together() {
+        assert!(tested().holds_together());
+        let changes: [fn(&mut Tested); 9] = [
+            |tested| tested.blocks = 6,
+            |tested| tested.cases[0].plain.control = u32::MAX,
+            |tested| tested.cases[0].net.other = 2,
+            |tested| tested.cases[0].alike = 2,
+            |tested| tested.cases[0].control = 1,
+            |tested| tested.together[0].other = 2,
+            |tested| tested.error_rate = 1.0,
+            |tested| tested.margin = -1.0,
+            |tested| tested.together_net.clear(),
+        ];
+        for (place, change) in changes.into_iter().enumerate() {
+            let mut changed = tested();
+            change(&mut changed);
+            assert!(!changed.holds_together(), "{place}");
+        }
+    }
 }

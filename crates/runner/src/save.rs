@@ -12,7 +12,7 @@ use rustix::fs::{
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,8 +45,19 @@ pub fn save(record: &Record, path: &Path) -> Result<(), SaveError> {
 /// # Errors
 /// If the folder cannot be written or is full; the old file, if any, is untouched.
 pub fn save_text(text: &str, path: &Path) -> Result<(), SaveError> {
+    save_with(&mut |out| out.write_all(text.as_bytes()), path)
+}
+
+/// What writes the content of a file; called again where the first way of making one is not there.
+pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>;
+
+/// Writes what `fill` gives in the same way, however long it is.
+///
+/// # Errors
+/// If the folder cannot be written or is full; the old file, if any, is untouched.
+pub fn save_with(fill: Fill, path: &Path) -> Result<(), SaveError> {
     target(path)
-        .and_then(|target| write_whole(text.as_bytes(), &target))
+        .and_then(|target| write_whole(fill, &target))
         .map_err(|source| SaveError { path: path.to_owned(), source })
 }
 
@@ -161,18 +172,18 @@ fn writer(name: &str) -> Option<u32> {
     name.strip_prefix('.')?.strip_suffix(SUFFIX)?.rsplit_once('.')?.1.parse().ok()
 }
 
-fn write_whole(bytes: &[u8], path: &Path) -> std::io::Result<()> {
+fn write_whole(fill: Fill, path: &Path) -> std::io::Result<()> {
     let (folder, name) = split(path)?;
     let folder = held(&folder)?;
     let beside = beside(name);
     // What a writer of the same number left when it died between two calls is in the way.
     let _ = unlinkat(&folder, &beside, AtFlags::empty());
-    let written = write_nameless(bytes, &folder, &beside).or_else(|error| {
+    let written = write_nameless(fill, &folder, &beside).or_else(|error| {
         use rustix::io::Errno;
         let errno = Errno::from_io_error(&error);
         match errno {
             Some(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::BADF) => {
-                write_named(bytes, &folder, &beside)
+                write_named(fill, &folder, &beside)
             }
             _ => Err(error),
         }
@@ -203,35 +214,45 @@ fn beside(name: &OsStr) -> OsString {
     beside
 }
 
-fn write_nameless(bytes: &[u8], folder: &OwnedFd, beside: &OsStr) -> std::io::Result<()> {
+fn write_nameless(fill: Fill, folder: &OwnedFd, beside: &OsStr) -> std::io::Result<()> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-    let mut file = File::from(openat(folder, ".", flags, mode)?);
-    file.write_all(bytes)?;
+    let file = File::from(openat(folder, ".", flags, mode)?);
+    filled(fill, &file)?;
     file.sync_all()?;
     let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok(linkat(rustix::fs::CWD, nameless, folder, beside, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-fn write_named(bytes: &[u8], folder: &OwnedFd, beside: &OsStr) -> std::io::Result<()> {
+fn write_named(fill: Fill, folder: &OwnedFd, beside: &OsStr) -> std::io::Result<()> {
     // Never through something that somebody planted under that name.
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-    let mut file = File::from(openat(folder, beside, flags, mode)?);
-    file.write_all(bytes)?;
+    let file = File::from(openat(folder, beside, flags, mode)?);
+    filled(fill, &file)?;
     file.sync_all()
+}
+
+fn filled(fill: Fill, file: &File) -> std::io::Result<()> {
+    let mut out = BufWriter::new(file);
+    fill(&mut out)?;
+    out.flush()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn put(bytes: &[u8], path: &Path) -> std::io::Result<()> {
+        write_whole(&mut |out| out.write_all(bytes), path)
+    }
+
     #[test]
     fn the_old_content_is_replaced_and_nothing_else_is_left() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         for text in ["first", "second"] {
-            write_whole(text.as_bytes(), &path).unwrap();
+            put(text.as_bytes(), &path).unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -243,7 +264,7 @@ mod tests {
         let (file, link) = (folder.path().join("a.json"), folder.path().join("link"));
         std::fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        write_whole(b"new", &target(&link).unwrap()).unwrap();
+        put(b"new", &target(&link).unwrap()).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
         let nowhere = folder.path().join("nowhere");
@@ -270,9 +291,9 @@ mod tests {
     fn a_file_system_without_nameless_files_is_written_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let beside = OsStr::new(".a.tmp");
-        write_named(b"x", &held(folder.path()).unwrap(), beside).unwrap();
+        write_named(&mut |out| out.write_all(b"x"), &held(folder.path()).unwrap(), beside).unwrap();
         assert_eq!(std::fs::read(folder.path().join(beside)).unwrap(), b"x");
-        assert!(write_named(b"x", &held(folder.path()).unwrap(), beside).is_err());
+        assert!(write_named(&mut |out| out.write_all(b"x"), &held(folder.path()).unwrap(), beside).is_err());
     }
 
     #[test]
@@ -287,8 +308,8 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(write_whole(b"x", &folder.path().join("no/such/folder")).is_err());
-        assert!(write_whole(b"x", Path::new("/")).is_err());
+        assert!(put(b"x", &folder.path().join("no/such/folder")).is_err());
+        assert!(put(b"x", Path::new("/")).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 

@@ -13,4 +13,7 @@ pub enum CensusError {
         /// The kernel's reason.
         source: std::io::Error,
     },
+    /// The trials of records could not be kept while others were read.
+    #[error("trials of records: {0}; make room beside the folder of --parquet, or name another")]
+    Trials(std::io::Error),
 }

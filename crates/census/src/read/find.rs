@@ -5,7 +5,9 @@ use super::item::{Item, Job, open};
 use super::{blocks, host};
 use model::census::Why;
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 /// A file from so many bytes on is cut into blocks.
@@ -21,16 +23,18 @@ const ENOUGH: usize = 1 << 20;
 const DEEPEST: usize = 32;
 
 /// Finds files and gives out what is to be parsed.
-pub(super) struct Finder {
+pub(super) struct Finder<'a> {
     jobs: SyncSender<Job>,
     place: u64,
     items: Vec<Item>,
     bytes: usize,
+    /// Nobody wants more.
+    ended: &'a AtomicBool,
 }
 
-impl Finder {
-    pub(super) fn new(jobs: SyncSender<Job>) -> Self {
-        Finder { jobs, place: 0, items: Vec::new(), bytes: 0 }
+impl<'a> Finder<'a> {
+    pub(super) fn new(jobs: SyncSender<Job>, ended: &'a AtomicBool) -> Self {
+        Finder { jobs, place: 0, items: Vec::new(), bytes: 0, ended }
     }
 
     /// Gives out all that these paths hold.
@@ -81,6 +85,9 @@ impl Finder {
             .collect();
         names.sort_unstable();
         for (name, is_folder) in names {
+            if self.ended.load(Ordering::Relaxed) {
+                return;
+            }
             let below = below.join(&name);
             if is_folder && depth < DEEPEST {
                 self.folder(top, &below, depth + 1);
@@ -109,7 +116,8 @@ impl Finder {
         }
     }
 
-    fn stream(&mut self, source: impl std::io::Read, name: &str, host: &str) {
+    fn stream(&mut self, source: impl Read, name: &str, host: &str) {
+        let source = UntilEnded { source, ended: self.ended };
         blocks::stream(source, name, host, &mut |item| {
             let bytes = if let Item::Text(text) = &item { text.bytes.len() } else { 0 };
             self.add(item, bytes);
@@ -132,5 +140,17 @@ impl Finder {
             let _ = self.jobs.send(Job { place: self.place, items });
             self.place += 1;
         }
+    }
+}
+
+/// A source that ends where nobody wants more of it.
+struct UntilEnded<'a, R> {
+    source: R,
+    ended: &'a AtomicBool,
+}
+
+impl<R: Read> Read for UntilEnded<'_, R> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        if self.ended.load(Ordering::Relaxed) { Ok(0) } else { self.source.read(bytes) }
     }
 }

@@ -15,10 +15,13 @@ pub use error::CensusError;
 
 use crate::fleet::{Fleet, Where};
 use crate::parse::Reader;
+use crate::trials::Keeper;
 use find::Finder;
 use item::Job;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use work::{Done, Part};
@@ -35,6 +38,8 @@ pub struct Options<'a> {
     pub now: i64,
     /// Threads that parse.
     pub threads: usize,
+    /// An empty file that keeps the trials of records, where they are wanted.
+    pub trials: Option<&'a File>,
 }
 
 /// How far reading went.
@@ -49,8 +54,8 @@ pub struct Progress {
 /// Reads all that these paths hold; `-` is standard input. `progress` is called now and then.
 ///
 /// # Errors
-/// If one of them cannot be opened. What is wrong with a file in a folder, or with a line, is
-/// counted in the fleet.
+/// If one of them cannot be opened, or trials cannot be kept. What is wrong with a file in a folder,
+/// or with a line, is counted in the fleet.
 pub fn read(
     paths: &[PathBuf],
     options: Options,
@@ -61,22 +66,29 @@ pub fn read(
     let (to_work, work) = sync_channel::<Job>(WAITING);
     let (to_fold, found) = sync_channel::<Done>(WAITING);
     let work = Mutex::new(work);
+    let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..options.threads.max(1) {
-            let (to_fold, work, kinds) = (to_fold.clone(), &work, &kinds);
+            let (to_fold, work, kinds, ended) = (to_fold.clone(), &work, &kinds, &ended);
             scope.spawn(move || {
-                let mut reader = Reader::new(options.scenarios, kinds);
+                let mut reader = Reader::new(options.scenarios, kinds, options.trials.is_some());
                 while let Some(job) = next(work) {
-                    if to_fold.send(work::done(job, &mut reader)).is_err() {
-                        break;
+                    // Nobody folds any more only where the finder is about to end.
+                    if !ended.load(Ordering::Relaxed) {
+                        let _ = to_fold.send(work::done(job, &mut reader));
                     }
                 }
             });
         }
         drop(to_fold);
-        let finder = scope.spawn(move || Finder::new(to_work).find(paths));
-        fold(&mut fleet, &found, progress);
-        finder.join().unwrap_or(Ok(()))
+        let ended = &ended;
+        let finder = scope.spawn(move || Finder::new(to_work, ended).find(paths));
+        let folded = fold(&mut fleet, &found, options.trials, progress);
+        // Where folding failed: the others end by it, and by finding nobody there.
+        ended.store(true, Ordering::Relaxed);
+        drop(found);
+        finder.join().unwrap_or(Ok(()))?;
+        folded
     })?;
     Ok(fleet)
 }
@@ -85,11 +97,12 @@ pub fn read(
 pub fn read_bytes(bytes: &[u8], name: &str, options: Options) -> Fleet {
     let mut fleet = Fleet::new(options.scenarios, options.now);
     let kinds = Arc::clone(&fleet.kinds);
-    let mut reader = Reader::new(options.scenarios, &kinds);
-    let mut folding = Folding::default();
+    let mut reader = Reader::new(options.scenarios, &kinds, options.trials.is_some());
+    let mut folding = Folding::new(options.trials);
     blocks::stream(bytes, name, name, &mut |item| {
         let done = work::done(Job { place: 0, items: vec![item] }, &mut reader);
-        done.parts.into_iter().for_each(|part| folding.take(&mut fleet, part));
+        // Without the file that trials are kept in there is no error.
+        let _ = done.parts.into_iter().try_for_each(|part| folding.take(&mut fleet, part));
     });
     fleet
 }
@@ -99,30 +112,41 @@ fn next(work: &Mutex<Receiver<Job>>) -> Option<Job> {
 }
 
 /// Folds what was found, in its order.
-fn fold(fleet: &mut Fleet, found: &Receiver<Done>, progress: &mut dyn FnMut(Progress)) {
+fn fold(
+    fleet: &mut Fleet,
+    found: &Receiver<Done>,
+    trials: Option<&File>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), CensusError> {
     let mut early: BTreeMap<u64, Done> = BTreeMap::new();
-    let mut folding = Folding::default();
+    let mut folding = Folding::new(trials);
     let mut next = 0;
     while let Ok(done) = found.recv() {
         early.insert(done.place, done);
         while let Some(done) = early.remove(&next) {
             next += 1;
-            done.parts.into_iter().for_each(|part| folding.take(fleet, part));
+            done.parts.into_iter().try_for_each(|part| folding.take(fleet, part))?;
             progress(folding.so_far);
         }
     }
+    Ok(())
 }
 
 /// The file that is being folded.
-#[derive(Default)]
-struct Folding {
+struct Folding<'a> {
+    trials: Option<Keeper<'a>>,
     source: u32,
     lines: u32,
     so_far: Progress,
 }
 
-impl Folding {
-    fn take(&mut self, fleet: &mut Fleet, part: Part) {
+impl<'a> Folding<'a> {
+    fn new(trials: Option<&'a File>) -> Self {
+        let so_far = Progress::default();
+        Folding { trials: trials.map(Keeper::new), source: 0, lines: 0, so_far }
+    }
+
+    fn take(&mut self, fleet: &mut Fleet, part: Part) -> Result<(), CensusError> {
         if let Some(name) = &part.begins {
             self.source = fleet.source(name, part.is_file);
             self.lines = 0;
@@ -133,11 +157,16 @@ impl Folding {
         let place = |source: u32, of: u32| Where { source, line: line(of) };
         for (of, answer) in part.found.answers {
             self.so_far.records += 1;
-            match line(of) {
-                0 => fleet.take(answer, &part.host, place(self.source, of)),
-                number => {
-                    fleet.take(answer, &format!("{}:{number}", part.host), place(self.source, of));
+            let span = match (&mut self.trials, &answer.trials) {
+                (Some(keeper), Some(packed)) => {
+                    Some(keeper.keep(packed).map_err(CensusError::Trials)?)
                 }
+                _ => None,
+            };
+            let here = place(self.source, of);
+            match line(of) {
+                0 => fleet.take(answer, &part.host, here, span),
+                number => fleet.take(answer, &format!("{}:{number}", part.host), here, span),
             }
         }
         for (why, (count, lines)) in part.found.failed {
@@ -146,5 +175,6 @@ impl Folding {
             fleet.set_aside(why, count, places);
         }
         self.lines = self.lines.saturating_add(part.lines);
+        Ok(())
     }
 }

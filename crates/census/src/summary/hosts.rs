@@ -62,12 +62,12 @@ pub(super) struct Hosts {
 impl Hosts {
     pub(super) fn of(fleet: &Fleet) -> Self {
         let mut answers = vec![Answers::default(); fleet.hosts()];
-        let mut latest = vec![(i64::MIN, u8::MAX, 0); fleet.hosts()];
+        let mut latest = vec![((false, i64::MIN), u8::MAX, 0); fleet.hosts()];
         for ((host, scenario), row) in &fleet.rows {
             let host = *host as usize;
             answers[host] = answers[host].with(*scenario, row.state());
             // The scenario decides between records of one moment, so that the order does not.
-            let own = (row.started, u8::MAX - *scenario, row.kind);
+            let own = (row.moment(), u8::MAX - *scenario, row.kind);
             latest[host] = latest[host].max(own);
         }
         Hosts { answers, kind: latest.into_iter().map(|(_, _, kind)| kind).collect() }

@@ -5,8 +5,8 @@ use crate::records::Named;
 use crate::{identity, page, records};
 use clap::ArgMatches;
 use model::Identity;
+use report::export::{Format, answers, node_problem};
 use report::Shown;
-use report::export::Format;
 use std::path::PathBuf;
 
 /// The format that is made of what is judged, and so not by `report`.
@@ -26,7 +26,9 @@ pub fn export(matches: &ArgMatches) -> Result<u8, Failure> {
     let shown: Vec<Shown> = named.iter().zip(&names).map(|(one, name)| one.shown(name)).collect();
     let text = format.write(&shown).map_err(page::failed)?;
     page::write(&text, matches.get_one::<PathBuf>("output"))?;
-    Ok(0)
+    let records: Vec<_> = shown.iter().map(|one| one.record).collect();
+    let is_plugin = format == Format::NodeProblem;
+    Ok(if is_plugin { node_problem::code(&answers(&records)) } else { 0 })
 }
 
 /// A line of JSON for each record. They are of whichever machine, so this one's name is not theirs.

@@ -1,7 +1,7 @@
 //! The commands, one file each.
 
 mod advise;
-mod census;
+pub mod census;
 mod check;
 mod compare;
 mod erlang_app;

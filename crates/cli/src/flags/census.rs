@@ -1,7 +1,10 @@
 //! The flags of `tailback census`.
 
 use super::common::{json, why};
+use crate::commands::census::out::KCIDB;
 use clap::{Arg, Command, value_parser};
+use report::export::census::CensusFormat;
+use rows::Origin;
 use std::path::PathBuf;
 
 const ABOUT: &str = "Fold the records of many hosts into one answer: for each scenario how many are affected, \
@@ -9,6 +12,10 @@ const ABOUT: &str = "Fold the records of many hosts into one answer: for each sc
     check and watch print them with --brief): files, folders, archives of tar, files with a record a line, \
     packed with gzip or not. A record that does not name its host is taken for one of the folder that it \
     is in, or of its file's name.";
+
+const FORMATS: &str = "Write it in a format of other tools instead. openmetrics: counts and shares, for Prometheus; \
+    junit: a test case a group of hosts, for CI; kcidb: every verdict, for KCIDB; node-problem-detector: a line and an \
+    exit code for its plugin monitor, 0 OK, 1 a stall, 2 unknown";
 
 const EXIT_CODES: &str = "Exit codes:\n  0  no host affected\n  1  hosts are affected\n  2  bad usage or input\
     \n  4  no host has a settled answer";
@@ -39,5 +46,36 @@ pub fn command() -> Command {
         .arg(json("Print the census as JSON, with all groups and the names of their hosts"))
         .arg(why().help("Show every list in full"))
         .arg(file("page").help("Write a page of it here, too"))
+        .args(others())
         .after_help(EXIT_CODES)
+}
+
+/// What other programs read.
+fn others() -> [Arg; 4] {
+    let formats = CensusFormat::ALL.map(|(name, _)| name).into_iter().chain([KCIDB]);
+    let format = Arg::new("format")
+        .long("format")
+        .value_name("FORMAT")
+        .value_parser(formats.collect::<Vec<&str>>())
+        .conflicts_with_all(["json", "why"])
+        .help(FORMATS);
+    let output = Arg::new("output")
+        .short('o')
+        .long("output")
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .requires("format")
+        .help("Write it here [default: standard output]");
+    let origin = Arg::new("origin")
+        .long("origin")
+        .value_name("NAME")
+        .default_value("tailback")
+        .value_parser(value_parser!(Origin))
+        .help("The CI system that KCIDB knows these tests by");
+    let parquet = Arg::new("parquet")
+        .long("parquet")
+        .value_name("FOLDER")
+        .value_parser(value_parser!(PathBuf))
+        .help("Write every verdict and trial there as Parquet, too, by scenario and kernel; what an earlier census wrote there is replaced");
+    [format, output, origin, parquet].map(|arg| arg.help_heading("For other programs"))
 }

@@ -100,7 +100,7 @@ pub fn export() -> Command {
                 .value_name("FORMAT")
                 .required(true)
                 .value_parser(formats.collect::<Vec<&str>>())
-                .help("csv: every trial; openmetrics: for node_exporter's textfile collector; markdown: for an issue; junit: for CI; brief: for tailback census"),
+                .help("csv: every trial; openmetrics: for node_exporter's textfile collector; markdown: for an issue; junit: for CI; node-problem-detector: a line and an exit code for its plugin monitor; brief: for tailback census"),
         )
         .arg(records("The records").num_args(1..))
         .args(host_name().map(|arg| arg.help_heading("Brief records")))

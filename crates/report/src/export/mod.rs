@@ -1,14 +1,16 @@
 //! Records in the formats of other tools; each from records alone.
 
+pub mod census;
 pub mod csv;
 mod family;
 pub mod junit;
 pub mod live;
 pub mod markdown;
+pub mod node_problem;
 pub mod openmetrics;
 
 use crate::{ReportError, Shown};
-use model::Record;
+use model::{Record, State};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,15 +23,18 @@ pub enum Format {
     Markdown,
     /// A test case for each arm, for CI systems.
     JUnit,
+    /// The line of a plugin, for Kubernetes' node-problem-detector.
+    NodeProblem,
 }
 
 impl Format {
     /// Every format, as it is named on the command line.
-    pub const ALL: [(&'static str, Format); 4] = [
+    pub const ALL: [(&'static str, Format); 5] = [
         ("csv", Format::Csv),
         ("openmetrics", Format::OpenMetrics),
         ("markdown", Format::Markdown),
         ("junit", Format::JUnit),
+        (node_problem::NAME, Format::NodeProblem),
     ];
 
     /// Writes records in this format.
@@ -43,6 +48,17 @@ impl Format {
             Format::OpenMetrics => openmetrics::openmetrics(&records),
             Format::Markdown => Ok(markdown::markdown(shown)),
             Format::JUnit => junit::junit(shown),
+            Format::NodeProblem => Ok(node_problem::line(&answers(&records))),
         }
     }
+}
+
+/// Each scenario with the verdict of its last record.
+pub fn answers<'a>(records: &[&'a Record]) -> Vec<(&'a str, State)> {
+    let mut answers: Vec<(&str, State)> = Vec::new();
+    for record in records {
+        answers.retain(|(scenario, _)| *scenario != record.scenario);
+        answers.push((&record.scenario, record.verdict.state));
+    }
+    answers
 }

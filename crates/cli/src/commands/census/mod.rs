@@ -1,5 +1,7 @@
 //! `tailback census`.
 
+pub mod out;
+
 use super::watch::record::WATCH;
 use crate::exit::{self, Failure};
 use crate::{identity, input, output, page};
@@ -8,6 +10,8 @@ use clap::ArgMatches;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use model::Census;
+use out::Parquet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,12 +30,20 @@ pub fn census(matches: &ArgMatches) -> Result<u8, Failure> {
     let page = file("page").map(|path| crate::paths::for_page("--page", path)).transpose()?;
     let paths: Vec<PathBuf> = matches.get_many("record").into_iter().flatten().cloned().collect();
     let now = Timestamp::now();
-    let fleet = read(&paths, now)?;
+    let parquet = Parquet::asked(matches)?;
+    let fleet = read(&paths, now, parquet.as_ref().map(|parquet| &parquet.trials))?;
     let taken = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
     let version = env!("CARGO_PKG_VERSION");
     let census = summary::census(&fleet, inventory.as_deref(), before.as_ref(), version, &taken);
     if let Some(path) = &page {
         page::write(&report::html::census_page(&census), Some(path))?;
+    }
+    if let Some(parquet) = &parquet {
+        parquet.write(&fleet, &census)?;
+    }
+    if let Some(format) = matches.get_one::<String>("format") {
+        let code = out::format(format, &fleet, &census, matches)?;
+        return Ok(code.unwrap_or_else(|| self::code(&census)));
     }
     if matches.get_flag("json") {
         // Text keys and finite numbers only, which always serialise.
@@ -43,11 +55,15 @@ pub fn census(matches: &ArgMatches) -> Result<u8, Failure> {
     Ok(code(&census))
 }
 
-fn read(paths: &[PathBuf], now: Timestamp) -> Result<census::Fleet, Failure> {
+fn read(
+    paths: &[PathBuf],
+    now: Timestamp,
+    trials: Option<&File>,
+) -> Result<census::Fleet, Failure> {
     let scenarios: Vec<&str> =
         scenarios::ALL.iter().map(|scenario| scenario.meta().id).chain([WATCH]).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = Options { scenarios: &scenarios, now: now.as_second(), threads };
+    let options = Options { scenarios: &scenarios, now: now.as_second(), threads, trials };
     // Nothing is drawn where standard error is no terminal.
     let bar = ProgressBar::new_spinner();
     bar.enable_steady_tick(DRAWN);

@@ -1,0 +1,218 @@
+//! What a census hands to other programs, read by them: Parquet, KCIDB's JSON, OpenMetrics, JUnit,
+//! and the line of node-problem-detector's plugin.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, packed};
+use model::Census;
+use model::census::Run;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A Python with the packages of scripts/python.txt; `None` where it cannot be had, as without a
+/// network.
+fn python() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // The folder of the build, wherever it is.
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?;
+    let ran = Command::new(root.join("scripts/need-python"))
+        .env("CARGO_TARGET_DIR", built)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    let why = said.lines().last().unwrap_or("scripts/need-python");
+    if !testing::has_or_skip(ran.status.success(), why) {
+        return None;
+    }
+    Some(String::from_utf8(ran.stdout).unwrap().trim().into())
+}
+
+/// What a script of `readers/` prints.
+fn read_with(python: &Path, script: &str, args: &[&str]) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers").join(script);
+    let ran = Command::new(python).arg(script).args(args).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{said}");
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+/// A folder with a simulated fleet and three records with trials, of which one comes twice.
+fn fleet(place: &Place) -> String {
+    let folder = place.path("fleet");
+    std::fs::create_dir(&folder).unwrap();
+    let ran = place.say(&["sim", "fleet", "--hosts", "600", "--seed", "2", "--plant"]);
+    std::fs::write(folder.join("simulated.jsonl"), ran.out).unwrap();
+    for (host, name) in [("a1", "mmap-lock"), ("a2", "mmap-lock"), ("a3", "mmap-lock.quiet")] {
+        let own = folder.join(host);
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(own.join("record.json"), packed::read(&packed::golden(name))).unwrap();
+    }
+    std::fs::copy(folder.join("a1/record.json"), folder.join("a1/again.json")).unwrap();
+    folder.to_str().unwrap().to_owned()
+}
+
+fn json(place: &Place, args: &[&str]) -> Census {
+    let ran = place.say(&[&["census", "--json"], args].concat());
+    assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+#[test]
+fn parquet_says_to_three_programs_which_kernel() {
+    let Some(python) = python() else { return };
+    let place = Place::new();
+    let (fleet, out) = (fleet(&place), place.path("out"));
+    let out = out.to_str().unwrap();
+    let census = json(&place, &[&fleet, "--parquet", out]);
+    let hosts = census.scenarios[0].hosts;
+    let said = read_with(&python, "parquet.py", &[out]);
+    let found: Vec<serde_json::Value> =
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(found.len(), 3, "{said}");
+    for one in &found {
+        let rows = one["rows"].as_array().unwrap();
+        let sum = |column: usize| rows.iter().filter_map(|row| row[column].as_u64()).sum::<u64>();
+        assert_eq!((sum(1), sum(2)), (hosts.affected, hosts.affected + hosts.clear), "{one}");
+        // The planted cause strikes kernel 6.1 alone.
+        assert_eq!(rows[0][0], "linux-6.1", "{one}");
+        assert_eq!(one["trials"], found[0]["trials"]);
+    }
+    // Three studies count, each with its trials once.
+    let golden = |name: &str| model::Record::from_json(&packed::read(&packed::golden(name)));
+    let (one, quiet) = (golden("mmap-lock").unwrap(), golden("mmap-lock.quiet").unwrap());
+    let expected = 2 * one.trials.len() + quiet.trials.len();
+    let trials = found[0]["trials"].as_array().unwrap();
+    let counted: u64 = trials.iter().filter_map(|row| row[1].as_u64()).sum();
+    assert_eq!(counted, expected as u64, "{trials:?}");
+    assert!(trials.iter().all(|row| row[2].is_number() && row[3].is_string()), "{trials:?}");
+}
+
+#[test]
+fn kcidb_takes_its_json() {
+    let Some(python) = python() else { return };
+    let place = Place::new();
+    let (fleet, inventory) = (fleet(&place), place.path("inventory"));
+    std::fs::write(&inventory, "host0000000\nnowhere1\nnowhere2\n").unwrap();
+    let hosts = ["--hosts", inventory.to_str().unwrap()];
+    let census = json(&place, &[&[fleet.as_str()], &hosts[..]].concat());
+    let out = place.path("kcidb.json");
+    let out = out.to_str().unwrap();
+    let args = ["census", &fleet, "--format", "kcidb", "--origin", "our_ci", "-o", out];
+    let ran = place.say(&[&args, &hosts[..]].concat());
+    assert_eq!((ran.code(), ran.out.as_str()), (1, ""), "{ran:?}");
+    let said = read_with(&python, "kcidb.py", &[out, "our_ci"]);
+    let counts: Vec<(String, u64)> = serde_json::from_str(&said).unwrap();
+    let answers = census.scenarios[0].hosts;
+    let expected = [
+        ("FAIL", answers.affected),
+        ("ERROR", answers.untrustworthy),
+        ("MISS", 2),
+        ("PASS", answers.clear),
+        ("DONE", answers.inconclusive),
+        ("SKIP", answers.skipped),
+    ];
+    assert_eq!(counts, expected.map(|(status, count)| (status.to_owned(), count)));
+    // To standard output it is the same.
+    let ran = place.say(&[&args[..6], &hosts[..]].concat());
+    assert_eq!(ran.out, std::fs::read_to_string(out).unwrap());
+    let ran = place.say(&["census", &fleet, "--format", "kcidb", "--origin", "Our CI"]);
+    assert_eq!(ran.code(), 2, "{ran:?}");
+}
+
+#[test]
+fn a_folder_of_parquet_is_whole_or_as_it_was() {
+    let place = Place::new();
+    let (fleet, out) = (fleet(&place), place.path("out"));
+    let run = |out: &Path| place.say(&["census", &fleet, "--parquet", out.to_str().unwrap()]);
+    std::fs::create_dir(&out).unwrap();
+    let ran = run(&out);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(ran.err.contains("parquet: 603 verdicts"), "{ran:?}");
+    let names = |folder: &Path| {
+        let mut files = common::files(folder);
+        files.sort();
+        files
+    };
+    assert_eq!(names(&out).len(), 1 + 2);
+    // Again, over its own, and beside it nothing is left.
+    let ran = run(&out);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let hidden = |place: &Place| {
+        let all = std::fs::read_dir(place.path("")).unwrap().flatten();
+        all.filter(|entry| entry.file_name().to_string_lossy().starts_with('.')).count()
+    };
+    assert_eq!(hidden(&place), 0);
+    // What a killed one left goes, and what somebody holds stays.
+    let left = place.path(".out.1.tailback.tmp");
+    std::fs::create_dir_all(left.join("verdicts")).unwrap();
+    assert_eq!(run(&out).code(), 1);
+    assert_eq!(hidden(&place), 0);
+    // What is not ours stays as it is.
+    for (name, inside) in [("foreign", "a.txt"), ("unmarked", "verdicts"), ("mixed", "_x")] {
+        let other = place.path(name);
+        std::fs::create_dir(&other).unwrap();
+        std::fs::write(other.join(inside), "kept").unwrap();
+        let ran = run(&other);
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        assert!(ran.err.contains("no census wrote") && ran.err.lines().count() == 1, "{ran:?}");
+        assert_eq!(std::fs::read_to_string(other.join(inside)).unwrap(), "kept");
+    }
+    let ran = run(&place.path("no/such/folder"));
+    assert_eq!((ran.code(), ran.err.lines().count()), (2, 1), "{ran:?}");
+}
+
+#[test]
+fn ci_and_metrics_are_bounded_by_groups_and_scenarios() {
+    let place = Place::new();
+    let (fleet, inventory) = (fleet(&place), place.path("inventory"));
+    std::fs::write(&inventory, "nowhere1\n").unwrap();
+    let hosts = ["--hosts", inventory.to_str().unwrap()];
+    let census = json(&place, &[&[fleet.as_str()], &hosts[..]].concat());
+    let of = |format: &str| {
+        let ran = place.say(&[&["census", &fleet, "--format", format], &hosts[..]].concat());
+        assert_eq!(ran.code(), 1, "{ran:?}");
+        ran.out
+    };
+    let metrics = of("openmetrics");
+    let affected = census.scenarios[0].hosts.affected;
+    let sample = "tailback_census_answers{scenario=\"mmap-lock\",state=\"affected\"}";
+    assert!(metrics.contains(&format!("{sample} {affected}")), "{metrics}");
+    assert!(metrics.contains("tailback_census_unreachable_hosts 1"), "{metrics}");
+    assert!(metrics.ends_with("# EOF\n") && metrics.lines().count() < 80, "{metrics}");
+    let junit = of("junit");
+    assert_eq!(junit.matches("<testcase").count(), census.groups.len() + 1, "{junit}");
+    assert!(junit.contains("type=\"affected\"") && junit.contains("kernel 6.1"), "{junit}");
+    assert!(junit.contains("unreachable: 1 host: nowhere1"), "{junit}");
+    let names: u64 = census.groups.iter().flat_map(|g| &g.hosts.names).map(Run::len).sum();
+    assert_eq!(names, census.hosts);
+}
+
+#[test]
+fn node_problem_detector_has_its_line_and_codes() {
+    let place = Place::new();
+    let brief = |name: &str| {
+        let record = place.golden(name);
+        let args = ["export", "--format", "brief", "--host-name", "n1"];
+        let ran = place.say(&[&args, &[record.to_str().unwrap()][..]].concat());
+        let path = place.path(&format!("{name}.brief"));
+        std::fs::write(&path, ran.out).unwrap();
+        (record, path)
+    };
+    let empty = place.path("empty.jsonl");
+    std::fs::write(&empty, "").unwrap();
+    let (sick, sick_brief) = brief("mmap-lock");
+    let (well, well_brief) = brief("mmap-lock.quiet");
+    for (command, path, code, line) in [
+        ("export", &sick, 1, "affected: mmap-lock\n"),
+        ("census", &sick_brief, 1, "affected: mmap-lock\n"),
+        ("export", &well, 0, "not-affected: 1\n"),
+        ("census", &well_brief, 0, "not-affected: 1\n"),
+        ("census", &empty, 2, "no record of tailback\n"),
+    ] {
+        let format = ["--format", "node-problem-detector"];
+        let ran = place.say(&[&[command, path.to_str().unwrap()], &format[..]].concat());
+        assert_eq!((ran.code(), ran.out.as_str()), (code, line), "{command} {ran:?}");
+    }
+}

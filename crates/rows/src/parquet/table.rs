@@ -1,0 +1,216 @@
+//! One Parquet file: typed columns that are filled row by row.
+
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+};
+use parquet::errors::Result;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::Type;
+use std::fs::File;
+use std::sync::Arc;
+
+/// Rows that are held before they are written: they bound the memory of a file of any length.
+const ROWS: usize = 1 << 15;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    Text,
+    Double,
+    Int,
+    Long,
+    /// Milliseconds since 1970, UTC.
+    Time,
+    Flag,
+}
+
+/// A column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    pub(super) holds: Holds,
+    /// Whether a row may have nothing there.
+    pub(super) optional: bool,
+}
+
+/// A column in which each row has something.
+pub(super) const fn always(name: &'static str, holds: Holds) -> Column {
+    Column { name, holds, optional: false }
+}
+
+/// A column in which a row may have nothing.
+pub(super) const fn maybe(name: &'static str, holds: Holds) -> Column {
+    Column { name, holds, optional: true }
+}
+
+/// What a row has in a column.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    Nothing,
+    Text(ByteArray),
+    Double(f64),
+    Int(i32),
+    Long(i64),
+    Flag(bool),
+}
+
+impl Cell {
+    pub(super) fn text(text: &str) -> Self {
+        Cell::Text(ByteArray::from(text))
+    }
+
+    pub(super) fn texts(text: Option<&str>) -> Self {
+        text.map_or(Cell::Nothing, Cell::text)
+    }
+
+    pub(super) fn double(value: Option<f64>) -> Self {
+        value.map_or(Cell::Nothing, Cell::Double)
+    }
+}
+
+/// The values of a column that are held.
+enum Values {
+    Text(Vec<ByteArray>),
+    Double(Vec<f64>),
+    Int(Vec<i32>),
+    Long(Vec<i64>),
+    Flag(Vec<bool>),
+}
+
+struct Held {
+    column: Column,
+    /// For each row 1 where it has a value; empty where each has one.
+    levels: Vec<i16>,
+    values: Values,
+}
+
+impl Held {
+    fn of(column: Column) -> Self {
+        let values = match column.holds {
+            Holds::Text => Values::Text(Vec::new()),
+            Holds::Double => Values::Double(Vec::new()),
+            Holds::Int => Values::Int(Vec::new()),
+            Holds::Long | Holds::Time => Values::Long(Vec::new()),
+            Holds::Flag => Values::Flag(Vec::new()),
+        };
+        Held { column, levels: Vec::new(), values }
+    }
+
+    fn push(&mut self, cell: Cell) {
+        let optional = self.column.optional;
+        let there = match (&mut self.values, cell) {
+            (Values::Text(all), Cell::Text(value)) => push(all, value),
+            (Values::Double(all), Cell::Double(value)) => push(all, value),
+            (Values::Int(all), Cell::Int(value)) => push(all, value),
+            (Values::Long(all), Cell::Long(value)) => push(all, value),
+            (Values::Flag(all), Cell::Flag(value)) => push(all, value),
+            // A column in which each row has something stays as long as the others.
+            (_, _) if optional => 0,
+            (Values::Text(all), _) => push(all, ByteArray::from("")),
+            (Values::Double(all), _) => push(all, 0.0),
+            (Values::Int(all), _) => push(all, 0),
+            (Values::Long(all), _) => push(all, 0),
+            (Values::Flag(all), _) => push(all, false),
+        };
+        if optional {
+            self.levels.push(there);
+        }
+    }
+
+    fn write(&mut self, writer: &mut SerializedColumnWriter<'_>) -> Result<()> {
+        let levels = std::mem::take(&mut self.levels);
+        let levels = self.column.optional.then_some(levels.as_slice());
+        match &mut self.values {
+            Values::Text(all) => batch::<ByteArrayType>(writer, all, levels),
+            Values::Double(all) => batch::<DoubleType>(writer, all, levels),
+            Values::Int(all) => batch::<Int32Type>(writer, all, levels),
+            Values::Long(all) => batch::<Int64Type>(writer, all, levels),
+            Values::Flag(all) => batch::<BoolType>(writer, all, levels),
+        }
+    }
+}
+
+fn push<T>(all: &mut Vec<T>, value: T) -> i16 {
+    all.push(value);
+    1
+}
+
+fn batch<T: DataType>(
+    writer: &mut SerializedColumnWriter<'_>,
+    all: &mut Vec<T::T>,
+    levels: Option<&[i16]>,
+) -> Result<()> {
+    writer.typed::<T>().write_batch(all, levels, None)?;
+    all.clear();
+    Ok(())
+}
+
+/// A file that is being written.
+pub(super) struct Table {
+    writer: SerializedFileWriter<File>,
+    held: Vec<Held>,
+    rows: usize,
+}
+
+impl Table {
+    /// Begins a file of these columns.
+    pub(super) fn create(file: File, columns: &[Column]) -> Result<Self> {
+        let fields = columns.iter().map(|column| field(*column)).collect::<Result<Vec<_>>>()?;
+        let schema = Type::group_type_builder("tailback").with_fields(fields).build()?;
+        let properties = WriterProperties::builder()
+            .set_created_by(format!("tailback {}", env!("CARGO_PKG_VERSION")))
+            .set_compression(Compression::LZ4_RAW)
+            .build();
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
+        let held = columns.iter().map(|column| Held::of(*column)).collect();
+        Ok(Table { writer, held, rows: 0 })
+    }
+
+    /// Adds a row: a cell for each column.
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) -> Result<()> {
+        let cells = cells.into_iter().chain(std::iter::repeat(Cell::Nothing));
+        self.held.iter_mut().zip(cells).for_each(|(held, cell)| held.push(cell));
+        self.rows += 1;
+        if self.rows >= ROWS { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let mut group = self.writer.next_row_group()?;
+        for held in &mut self.held {
+            let Some(mut writer) = group.next_column()? else { break };
+            held.write(&mut writer)?;
+            writer.close()?;
+        }
+        group.close()?;
+        self.rows = 0;
+        Ok(())
+    }
+
+    /// Writes what is left, and the end of the file.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        self.writer.close().map(drop)
+    }
+}
+
+fn field(column: Column) -> Result<Arc<Type>> {
+    let (physical, logical) = match column.holds {
+        Holds::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Holds::Double => (Physical::DOUBLE, None),
+        Holds::Int => (Physical::INT32, None),
+        Holds::Long => (Physical::INT64, None),
+        Holds::Time => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+        Holds::Flag => (Physical::BOOLEAN, None),
+    };
+    let repetition = if column.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    let built = Type::primitive_type_builder(column.name, physical)
+        .with_repetition(repetition)
+        .with_logical_type(logical)
+        .build()?;
+    Ok(Arc::new(built))
+}
