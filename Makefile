@@ -67,7 +67,7 @@ FAST_TESTS := arrows briefs corpus effects fixing fleets golden judging kernels 
   study_files two_arms undecided unsafe_code v1 versions
 GUEST_TESTS := guest hostile_kernel
 BESIDE_TESTS := bad_days bad_input blocking_nif_bad_days census check compat debian endings \
-  explain hostile_records mailbox_flood_bad_days page privileges probe_calls real studies
+  explain hostile_records mailbox_flood_bad_days other_readers page privileges probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
@@ -81,7 +81,7 @@ RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 # already. What a lane prints comes when it has ended, in one piece. What failed is told once more
 # at the end.
 test: needs erlang-needs
-	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86
+	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86 python3-venv
 	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
 	$(MAKE) -C erlang all
 	$(RUST_TESTS) --no-run
@@ -164,6 +164,7 @@ bench: needs build
 	$(CARGO) bench --locked -p tailback-load --bench operation
 	$(CARGO) bench --locked -p tailback-sim --bench bandwidth
 	@scripts/bench-start $(BINARY)
+	@scripts/bench-census $(BINARY)
 	$(CARGO) build --release --locked -p tailback-probe --example hold
 	@scripts/bench-probes $(BUILD)/release/examples/hold
 	$(CARGO) build --release --locked -p tailback-probe --example turns

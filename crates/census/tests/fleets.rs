@@ -196,6 +196,99 @@ fn a_truncated_or_hostile_file_stops_nothing() {
     assert!(census.set_aside.iter().all(|one| one.examples.len() <= 20));
 }
 
+/// What stands in an archive is read as text alone: no name of an entry leads anywhere, and nothing
+/// but plain files counts.
+#[test]
+fn an_archive_that_wants_to_be_trouble_is_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, _) = lines(World { hostile: 0.0, duplicates: 0.0, ..World::of(4, 3, true) });
+    let all: Vec<&[u8]> = lines.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut writer = tar::Builder::new(Vec::new());
+    let mut put = |name: &str, kind: tar::EntryType, size: u64, bytes: &[u8]| {
+        let mut header = tar::Header::new_ustar();
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(kind);
+        header.set_size(size);
+        header.set_cksum();
+        writer.append(&header, bytes).unwrap();
+    };
+    let size = |place: usize| all[place].len() as u64;
+    put("../../../etc/a\u{1b}[2J.json", tar::EntryType::Regular, size(0), all[0]);
+    put("/etc/passwd", tar::EntryType::Regular, size(1), all[1]);
+    put("link.json", tar::EntryType::Symlink, 0, b"");
+    put("hard.json", tar::EntryType::Link, 0, b"");
+    put("device.json", tar::EntryType::Char, 0, b"");
+    put("folder.json/", tar::EntryType::Directory, 0, b"");
+    // A name and a size that stand in front of the next entry are not believed.
+    let long = "30 path=../../../../root/x.json\n";
+    put("long", tar::EntryType::XHeader, long.len() as u64, long.as_bytes());
+    put("third.json", tar::EntryType::Regular, size(2), all[2]);
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(all[3]).unwrap();
+    let packed = packer.finish().unwrap();
+    put("packed.json.gz", tar::EntryType::Regular, packed.len() as u64, &packed);
+    let mut bytes = writer.into_inner().unwrap();
+    // One that says it is far larger than the archive.
+    bytes.truncate(bytes.len() - 1024);
+    let mut header = tar::Header::new_ustar();
+    header.as_mut_bytes()[..3].copy_from_slice(b"big");
+    header.set_size(1 << 40);
+    header.set_cksum();
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend_from_slice(&[b'x'; 512]);
+    let path = folder.path().join("fleet.tar");
+    std::fs::write(&path, &bytes).unwrap();
+    let census = taken(&fleet(&[path], 2), None, None);
+    assert_eq!((census.hosts, census.read.files), (3, 1), "{:?}", census.set_aside);
+    assert_eq!(count(&census, &[Why::Damaged, Why::Truncated]), 2, "{:?}", census.set_aside);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// A brief is believed as far as its counts bear it, whoever wrote them.
+#[test]
+fn a_brief_that_was_changed_by_hand_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let quiet =
+        World { hostile: 0.0, duplicates: 0.0, liars: 0.0, ..World::of(200, 3, true) };
+    let text = String::from_utf8(lines(quiet).0).unwrap();
+    let with = |state: &str| {
+        text.lines().find(|line| line.contains(&format!("\"state\":\"{state}\""))).unwrap()
+    };
+    let (sick, well) = (with("affected"), with("not-affected"));
+    let blocks = |line: &str| line.split("\"blocks\":").nth(2).unwrap()[..1].to_owned();
+    let changed = [
+        // Fewer blocks than were won, more than there are, and none.
+        sick.replace(&format!("\"blocks\":{}", blocks(sick)), "\"blocks\":2"),
+        sick.replace("\"error_rate\":0.05", "\"error_rate\":1.0"),
+        well.replace("\"alike\":1", "\"alike\":4294967290"),
+        well.replace("\"control\":0", "\"control\":7"),
+        sick.replace("\"state\":\"affected\"", "\"state\":\"not-affected\""),
+        well.replace("\"state\":\"not-affected\"", "\"state\":\"affected\""),
+    ];
+    for (place, line) in changed.iter().enumerate() {
+        assert!(line != sick && line != well, "{place}");
+        let census = of(folder.path(), format!("{line}\n").as_bytes());
+        let hosts = scenario(&census).hosts;
+        assert_eq!((hosts.untrustworthy, hosts.affected + hosts.clear), (1, 0), "{place}: {line}");
+        assert_eq!(count(&census, &[Why::Contradictory]), 1, "{place}");
+        let first = &census.set_aside[0].examples[0];
+        assert!(first.file.ends_with("fleet.jsonl") && first.line == Some(1));
+    }
+    // What is no number of blocks is no record.
+    for (old, new) in [
+        ("\"blocks\":", "\"blocks\":-"),
+        ("\"margin\":1.0", "\"margin\":NaN"),
+        ("\"margin\":1.0", "\"margin\":1e999"),
+        ("\"seed\":", "\"seed\":1,\"seed\":"),
+        ("\"alike\":", "\"alike\":99999999999"),
+    ] {
+        let line = well.replacen(old, new, 2);
+        assert_ne!(line, well);
+        let census = of(folder.path(), format!("{line}\n").as_bytes());
+        assert_eq!((census.hosts, count(&census, &[Why::Damaged])), (0, 1), "{new}");
+    }
+}
+
 #[test]
 fn an_inventory_and_an_earlier_census_are_held_against_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -108,8 +108,8 @@ fn conditions(one: &ScenarioCensus) -> Vec<(Labels, f64)> {
     let Telling::Conditions(found) = &one.apart else { return Vec::new() };
     let sample = |condition: &model::census::Condition| {
         let mut labels = scenario(one);
-        labels.push(("factor", word(&condition.cut.factor)));
-        labels.push(("side", word(&condition.cut.side)));
+        labels.push(("factor", word(serde_json::to_value(condition.cut.factor))));
+        labels.push(("side", word(serde_json::to_value(condition.cut.side))));
         labels.push(("level", plain(&condition.cut.level)));
         (labels, condition.p_value)
     };
@@ -117,12 +117,12 @@ fn conditions(one: &ScenarioCensus) -> Vec<(Labels, f64)> {
 }
 
 fn reason(why: Why) -> Labels {
-    vec![("why", word(&why))]
+    vec![("why", word(serde_json::to_value(why)))]
 }
 
 /// A word as it stands in the JSON.
-fn word(of: &impl serde::Serialize) -> String {
-    match serde_json::to_value(of) {
+fn word(of: serde_json::Result<Value>) -> String {
+    match of {
         Ok(Value::String(word)) => word,
         _ => String::new(),
     }
