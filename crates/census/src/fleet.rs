@@ -148,13 +148,7 @@ impl Fleet {
 
     /// Takes in the record of a place; `host` is its host where it does not say, and `trials` where
     /// its trials are kept.
-    pub(crate) fn take(
-        &mut self,
-        answer: Answer,
-        host: &str,
-        place: Where,
-        trials: Option<Span>,
-    ) {
+    pub(crate) fn take(&mut self, answer: Answer, host: &str, place: Where, trials: Option<Span>) {
         if self.rows.len() >= MOST_ROWS {
             return self.set_aside(Why::TooMany, 1, [place].into_iter());
         }
@@ -269,7 +263,10 @@ impl Fleet {
 
     /// Where a record is, with its name.
     pub(crate) fn place(&self, place: Where) -> Place {
-        Place { file: self.source_name(place).to_owned(), line: (place.line > 0).then(|| u64::from(place.line)) }
+        Place {
+            file: self.source_name(place).to_owned(),
+            line: (place.line > 0).then(|| u64::from(place.line)),
+        }
     }
 
     /// What was read and does not count, or counts with a doubt.

@@ -38,6 +38,8 @@ fn a_page_of_a_terminal_says_what_tells_hosts_apart() {
     assert!(one_line.contains("kernel 6.1") && one_line.contains("HZ 250"), "{}", ran.out);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("kernel 6.1") && !page.contains("<script"));
+    // It has as many lines as there are groups, and no more of more hosts.
+    assert!(page.len() < 64 << 10, "{} bytes", page.len());
     // The same fleet gives the same answer.
     let again = place.run(place.tailback(&["census", fleet]));
     assert_eq!(again.out, ran.out);
@@ -129,6 +131,53 @@ fn a_machine_is_identified_by_its_name_or_a_hash_of_it() {
     let hashed = of(&["--host-name", "web1", "--hash-host-name", salt.to_str().unwrap()]);
     assert_eq!((hashed.host.text().len(), &hashed.identity), (32, &plain.identity));
     assert!(!plain.identity.kernel.is_empty());
+}
+
+/// Neither the salt nor a name that it hides stands in anything that a census prints or writes.
+#[test]
+fn a_salt_stays_a_secret() {
+    let place = Place::new();
+    let (salt, secret) = (place.path("salt"), "a-secret-of-many-bytes");
+    std::fs::write(&salt, format!("{secret}\n")).unwrap();
+    let salt = ["--hash-host-name", salt.to_str().unwrap()];
+    let record = place.golden("mmap-lock");
+    let brief = ["export", "--format", "brief", "--host-name", "web-hidden-7"];
+    let ran = place.say(&[&brief, &salt[..], &[record.to_str().unwrap()]].concat());
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let path = place.path("fleet.jsonl");
+    std::fs::write(&path, &ran.out).unwrap();
+    let inventory = place.path("inventory");
+    std::fs::write(&inventory, "web-hidden-7\nweb-hidden-8\n").unwrap();
+    let hosts = [path.to_str().unwrap(), "--hosts", inventory.to_str().unwrap()];
+    let rows = place.path("rows");
+    let mut all = vec![ran.out];
+    for more in [
+        vec![],
+        vec!["--why"],
+        vec!["--json"],
+        vec!["--page", "-", "--parquet", rows.to_str().unwrap()],
+        vec!["--format", "kcidb"],
+        vec!["--format", "junit"],
+        vec!["--format", "openmetrics"],
+    ] {
+        let ran = place.say(&[&["census"], &hosts[..], &salt[..], &more[..]].concat());
+        assert_eq!(ran.code(), 1, "{ran:?}");
+        all.extend([ran.out, ran.err]);
+    }
+    let bytes = |path: &std::path::Path| {
+        String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()
+    };
+    let mut folders = vec![rows];
+    while let Some(folder) = folders.pop() {
+        for entry in common::files(&folder) {
+            if entry.is_dir() { folders.push(entry) } else { all.push(bytes(&entry)) }
+        }
+    }
+    for text in &all {
+        assert!(!text.contains(secret) && !text.contains("web-hidden"), "{text}");
+    }
+    // It is counted all the same, and the other one is missed.
+    assert!(all.iter().any(|text| text.contains("unreachable: 1 host")), "{all:?}");
 }
 
 #[test]

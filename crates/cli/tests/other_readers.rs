@@ -63,7 +63,7 @@ fn json(place: &Place, args: &[&str]) -> Census {
 fn parquet_says_to_three_programs_which_kernel() {
     let Some(python) = python() else { return };
     let place = Place::new();
-    let (fleet, out) = (fleet(&place), place.path("out"));
+    let (fleet, out) = (fleet(&place), place.path("rows"));
     let out = out.to_str().unwrap();
     let census = json(&place, &[&fleet, "--parquet", out]);
     let hosts = census.scenarios[0].hosts;
@@ -124,7 +124,7 @@ fn kcidb_takes_its_json() {
 #[test]
 fn a_folder_of_parquet_is_whole_or_as_it_was() {
     let place = Place::new();
-    let (fleet, out) = (fleet(&place), place.path("out"));
+    let (fleet, out) = (fleet(&place), place.path("rows"));
     let run = |out: &Path| place.say(&["census", &fleet, "--parquet", out.to_str().unwrap()]);
     std::fs::create_dir(&out).unwrap();
     let ran = run(&out);
@@ -145,7 +145,7 @@ fn a_folder_of_parquet_is_whole_or_as_it_was() {
     };
     assert_eq!(hidden(&place), 0);
     // What a killed one left goes, and what somebody holds stays.
-    let left = place.path(".out.1.tailback.tmp");
+    let left = place.path(".rows.1.tailback.tmp");
     std::fs::create_dir_all(left.join("verdicts")).unwrap();
     assert_eq!(run(&out).code(), 1);
     assert_eq!(hidden(&place), 0);
@@ -161,6 +161,59 @@ fn a_folder_of_parquet_is_whole_or_as_it_was() {
     }
     let ran = run(&place.path("no/such/folder"));
     assert_eq!((ran.code(), ran.err.lines().count()), (2, 1), "{ran:?}");
+}
+
+/// Killed at any moment, a census leaves the folder as it was or whole, and the next one sweeps what
+/// the kill left beside it.
+#[test]
+fn a_killed_census_leaves_no_half_of_a_folder() {
+    let place = Place::new();
+    let (fleet, out) = (fleet(&place), place.path("rows"));
+    let args = ["census", &fleet, "--parquet", out.to_str().unwrap()];
+    let whole = |folder: &Path| folder.join("_tailback.json").is_file();
+    for wait_ms in (0..20).map(|step| 5 * step) {
+        let running = place.start(place.tailback(&args));
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        running.signal(rustix::process::Signal::KILL);
+        running.end();
+        assert!(!out.exists() || whole(&out), "killed after {wait_ms} ms");
+    }
+    assert_eq!(place.say(&args).code(), 1);
+    assert!(whole(&out));
+    let all = std::fs::read_dir(place.path("")).unwrap().flatten();
+    let hidden: Vec<_> = all
+        .map(|entry| entry.file_name())
+        .filter(|name| name.as_encoded_bytes()[0] == b'.')
+        .collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+/// No file may grow beyond a few bytes, as on a full disk: one line says so, and nothing is left.
+#[test]
+fn a_full_disk_leaves_what_was_there() {
+    let place = Place::new();
+    let (fleet, out) = (fleet(&place), place.path("rows"));
+    let limited = |args: &[&str]| {
+        let words = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
+        let mut command = place.program("bash");
+        command.args(["-c", words, "bash", common::BINARY]).args(args);
+        place.run(command)
+    };
+    let parquet = ["census", &fleet, "--parquet", out.to_str().unwrap()];
+    let ran = limited(&parquet);
+    assert_eq!((ran.code(), ran.err.lines().count()), (2, 1), "{ran:?}");
+    assert!(ran.err.contains("--parquet") && ran.err.contains("too large"), "{ran:?}");
+    assert!(!out.exists());
+    assert_eq!(place.say(&parquet).code(), 1);
+    let before = std::fs::read_to_string(out.join("_tailback.json")).unwrap();
+    assert_eq!(limited(&parquet).code(), 2);
+    assert_eq!(std::fs::read_to_string(out.join("_tailback.json")).unwrap(), before);
+    let kcidb = place.path("kcidb.json");
+    let ran = limited(&["census", &fleet, "--format", "kcidb", "-o", kcidb.to_str().unwrap()]);
+    assert_eq!((ran.code(), ran.err.lines().count()), (2, 1), "{ran:?}");
+    assert!(!kcidb.exists());
+    let all = std::fs::read_dir(place.path("")).unwrap().flatten();
+    assert!(all.into_iter().all(|entry| entry.file_name().as_encoded_bytes()[0] != b'.'));
 }
 
 #[test]
@@ -179,7 +232,7 @@ fn ci_and_metrics_are_bounded_by_groups_and_scenarios() {
     let affected = census.scenarios[0].hosts.affected;
     let sample = "tailback_census_answers{scenario=\"mmap-lock\",state=\"affected\"}";
     assert!(metrics.contains(&format!("{sample} {affected}")), "{metrics}");
-    assert!(metrics.contains("tailback_census_unreachable_hosts 1"), "{metrics}");
+    assert!(metrics.contains("tailback_census_unreachable_hosts{} 1"), "{metrics}");
     assert!(metrics.ends_with("# EOF\n") && metrics.lines().count() < 80, "{metrics}");
     let junit = of("junit");
     assert_eq!(junit.matches("<testcase").count(), census.groups.len() + 1, "{junit}");

@@ -9,7 +9,8 @@ const NOW: i64 = 1_796_083_200;
 
 /// Bytes of a file that `tailback census` reads, or of an earlier census.
 pub(crate) fn census(bytes: &[u8]) {
-    let options = Options { scenarios: &["mmap-lock", "cpu-quota"], now: NOW, threads: 1, trials: None };
+    let options =
+        Options { scenarios: &["mmap-lock", "cpu-quota"], now: NOW, threads: 1, trials: None };
     let before = std::str::from_utf8(bytes).ok().and_then(|text| summary::previous(text).ok());
     let fleet = census::read_bytes(bytes, "fleet", options);
     let inventory = ["web1".to_owned()];

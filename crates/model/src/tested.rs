@@ -41,10 +41,7 @@ impl Tested {
         let case = |case: &CaseTested| {
             let absence = [case.worse, case.alike, case.better].map(u64::from).iter().sum::<u64>();
             let has_control = (case.control as usize) < self.together.len();
-            has_control
-                && fits(case.plain)
-                && fits(case.net)
-                && absence <= u64::from(self.blocks)
+            has_control && fits(case.plain) && fits(case.net) && absence <= u64::from(self.blocks)
         };
         let rate = |rate: f64| rate > 0.0 && rate < 1.0;
         let limits = self.margin >= 0.0 && self.control_limit >= 0.0;

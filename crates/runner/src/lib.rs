@@ -11,7 +11,9 @@ mod underway;
 
 pub use events::{Event, Listener};
 pub use order::{order_of_block, seed_of_trial};
-pub use save::{Fill, SaveError, save, save_text, save_with, sweep, target, unfinished, would_lose};
+pub use save::{
+    Fill, SaveError, save, save_text, save_with, sweep, target, unfinished, would_lose,
+};
 pub use study::{End, ProbeWhen, Study};
 pub use undecided::undecided;
 pub use underway::Underway;

@@ -293,7 +293,10 @@ mod tests {
         let beside = OsStr::new(".a.tmp");
         write_named(&mut |out| out.write_all(b"x"), &held(folder.path()).unwrap(), beside).unwrap();
         assert_eq!(std::fs::read(folder.path().join(beside)).unwrap(), b"x");
-        assert!(write_named(&mut |out| out.write_all(b"x"), &held(folder.path()).unwrap(), beside).is_err());
+        assert!(
+            write_named(&mut |out| out.write_all(b"x"), &held(folder.path()).unwrap(), beside)
+                .is_err()
+        );
     }
 
     #[test]

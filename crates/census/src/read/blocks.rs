@@ -155,7 +155,16 @@ pub(super) fn entries(source: impl Read, name: &str, take: &mut dyn FnMut(Item))
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let path: String = path.chars().take(LONGEST_NAME).collect();
         let begins = Some(format!("{name}:{path}").into());
+        let size = entry.size();
         take(match whole(&mut entry) {
+            // Nothing within an archive is unpacked once more: what it may grow to has no bound.
+            Ok(bytes) if is_packed(&bytes) || is_archive(&bytes) => {
+                Item::Failed { begins, why: Why::Damaged }
+            }
+            // The archive ends within it.
+            Ok(bytes) if (bytes.len() as u64) < size => {
+                return take(Item::Failed { begins, why: Why::Truncated });
+            }
             Ok(bytes) => {
                 let host = host_of(Path::new(&path)).into();
                 Item::Text(Text { begins, is_file: false, host, form: Form::of(&bytes), bytes })

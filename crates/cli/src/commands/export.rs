@@ -5,8 +5,8 @@ use crate::records::Named;
 use crate::{identity, page, records};
 use clap::ArgMatches;
 use model::Identity;
-use report::export::{Format, answers, node_problem};
 use report::Shown;
+use report::export::{Format, answers, node_problem};
 use std::path::PathBuf;
 
 /// The format that is made of what is judged, and so not by `report`.

@@ -29,7 +29,7 @@ pub fn section(census: &Census) -> Markup {
         }
         section.record aria-label="Hosts with the same answers" {
             h2 { "Hosts with the same answers" }
-            (figure::scroll(&groups(census), "hosts with the same answers"))
+            (figure::stack(&groups(census), "hosts with the same answers"))
             @if census.groups.len() > MOST_GROUPS || census.hosts_in_other_groups > 0 {
                 p.note { "Further groups are in the JSON." }
             }
@@ -44,7 +44,7 @@ pub fn section(census: &Census) -> Markup {
         @if !census.set_aside.is_empty() {
             section.record aria-label="Set aside" {
                 h2 { "Set aside" }
-                (figure::scroll(&aside(census), "set aside"))
+                (figure::stack(&aside(census), "set aside"))
             }
         }
         section.record aria-label="What was read" {
@@ -66,9 +66,9 @@ fn card(one: &ScenarioCensus) -> Markup {
             }
             (bar(&one.hosts))
             @if let Some(telling) = prose::telling(one) { p.headline { "Told by: " (telling) } }
-            @if let Some(odd) = &one.odd { p { (prose::odd(odd, MOST_NAMED)) } }
+            @if let Some(odd) = &one.odd { p { (figure::breakable(&prose::odd(odd, MOST_NAMED))) } }
             @if !one.worst.is_empty() || one.odd.is_some() {
-                details { summary { "Hosts and their records" } (figure::scroll(&hosts(one), "hosts and their records")) }
+                details { summary { "Hosts and their records" } (figure::stack(&hosts(one), "hosts and their records")) }
             }
         }
     }
@@ -125,6 +125,7 @@ fn hosts(one: &ScenarioCensus) -> Table {
 fn groups(census: &Census) -> Table {
     let mut table =
         Table::new(["hosts", "answers", "which", "what they have alike", "first record"]);
+    let none_alike = census.groups.iter().take(MOST_GROUPS).all(|one| prose::alike(one).is_empty());
     let rows = census.groups.iter().take(MOST_GROUPS).map(|group| {
         vec![
             group.hosts.count.to_string(),
@@ -135,6 +136,11 @@ fn groups(census: &Census) -> Table {
         ]
     });
     table.rows.extend(rows);
+    if none_alike {
+        let alike = table.head.len() - 2;
+        table.head.remove(alike);
+        table.rows.iter_mut().for_each(|row| drop(row.remove(alike)));
+    }
     table
 }
 
@@ -148,7 +154,7 @@ fn unreached(census: &Census) -> Markup {
             @if let Some(hosts) = hosts.as_ref().filter(|hosts| hosts.count > 0) {
                 section.record aria-label=(title) {
                     h2 { (title) ": " (hosts.count) }
-                    p { (prose::names(hosts, 4 * NAMES)) }
+                    p { (figure::breakable(&prose::names(hosts, 4 * NAMES))) }
                 }
             }
         }

@@ -34,13 +34,46 @@ pub fn details(table: &Table, title: &str) -> Markup {
     }
 }
 
+/// Whether a column has whole numbers alone.
+fn is_number(table: &Table, column: usize) -> bool {
+    let digits = |cell: &String| !cell.is_empty() && cell.bytes().all(|byte| byte.is_ascii_digit());
+    let mut cells = table.rows.iter().filter_map(|row| row.get(column)).peekable();
+    cells.peek().is_some() && cells.all(digits)
+}
+
+/// A text whose lines end behind commas before they end anywhere else: names that are folded have
+/// no spaces.
+pub fn breakable(text: &str) -> Markup {
+    html! {
+        @for (place, part) in text.split(',').enumerate() {
+            @if place > 0 { "," wbr; }
+            (part)
+        }
+    }
+}
+
 /// A table that scrolls where it is too wide for the screen.
 pub fn scroll(table: &Table, title: &str) -> Markup {
+    laid_out(table, title, "scroll")
+}
+
+/// A table of long texts: on a narrow screen each row becomes a list of its cells.
+pub fn stack(table: &Table, title: &str) -> Markup {
+    laid_out(table, title, "scroll stack")
+}
+
+fn laid_out(table: &Table, title: &str, class: &str) -> Markup {
+    let numbers: Vec<bool> = (0..table.head.len()).map(|column| is_number(table, column)).collect();
+    let number = |column: usize| (numbers.get(column) == Some(&true)).then_some("number");
+    let cell = |column: usize, cell: &str| {
+        let label = table.head.get(column).map(|head| plain(head)).unwrap_or_default();
+        html! { td class=[number(column)] data-label=(label) { (breakable(&plain(cell))) } }
+    };
     html! {
-        div.scroll tabindex="0" role="region" aria-label={ "Figures: " (title) } {
+        div class=(class) tabindex="0" role="region" aria-label={ "Figures: " (title) } {
             table {
-                thead { tr { @for cell in &table.head { th { (plain(cell)) } } } }
-                tbody { @for row in &table.rows { tr { @for cell in row { td { (plain(cell)) } } } } }
+                thead { tr { @for (column, cell) in table.head.iter().enumerate() { th class=[number(column)] { (plain(cell)) } } } }
+                tbody { @for row in &table.rows { tr { @for (column, text) in row.iter().enumerate() { (cell(column, text)) } } } }
             }
         }
     }

@@ -41,13 +41,21 @@ fn percent(share: f64) -> String {
     }
 }
 
+/// The same with so many digits more, where that would have none behind the point.
+fn finer(share: f64, more: usize) -> String {
+    if more > 0 && share >= 0.0995 { format!("{:.more$}%", share * 100.0) } else { percent(share) }
+}
+
 /// A share with its interval, as `11% [2.4%, 30%]`.
 pub fn share(share: &Share) -> String {
-    let rate = percent(share.affected as f64 / share.of.max(1) as f64);
-    match (share.low, share.high) {
-        (Some(low), Some(high)) => format!("{rate} [{}, {}]", percent(low), percent(high)),
-        _ => format!("{rate} [no interval]"),
-    }
+    let rate = share.affected as f64 / share.of.max(1) as f64;
+    let (Some(low), Some(high)) = (share.low, share.high) else {
+        return format!("{} [no interval]", percent(rate));
+    };
+    // Of very many hosts an interval may be narrower than a percent.
+    let digits = [0, 1, 2].into_iter().find(|more| finer(low, *more) != finer(high, *more));
+    let shown = |share: f64| finer(share, digits.unwrap_or(0));
+    format!("{} [{}, {}]", shown(rate), shown(low), shown(high))
 }
 
 /// What tells affected hosts from clear ones; nothing where all answers are alike.
@@ -303,6 +311,25 @@ mod tests {
         let more = Hosts { count: 500, left_out: 97, ..hosts };
         assert_eq!(names(&more, 80), "db[001-400,402],gate,web3,..");
         assert_eq!(names(&Hosts::default(), 80), "");
+    }
+
+    #[test]
+    fn an_interval_is_told_as_finely_as_it_is_narrow() {
+        let of = |low: f64, high: f64| {
+            let share = Share {
+                affected: 97,
+                of: 100,
+                kinds: 9,
+                effective: 9.0,
+                low: Some(low),
+                high: Some(high),
+                confidence: 0.95,
+            };
+            super::share(&share)
+        };
+        assert_eq!(of(0.5, 0.99), "97% [50%, 99%]");
+        assert_eq!(of(0.9688, 0.9712), "97.0% [96.9%, 97.1%]");
+        assert_eq!(of(0.97, 0.97), "97% [97%, 97%]");
     }
 
     #[test]

@@ -48,9 +48,8 @@ pub fn write(
         Writing { verdicts: &verdicts, trials, beside: &beside, ends, written: Written::default() };
     let mut begin = 0;
     while let Some(first) = verdicts.get(begin) {
-        let same = |place: &usize| {
-            verdicts.get(*place).is_some_and(|one| one.scenario == first.scenario)
-        };
+        let same =
+            |place: &usize| verdicts.get(*place).is_some_and(|one| one.scenario == first.scenario);
         let end = (begin..).take_while(same).last().unwrap_or(begin) + 1;
         let place = |place: usize| {
             let kind = verdicts.get(place).and_then(|one| one.kind_number);

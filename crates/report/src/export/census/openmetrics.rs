@@ -21,11 +21,8 @@ fn families(census: &Census) -> Vec<Family> {
         help,
         samples: census.scenarios.iter().flat_map(samples).collect(),
     };
-    let one = |name, help, value: u64| Family {
-        name,
-        help,
-        samples: vec![(Vec::new(), value as f64)],
-    };
+    let one =
+        |name, help, value: u64| Family { name, help, samples: vec![(Vec::new(), value as f64)] };
     let missing = census.unreachable.as_ref().map(|hosts| {
         one("tailback_census_unreachable_hosts", "Hosts without a record", hosts.count)
     });
@@ -58,7 +55,11 @@ fn families(census: &Census) -> Vec<Family> {
         Family {
             name: "tailback_census_set_aside",
             help: "Records that do not count, or count with a doubt",
-            samples: census.set_aside.iter().map(|one| (reason(one.why), one.count as f64)).collect(),
+            samples: census
+                .set_aside
+                .iter()
+                .map(|one| (reason(one.why), one.count as f64))
+                .collect(),
         },
     ]);
     all
@@ -70,15 +71,8 @@ fn scenario(one: &ScenarioCensus) -> Labels {
 
 /// The words are those of the census' JSON.
 fn answers(one: &ScenarioCensus) -> Vec<(Labels, f64)> {
-    let Counts {
-        affected,
-        clear,
-        inconclusive,
-        untrustworthy,
-        skipped,
-        not_measured,
-        unreachable,
-    } = one.hosts;
+    let Counts { affected, clear, inconclusive, untrustworthy, skipped, not_measured, unreachable } =
+        one.hosts;
     let each = [
         ("affected", affected),
         ("not-affected", clear),
@@ -96,10 +90,7 @@ fn answers(one: &ScenarioCensus) -> Vec<(Labels, f64)> {
     each.map(sample).into()
 }
 
-fn share(
-    one: &ScenarioCensus,
-    of: fn(&model::census::Share) -> Option<f64>,
-) -> Vec<(Labels, f64)> {
+fn share(one: &ScenarioCensus, of: fn(&model::census::Share) -> Option<f64>) -> Vec<(Labels, f64)> {
     let value = one.share.as_ref().and_then(of);
     value.map(|value| (scenario(one), value)).into_iter().collect()
 }
