@@ -11,8 +11,8 @@ use model::census::Run;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A Python with the packages of scripts/python.txt; `None` where it cannot be had, as without a
-/// network.
+/// A Python with the packages of tests/readers/python.txt; `None` where it cannot be had, as
+/// without a network.
 fn python() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // The folder of the build, wherever it is.
@@ -163,8 +163,8 @@ fn a_folder_of_parquet_is_whole_or_as_it_was() {
     assert_eq!((ran.code(), ran.err.lines().count()), (2, 1), "{ran:?}");
 }
 
-/// Killed at any moment, a census leaves the folder as it was or whole, and the next one sweeps what
-/// the kill left beside it.
+/// Killed at any moment, a census leaves the folder as it was or whole, and the next one sweeps
+/// what the kill left beside it.
 #[test]
 fn a_killed_census_leaves_no_half_of_a_folder() {
     let place = Place::new();

@@ -54,8 +54,8 @@ pub struct Progress {
 /// Reads all that these paths hold; `-` is standard input. `progress` is called now and then.
 ///
 /// # Errors
-/// If one of them cannot be opened, or trials cannot be kept. What is wrong with a file in a folder,
-/// or with a line, is counted in the fleet.
+/// If one of them cannot be opened, or trials cannot be kept. What is wrong with a file in a
+/// folder, or with a line, is counted in the fleet.
 pub fn read(
     paths: &[PathBuf],
     options: Options,
