@@ -8,6 +8,7 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, renameat
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -141,15 +142,18 @@ fn foreign(path: &Path, what: &str) -> RowsError {
     RowsError::Foreign { path: path.to_owned(), what: what.to_owned() }
 }
 
+/// Whether a file is a mark. It may be anybody's, so neither a link is followed nor a pipe waited
+/// for.
 fn is_mark(path: &Path) -> bool {
-    use std::io::Read;
-    let mut text = String::new();
-    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    let read = || File::open(path)?.take(LONGEST).read_to_string(&mut text);
-    let read = { read }();
-    is_file
-        && read.is_ok()
-        && serde_json::from_str::<Mark>(&text).is_ok_and(|mark| mark.schema == SCHEMA)
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let read = || -> std::io::Result<String> {
+        let mut text = String::new();
+        let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        file.take(LONGEST).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let mark = read().ok().and_then(|text| serde_json::from_str::<Mark>(&text).ok());
+    mark.is_some_and(|mark| mark.schema == SCHEMA)
 }
 
 /// The lock of a folder, which its writer holds as long as it lives.
