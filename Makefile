@@ -68,8 +68,8 @@ FAST_TESTS := arrows briefs corpus effects fixing fleets golden judging kernels 
   measured properties published resuming same_words schema shown simulated_rows simulation study \
   study_files two_arms undecided unsafe_code v1 versions
 GUEST_TESTS := guest hostile_kernel
-BESIDE_TESTS := bad_days bad_input blocking_nif_bad_days census check compat debian endings \
-  explain hostile_records mailbox_flood_bad_days page privileges probe_calls real studies
+BESIDE_TESTS := ansible bad_days bad_input blocking_nif_bad_days census check compat debian \
+  endings explain hostile_records mailbox_flood_bad_days page privileges probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))

@@ -6,7 +6,7 @@ use host::Roots;
 use host::temporary::Temporary;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +27,9 @@ impl Place {
     /// Makes the folder. It stands in the journal, so it goes also where this is killed.
     pub fn begin(arguments: &Path) -> Self {
         sweep(arguments);
+        // Ansible lets its own user alone run it, and the load may be another's. Nobody else can
+        // enter the folder.
+        let _ = fs::set_permissions("/proc/self/exe", fs::Permissions::from_mode(0o755));
         let had_locks = guard::has_locks();
         guard::watch_over();
         let work = Temporary::folder(&Roots::real(), &std::env::temp_dir(), "tailback-module-");
