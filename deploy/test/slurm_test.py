@@ -35,6 +35,8 @@ SlurmdTimeout=20
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
+# What Slurm and munge write down, and the locks of docs/production.md, which go with the next boot.
+KEPT = ["/var/spool/slurm", "/var/log/slurm", "/var/log/munged.log", "/run/tailback"]
 # $1 is the daemon of Slurm, the rest its options.
 START = """set -e
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -119,7 +121,10 @@ def broken_off(cluster, results):
     process = cluster.census(results)
     deadline = time.monotonic() + 180
     while not cluster.answers(results):
-        check(process.poll() is None and time.monotonic() < deadline, "a node answers")
+        if process.poll() is not None:
+            logs = [log.read_text() for log in (cluster.shared / results).glob("*.log")]
+            check(False, f"a node answers: {process.stdout.read()} {logs}")
+        check(time.monotonic() < deadline, f"a node answers: {cluster.states()}")
         time.sleep(0.2)
     cluster.controller.ssh("sudo pkill -KILL -f /shared/slurm/census", check=False)
     process.send_signal(signal.SIGKILL)
@@ -128,10 +133,10 @@ def broken_off(cluster, results):
 
 
 def nothing_left(cluster, before, when):
-    """Every node is as it was, but for what Slurm itself keeps."""
+    """Every node is as it was, but for what Slurm itself keeps, and tailback's empty lock."""
     for host in cluster.nodes:
         found = [line for line in traces.differences(before[host.name], traces.of(host))
-                 if not any(part in line for part in ["/var/spool/slurm", "/var/log/slurm"])]
+                 if not any(part in line for part in KEPT)]
         check(not found, f"nothing is left on {host.name} {when}: {found[:10]}")
     say(f"nothing is left on any node {when}")
 

@@ -7,6 +7,7 @@ use crate::signals::Interruption;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -57,6 +58,8 @@ impl Carried {
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env("XDG_CACHE_HOME", work.join("cache"));
         command.env("XDG_STATE_HOME", keep.map_or_else(|| work.join("state"), Path::to_owned));
+        // A terminal that goes away tells this process alone, which ends the other in order.
+        command.process_group(0);
         os::death::bind(&mut command, Signal::KILL);
         let failed = |error| Failure::need(format!("tailback cannot start itself: {error}"));
         let mut child = command.spawn().map_err(failed)?;

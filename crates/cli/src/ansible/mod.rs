@@ -40,8 +40,9 @@ fn arguments(words: Vec<OsString>) -> Option<PathBuf> {
 
 /// Does what the arguments say, and prints the answer; the exit code.
 pub fn module(file: &Path) -> u8 {
+    let interruption = Interruption::watch_to_the_end();
     let place = Place::begin(file);
-    let answer = carry_out(file, &place);
+    let answer = carry_out(file, &place, &interruption);
     place.end();
     match answer {
         Ok(Some(answer)) => answer.print(),
@@ -51,7 +52,11 @@ pub fn module(file: &Path) -> u8 {
     }
 }
 
-fn carry_out(file: &Path, place: &Place) -> Result<Option<Answer>, Failure> {
+fn carry_out(
+    file: &Path,
+    place: &Place,
+    interruption: &Interruption,
+) -> Result<Option<Answer>, Failure> {
     let wanted = Wanted::read(file)?;
     let mut words = wanted.words();
     // What is wrong with the options is told before anything runs, in check mode too.
@@ -68,7 +73,7 @@ fn carry_out(file: &Path, place: &Place) -> Result<Option<Answer>, Failure> {
     let began = Instant::now();
     let limit = wanted.jitter + wanted.budget * 2 + SLACK;
     let mut carried = Carried::start(&words, place, wanted.keep.as_deref())?;
-    let end = carried.wait(&Interruption::watch(), began + limit);
+    let end = carried.wait(interruption, began + limit);
     let heard = carried.heard();
     Ok(match end {
         End::Gone => None,
