@@ -12,8 +12,8 @@
 #               stopped and resumed. RUNS=120, SEED=1, ONLY='idle compile'
 # make cases    runs the incidents of docs/cases and writes their pages; as root, on a quiet machine
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
-# make engines  tries deploy/ (Ansible, Slurm, the manifests of Kubernetes and systemd) on hosts that
-#               it makes; as root, on a quiet machine, a quarter of an hour. ENGINES='lint ansible'
+# make engines  tries deploy/ (Ansible, Slurm, manifests of Kubernetes, units of systemd) on hosts
+#               that it makes; as root, on a quiet machine. ENGINES='lint slurm' tries those alone
 # make lint     formatting, warnings, documentation and its examples, shell scripts, licences and
 #               sources of the crates
 # make bench    measure what tailback itself costs

@@ -40,8 +40,8 @@ impl Interruption {
         Interruption(noticed)
     }
 
-    /// Begins to notice, and goes on to its end however often it is asked: a terminal that goes away
-    /// says so more than once, and what is to be tidied is tidied only here.
+    /// Begins to notice, and goes on to its end however often it is asked: a terminal that goes
+    /// away says so more than once, and what is to be tidied is tidied only here.
     pub fn watch_to_the_end() -> Self {
         let noticed = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -1,4 +1,4 @@
-//! The binary as a module of Ansible, called as Ansible calls one, and the flags that engines share.
+//! The binary as a module of Ansible, called as Ansible calls one, and the flags of all engines.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
