@@ -12,6 +12,8 @@
 #               stopped and resumed. RUNS=120, SEED=1, ONLY='idle compile'
 # make cases    runs the incidents of docs/cases and writes their pages; as root, on a quiet machine
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
+# make engines  tries deploy/ (Ansible, Slurm, manifests of Kubernetes, units of systemd) on hosts
+#               that it makes; as root, on a quiet machine. ENGINES='lint slurm' tries those alone
 # make lint     formatting, warnings, documentation and its examples, shell scripts, licences and
 #               sources of the crates
 # make bench    measure what tailback itself costs
@@ -31,7 +33,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build test test-erlang test-guests test-pure test-beside test-alone \
-  test-fast fuzz torture blind cases sanitize lint bench install deb dist bare picture erlang kernels \
+  test-fast engines fuzz torture blind cases sanitize lint bench install deb dist bare picture erlang kernels \
   kernels-hz truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -66,8 +68,9 @@ FAST_TESTS := arrows briefs corpus effects fixing fleets golden judging kernels 
   measured properties published resuming same_words schema shown simulated_rows simulation study \
   study_files two_arms undecided unsafe_code v1 versions
 GUEST_TESTS := guest hostile_kernel
-BESIDE_TESTS := bad_days bad_input blocking_nif_bad_days census check compat debian endings \
-  explain hostile_records mailbox_flood_bad_days other_readers page privileges probe_calls real studies
+BESIDE_TESTS := ansible bad_days bad_input blocking_nif_bad_days census check compat debian \
+  endings explain hostile_records mailbox_flood_bad_days other_readers page privileges \
+  probe_calls real studies
 ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
@@ -114,6 +117,10 @@ fuzz: needs
 	@scripts/need g++
 	scripts/fuzz $(or $(FUZZ_S),60) $(FUZZ)
 
+# Lint of what is in deploy/ is part of it: its programs are those of the test.
+engines: build
+	deploy/test/engines $(BINARY) $(ENGINES)
+
 # Guests are killed too where `make kernels` has built one.
 KERNELS := $(wildcard $(HOME)/.cache/tailback/kernels/built)
 torture: build erlang-needs
@@ -144,7 +151,8 @@ lint: lint-needs
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(CARGO) test --locked --workspace --doc
 	$(MAKE) -C erlang dialyzer xref
-	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif
+	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif deploy/slurm/* \
+	  deploy/test/engines
 	scripts/columns
 	scripts/deny
 

@@ -1,34 +1,114 @@
-//! Brief records on standard output, for a fleet.
+//! Brief records on standard output or in a folder, for a fleet.
 
-use crate::exit::Failure;
-use crate::{identity, output};
+use crate::exit::{self, Failure};
+use crate::{identity, output, paths};
 use clap::ArgMatches;
+use jiff::Timestamp;
 use model::identity::HostName;
 use model::{Identity, Record};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Brief records of this machine, by its name.
 pub struct Briefs {
     host: HostName,
     identity: Identity,
+    /// The file that they are written to; none for standard output.
+    file: Option<PathBuf>,
+    /// A verdict is no failure to who started this: it stands in the brief record.
+    exit_zero: bool,
+}
+
+/// Waits a random time of up to what `--jitter` says. A signal ends it as it ends any program.
+pub fn wait(matches: &ArgMatches) {
+    let inner = std::iter::successors(Some(matches), |matches| Some(matches.subcommand()?.1));
+    let asked = inner.filter_map(|matches| {
+        let asked: Option<&Duration> = matches.try_get_one("jitter").ok()?;
+        asked.copied()
+    });
+    if let Some(most) = asked.last() {
+        std::thread::sleep(part(most, os::random::number()));
+    }
+}
+
+/// The part of a time that a random number says.
+fn part(most: Duration, number: u64) -> Duration {
+    let nanos = u128::from(number) * most.as_nanos() / (u128::from(u64::MAX) + 1);
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 impl Briefs {
     /// Those that `--brief` asks for; none where it does not.
     ///
     /// # Errors
-    /// If the name of the machine or its salt cannot be used: before anything is measured.
+    /// If the name of the machine, its salt or the folder cannot be used: before anything is
+    /// measured.
     pub fn asked(matches: &ArgMatches) -> Result<Option<Self>, Failure> {
         if !matches.get_flag("brief") {
             return Ok(None);
         }
-        Ok(Some(Briefs { host: identity::name(matches)?, identity: identity::here() }))
+        let host = identity::name(matches)?;
+        let folder = matches.get_one::<PathBuf>("into");
+        let file = folder.map(|folder| paths::for_briefs(&file_in(folder, &host))).transpose()?;
+        let exit_zero = matches.get_flag("exit-zero");
+        Ok(Some(Briefs { host, identity: identity::here(), file, exit_zero }))
     }
 
-    /// Prints a line for each record.
-    pub fn print<'a>(&self, records: impl Iterator<Item = &'a Record>) {
-        for record in records {
-            let host = Some(self.host.clone());
-            output::json(&scenarios::brief(record, self.identity.clone(), host).to_line());
-        }
+    /// Prints a line for each record, or writes it into the file.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn give<'a>(&self, records: impl Iterator<Item = &'a Record>) -> Result<(), Failure> {
+        let host = || Some(self.host.clone());
+        let lines: String = records
+            .map(|record| scenarios::brief(record, self.identity.clone(), host()).to_line())
+            .collect();
+        let Some(file) = &self.file else {
+            output::json(&lines);
+            return Ok(());
+        };
+        runner::save_text(&lines, file).map_err(|error| {
+            output::json(&lines);
+            Failure::need(format!("--into: {error}; the brief records were printed instead"))
+        })?;
+        output::note(&format!("brief records: {}", file.display()));
+        Ok(())
+    }
+}
+
+/// The exit code where brief records were made, or where none were asked for.
+pub fn code(briefs: Option<&Briefs>, code: u8) -> u8 {
+    let is_verdict = code != exit::INTERRUPTED;
+    if is_verdict && briefs.is_some_and(|briefs| briefs.exit_zero) { 0 } else { code }
+}
+
+/// A new name for each run, so that no answer replaces another.
+fn file_in(folder: &Path, host: &HostName) -> PathBuf {
+    let (HostName::Name(name) | HostName::Hash(name)) = host;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    // A name may be as long as a file's, and something is added to it.
+    let name: String = name.trim_start_matches('.').chars().map(plain).take(200).collect();
+    let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    folder.join(format!("{name}-{now}-{}.jsonl", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_time_is_never_more_than_it() {
+        let most = Duration::from_secs(10);
+        assert_eq!(part(most, 0), Duration::ZERO);
+        assert_eq!(part(most, u64::MAX / 2 + 1), most / 2);
+        assert!(part(most, u64::MAX) < most);
+    }
+
+    #[test]
+    fn a_name_leads_out_of_no_folder() {
+        let file = file_in(Path::new("/f"), &HostName::Name("../a b/c".to_owned()));
+        let name = file.file_name().unwrap().to_str().unwrap();
+        assert_eq!(file.parent(), Some(Path::new("/f")));
+        assert!(name.starts_with("_a_b_c-") && name.ends_with(".jsonl"), "{name}");
     }
 }

@@ -77,6 +77,13 @@ fn check() -> Command {
         .arg(scenario_filter("skip", "Leave these scenarios out"))
         .arg(otp("The OTP of the scenarios that run Erlang"))
         .arg(
+            Arg::new("time")
+                .long("time")
+                .value_name("TIME")
+                .value_parser(|text: &str| units::parse_duration(text))
+                .help("Time budget of all studies together [default: 120s]"),
+        )
+        .arg(
             Arg::new("report")
                 .long("report")
                 .value_name("FILE")

@@ -43,6 +43,9 @@ const DYING: Duration = Duration::from_secs(10);
 /// The helper of this process, once there is one.
 static HELPER: Mutex<Option<Child>> = Mutex::new(None);
 
+/// The name of the lock that a run holds on the machine.
+const RUN: &str = "run";
+
 /// The lock that this process holds on the machine, until it ends.
 static HELD: Mutex<Option<File>> = Mutex::new(None);
 
@@ -67,6 +70,23 @@ pub fn begin(command: &str) -> Result<(), Failure> {
     let hold = take_machine(command, std::env::var_os(SHARE).is_some())?;
     let _ = HOLD.set(hold);
     Ok(())
+}
+
+/// Puts back what killed runs left, and has a helper remove what this process leaves; the machine
+/// is taken by what this process starts.
+pub fn watch_over() {
+    tell(&host::restore(&Roots::real()), true);
+    host::journal::before_changes(start_helper);
+}
+
+/// Whether the folder of journals and locks is there.
+pub fn has_locks() -> bool {
+    Roots::real().run.join("tailback").exists()
+}
+
+/// Removes that folder, unless somebody needs it.
+pub fn forget_locks() {
+    host::restore::forget_locks(&Roots::real(), RUN);
 }
 
 /// Whether another run can load the machine while this one does; none where this one does not.
@@ -178,10 +198,16 @@ fn take_machine(command: &str, share: bool) -> Result<Hold, Failure> {
         return Ok(Hold::Shared);
     }
     let folder = Roots::real().run.join("tailback");
-    let Ok(folder) = host::private::folder(&folder) else { return Ok(Hold::Unlocked) };
-    match host::private::lock_file(&folder.join("run")) {
-        Ok(file) => take_lock(file, command),
-        Err(_) => Ok(Hold::Unlocked),
+    loop {
+        let Ok(folder) = host::private::folder(&folder) else { return Ok(Hold::Unlocked) };
+        let path = folder.join(RUN);
+        let Ok(file) = host::private::lock_file(&path) else { return Ok(Hold::Unlocked) };
+        let hold = take_lock(file, command)?;
+        // One that was removed before it was locked keeps nobody else out.
+        let held = unpoisoned(&HELD);
+        if held.as_ref().is_none_or(|file| host::private::is_still_at(file, &path)) {
+            return Ok(hold);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `tailback`: finds out why work that is ready to run makes no progress.
 
+mod ansible;
 mod briefs;
 mod claim;
 mod commands;
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         guest::init::run();
     }
     forget_hostile_temporary_folder();
+    if let Some(arguments) = ansible::called() {
+        return ExitCode::from(ansible::module(&arguments));
+    }
     scenarios::erlang::fetch_with(output::note, signals::noticed);
     let code = match flags::command().try_get_matches() {
         Ok(matches) => commands::dispatch(&matches).unwrap_or_else(|failure| complain(&failure)),

@@ -137,3 +137,15 @@ pub fn page(name: &str) -> Option<PathBuf> {
     let stem = fallback(name).map(|path| path.with_extension("html"));
     stem.into_iter().find(|path| writable(path).is_ok())
 }
+
+/// The file of brief records in the folder that was asked for, which is made.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn for_briefs(path: &Path) -> Result<PathBuf, Failure> {
+    let refuse = |why| {
+        let folder = path.parent().unwrap_or(path).display();
+        Failure::usage(format!("--into {folder}: {why}; name a folder that can be written"))
+    };
+    place(path).map(|()| path.to_owned()).map_err(refuse)
+}

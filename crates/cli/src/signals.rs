@@ -40,6 +40,17 @@ impl Interruption {
         Interruption(noticed)
     }
 
+    /// Begins to notice, and goes on to its end however often it is asked: a terminal that goes
+    /// away says so more than once, and what is to be tidied is tidied only here.
+    pub fn watch_to_the_end() -> Self {
+        let noticed = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // Where a handler cannot be had, the signal ends the program at once.
+            let _ = flag::register(signal, Arc::clone(&noticed));
+        }
+        Interruption(noticed)
+    }
+
     /// Whether the user does.
     pub fn noticed(&self) -> bool {
         self.0.load(Ordering::Relaxed)

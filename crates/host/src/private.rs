@@ -117,6 +117,14 @@ pub fn lock_file(path: &Path) -> Result<File> {
     })
 }
 
+/// Whether a file that was opened at this path still is what the path leads to: who has locked it
+/// may find that it was removed meanwhile, and that others lock another.
+pub fn is_still_at(file: &File, path: &Path) -> bool {
+    let at = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+    let there = path.symlink_metadata().map(|metadata| at(&metadata));
+    matches!((file.metadata(), there), (Ok(own), Ok(there)) if at(&own) == there)
+}
+
 fn ancestors(real: &Path, is_ours: bool) -> Result<()> {
     for (depth, path) in real.ancestors().enumerate() {
         let innermost = is_ours && depth == 0;

@@ -65,13 +65,37 @@ pub fn restore(roots: &Roots) -> Restored {
 }
 
 fn locked(folder: &Path) -> Result<File, String> {
-    let folder = private::folder(folder).map_err(|error| error.to_string())?;
-    let file = private::lock_file(&folder.join(LOCK)).map_err(|error| error.to_string())?;
-    match flock(&file, FlockOperation::LockExclusive) {
-        // A kernel without file locks, as a small guest's: nobody else can be waited for.
-        Ok(()) | Err(Errno::NOSYS) => Ok(file),
-        Err(error) => Err(error.to_string()),
+    loop {
+        let folder = private::folder(folder).map_err(|error| error.to_string())?;
+        let path = folder.join(LOCK);
+        let file = private::lock_file(&path).map_err(|error| error.to_string())?;
+        match flock(&file, FlockOperation::LockExclusive) {
+            // Somebody who left nothing behind has removed it meanwhile.
+            Ok(()) if !private::is_still_at(&file, &path) => {}
+            // A kernel without file locks, as a small guest's: nobody else can be waited for.
+            Ok(()) | Err(Errno::NOSYS) => return Ok(file),
+            Err(error) => return Err(error.to_string()),
+        }
     }
+}
+
+/// Removes the folder of journals and locks, where nothing stands in a journal and nobody holds a
+/// lock. `of_run` is the name of the lock that a run holds on the machine.
+pub fn forget_locks(roots: &Roots, of_run: &str) {
+    let Ok(folder) = private::folder(&journal::folder(roots)) else { return };
+    let held = [of_run, LOCK].map(|name| {
+        let path = folder.join(name);
+        let file = private::lock_file(&path).ok()?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        private::is_still_at(&file, &path).then_some((file, path))
+    });
+    let [Some(run), Some(own)] = held else { return };
+    for (file, path) in [run, own] {
+        let _ = std::fs::remove_file(path);
+        drop(file);
+    }
+    // A folder with a journal in it stays.
+    let _ = std::fs::remove_dir(&folder);
 }
 
 fn restore_one(file: &Path, restored: &mut Restored) {

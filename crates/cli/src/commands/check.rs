@@ -1,7 +1,7 @@
 //! `tailback check`.
 
 use super::run::{Done, study};
-use crate::briefs::Briefs;
+use crate::briefs::{self, Briefs};
 use crate::exit::{self, Failure};
 use crate::progress::{Among, Round};
 use crate::settings::{StudyOptions, otp_of};
@@ -16,31 +16,31 @@ use scenarios::{AnyScenario, Host};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Time for all studies of a check together.
+/// Time for all studies of a check together, where none is given.
 const TIME: Duration = Duration::from_secs(120);
 
 /// Runs every scenario that was not left out; the exit code of the worst verdict.
 pub fn check(matches: &ArgMatches) -> Result<u8, Failure> {
-    let briefs = Briefs::asked(matches)?;
-    let page = page_file(matches, briefs.is_some())?;
+    let asked = Briefs::asked(matches)?;
+    let page = page_file(matches, asked.is_some())?;
     let done = studies(matches)?;
     if done.is_empty() {
         return Err(Failure::usage("--only and --skip leave no scenario; see tailback list"));
     }
     let files: Vec<String> = done.iter().map(Done::file).collect();
     let shown: Vec<Shown> = done.iter().zip(&files).map(|(one, file)| shown(one, file)).collect();
-    match &briefs {
-        Some(briefs) => briefs.print(done.iter().map(|one| &one.record)),
+    match &asked {
+        Some(briefs) => briefs.give(done.iter().map(|one| &one.record))?,
         None => show(&shown, matches),
     }
     done.iter().for_each(Done::tell_where);
     let drawn = page.and_then(|page| draw(&shown, page));
-    match (matches.get_flag("json") || briefs.is_some(), drawn) {
+    match (matches.get_flag("json") || asked.is_some(), drawn) {
         (true, Some(page)) => output::note(&format!("page: {}", page.display())),
         (true, None) => {}
         (false, page) => end(&shown, matches, page),
     }
-    Ok(code(&done))
+    Ok(briefs::code(asked.as_ref(), code(&done)))
 }
 
 /// Where the page goes; nowhere where there is no place for it. What is named and cannot be written
@@ -58,6 +58,7 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
     let machine = crate::machine::here();
     let interruption = Interruption::watch();
     let began = Instant::now();
+    let budget = matches.get_one("time").copied().unwrap_or(TIME);
     let chosen = chosen(matches);
     let can_run = runnable(&chosen, &machine, matches.contains_id("otp"));
     let together = u32::try_from(can_run.len()).unwrap_or(u32::MAX);
@@ -68,7 +69,7 @@ fn studies(matches: &ArgMatches) -> Result<Vec<Done>, Failure> {
         let left = can_run.len() - ran;
         let mut options = StudyOptions::of_check(scenario.meta(), matches, together)?;
         // What a study that settled early leaves over is for those after it.
-        let time = TIME.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
+        let time = budget.saturating_sub(began.elapsed()) / u32::try_from(left.max(1)).unwrap_or(1);
         options.time = Some(time);
         let later = time * u32::try_from(left.saturating_sub(1)).unwrap_or(0);
         let round = Round { place: ran + 1, of: can_run.len(), later };

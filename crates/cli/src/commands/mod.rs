@@ -33,6 +33,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         os::user::stay_caller();
     }
     crate::sandbox::enter(matches);
+    crate::briefs::wait(matches);
     if let Some(command) = load_of(matches) {
         crate::guard::begin(&command)?;
     }

@@ -1,6 +1,7 @@
 //! Flags that many commands have.
 
 use clap::{Arg, ArgAction, Command, value_parser};
+use model::units;
 use std::path::PathBuf;
 
 /// `--json`.
@@ -15,8 +16,23 @@ pub fn brief(command: Command) -> Command {
         .action(ArgAction::SetTrue)
         .conflicts_with_all(["json", "why"])
         .help("Print a brief record alone for tailback census: a line of JSON a study, without trials");
+    let into = Arg::new("into")
+        .long("into")
+        .value_name("FOLDER")
+        .value_parser(value_parser!(PathBuf))
+        .help("Write the brief records into a new file of this folder instead");
+    let jitter = Arg::new("jitter")
+        .long("jitter")
+        .value_name("TIME")
+        .value_parser(|text: &str| units::parse_duration(text))
+        .help("Wait a random time of up to this first, so that a fleet does not begin at once");
+    let exit_zero = Arg::new("exit-zero")
+        .long("exit-zero")
+        .action(ArgAction::SetTrue)
+        .help("End with 0 whatever the verdict, where brief records were made of it");
     let of_brief = |arg: Arg| arg.requires("brief");
-    command.arg(brief).args(host_name().map(of_brief))
+    let more = [into, jitter, exit_zero];
+    command.arg(brief).args(host_name().into_iter().chain(more).map(of_brief))
 }
 
 /// How the machine is named.

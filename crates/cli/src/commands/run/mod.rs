@@ -3,7 +3,7 @@
 mod done;
 mod running;
 
-use crate::briefs::Briefs;
+use crate::briefs::{self, Briefs};
 use crate::exit::Failure;
 use crate::output;
 use crate::progress::Among;
@@ -24,17 +24,17 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     let machine = crate::machine::here();
     let options = StudyOptions::of_run(scenario, matches)?;
     let asked = matches.get_one::<PathBuf>("record");
-    let briefs = Briefs::asked(matches)?;
+    let wanted = Briefs::asked(matches)?;
     let done = study(scenario, &options, &machine, asked, &Interruption::watch(), Among::None)?;
-    if let Some(briefs) = briefs {
-        briefs.print(std::iter::once(&done.record));
+    if let Some(briefs) = &wanted {
+        briefs.give(std::iter::once(&done.record))?;
     } else if matches.get_flag("json") {
         output::json(&done.record.to_json());
     } else {
         done.show(scenario.meta(), output::look_of(matches));
     }
     done.tell_where();
-    done.code()
+    done.code().map(|code| briefs::code(wanted.as_ref(), code))
 }
 
 /// Runs one study and keeps its record.

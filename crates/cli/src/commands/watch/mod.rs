@@ -8,7 +8,7 @@ mod screen;
 mod session;
 mod terminal;
 
-use crate::briefs::Briefs;
+use crate::briefs::{self, Briefs};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::records;
@@ -126,7 +126,7 @@ fn finish(session: &Session, wanted: &Wanted, matches: &ArgMatches) -> Result<u8
     }
     let all = session.all();
     if let Some(briefs) = &wanted.briefs {
-        briefs.print(std::iter::once(&record::of(&all)));
+        briefs.give(std::iter::once(&record::of(&all)))?;
     } else if wanted.json {
         print_line(&Live { intervals: Vec::new(), ..all.clone() });
     } else {
@@ -136,7 +136,7 @@ fn finish(session: &Session, wanted: &Wanted, matches: &ArgMatches) -> Result<u8
     if let (Some(path), None) = (wanted.record, wanted.ring) {
         record::write(&all, path)?;
     }
-    Ok(u8::from(!all.findings.is_empty()))
+    Ok(briefs::code(wanted.briefs.as_ref(), u8::from(!all.findings.is_empty())))
 }
 
 fn scope(matches: &ArgMatches) -> Scope {

@@ -1,0 +1,107 @@
+//! The binary as a module of Ansible.
+//!
+//! Ansible copies a module that is a binary into a folder of its own on the host, names it
+//! `AnsiballZ_` and the module's name, and runs it with the file of its arguments (JSON) as its one
+//! word. The answer is one object of JSON on standard output. So nothing has to be on the host: no
+//! Python, and no tailback.
+
+mod answer;
+mod carried;
+mod place;
+mod wanted;
+
+use crate::exit::{self, Failure};
+use crate::signals::Interruption;
+use answer::Answer;
+use carried::{Carried, End};
+use place::Place;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use wanted::Wanted;
+
+/// How Ansible begins the name of a module's file.
+const NAME: &str = "AnsiballZ_";
+
+/// What measuring may take beyond its budget, for set-up and for trials that are under way; a
+/// guest that is emulated takes several times as long for everything.
+const SLACK: Duration = Duration::from_secs(120);
+
+/// The file of arguments, where Ansible runs this program as its module.
+pub fn called() -> Option<PathBuf> {
+    arguments(std::env::args_os().collect())
+}
+
+fn arguments(words: Vec<OsString>) -> Option<PathBuf> {
+    let [program, file] = words.try_into().ok()?;
+    let name = Path::new(&program).file_name()?.to_str()?;
+    name.starts_with(NAME).then(|| PathBuf::from(file))
+}
+
+/// Does what the arguments say, and prints the answer; the exit code.
+pub fn module(file: &Path) -> u8 {
+    let interruption = Interruption::watch_to_the_end();
+    let place = Place::begin(file);
+    let answer = carry_out(file, &place, &interruption);
+    place.end();
+    match answer {
+        Ok(Some(answer)) => answer.print(),
+        // Ansible has gone, and reads no answer.
+        Ok(None) => exit::INTERRUPTED,
+        Err(failure) => Answer::failed(&failure.line).print(),
+    }
+}
+
+fn carry_out(
+    file: &Path,
+    place: &Place,
+    interruption: &Interruption,
+) -> Result<Option<Answer>, Failure> {
+    let wanted = Wanted::read(file)?;
+    let mut words = wanted.words();
+    // What is wrong with the options is told before anything runs, in check mode too.
+    let matches = crate::flags::command()
+        .try_get_matches_from(std::iter::once("tailback").chain(words.iter().map(String::as_str)))
+        .map_err(|error| Failure::usage(wrong(&error)))?;
+    drop(matches);
+    if wanted.check_mode {
+        return Ok(Some(Answer::would_run(&words)));
+    }
+    if let Some(salt) = wanted.salt.as_deref() {
+        words.extend(["--hash-host-name".to_owned(), place.secret(salt)?]);
+    }
+    let began = Instant::now();
+    let limit = wanted.jitter + wanted.budget * 2 + SLACK;
+    let mut carried = Carried::start(&words, place, wanted.keep.as_deref())?;
+    let end = carried.wait(interruption, began + limit);
+    let heard = carried.heard();
+    Ok(match end {
+        End::Gone => None,
+        End::Exit(code) => Some(Answer::of(code, &heard, began.elapsed())),
+        End::Overdue => Some(Answer::overdue(limit)),
+    })
+}
+
+/// The first line of what clap says.
+fn wrong(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("wrong options");
+    line.trim_start_matches("error: ").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn called_as(words: &[&str]) -> Option<PathBuf> {
+        arguments(words.iter().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn only_a_module_of_ansible_is_one() {
+        assert_eq!(called_as(&["/t/AnsiballZ_tailback", "/t/args"]), Some("/t/args".into()));
+        assert_eq!(called_as(&["/usr/bin/tailback", "/t/args"]), None);
+        assert_eq!(called_as(&["/t/AnsiballZ_tailback"]), None);
+        assert_eq!(called_as(&["/t/AnsiballZ_tailback", "run", "mmap-lock"]), None);
+    }
+}

@@ -1,0 +1,203 @@
+"""deploy/ansible against hosts of its own: six in namespaces, two guests with other kernels, and
+one that is not there. Runs inside the namespaces that `engines` makes."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from lab import hosts, traces
+from lab.checks import check, one_at_a_time, say, summary
+
+ANSIBLE = Path(__file__).resolve().parent.parent / "ansible"
+# A reader with a CPU limit keeps the lock while it is throttled, up to Linux 6.17.
+PARAMETERS = {"reader-quota": "10ms/100ms", "busy": 4, "nice": 0, "hang-after": "100ms"}
+RUN = "first"
+
+
+class Engine:
+    """ansible-playbook with the inventory of a lab."""
+
+    def __init__(self, lab, binary):
+        self.lab = lab
+        self.library(binary)
+        self.results = lab.folder / "fleet"
+        self.inventory = lab.folder / "inventory.json"
+        self.variables = lab.folder / "variables.json"
+        common = {"tailback_binary": str(binary), "tailback_results": str(self.results),
+                  "tailback_scenarios": ["mmap-lock"], "tailback_parameters": PARAMETERS,
+                  "tailback_jitter": "2s"}
+        self.variables.write_text(json.dumps(common))
+        self.environment = os.environ | {
+            "ANSIBLE_CONFIG": str(ANSIBLE / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_LIBRARY": str(lab.folder / "library"), "HOME": str(lab.folder),
+            "ANSIBLE_SSH_ARGS": f"-F {lab.ssh_config} -o ControlMaster=auto -o ControlPersist=10s",
+            "ANSIBLE_LOCALHOST_WARNING": "False", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def library(self, binary):
+        """The folder with the module, by its name."""
+        folder = self.lab.folder / "library"
+        folder.mkdir()
+        (folder / "tailback").symlink_to(binary)
+
+    def write_inventory(self, budgets):
+        """All hosts, of one rack: they share two CPUs."""
+        found = {}
+        for name in self.lab.addresses():
+            found[name] = {"tailback_rack": "lab", "tailback_budget": budgets.get(name, "60s")}
+        self.inventory.write_text(json.dumps({"all": {"hosts": found}}))
+
+    def start(self, *more, run=RUN):
+        """Starts a run; its output is in a file."""
+        words = ["ansible-playbook", "-i", str(self.inventory),
+                 "-e", f"@{self.variables}", "-e", f"tailback_run={run}",
+                 str(ANSIBLE / "census.yml"), *more]
+        with open(self.lab.folder / "ansible.log", "w") as log:
+            return subprocess.Popen(words, env=self.environment, stdout=log, stderr=log,
+                                    stdin=subprocess.DEVNULL, cwd=ANSIBLE, start_new_session=True)
+
+    def output(self):
+        """What the last run printed."""
+        return (self.lab.folder / "ansible.log").read_text()
+
+    def run(self, *more, run=RUN):
+        """A whole run; its summary by host."""
+        began = time.monotonic()
+        process = self.start(*more, run=run)
+        code = process.wait()
+        print(f"    {time.monotonic() - began:.0f} s", flush=True)
+        recap = summary(self.output())
+        if not recap or code not in (0, 4):
+            print(self.output()[-6000:])
+        # 4: a host was not reachable; that is ignored, and so it is 0.
+        check(code in (0, 4), f"ansible-playbook ends with 0 or 4, not {code}")
+        return recap
+
+    def answers(self, run=RUN):
+        """The hosts that have answered."""
+        return sorted(path.stem for path in (self.results / run / "answers").glob("*.jsonl"))
+
+    def census(self, run=RUN):
+        """The census of a run."""
+        return json.loads((self.results / run / "census.json").read_text())
+
+
+def settle(lab):
+    """Waits until no host runs tailback any more, and no connection is kept."""
+    deadline = time.monotonic() + 120
+    script = "ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c -E 'tailback|AnsiballZ' || true"
+    for host in lab.hosts:
+        while host.ssh("sudo sh", script).strip() != "0":
+            check(time.monotonic() < deadline, f"tailback ends on {host.name} when Ansible is gone")
+            time.sleep(1)
+
+
+def nothing_left(lab, before, when):
+    """Every host is as it was."""
+    settle(lab)
+    for host in lab.hosts:
+        found = traces.differences(before[host.name], traces.of(host))
+        check(not found, f"nothing is left on {host.name} {when}: {found[:10]}")
+    say(f"nothing is left on any host {when}")
+
+
+def check_mode(engine, lab):
+    """Check mode says what would be run, and changes nothing anywhere."""
+    recap = engine.run("--check")
+    check(all(one["changed"] == 0 for name, one in recap.items() if name != "localhost"
+              or one["changed"] == 0), f"check mode changes nothing: {recap}")
+    check(engine.output().count("would run: tailback run mmap-lock") >= len(lab.hosts),
+          "each host says what would be run")
+    check(engine.answers() == [], "check mode has no answers")
+    say("check mode says what would be run, and changes nothing")
+
+
+def broken_off(engine, lab):
+    """Ansible is killed while a host measures, with one that has answered."""
+    process = engine.start()
+    deadline = time.monotonic() + 300
+    while not engine.answers():
+        check(process.poll() is None and time.monotonic() < deadline,
+              f"a host answers: {engine.output()[-3000:]}")
+        time.sleep(0.2)
+    # The next host is being measured.
+    time.sleep(6)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    # ssh in the background is what holds the connections.
+    for found in Path("/proc").glob("[0-9]*/comm"):
+        try:
+            if found.read_text() == "ssh\n":
+                os.kill(int(found.parent.name), signal.SIGKILL)
+        except (OSError, ValueError):
+            pass
+    answered = engine.answers()
+    check(len(answered) < len(lab.hosts), f"it broke off half-way: {answered}")
+    say(f"broken off after {answered}")
+    return {name: (engine.results / RUN / f"answers/{name}.jsonl").stat().st_mtime_ns
+            for name in answered}
+
+
+def goes_on(engine, lab, answered):
+    """The same run goes on: who has answered is not measured again."""
+    recap = engine.run()
+    for name, changed in answered.items():
+        file = engine.results / RUN / f"answers/{name}.jsonl"
+        check(file.stat().st_mtime_ns == changed, f"{name} is not measured again")
+    check(engine.answers() == sorted(host.name for host in lab.hosts), f"all answer: {recap}")
+    say("the run went on where it broke off, and all hosts have answered")
+
+
+def the_page(engine, lab, verdicts):
+    """One page: the kernels told apart, and the host that is not there."""
+    census, page = engine.census(), (engine.results / RUN / "census.html").read_text()
+    print((engine.results / RUN / "census.txt").read_text())
+    check(census["unreachable"]["count"] == len(lab.absent), "the absent host is counted")
+    check("<html" in page and "<script" not in page, "there is a page without a script")
+    states = {}
+    for host in lab.hosts:
+        lines = (engine.results / RUN / f"answers/{host.name}.jsonl").read_text().splitlines()
+        states[host.name] = json.loads(lines[0])["verdict"]["state"]
+    print("   ", states)
+    for name, wanted in verdicts.items():
+        check(states[name] == wanted, f"{name} is {wanted}, and not {states[name]}")
+    say("the page tells the kernels apart, and counts the absent host")
+
+
+def twice(engine, lab):
+    """A second run changes nothing but its new records."""
+    recap = engine.run("-e", "tailback_quick=true", run="second")
+    for host in lab.hosts:
+        check(recap[host.name]["changed"] == 1 and recap[host.name]["failed"] == 0,
+              f"a second run makes one new record of {host.name}: {recap}")
+    check(recap["localhost"]["changed"] == 0, f"nothing else is changed: {recap}")
+    check(engine.answers("second") == sorted(host.name for host in lab.hosts), "all answer again")
+    say("a second run changed nothing but the new records")
+
+
+def main(folder, cache, binary):
+    """All of it."""
+    lab = hosts.Lab(folder, cache / "base")
+    members = [hosts.Host(lab, 11 + n, f"web{1 + n}", python=n != 3) for n in range(6)]
+    members += [hosts.Guest(lab, 31, "old1", cache / "kernel-old"),
+                hosts.Guest(lab, 32, "new1", cache / "kernel-new")]
+    began = time.monotonic()
+    lab.start(members, absent=["gone1"])
+    say(f"eight hosts are up after {time.monotonic() - began:.0f} s")
+    before = {host.name: traces.of(host) for host in lab.hosts}
+    engine = Engine(lab, binary)
+    engine.write_inventory({"old1": "240s", "new1": "240s"})
+    check_mode(engine, lab)
+    answered = broken_off(engine, lab)
+    nothing_left(lab, before, "by a run that was killed")
+    goes_on(engine, lab, answered)
+    nothing_left(lab, before, "by a whole run")
+    one_at_a_time((engine.results / RUN / "answers").glob("*.jsonl"))
+    the_page(engine, lab, {"old1": "affected", "new1": "not-affected"})
+    # Short: its verdicts do not count.
+    engine.write_inventory({name: "5s" for name in lab.addresses()})
+    twice(engine, lab)
+    nothing_left(lab, before, "by a second run")
+

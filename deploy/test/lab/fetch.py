@@ -1,0 +1,13 @@
+"""What is fetched before the hosts are made, since they have no network but their own."""
+
+import sys
+from pathlib import Path
+
+from . import kernels, roots
+
+if __name__ == "__main__":
+    cache = Path(sys.argv[1])
+    roots.base(cache)
+    roots.with_slurm(cache)
+    for which in kernels.SUITES:
+        kernels.fetch(cache, which)

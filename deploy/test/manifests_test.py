@@ -1,0 +1,117 @@
+"""deploy/kubernetes and deploy/systemd by their checkers, and what each manifest allows tried here:
+tailback in a root with nothing else, with that user and those privileges. No cluster runs here, so
+no manifest was run by one."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+from lab.checks import check, say
+
+DEPLOY = Path(__file__).resolve().parent.parent
+KUBERNETES = DEPLOY / "kubernetes"
+FOLDERS = ["job", "nodes", *(f"overlays/{name}" for name in
+                             ["job-quota", "nodes-quota", "nodes-volume", "nodes-watch"])]
+# The most that systemd-analyze may find exposed, of 10.
+EXPOSURE = 4.0
+
+
+def run(*words, **more):
+    """A program and what it printed."""
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                          check=False, **more)
+
+
+def rendered(folder, target):
+    """The manifests of a kustomization; none without kubectl."""
+    if not shutil.which("kubectl"):
+        return None
+    done = run("kubectl", "kustomize", KUBERNETES / folder)
+    check(done.returncode == 0, f"kustomize {folder}: {done.stderr}")
+    file = target / (folder.replace("/", "-") + ".yaml")
+    file.write_text(done.stdout)
+    return file
+
+
+def container_of(file):
+    """The pod's settings, the container that measures, and its options."""
+    found = {one["kind"]: one for one in yaml.safe_load_all(file.read_text())}
+    pod = (found.get("Job") or found["DaemonSet"])["spec"]["template"]["spec"]
+    containers = pod.get("initContainers", []) + pod["containers"]
+    measuring = next(one for one in containers if one["name"] == "tailback")
+    return pod, measuring, found["ConfigMap"]["data"]
+
+
+def expanded(args, values):
+    """Arguments as Kubernetes expands them."""
+    for name, value in values.items():
+        args = [arg.replace(f"$({name})", value) for arg in args]
+    return args
+
+
+def in_scratch(folder, binary, pod, container, options):
+    """Runs a container's arguments with its rights; the lines that it printed."""
+    values = options | {"NODE_NAME": "node1", "TAILBACK_BUDGET": "8s", "TAILBACK_JITTER": "1s"}
+    args = [arg.replace("--for=60s", "--for=3s") for arg in container["args"]]
+    mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+    host = {mounts[one["name"]]: one["hostPath"]["path"] for one in pod["volumes"]
+            if "hostPath" in one}
+    wanted = {"root": str(folder), "binary": str(binary), "args": expanded(args, values),
+              "rights": container["securityContext"], "host": host,
+              "environment": {one["name"]: one["value"] for one in container["env"]
+                              if "value" in one}}
+    words = ["unshare", "--mount", "--fork", "--kill-child", sys.executable,
+             str(Path(__file__).parent / "lab/container.py"), json.dumps(wanted)]
+    # As a container has it, unless it asks for the node's.
+    if not pod.get("hostPID"):
+        words[1:1] = ["--pid"]
+    return run(*words, timeout=300)
+
+
+def kubernetes(folder, binary):
+    """Manifests are valid, and their rights suffice."""
+    if rendered("job", folder) is None:
+        print("NOT CHECKED: no kubectl here, which puts the manifests together")
+        return
+    for name in FOLDERS:
+        file = rendered(name, folder)
+        done = run("kubernetes-validate", "--strict", file)
+        check(done.returncode == 0, f"{name}: {done.stdout}{done.stderr}")
+    say(f"kubernetes-validate finds nothing in {len(FOLDERS)} kustomizations")
+    for name in ["job", "overlays/job-quota", "overlays/nodes-watch"]:
+        pod, container, options = container_of(rendered(name, folder))
+        done = in_scratch(folder / "scratch", binary, pod, container, options)
+        check(done.returncode == 0, f"{name} ends with 0: {done.returncode} {done.stderr}")
+        briefs = [json.loads(line) for line in done.stdout.splitlines()]
+        states = {brief["scenario"]: brief["verdict"]["state"] for brief in briefs}
+        check(briefs and "skipped" not in states.values(), f"{name} skips nothing: {states}")
+        check(all(brief["host"]["name"] == "node1" for brief in briefs), f"{name}: the node's name")
+        say(f"{name}: its privileges suffice for {', '.join(states)}")
+
+
+def systemd(folder, binary):
+    """The units are valid and closed."""
+    units = folder / "units"
+    shutil.copytree(DEPLOY / "systemd", units)
+    service = units / "tailback-census.service"
+    text = service.read_text()
+    # The manual and the binary are not installed here.
+    service.write_text(text.replace("/usr/bin/tailback", str(binary)))
+    files = [service, units / "tailback-census.timer"]
+    environment = os.environ | {"SYSTEMD_LOG_LEVEL": "warning"}
+    done = run("systemd-analyze", "verify", "--man=no", *files, env=environment)
+    check(done.returncode == 0 and not done.stderr, f"systemd-analyze verify: {done.stderr}")
+    done = run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE * 10:.0f}",
+               service)
+    check(done.returncode == 0, f"exposure is at most {EXPOSURE}: {done.stdout[-300:]}")
+    say("systemd-analyze: " + done.stdout.strip().splitlines()[-1].removeprefix("→ "))
+
+
+def main(folder, _cache, binary):
+    """All of it."""
+    kubernetes(folder, binary)
+    systemd(folder, binary)
