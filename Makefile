@@ -137,6 +137,7 @@ blind: build
 cases: build
 	scripts/case-exporter $(abspath $(BINARY)) docs/cases/exporter.md
 	scripts/case-postgres $(abspath $(BINARY)) docs/cases/postgres.md
+	scripts/case-preempted-postgres $(abspath $(BINARY)) docs/cases/preempted-postgres.md
 
 lint: lint-needs
 	$(CARGO) fmt --all --check
