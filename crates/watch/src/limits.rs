@@ -29,8 +29,9 @@ pub const SPUN: f64 = 0.3;
 /// And so many samples: of fewer the share says nothing.
 pub const SPUN_SAMPLES: u64 = 20;
 
-/// CPU time at instructions of active waiting while threads of the same program wait for a CPU behind
-/// each other: a tenth of a CPU of both. A lock that spins for some microseconds has a few samples.
+/// CPU time at instructions of active waiting, and time in which threads of the same program were
+/// ready behind each other: a tenth of a CPU of both. A lock that spins for some microseconds has a
+/// few samples.
 pub const SPIN_MS_PER_S: f64 = 100.0;
 
 /// And this share of the samples of the program: one of many threads that computes and now and then

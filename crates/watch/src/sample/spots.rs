@@ -39,7 +39,7 @@ impl Spots {
         Spots { roots: roots.clone(), known: HashMap::new() }
     }
 
-    /// Names where the threads of a tick waited actively, for processes that did so enough to matter.
+    /// Names where the threads of a tick waited actively, for processes that did so often enough.
     pub fn name(&mut self, tick: &mut Tick) {
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
