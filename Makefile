@@ -19,6 +19,7 @@
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
+# make kernels-slice  one of Linux 7.3 with the time-slice extension of rseq
 # make truth    run what is missing of the table of known answers, and write docs/truth.md; hours,
 #               and it can be stopped and resumed. ONLY='mmap-*,sim-*' picks rows, RUNS=3 their
 #               number of runs
@@ -33,8 +34,8 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: run build test test-erlang test-guests test-pure test-beside test-alone \
-  test-fast engines fuzz torture blind cases sanitize lint bench install deb dist bare picture erlang kernels \
-  kernels-hz truth golden needs erlang-needs lint-needs clean
+  test-fast engines fuzz torture blind cases sanitize lint bench install deb dist bare picture \
+  erlang kernels kernels-hz kernels-slice truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -143,6 +144,7 @@ blind: build
 cases: build
 	scripts/case-exporter $(abspath $(BINARY)) docs/cases/exporter.md
 	scripts/case-postgres $(abspath $(BINARY)) docs/cases/postgres.md
+	scripts/case-preempted-postgres $(abspath $(BINARY)) docs/cases/preempted-postgres.md
 
 lint: lint-needs
 	$(CARGO) fmt --all --check
@@ -183,6 +185,9 @@ kernels:
 
 kernels-hz:
 	@vm/build-kernels --hz
+
+kernels-slice:
+	@vm/build-kernels --slice
 
 # TRUTH holds other flags, as TRUTH=--list.
 truth: build erlang-needs

@@ -75,6 +75,7 @@ fn rung(version: &Version, arm: Option<&str>) -> Rung {
     Rung {
         name: version.name.to_owned(),
         release: version.release.to_owned(),
+        preemption: version.record.and_then(|record| record.host.preemption.clone()),
         verdict: version.record.map(|record| record.verdict.state),
         effect: version.record.zip(arm).and_then(|(r, arm)| effect(r, arm)).cloned(),
     }

@@ -27,6 +27,24 @@ fn threads_that_spin_are_affected_and_fewer_of_them_fix_it() {
 }
 
 #[test]
+fn faults_with_the_lock_held_are_affected_and_are_counted() {
+    let _turn = turn::take();
+    let args = ["run", "preempted-holder", "--fault", "minor", "--inside", "1us", "--pages", "64"];
+    let args =
+        [&args[..], &["--fixes", "touch-before", "--quick", "--no-probe", "--json"]].concat();
+    let Some(ran) = sure(&args) else { return };
+    let record = ran.json();
+    assert_eq!(record["verdict"]["state"], "affected", "{ran:?}");
+    let arms = record["arms"].as_array().unwrap();
+    for arm in arms {
+        let median = |figure: &str| arm["measures"][figure]["median"].as_f64().unwrap();
+        // All arms take the same faults; only where and how the threads wait differs.
+        assert!(median("faults") >= 63.0 * median("rounds"), "{arm}");
+    }
+    assert_eq!(arms.len(), 3, "{ran:?}");
+}
+
+#[test]
 fn threads_that_sleep_are_not_affected_beside_threads_that_sleep() {
     let _turn = turn::take();
     let args = ["run", "preempted-holder", "--lock", "sleep", "--quick", "--json"];

@@ -9,6 +9,8 @@ pub mod histogram;
 pub mod live;
 pub mod parent;
 pub mod protocol;
+pub mod region;
+pub mod slice;
 pub mod time;
 
 pub use child::own::{OwnArgs, OwnGenerator, Work};

@@ -40,6 +40,9 @@ pub struct Rung {
     pub name: String,
     /// Its release.
     pub release: String,
+    /// The preemption mode of its kernel; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
     /// Its verdict; absent where there is no record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<State>,

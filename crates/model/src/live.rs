@@ -73,6 +73,8 @@ pub enum Source {
     MappingLock,
     /// Counters of a group's queue, read in the kernel: how long a quota held each thread.
     Throttled,
+    /// Samples of what programs execute: whether their threads wait actively.
+    Samples,
     /// /proc/PID/schedstat: how long each process waited for a CPU.
     Schedstat,
     /// cpu.stat of the groups that have a quota.
@@ -105,6 +107,8 @@ pub enum Missing {
     NoLockTracepoints,
     /// Addresses of the kernel's functions are hidden.
     NoSymbols,
+    /// The kernel lets no program look at what others execute.
+    NoSamples,
     /// The kernel counts no throttled time of a queue.
     NoThrottledTime,
     /// No hierarchy of the cpu controller is mounted.
@@ -331,6 +335,8 @@ pub enum FindingKind {
     Neighbour(NeighbourFinding),
     /// It is ready on a busy CPU while one that it may use is idle.
     BesideIdle(BesideIdle),
+    /// Its threads wait actively while others of them have no CPU.
+    Spinning(SpinFinding),
 }
 
 impl FindingKind {
@@ -341,6 +347,7 @@ impl FindingKind {
             FindingKind::Quota(_) => stall::CPU_QUOTA,
             FindingKind::Neighbour(_) => stall::NEIGHBOUR,
             FindingKind::BesideIdle(_) => stall::BESIDE_IDLE,
+            FindingKind::Spinning(_) => stall::PREEMPTED_HOLDER,
         }
     }
 }
@@ -351,6 +358,8 @@ pub mod stall {
     pub const MMAP_LOCK: &str = "mmap-lock";
     /// A quota.
     pub const CPU_QUOTA: &str = "cpu-quota";
+    /// Threads that wait actively for others that have no CPU.
+    pub const PREEMPTED_HOLDER: &str = "preempted-holder";
     /// Somebody else's work on the same CPU.
     pub const NEIGHBOUR: &str = "neighbour";
     /// Ready work beside an idle CPU.
@@ -459,6 +468,37 @@ pub struct BesideIdle {
     pub share: f64,
 }
 
+/// Threads of a program wait actively while others of them have no CPU.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SpinFinding {
+    /// CPU time at instructions of active waiting, in milliseconds a second.
+    pub spun_ms_per_s: f64,
+    /// That over all CPU time of the program, by samples.
+    pub share: f64,
+    /// Threads that were seen to wait actively.
+    pub threads: u32,
+    /// Time in which threads were ready while others of the program ran, in milliseconds a second.
+    pub behind_own_ms_per_s: f64,
+    /// The thread that waited longest behind others of its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_up: Option<VictimThread>,
+    /// Where they wait actively, as far as that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spot: Option<Spot>,
+}
+
+/// A place in a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Spot {
+    /// The address.
+    pub address: u64,
+    /// The function, by the symbols of the program; absent in a library, and where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+}
+
 /// What fixes a finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -482,6 +522,8 @@ pub enum LiveFix {
     FewerThreads,
     /// Stop waiting actively.
     StopSpinning,
+    /// No more threads than CPUs.
+    ThreadsAsCpus,
     /// Give each of the two a CPU of its own.
     Separate,
     /// Weigh the two against each other.

@@ -37,7 +37,8 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
     let no_node = || AnswerState::NotMeasurable(NotMeasurable::NoNode);
     let mut all = vec![answer(stall::MMAP_LOCK, lock), answer(stall::CPU_QUOTA, quota)];
     all.extend(OF_NODES.map(|id| answer(id, no_node())));
-    all.push(answer("preempted-holder", AnswerState::NotMeasurable(NotMeasurable::LockInProgram)));
+    let spin = from(Source::Samples, stall::PREEMPTED_HOLDER, most.spin, limits::SPIN_MS_PER_S);
+    all.push(answer(stall::PREEMPTED_HOLDER, spin));
     let neighbour = scheduler(stall::NEIGHBOUR, most.neighbour, limits::NEIGHBOUR_MS_PER_S);
     all.push(answer(stall::NEIGHBOUR, neighbour));
     let idle = scheduler(stall::BESIDE_IDLE, most.beside_idle, limits::BESIDE_IDLE_MS_PER_S);

@@ -29,6 +29,15 @@ pub const SPUN: f64 = 0.3;
 /// And so many samples: of fewer the share says nothing.
 pub const SPUN_SAMPLES: u64 = 20;
 
+/// CPU time at instructions of active waiting, and time in which threads of the same program were
+/// ready behind each other: a tenth of a CPU of both. A lock that spins for some microseconds has a
+/// few samples.
+pub const SPIN_MS_PER_S: f64 = 100.0;
+
+/// And this share of the samples of the program: one of many threads that computes and now and then
+/// waits actively is not held up by that.
+pub const SPIN_SHARE: f64 = 0.2;
+
 /// Lacking beside a program that does another job: a tenth of a thread's time. The scheduler gives
 /// slices of 3 ms and more, so programs that use a busy machine together lose some percent to each
 /// other.

@@ -2,6 +2,7 @@
 
 use crate::tick::Job;
 use host::cgroup::{Limit, Usage};
+use model::live::Spot;
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -41,6 +42,8 @@ pub struct Sums {
     pub wakers: BTreeSet<Job>,
     /// Its highest nice value.
     pub nice: i32,
+    /// Where its threads waited actively, as it was last seen.
+    pub spot: Option<Spot>,
 }
 
 impl Sums {

@@ -1,6 +1,7 @@
 //! One interval, as it was read: plain data, so that tests can make it up.
 
 use host::cgroup::{Limit, Usage};
+use model::live::Spot;
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
 use std::collections::HashMap;
 
@@ -21,6 +22,8 @@ pub struct Tick {
     pub readers: Vec<ReaderCounts>,
     /// The processes in all of these, as far as they were still there.
     pub processes: HashMap<u32, Process>,
+    /// Where threads of these waited actively, by process, as far as that is known.
+    pub spots: HashMap<u32, Spot>,
     /// For each group of those: the groups whose quota binds it, itself first.
     pub lineages: HashMap<String, Vec<String>>,
     /// The groups that have a quota.

@@ -138,6 +138,9 @@ impl Window {
         let sums = self.programs.entry(key).or_default();
         sums.in_scope |= process.map_or(names.tick.whole_machine, |process| process.in_scope);
         sums.thread(thread);
+        if let Some(spot) = names.tick.spots.get(&thread.pid) {
+            sums.spot = Some(spot.clone());
+        }
         for (group, ns) in by_group {
             let sum = sums.quota.entry(group).or_default();
             *sum = sum.saturating_add(ns);

@@ -13,6 +13,18 @@ pub(super) const MOUNTS: &[(&str, &str)] = &[
     ("cgroup2", "/sys/fs/cgroup"),
 ];
 
+/// What says in which way the kernel preempts, below the folder with sysfs: type, place.
+const DEBUG: (&str, &str) = ("debugfs", "sys/kernel/debug");
+
+/// Mounts it below this root, where the kernel has it; a run needs nothing of it.
+pub(super) fn mount_debug(root: &Path) {
+    let (kind, place) = DEBUG;
+    let place = root.join(place);
+    if place.is_dir() {
+        let _ = mount(kind, &place, kind, MountFlags::RDONLY, None);
+    }
+}
+
 /// The controllers that groups below the root get.
 const CONTROLLERS: &[&str] = &["cpu", "cpuset", "memory", "pids"];
 
@@ -20,6 +32,7 @@ const CONTROLLERS: &[&str] = &["cpu", "cpuset", "memory", "pids"];
 pub(super) fn mount_all() -> Vec<String> {
     let mut warnings: Vec<String> =
         MOUNTS.iter().filter_map(|(kind, place)| mount_one(kind, Path::new(place)).err()).collect();
+    mount_debug(Path::new("/"));
     warnings.extend(give_controllers());
     hold_a_quota();
     warnings

@@ -1,6 +1,6 @@
 //! The root file system that a host shares with its guest.
 
-use super::mounts::MOUNTS;
+use super::mounts::{MOUNTS, mount_debug};
 use crate::job::{Job, MODULES};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
@@ -60,6 +60,7 @@ pub(super) fn enter(tag: &str) -> Result<(), String> {
         let mounted = mount(*kind, &place, *kind, MountFlags::empty(), None);
         mounted.map_err(|error| failed(&format!("{kind} on {}", place.display()), error.into()))?;
     }
+    mount_debug(root);
     std::os::unix::fs::chroot(root).map_err(|error| failed("chroot", error))?;
     std::env::set_current_dir("/").map_err(|error| failed("chdir", error))
 }

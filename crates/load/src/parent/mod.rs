@@ -164,6 +164,8 @@ impl LoadSpawner {
         command.args(args).process_group(0);
         // A generator needs nothing of it, and its user may read what the caller's holds.
         command.env_clear();
+        // A thread can register one place for restartable sequences, and `slice` has its own.
+        command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         command.args(["--parent", &std::process::id().to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         if let Some(live) = live {

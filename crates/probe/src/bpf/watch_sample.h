@@ -63,8 +63,10 @@ int watch_sample(struct sample *at)
 	if (!thread || !IN_PROGRAM(at))
 		return 0;
 	thread->samples++;
-	if (!bpf_probe_read_user(code, CODE, (void *)(NEXT(at) - BEFORE)) && waits_actively(code))
+	if (!bpf_probe_read_user(code, CODE, (void *)(NEXT(at) - BEFORE)) && waits_actively(code)) {
 		thread->spins++;
+		thread->spin_at = NEXT(at);
+	}
 	return 0;
 }
 

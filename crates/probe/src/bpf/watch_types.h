@@ -99,7 +99,9 @@ struct thread {
 	u64 hold_throttled;
 	char file[FILE_NAME];
 	u32 call;
-	u32 pads[3];
+	u32 pads;
+	/* Where it waited actively when it was last seen to. */
+	u64 spin_at;
 };
 
 /* Who ran on a CPU, until the next one did. */

@@ -99,6 +99,8 @@ pub struct ThreadCounts {
     pub samples: u64,
     /// Of those: at an instruction of active waiting.
     pub spins: u64,
+    /// Where in the program that was last; 0 where it never was.
+    pub spin_at: u64,
 }
 
 /// How long a process ran while threads of another were ready on its CPU.

@@ -82,6 +82,7 @@ impl Thread {
             lock_waits: self.lock_waits,
             samples: self.samples.into(),
             spins: self.spins.into(),
+            spin_at: self.spin_at,
             lock_worst_ns: worst(self.lock_worst, self.lock_worst_of, interval),
         }
     }

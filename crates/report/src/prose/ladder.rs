@@ -34,7 +34,22 @@ pub fn boundaries(ladder: &Ladder) -> Vec<String> {
         ));
     }
     said.extend(ladder.steps.iter().filter_map(own));
+    said.extend(preemption(ladder));
     said
+}
+
+/// The preemption modes of the kernels, where they are not all the same.
+fn preemption(ladder: &Ladder) -> Option<String> {
+    let modes =
+        ladder.rungs.iter().filter_map(|rung| Some((&rung.name, rung.preemption.as_ref()?)));
+    let modes: Vec<(&String, &String)> = modes.collect();
+    let (_, first) = modes.first()?;
+    if modes.iter().all(|(_, mode)| mode == first) {
+        return None;
+    }
+    let each: Vec<String> =
+        modes.iter().map(|(name, mode)| format!("{} {}", plain(name), plain(mode))).collect();
+    Some(format!("Preemption: {}.", each.join(", ")))
 }
 
 /// Which parameters the runs set by themselves, where they differ.
@@ -179,6 +194,21 @@ mod tests {
         one.verdicts = Some((State::Affected, State::NotAffected));
         let said = boundaries(&ladder(vec![one]));
         assert!(said[0].contains("affected, then not-affected; the sizes were not"), "{said:?}");
+    }
+
+    #[test]
+    fn preemption_modes_are_told_where_they_differ() {
+        let rung = |name: &str, mode: Option<&str>| Rung {
+            name: name.to_owned(),
+            release: String::new(),
+            preemption: mode.map(str::to_owned),
+            verdict: None,
+            effect: None,
+        };
+        let of = |rungs| boundaries(&Ladder { rungs, ..ladder(Vec::new()) });
+        let (old, new) = (rung("debian:6.12", Some("voluntary")), rung("debian:7.0", Some("lazy")));
+        assert!(of(vec![old.clone(), old.clone(), rung("x", None)]).is_empty());
+        assert_eq!(of(vec![old, new]), ["Preemption: debian:6.12 voluntary, debian:7.0 lazy."]);
     }
 
     #[test]

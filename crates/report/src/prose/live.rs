@@ -5,7 +5,7 @@ use super::figures::{figure, percent, plural};
 use super::not_seen::no_programs;
 use model::live::{
     Answer, AnswerState, Finding, FindingKind, ForeignReaders, LiveFix, Missing, NeighbourFinding,
-    NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source, Whose, stall,
+    NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source, SpinFinding, Whose, stall,
 };
 use model::{Live, Meta, Unit};
 use os::terminal::line as plain;
@@ -85,7 +85,25 @@ fn cause(finding: &Finding) -> String {
             "Of its time ready without a CPU {} passed while another CPU that it may use was idle.",
             percent(facts.share)
         ),
+        FindingKind::Spinning(facts) => spinning(facts),
     }
+}
+
+fn spinning(facts: &SpinFinding) -> String {
+    let place = facts.spot.as_ref().map_or_else(String::new, |spot| match &spot.function {
+        Some(function) => format!(" in {}", plain(function)),
+        None => format!(" at {:#x}", spot.address),
+    });
+    let held_up = facts.held_up.as_ref().map_or_else(String::new, |thread| {
+        format!(", most of all {} ({})", plain(&thread.name), thread.tid)
+    });
+    format!(
+        "{} of it waited actively{place}, for {} of its CPU time, while others were ready behind them \
+         for {}{held_up}. Which of them had what the others waited for is not seen.",
+        plural(facts.threads.into(), "thread"),
+        percent(facts.share),
+        figure(facts.behind_own_ms_per_s, Unit::MillisecondsPerSecond),
+    )
 }
 
 fn foreign(facts: &ForeignReaders, by: &str) -> String {
@@ -183,6 +201,7 @@ pub fn fix(fix: &LiveFix) -> String {
         }
         LiveFix::FewerThreads => "Run no more threads than CPUs of quota.".to_owned(),
         LiveFix::StopSpinning => "Have its threads sleep where they wait actively.".to_owned(),
+        LiveFix::ThreadsAsCpus => "Run no more threads than CPUs.".to_owned(),
         LiveFix::Separate => "Give the two CPUs of their own (cpuset, taskset).".to_owned(),
         LiveFix::Weigh => "Weigh them against each other (cpu.weight, nice).".to_owned(),
         LiveFix::Balance => "Look at affinities, cpusets and isolated CPUs.".to_owned(),
@@ -233,6 +252,9 @@ pub fn missing(why: &Missing) -> String {
         Missing::NoSymbols => {
             "/proc/kallsyms hides the kernel's addresses; set kernel.kptr_restrict to 1".to_owned()
         }
+        Missing::NoSamples => {
+            "this kernel lets no program sample what others execute (perf_event_open)".to_owned()
+        }
         Missing::NoThrottledTime => "this kernel counts no throttled time of a queue".to_owned(),
         Missing::NoGroups => {
             "no hierarchy of the cpu controller is mounted; mount cgroup2".to_owned()
@@ -257,6 +279,7 @@ pub fn source(source: Source) -> &'static str {
         Source::MmapLock => "who reads whose memory map",
         Source::MappingLock => "who reads a single mapping of whom",
         Source::Throttled => "how long a quota held each thread",
+        Source::Samples => "who waits actively",
         Source::Schedstat => "/proc/PID/schedstat",
         Source::CpuStat => "cpu.stat",
         Source::Pressure => "/proc/pressure",

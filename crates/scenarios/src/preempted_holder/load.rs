@@ -1,46 +1,23 @@
 //! The threads that share a lock: a generator of this scenario's own.
 
-use super::lock::{Kind, Lock};
+use super::lock::Lock;
+use super::round::{Costs, Round, calibrated, cpu_ns};
+use super::spec::Spec;
 use hdrhistogram::Histogram;
 use load::protocol::{Failure, FailureKind};
+use load::slice::Extension;
 use load::{OwnGenerator, Work, histogram};
 use os::pin::Mask;
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::hint::black_box;
 use std::sync::{Arc, Barrier};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The generator.
 pub const GENERATOR: OwnGenerator = OwnGenerator { name: "lock-sharers", prepare };
 
-/// Rounds of work by which its speed is found out.
-const CALIBRATION: u64 = 200_000;
-
-/// How often: the quickest counts, since anything may interrupt the others.
-const CALIBRATIONS: u32 = 7;
-
 /// Waits longer than this are stalls.
 const STALL_NS: u64 = 1_000_000;
-
-/// What the threads are to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spec {
-    /// Threads that share the lock.
-    pub threads: u32,
-    /// The CPUs that all of them may run on.
-    pub cpus: Vec<u32>,
-    /// How they wait for the lock.
-    pub lock: Kind,
-    /// CPU time with the lock in each round, in nanoseconds.
-    pub inside_ns: u64,
-    /// CPU time without it in each round, in nanoseconds.
-    pub outside_ns: u64,
-    /// How long they go on, in milliseconds.
-    pub duration_ms: u64,
-}
 
 /// What they report, all together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -57,6 +34,10 @@ pub struct SharersReport {
     pub stalled_ns: u64,
     /// Time in which a thread without a CPU held the lock, in nanoseconds.
     pub preempted_ns: u64,
+    /// Page faults that no disk was asked for.
+    pub faults: u64,
+    /// Longer time slices that the kernel granted.
+    pub extended: u64,
     /// The longest wait, in nanoseconds.
     pub worst_ns: u64,
     /// Waits for the lock: HdrHistogram V2, base64.
@@ -71,6 +52,7 @@ struct ThreadCounts {
     cpu_ns: u64,
     stalled_ns: u64,
     preempted_ns: u64,
+    extended: u64,
     waits: Histogram<u64>,
 }
 
@@ -84,74 +66,60 @@ fn prepare(spec: Value) -> Result<Work, Failure> {
     let mask = Mask::of(&spec.cpus).map_err(|error| failure(FailureKind::Unusable, error))?;
     // Before anything else runs here, and on the CPUs that the threads will have.
     mask.apply().map_err(|error| failure(FailureKind::System, error))?;
-    let ns_a_round = calibrated();
+    let costs = calibrated(&spec).map_err(|error| failure(FailureKind::System, error))?;
     Ok(Box::new(move || {
-        let report = share_lock(&spec, ns_a_round)?;
+        let report = share_lock(&spec, &costs)?;
         serde_json::to_value(report).map_err(|error| failure(FailureKind::System, error))
     }))
 }
 
-/// CPU time of one round of work, in nanoseconds.
-fn calibrated() -> f64 {
-    let took = (0..CALIBRATIONS).map(|_| {
-        let before = cpu_ns();
-        work(CALIBRATION);
-        cpu_ns().saturating_sub(before)
-    });
-    took.min().unwrap_or(0).max(1) as f64 / CALIBRATION as f64
-}
-
-/// So many rounds of work that touch no memory.
-fn work(rounds: u64) {
-    let mut value = 1u64;
-    for round in 0..rounds {
-        value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round));
-    }
-}
-
-/// CPU time of the calling thread, in nanoseconds.
-fn cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let ns = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
-    u64::try_from(ns).unwrap_or(0)
-}
-
 /// Has the threads share the lock until their time is over.
-fn share_lock(spec: &Spec, ns_a_round: f64) -> Result<SharersReport, Failure> {
+fn share_lock(spec: &Spec, costs: &Costs) -> Result<SharersReport, Failure> {
     let shared = Arc::new((Lock::new(spec.lock), Barrier::new(spec.threads as usize + 1)));
-    let rounds = |ns: u64| (ns as f64 / ns_a_round).round() as u64;
-    let work @ [inside, outside] = [rounds(spec.inside_ns), rounds(spec.outside_ns)];
-    let (inside_ns, duration) = (spec.inside_ns, Duration::from_millis(spec.duration_ms));
+    let before = minor_faults();
     let start = |_| {
-        let shared = Arc::clone(&shared);
-        std::thread::Builder::new().spawn(move || {
-            let (lock, ready) = &*shared;
-            ready.wait();
-            one_thread(lock, work, inside_ns, duration)
-        })
+        // Its memory is mapped here, where a failure still ends it all.
+        let round = Round::new(spec, costs).map_err(|error| failure(FailureKind::Limit, error))?;
+        let (shared, spec) = (Arc::clone(&shared), spec.clone());
+        std::thread::Builder::new()
+            .spawn(move || {
+                let (lock, ready) = &*shared;
+                let extension = spec.extension.then(Extension::for_this_thread).transpose();
+                ready.wait();
+                one_thread(lock, round, extension?, &spec)
+            })
+            .map_err(|error| failure(FailureKind::Limit, error))
     };
     // Those that run already, where one cannot be started, end with the process.
-    let threads: Vec<_> = (0..spec.threads)
-        .map(start)
-        .collect::<Result<_, _>>()
-        .map_err(|error| failure(FailureKind::Limit, error))?;
+    let threads: Vec<_> = (0..spec.threads).map(start).collect::<Result<_, _>>()?;
     shared.1.wait();
-    let counts: Vec<ThreadCounts> = threads
+    let panicked = |_| failure(FailureKind::System, "a thread panicked");
+    let ended = threads.into_iter().map(|thread| thread.join().map_err(panicked));
+    let counts: Vec<std::io::Result<ThreadCounts>> = ended.collect::<Result<_, _>>()?;
+    let counts: Vec<ThreadCounts> = counts
         .into_iter()
-        .map(JoinHandle::join)
         .collect::<Result<_, _>>()
-        .map_err(|_| failure(FailureKind::System, "a thread panicked"))?;
-    Ok(together(&counts, (inside + outside) as f64 * ns_a_round))
+        .map_err(|error| failure(FailureKind::System, error))?;
+    let faults = minor_faults().saturating_sub(before);
+    Ok(SharersReport { faults, ..together(&counts, costs.of_round(spec)) })
+}
+
+/// Page faults of this process so far that no disk was asked for; 0 where /proc is not there.
+fn minor_faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // What follows the name, which may hold anything: the state is field 3, `minflt` field 10.
+    let faults = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(7));
+    faults.and_then(|faults| faults.parse().ok()).unwrap_or(0)
 }
 
 /// Does rounds of work inside the lock and outside of it, until its time is over.
 fn one_thread(
     lock: &Lock,
-    [inside, outside]: [u64; 2],
-    inside_ns: u64,
-    duration: Duration,
-) -> ThreadCounts {
-    let began = Instant::now();
+    mut round: Round,
+    extension: Option<Extension>,
+    spec: &Spec,
+) -> std::io::Result<ThreadCounts> {
+    let (began, duration) = (Instant::now(), Duration::from_millis(spec.duration_ms));
     let mut counts = ThreadCounts {
         began,
         ended: began,
@@ -159,29 +127,40 @@ fn one_thread(
         cpu_ns: 0,
         stalled_ns: 0,
         preempted_ns: 0,
+        extended: 0,
         waits: histogram::empty(),
     };
     let before = cpu_ns();
     // One round at least, however late the thread comes to run.
     while counts.rounds == 0 || began.elapsed() < duration {
+        round.before()?;
         let asked = Instant::now();
         lock.take();
+        if let Some(extension) = &extension {
+            extension.begin();
+        }
         let taken = Instant::now();
-        work(inside);
+        round.inside();
         let held_ns = ns(taken.elapsed());
         lock.let_go();
-        work(outside);
+        counts.extended += u64::from(extension.as_ref().is_some_and(Extension::end));
+        round.outside();
         counts.rounds += 1;
-        let waited_ns = ns(taken - asked);
-        counts.stalled_ns += if waited_ns > STALL_NS { waited_ns } else { 0 };
-        // A section that took this much longer than its work was interrupted by another thread.
-        let extra_ns = held_ns.saturating_sub(inside_ns);
-        counts.preempted_ns += if extra_ns > STALL_NS { extra_ns } else { 0 };
-        histogram::record(&mut counts.waits, waited_ns);
+        counts.note(ns(taken - asked), held_ns.saturating_sub(spec.inside_ns));
     }
     counts.cpu_ns = cpu_ns().saturating_sub(before);
     counts.ended = Instant::now();
-    counts
+    Ok(counts)
+}
+
+impl ThreadCounts {
+    /// Counts how long a round waited for the lock, and how much longer than its work it held it.
+    fn note(&mut self, waited_ns: u64, extra_ns: u64) {
+        self.stalled_ns += if waited_ns > STALL_NS { waited_ns } else { 0 };
+        // A section that took this much longer than its work was interrupted by another thread.
+        self.preempted_ns += if extra_ns > STALL_NS { extra_ns } else { 0 };
+        histogram::record(&mut self.waits, waited_ns);
+    }
 }
 
 fn ns(time: Duration) -> u64 {
@@ -205,6 +184,8 @@ fn together(threads: &[ThreadCounts], work_ns_a_round: f64) -> SharersReport {
         work_ns: (rounds as f64 * work_ns_a_round) as u64,
         stalled_ns: sum(|thread| thread.stalled_ns),
         preempted_ns: sum(|thread| thread.preempted_ns),
+        faults: 0,
+        extended: sum(|thread| thread.extended),
         worst_ns: waits.max(),
         waits: histogram::encode(&waits),
     }
@@ -212,22 +193,44 @@ fn together(threads: &[ThreadCounts], work_ns_a_round: f64) -> SharersReport {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lock::Kind;
+    use super::super::params::Fault;
     use super::*;
 
-    #[test]
-    fn threads_that_share_a_lock_report_what_they_did() {
-        let spec = Spec {
+    fn spec() -> Spec {
+        Spec {
             threads: 3,
             cpus: vec![0],
             lock: Kind::Sleep,
             inside_ns: 2_000,
             outside_ns: 2_000,
+            fault: Fault::None,
+            pages: 16,
+            huge: false,
+            extension: false,
             duration_ms: 20,
-        };
-        let report = share_lock(&spec, calibrated()).unwrap();
+        }
+    }
+
+    #[test]
+    fn threads_that_share_a_lock_report_what_they_did() {
+        let spec = spec();
+        let report = share_lock(&spec, &calibrated(&spec).unwrap()).unwrap();
         assert!(report.rounds >= 3 && report.window_ns >= 20_000_000, "{report:?}");
         assert!(report.cpu_ns > 0 && report.work_ns > 0, "{report:?}");
         assert_eq!(histogram::decode(&report.waits).unwrap().len(), report.rounds);
+    }
+
+    #[test]
+    fn each_page_of_each_round_is_a_fault_that_counts_as_work() {
+        for fault in [Fault::Minor, Fault::Before] {
+            let spec = Spec { fault, ..spec() };
+            let costs = calibrated(&spec).unwrap();
+            let report = share_lock(&spec, &costs).unwrap();
+            assert!(report.faults >= report.rounds * 16, "{report:?}");
+            let none = costs.of_round(&Spec { fault: Fault::None, ..spec.clone() });
+            assert!(costs.of_round(&spec) > none, "{costs:?}");
+        }
     }
 
     #[test]

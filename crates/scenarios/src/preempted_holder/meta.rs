@@ -1,9 +1,9 @@
 //! The declaration of `preempted-holder`.
 
 use super::lock::Kind;
-use super::params::PreemptedHolderParams;
+use super::params::{Fault, PreemptedHolderParams};
 use super::sentences::SENTENCES;
-use crate::params::{self, changed};
+use crate::params::{self, YesNo, changed};
 use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Meta, Needs, Unit};
 use std::borrow::Cow;
@@ -16,6 +16,8 @@ pub(super) mod measure {
     pub const WORST: &str = "worst";
     pub const STALLED: &str = "stalled";
     pub const PREEMPTED: &str = "preempted";
+    pub const FAULTS: &str = "faults";
+    pub const EXTENDED: &str = "extended";
     pub const THREADS: &str = "threads";
     pub const CPUS: &str = "cpus";
 }
@@ -53,6 +55,28 @@ pub const META: Meta = Meta {
             change: |settings| {
                 changed(settings, |params: &mut PreemptedHolderParams| {
                     params.lock = Kind::SpinThenSleep;
+                })
+            },
+        },
+        FixMeta {
+            id: "touch-before",
+            what: "Touch the memory before the lock is taken, so that no page fault is inside.",
+            change: |settings| {
+                changed(settings, |params: &mut PreemptedHolderParams| {
+                    if params.fault == Fault::Minor {
+                        params.fault = Fault::Before;
+                    }
+                })
+            },
+        },
+        FixMeta {
+            id: "huge-pages",
+            what: "Use huge pages for the memory that is touched with the lock held.",
+            change: |settings| {
+                changed(settings, |params: &mut PreemptedHolderParams| {
+                    if params.fault == Fault::Minor {
+                        params.huge = YesNo::Yes;
+                    }
                 })
             },
         },
@@ -103,6 +127,21 @@ pub const META: Meta = Meta {
             unit: Unit::MillisecondsPerSecond,
             help: "time in which the lock was held by a thread that had no CPU for more than 1 ms, in \
                    each second of the trial",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::FAULTS,
+            heading: "faults",
+            unit: Unit::PerSecond,
+            help: "minor page faults of all threads a second",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::EXTENDED,
+            heading: "extended",
+            unit: Unit::PerSecond,
+            help: "how often a second the kernel let a thread that holds the lock go on beyond its \
+                   time slice",
             column: false,
         },
         MeasureMeta {

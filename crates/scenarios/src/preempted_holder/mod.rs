@@ -3,15 +3,18 @@
 mod load;
 mod lock;
 mod meta;
+mod offers;
 mod params;
 mod plan;
+mod round;
 mod sentences;
+mod spec;
 mod summary;
 mod trial;
 
 pub use lock::Kind;
 pub use meta::META;
-pub use params::PreemptedHolderParams;
+pub use params::{Fault, LockFix, PreemptedHolderParams};
 
 use crate::params::Params;
 use crate::{
@@ -44,7 +47,7 @@ impl Scenario for PreemptedHolder {
         params: &PreemptedHolderParams,
         host: &Host,
     ) -> Result<Arms<PreemptedHolderParams>, ScenarioError> {
-        plan::arms(params, host).map(Into::into)
+        plan::arms(params, host)
     }
 
     fn expected(&self, params: &PreemptedHolderParams) -> Duration {

@@ -1,7 +1,7 @@
 //! The parameters of `preempted-holder`.
 
 use super::lock::Kind;
-use crate::params::{self, List, Time, between, choice, whole, whole_us};
+use crate::params::{self, List, Time, YesNo, between, choice, whole, whole_us};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +24,23 @@ pub struct PreemptedHolderParams {
     /// CPU time without the lock in each round
     #[arg(long, default_value = "60us", value_parser = whole_us(Time::ZERO..=Time::s(1)))]
     pub outside: Time,
-    /// What is tried against the stall, separated by semicolons: spin-then-sleep, fewer-threads
+    /// Page faults in each round: none, with the lock held (minor), or before it is taken
+    #[arg(long, default_value = "none")]
+    pub fault: Fault,
+    /// Pages of 4 KiB that are touched in each round where there are faults
+    #[arg(long, default_value = "16", value_parser = whole(1_u32..=512))]
+    pub pages: u32,
+    /// Whether these pages are parts of huge pages, so that a fault is rare: yes or no
+    #[arg(long, default_value = "no")]
+    pub huge: YesNo,
+    /// Whether a thread that holds the lock asks the kernel for a longer time slice: yes or no
+    #[arg(long, default_value = "no")]
+    pub slice_extension: YesNo,
+    /// What is tried against the stall, separated by semicolons: spin-then-sleep, fewer-threads,
+    /// slice-extension, and of faults touch-before, huge-pages
     #[arg(
         long,
-        default_value = "spin-then-sleep; fewer-threads",
+        default_value = "spin-then-sleep; fewer-threads; slice-extension; touch-before; huge-pages",
         default_value_if("quick", "true", "fewer-threads")
     )]
     pub fixes: List<LockFix>,
@@ -54,6 +67,23 @@ pub enum LockFix {
     SpinThenSleep,
     /// As many threads as CPUs
     FewerThreads,
+    /// A longer time slice for the thread that holds the lock
+    SliceExtension,
+    /// The same page faults before the lock is taken
+    TouchBefore,
+    /// Huge pages for what is touched with the lock held
+    HugePages,
 }
 
-choice!(Kind, LockFix);
+/// Where a thread touches memory that is not there yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Fault {
+    /// It touches none
+    None,
+    /// With the lock held
+    Minor,
+    /// Before it takes the lock
+    Before,
+}
+
+choice!(Kind, LockFix, Fault);

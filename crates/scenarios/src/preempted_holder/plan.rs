@@ -1,11 +1,13 @@
 //! From parameters to arms and to what the threads are told.
 
-use super::load::Spec;
 use super::lock::Kind;
-use super::params::{LockFix, PreemptedHolderParams};
+use super::offers::Offers;
+use super::params::{Fault, LockFix, PreemptedHolderParams};
 use super::sentences::say;
-use crate::{Host, ScenarioError, cpus};
-use model::{Arm, Changed, Fact, Problem, Role};
+use super::spec::Spec;
+use crate::params::YesNo;
+use crate::{Arms, Host, ScenarioError, cpus};
+use model::{Arm, Changed, Fact, LeftOut, Problem, Role, WhyLeftOut};
 use std::time::Duration;
 
 /// What setting a trial up costs beside its duration, roughly, for the progress bar.
@@ -20,38 +22,99 @@ const CPUS: u32 = 2;
 /// Threads on each of them, unless a number is asked for.
 const THREADS_ON_EACH: u32 = 4;
 
-/// The arms: threads that wait as asked, the same with a lock that sleeps, and what is tried.
+/// The arms: threads that wait as asked, the same with a lock that sleeps, and what is tried; what
+/// of that this machine does not offer is left out.
 pub(super) fn arms(
     params: &PreemptedHolderParams,
     host: &Host,
-) -> Result<Vec<Arm<PreemptedHolderParams>>, ScenarioError> {
+) -> Result<Arms<PreemptedHolderParams>, ScenarioError> {
     let params = resolved(params, host)?;
-    let arm = |id: &str, role, settings, change: Option<&str>| Arm {
-        id: id.to_owned(),
-        role,
-        against: None,
-        settings,
-        change: change.map(|id| Changed::Scenario(Fact::new(id))),
-    };
-    let with = |lock| PreemptedHolderParams { lock, ..params.clone() };
-    let mut arms = vec![
-        arm("sleep", Role::Control, with(Kind::Sleep), Some(say::SLEEP)),
+    let offers = Offers::of(host.roots);
+    offers.check(&params)?;
+    memory_suffices(&params, host)?;
+    Ok(arms_for(&params, &offers))
+}
+
+fn arms_for(params: &PreemptedHolderParams, offers: &Offers) -> Arms<PreemptedHolderParams> {
+    let sleep = PreemptedHolderParams { lock: Kind::Sleep, ..params.clone() };
+    let mut arms = Arms::from(vec![
+        arm("sleep", Role::Control, sleep, Some(say::SLEEP)),
         arm("case", Role::Case, params.clone(), None),
-    ];
-    let fixes = params.fixes.parts().iter().map(|fix| match fix {
+    ]);
+    for fix in params.fixes.parts() {
+        let (id, settings) = tried(*fix, params);
+        // What the case does already is no fix of it.
+        if settings == *params {
+            continue;
+        }
+        match offers.lacking(&settings) {
+            Some(why) => {
+                let why = WhyLeftOut::Scenario(Fact::new(why));
+                arms.left_out.push(LeftOut { id: id.to_owned(), why });
+            }
+            None => arms.arms.push(arm(id, Role::Fix, settings, Some(id))),
+        }
+    }
+    arms
+}
+
+fn arm(
+    id: &str,
+    role: Role,
+    settings: PreemptedHolderParams,
+    change: Option<&str>,
+) -> Arm<PreemptedHolderParams> {
+    let change = change.map(|id| Changed::Scenario(Fact::new(id)));
+    Arm { id: id.to_owned(), role, against: None, settings, change }
+}
+
+/// The name of what is tried, which its sentence has too, and its parameters.
+fn tried(fix: LockFix, case: &PreemptedHolderParams) -> (&'static str, PreemptedHolderParams) {
+    let mut changed = case.clone();
+    let id = match fix {
         LockFix::SpinThenSleep => {
-            let settings = with(Kind::SpinThenSleep);
-            arm("spin-then-sleep", Role::Fix, settings, Some(say::SPIN_THEN_SLEEP))
+            changed.lock = Kind::SpinThenSleep;
+            say::SPIN_THEN_SLEEP
         }
         LockFix::FewerThreads => {
-            let threads = params.threads.min(params.on_cpus);
-            let settings = PreemptedHolderParams { threads, ..params.clone() };
-            arm("fewer-threads", Role::Fix, settings, Some(say::FEWER_THREADS))
+            changed.threads = case.threads.min(case.on_cpus);
+            say::FEWER_THREADS
         }
-    });
-    // What the case does already is no fix of it.
-    arms.extend(fixes.filter(|fix| fix.settings != params));
-    Ok(arms)
+        LockFix::SliceExtension => {
+            changed.slice_extension = YesNo::Yes;
+            say::SLICE_EXTENSION
+        }
+        LockFix::TouchBefore => {
+            if case.fault == Fault::Minor {
+                changed.fault = Fault::Before;
+            }
+            say::TOUCH_BEFORE
+        }
+        LockFix::HugePages => {
+            if case.fault == Fault::Minor {
+                changed.huge = YesNo::Yes;
+            }
+            say::HUGE_PAGES
+        }
+    };
+    (id, changed)
+}
+
+/// Part of the machine's memory that threads may touch.
+const PART_OF_MEMORY: u64 = 4;
+
+fn memory_suffices(params: &PreemptedHolderParams, host: &Host) -> Result<(), ScenarioError> {
+    if params.fault == Fault::None {
+        return Ok(());
+    }
+    let wanted = u64::from(params.threads) * load::region::REGION as u64;
+    let there = host.machine.memory_bytes.unwrap_or(u64::MAX);
+    if wanted <= there / PART_OF_MEMORY {
+        return Ok(());
+    }
+    let fact = Fact::new(say::TOO_MUCH_MEMORY);
+    let fact = fact.with("threads", u64::from(params.threads)).with("mib", wanted >> 20);
+    Err(ScenarioError::unusable(fact.with("fault", params.fault.to_string())))
 }
 
 /// The parameters with the numbers of threads and CPUs that they come to here.
@@ -80,6 +143,10 @@ pub(super) fn spec(params: &PreemptedHolderParams, host: &Host) -> Result<Spec, 
         lock: params.lock,
         inside_ns: ns(params.inside),
         outside_ns: ns(params.outside),
+        fault: params.fault,
+        pages: params.pages,
+        huge: params.huge.is_yes(),
+        extension: params.slice_extension.is_yes(),
         duration_ms: u64::try_from(params.duration.get().as_millis()).unwrap_or(u64::MAX),
     })
 }
@@ -90,32 +157,87 @@ mod tests {
     use host::Roots;
     use model::Machine;
 
-    fn arms_on(cpus: u32, params: &PreemptedHolderParams) -> Vec<Arm<PreemptedHolderParams>> {
+    const ALL: Offers = Offers { extension: Ok(()), huge_pages: true };
+    const NOTHING: Offers = Offers { extension: Err(say::NO_EXTENSION), huge_pages: false };
+
+    fn arms_on(
+        cpus: u32,
+        params: &PreemptedHolderParams,
+        offers: &Offers,
+    ) -> Arms<PreemptedHolderParams> {
         let machine = Machine { allowed_cpus: (0..cpus).collect(), ..Machine::default() };
         let roots = Roots::at("/nowhere");
-        arms(params, &Host { roots: &roots, machine: &machine }).unwrap()
+        let params = resolved(params, &Host { roots: &roots, machine: &machine }).unwrap();
+        arms_for(&params, offers)
+    }
+
+    fn ids(arms: &Arms<PreemptedHolderParams>) -> Vec<&str> {
+        arms.arms.iter().map(|arm| arm.id.as_str()).collect()
     }
 
     #[test]
     fn the_control_differs_by_the_lock_alone() {
-        let arms = arms_on(2, &PreemptedHolderParams::default());
-        let (control, case) = (&arms[0].settings, &arms[1].settings);
-        assert_eq!((control.lock, case.lock), (Kind::Sleep, Kind::Spin));
-        assert_eq!(*control, PreemptedHolderParams { lock: Kind::Sleep, ..case.clone() });
-        assert_eq!((case.threads, case.on_cpus), (8, 2));
-        let ids: Vec<&str> = arms.iter().map(|arm| arm.id.as_str()).collect();
-        assert_eq!(ids, ["sleep", "case", "spin-then-sleep", "fewer-threads"]);
-        assert_eq!(arms[3].settings.threads, 2);
+        let faults = PreemptedHolderParams { fault: Fault::Minor, ..Default::default() };
+        for params in [PreemptedHolderParams::default(), faults] {
+            let arms = arms_on(2, &params, &ALL).arms;
+            let (control, case) = (&arms[0].settings, &arms[1].settings);
+            assert_eq!((control.lock, case.lock), (Kind::Sleep, Kind::Spin));
+            assert_eq!(*control, PreemptedHolderParams { lock: Kind::Sleep, ..case.clone() });
+            assert_eq!((case.threads, case.on_cpus), (8, 2));
+        }
+        let usual = arms_on(2, &PreemptedHolderParams::default(), &ALL);
+        let expected = ["sleep", "case", "spin-then-sleep", "fewer-threads", "slice-extension"];
+        assert_eq!(ids(&usual), expected);
+        assert_eq!(usual.arms[3].settings.threads, 2);
+    }
+
+    #[test]
+    fn faults_are_tried_outside_of_the_lock_and_with_huge_pages() {
+        let params = PreemptedHolderParams { fault: Fault::Minor, ..Default::default() };
+        let arms = arms_on(2, &params, &ALL);
+        assert_eq!(ids(&arms)[5..], ["touch-before", "huge-pages"]);
+        assert_eq!(arms.arms[5].settings.fault, Fault::Before);
+        assert!(arms.arms[6].settings.huge.is_yes());
+    }
+
+    #[test]
+    fn what_the_machine_does_not_offer_is_left_out_with_its_reason() {
+        let params = PreemptedHolderParams { fault: Fault::Minor, ..Default::default() };
+        let arms = arms_on(2, &params, &NOTHING);
+        let whys = arms.left_out.iter().map(|arm| match &arm.why {
+            WhyLeftOut::Scenario(fact) => (arm.id.as_str(), fact.id.as_str()),
+            other => panic!("{other:?}"),
+        });
+        let expected = [("slice-extension", say::NO_EXTENSION), ("huge-pages", say::NO_HUGE_PAGES)];
+        assert_eq!(whys.collect::<Vec<_>>(), expected);
+        let asked = PreemptedHolderParams { slice_extension: YesNo::Yes, ..Default::default() };
+        assert!(matches!(NOTHING.check(&asked), Err(ScenarioError::Missing(_))));
+        assert!(ALL.check(&asked).is_ok());
+    }
+
+    #[test]
+    fn more_memory_than_there_is_to_spare_is_refused() {
+        let machine =
+            Machine { allowed_cpus: vec![0, 1], memory_bytes: Some(1 << 30), ..Machine::default() };
+        let roots = Roots::at("/nowhere");
+        let host = Host { roots: &roots, machine: &machine };
+        let params =
+            PreemptedHolderParams { threads: 200, fault: Fault::Minor, ..Default::default() };
+        let refused = arms(&params, &host).unwrap_err();
+        let fact = Fact::new(say::TOO_MUCH_MEMORY).with("threads", 200u64).with("mib", 400u64);
+        let problem = Problem::Scenario(fact.with("fault", "minor".to_owned()));
+        assert_eq!(refused.problem(), Some(problem));
+        assert!(arms(&PreemptedHolderParams { threads: 100, ..params }, &host).is_ok());
     }
 
     #[test]
     fn what_is_so_already_is_not_tried() {
         let threads = 2;
         let params = PreemptedHolderParams { threads, ..PreemptedHolderParams::default() };
-        let ids = |params| arms_on(2, &params).into_iter().map(|arm| arm.id).collect::<Vec<_>>();
-        assert_eq!(ids(params.clone()), ["sleep", "case", "spin-then-sleep"]);
+        assert_eq!(ids(&arms_on(2, &params, &NOTHING)), ["sleep", "case", "spin-then-sleep"]);
         let lock = Kind::SpinThenSleep;
-        assert_eq!(ids(PreemptedHolderParams { lock, ..params }), ["sleep", "case"]);
+        let params = PreemptedHolderParams { lock, ..params };
+        assert_eq!(ids(&arms_on(2, &params, &NOTHING)), ["sleep", "case"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! One trial: threads that share a lock, until their time is over.
 
-use super::load::{GENERATOR, SharersReport, Spec};
+use super::load::{GENERATOR, SharersReport};
 use super::meta::measure;
+use super::spec::Spec;
 use crate::probing::{Part, Probing};
 use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
 use host::governor::Governor;
@@ -94,6 +95,8 @@ fn observe(spec: &Spec, report: &SharersReport) -> Result<Observation, ScenarioE
     put(measure::STALLED, (stalled_ms / seconds).min(1e3), Unit::MillisecondsPerSecond);
     let preempted_ms = report.preempted_ns as f64 / 1e6;
     put(measure::PREEMPTED, (preempted_ms / seconds).min(1e3), Unit::MillisecondsPerSecond);
+    put(measure::FAULTS, report.faults as f64 / seconds, Unit::PerSecond);
+    put(measure::EXTENDED, report.extended as f64 / seconds, Unit::PerSecond);
     add_sizes(spec, &mut observation);
     observation.latencies.insert("wait".to_owned(), Latency::from_histogram(&waits));
     Ok(observation)
@@ -116,6 +119,7 @@ fn lost(report: &SharersReport) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::lock::Kind;
+    use super::super::params::Fault;
     use super::*;
     use crate::{Host, LoadSpawner};
     use host::Roots;
@@ -143,6 +147,10 @@ mod tests {
             lock: Kind::Spin,
             inside_ns: 1,
             outside_ns: 1,
+            fault: Fault::None,
+            pages: 1,
+            huge: false,
+            extension: false,
             duration_ms: 1,
         };
         let mut context = Context {

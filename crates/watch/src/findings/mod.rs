@@ -4,6 +4,7 @@ mod foreign;
 mod idle;
 mod neighbour;
 mod quota;
+mod spin;
 
 use crate::limits;
 use crate::window::Window;
@@ -20,6 +21,8 @@ pub struct Most {
     pub neighbour: f64,
     /// Beside an idle CPU.
     pub beside_idle: f64,
+    /// To its own threads that wait actively.
+    pub spin: f64,
 }
 
 /// All findings, the dearest first.
@@ -31,6 +34,7 @@ pub fn all(window: &Window) -> Vec<Finding> {
     all.extend(quota::find(window));
     all.extend(neighbour::find(window));
     all.extend(idle::find(window));
+    all.extend(spin::find(window));
     all.sort_by(|a, b| b.cost_ms_per_s.total_cmp(&a.cost_ms_per_s));
     all
 }
@@ -42,5 +46,6 @@ pub fn most(window: &Window) -> Most {
         quota: quota::most(window),
         neighbour: neighbour::most(window),
         beside_idle: idle::most(window),
+        spin: spin::most(window),
     }
 }

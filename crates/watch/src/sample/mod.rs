@@ -6,6 +6,7 @@ mod machine;
 mod processes;
 mod schedstat;
 mod scope;
+mod spots;
 
 use crate::tick::{Spent, Tick};
 use gained::Gained;
@@ -18,6 +19,7 @@ use probe::live::{Counts, LiveProbe, Seen};
 use processes::Processes;
 use schedstat::Schedstat;
 pub use scope::ScopeError;
+use spots::Spots;
 use std::time::{Duration, Instant};
 
 /// Reads a live system.
@@ -28,6 +30,7 @@ pub struct Sampler {
     probe: Option<LiveProbe>,
     gained: Gained,
     processes: Processes,
+    spots: Spots,
     groups: Option<Groups>,
     schedstat: Schedstat,
     machine: Machine,
@@ -52,6 +55,7 @@ impl Sampler {
             probe: probe.ok(),
             gained: Gained::default(),
             processes: Processes::new(roots, scope, cpu_groups.clone()),
+            spots: Spots::new(roots),
             groups: cpu_groups.map(Groups::new),
             schedstat: Schedstat::default(),
             machine: Machine::start(roots),
@@ -94,6 +98,7 @@ impl Sampler {
         let programs_ns = counts.programs_ns;
         self.gained.take(counts, &mut tick);
         self.processes.name(&mut tick);
+        self.spots.name(&mut tick);
         if let Some(groups) = &mut self.groups {
             groups.add(&mut tick);
         }
@@ -122,6 +127,7 @@ impl Sampler {
                         Source::MmapLock,
                         Source::Throttled,
                         Source::MappingLock,
+                        Source::Samples,
                     ];
                     for one in &mut self.sources {
                         if of_probe.contains(&one.source) {
@@ -149,6 +155,7 @@ fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool) -> Vec<SourceUse
         of(Source::Scheduler, probe.as_ref().err().cloned().map(Missing::NoPrograms)),
         of(Source::MmapLock, unless(|seen| seen.lock, Missing::NoLockTracepoints)),
         of(Source::Throttled, unless(|seen| seen.throttled, Missing::NoThrottledTime)),
+        of(Source::Samples, unless(|seen| seen.samples, Missing::NoSamples)),
         of(Source::Schedstat, None),
         of(Source::CpuStat, (!groups).then_some(Missing::NoGroups)),
         of(Source::Pressure, None),

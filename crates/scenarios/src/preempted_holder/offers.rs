@@ -1,0 +1,84 @@
+//! What of the things that are tried this machine has.
+
+use super::params::{Fault, PreemptedHolderParams};
+use super::sentences::say;
+use crate::ScenarioError;
+use host::Roots;
+use model::{Fact, Need};
+
+/// What this machine has.
+#[derive(Debug)]
+pub(super) struct Offers {
+    /// The time-slice extension, or the sentence that says why not.
+    pub(super) extension: Result<(), &'static str>,
+    /// Huge pages for who asks for them.
+    pub(super) huge_pages: bool,
+}
+
+impl Offers {
+    /// Asks the kernel.
+    pub(super) fn of(roots: &Roots) -> Self {
+        let text = |path| std::fs::read_to_string(path).unwrap_or_default();
+        Offers {
+            extension: extension(load::slice::is_known(), &text(roots.proc.join("cmdline"))),
+            huge_pages: offered(&text(roots.sys.join("kernel/mm/transparent_hugepage/enabled"))),
+        }
+    }
+
+    /// The sentence that says why these parameters cannot be had; none where they can.
+    pub(super) fn lacking(&self, params: &PreemptedHolderParams) -> Option<&'static str> {
+        if params.slice_extension.is_yes()
+            && let Err(why) = self.extension
+        {
+            return Some(why);
+        }
+        let huge = params.fault != Fault::None && params.huge.is_yes();
+        (huge && !self.huge_pages).then_some(say::NO_HUGE_PAGES)
+    }
+
+    /// Refuses what was asked for and cannot be had.
+    pub(super) fn check(&self, params: &PreemptedHolderParams) -> Result<(), ScenarioError> {
+        let Some(what) = self.lacking(params) else { return Ok(()) };
+        let grant = match what {
+            say::NO_EXTENSION => say::TAKE_EXTENSION,
+            say::EXTENSION_OFF => say::SWITCH_EXTENSION_ON,
+            _ => say::ALLOW_HUGE_PAGES,
+        };
+        let (what, grant) = (Fact::new(what), Fact::new(grant));
+        Err(ScenarioError::Missing(Need::Scenario { what, grant }))
+    }
+}
+
+/// The extension, by what the kernel answers and by its command line, where the last word counts.
+fn extension(known: bool, command_line: &str) -> Result<(), &'static str> {
+    if !known {
+        return Err(say::NO_EXTENSION);
+    }
+    let words = command_line.split_whitespace().take_while(|word| *word != "--");
+    match words.filter_map(|word| word.strip_prefix("rseq_slice_ext=")).last() {
+        Some("0" | "n" | "N" | "no" | "off") => Err(say::EXTENSION_OFF),
+        _ => Ok(()),
+    }
+}
+
+/// Whether `always [madvise] never` lets a program have huge pages that asks for them.
+fn offered(enabled: &str) -> bool {
+    enabled.contains("[always]") || enabled.contains("[madvise]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_says_what_it_has() {
+        assert!(offered("always [madvise] never\n") && offered("[always] madvise never\n"));
+        assert!(!offered("always madvise [never]\n") && !offered(""));
+        assert_eq!(extension(false, ""), Err(say::NO_EXTENSION));
+        assert_eq!(extension(true, "quiet rseq_slice_ext=0\n"), Err(say::EXTENSION_OFF));
+        assert_eq!(
+            extension(true, "rseq_slice_ext=0 rseq_slice_ext=1 -- rseq_slice_ext=0"),
+            Ok(())
+        );
+    }
+}

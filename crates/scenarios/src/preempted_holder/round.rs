@@ -1,0 +1,128 @@
+//! A round of a thread: work and page faults, and what they cost when nothing is in their way.
+
+use super::params::Fault;
+use super::spec::Spec;
+use load::region::{PAGES, Region};
+use rustix::time::{ClockId, clock_gettime};
+use std::hint::black_box;
+
+/// Rounds of work by which its speed is found out.
+const CALIBRATION: u64 = 200_000;
+
+/// How often: the quickest counts, since anything may interrupt the others.
+const CALIBRATIONS: u32 = 7;
+
+/// What work costs here, in nanoseconds of CPU time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Costs {
+    step_ns: f64,
+    page_ns: f64,
+}
+
+impl Costs {
+    /// CPU time of a round, in nanoseconds.
+    pub(super) fn of_round(&self, spec: &Spec) -> f64 {
+        let steps = self.steps(spec.inside_ns) + self.steps(spec.outside_ns);
+        let pages = if spec.fault == Fault::None { 0 } else { spec.pages };
+        steps as f64 * self.step_ns + f64::from(pages) * self.page_ns
+    }
+
+    fn steps(&self, ns: u64) -> u64 {
+        (ns as f64 / self.step_ns).round() as u64
+    }
+}
+
+/// What one thread does in each round.
+#[derive(Debug)]
+pub(super) struct Round {
+    inside: u64,
+    outside: u64,
+    fault: Fault,
+    pages: usize,
+    region: Option<Region>,
+}
+
+impl Round {
+    /// The rounds of a thread, with memory of its own where it is to fault.
+    pub(super) fn new(spec: &Spec, costs: &Costs) -> std::io::Result<Self> {
+        let faults = spec.fault != Fault::None;
+        Ok(Round {
+            inside: costs.steps(spec.inside_ns),
+            outside: costs.steps(spec.outside_ns),
+            fault: spec.fault,
+            pages: spec.pages as usize,
+            region: faults.then(|| Region::new(spec.huge)).transpose()?,
+        })
+    }
+
+    /// What comes before the lock is asked for.
+    pub(super) fn before(&mut self) -> std::io::Result<()> {
+        let Some(region) = &mut self.region else { return Ok(()) };
+        region.make_room(self.pages)?;
+        if self.fault == Fault::Before {
+            region.touch(self.pages);
+        }
+        Ok(())
+    }
+
+    /// What is done with the lock held.
+    pub(super) fn inside(&mut self) {
+        if let (Fault::Minor, Some(region)) = (self.fault, &mut self.region) {
+            region.touch(self.pages);
+        }
+        work(self.inside);
+    }
+
+    /// What is done without it.
+    pub(super) fn outside(&self) {
+        work(self.outside);
+    }
+}
+
+/// What work and a fault cost here, on the CPUs of the calling thread.
+pub(super) fn calibrated(spec: &Spec) -> std::io::Result<Costs> {
+    let quickest = |took: &mut dyn FnMut() -> std::io::Result<u64>, of: f64| {
+        let mut best = u64::MAX;
+        for _ in 0..CALIBRATIONS {
+            best = best.min(took()?);
+        }
+        Ok::<f64, std::io::Error>(best.max(1) as f64 / of)
+    };
+    let step_ns = quickest(&mut || Ok(cpu_time_of(|| work(CALIBRATION))), CALIBRATION as f64)?;
+    let page_ns = if spec.fault == Fault::None {
+        0.0
+    } else {
+        let mut region = Region::new(spec.huge)?;
+        let once = &mut || {
+            let mut room = Ok(());
+            let ns = cpu_time_of(|| {
+                room = region.make_room(PAGES);
+                region.touch(PAGES);
+            });
+            room.map(|()| ns)
+        };
+        quickest(once, PAGES as f64)?
+    };
+    Ok(Costs { step_ns, page_ns })
+}
+
+fn cpu_time_of(what: impl FnOnce()) -> u64 {
+    let before = cpu_ns();
+    what();
+    cpu_ns().saturating_sub(before)
+}
+
+/// So many steps of work that touch no memory.
+fn work(steps: u64) {
+    let mut value = 1u64;
+    for step in 0..steps {
+        value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step));
+    }
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+pub(super) fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let ns = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+    u64::try_from(ns).unwrap_or(0)
+}
