@@ -32,12 +32,14 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
         (lock, _) => lock,
     };
     let quota = from(Source::CpuStat, stall::CPU_QUOTA, most.quota, limits::QUOTA_MS_PER_S);
+    let runtimes = from(Source::CpuStat, stall::QUOTA_BLIND, most.runtimes, limits::QUOTA_MS_PER_S);
     let scheduler = |id: &str, most: f64, at: f64| from(Source::Scheduler, id, most, at);
     let answer = |stall: &str, state| Answer { stall: stall.to_owned(), state };
     let no_node = || AnswerState::NotMeasurable(NotMeasurable::NoNode);
     let mut all = vec![answer(stall::MMAP_LOCK, lock), answer(stall::CPU_QUOTA, quota)];
     all.extend(OF_NODES.map(|id| answer(id, no_node())));
     all.push(answer("preempted-holder", AnswerState::NotMeasurable(NotMeasurable::LockInProgram)));
+    all.push(answer(stall::QUOTA_BLIND, runtimes));
     let neighbour = scheduler(stall::NEIGHBOUR, most.neighbour, limits::NEIGHBOUR_MS_PER_S);
     all.push(answer(stall::NEIGHBOUR, neighbour));
     let idle = scheduler(stall::BESIDE_IDLE, most.beside_idle, limits::BESIDE_IDLE_MS_PER_S);
