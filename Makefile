@@ -136,7 +136,7 @@ sanitize: needs
 	scripts/sanitize
 
 blind: build
-	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc
+	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs
 	BLIND=$(BUILD)/blind-$(or $(SEED),1) WRITE=1 scripts/blind $(abspath $(BINARY)) \
 	  $(or $(RUNS),120) $(or $(SEED),1) $(ONLY)
 

@@ -100,6 +100,23 @@ impl GroupTree {
         Some((interface, roots.resolve(&widest.point), widest.root.clone()))
     }
 
+    /// Every mounted hierarchy with controllers: its interface, the names of its controllers where
+    /// v1 has them, and where it is mounted.
+    pub(crate) fn hierarchies(&self) -> Vec<(Interface, String, PathBuf)> {
+        let of_group = |group: &ProcessCGroup| {
+            let named = group.controllers.iter().any(|name| name.starts_with("name="));
+            let interface = match (group.hierarchy, group.controllers.first()) {
+                (0, _) => Interface::V2,
+                (_, Some(_)) if !named => Interface::V1,
+                _ => return None,
+            };
+            let first = group.controllers.first().map_or("", String::as_str);
+            let mount = self.mounts.iter().find(|mount| mount.serves(interface, first))?;
+            Some((interface, group.controllers.join(","), mount.point.clone()))
+        };
+        self.own.iter().filter_map(of_group).collect()
+    }
+
     /// A controller belongs to v1 where v1 lists it, else to the unified hierarchy.
     fn own_group(&self, controller: &str) -> Option<(Interface, &ProcessCGroup)> {
         let listed = |group: &&ProcessCGroup| group.controllers.iter().any(|c| c == controller);

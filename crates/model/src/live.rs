@@ -344,7 +344,10 @@ impl FindingKind {
     pub fn stall(&self) -> &'static str {
         match self {
             FindingKind::ForeignReaders(_) => stall::MMAP_LOCK,
-            FindingKind::Quota(_) => stall::CPU_QUOTA,
+            FindingKind::Quota(quota) => match quota.cause {
+                QuotaCause::Runtime(_) => stall::QUOTA_BLIND,
+                _ => stall::CPU_QUOTA,
+            },
             FindingKind::Neighbour(_) => stall::NEIGHBOUR,
             FindingKind::BesideIdle(_) => stall::BESIDE_IDLE,
             FindingKind::Spinning(_) => stall::PREEMPTED_HOLDER,
@@ -360,6 +363,8 @@ pub mod stall {
     pub const CPU_QUOTA: &str = "cpu-quota";
     /// Threads that wait actively for others that have no CPU.
     pub const PREEMPTED_HOLDER: &str = "preempted-holder";
+    /// A quota that the threads of a runtime use up too early.
+    pub const QUOTA_BLIND: &str = "quota-blind";
     /// Somebody else's work on the same CPU.
     pub const NEIGHBOUR: &str = "neighbour";
     /// Ready work beside an idle CPU.
@@ -445,6 +450,21 @@ pub enum QuotaCause {
     Spun(f64),
     /// Nothing: it was throttled although it had not used what the quota gives.
     UnderQuota,
+    /// A runtime that had more threads at work at once than the quota allows.
+    Runtime(LiveRuntime),
+}
+
+/// A language's runtime, as far as its processes tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LiveRuntime {
+    /// A Java virtual machine.
+    Jvm,
+    /// Node.js.
+    Node,
+    /// The Erlang VM.
+    Beam,
 }
 
 /// Another program has the CPU.
@@ -520,6 +540,8 @@ pub enum LiveFix {
     Burst,
     /// Fewer threads than CPUs of quota.
     FewerThreads,
+    /// Tell a runtime to use so many CPUs, by its own setting.
+    TellRuntime(LiveRuntime, u32),
     /// Stop waiting actively.
     StopSpinning,
     /// No more threads than CPUs.

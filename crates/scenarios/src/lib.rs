@@ -29,6 +29,7 @@ pub mod params;
 pub mod preempted_holder;
 mod probing;
 mod quota;
+pub mod quota_blind;
 mod scenario;
 mod suggest;
 mod summary;

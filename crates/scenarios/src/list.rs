@@ -1,7 +1,9 @@
 //! The one list of all scenarios.
 
 use crate::{AnyScenario, OwnGenerator};
-use crate::{blocking_nif, busy_wait, cpu_quota, mailbox_flood, mmap_lock, preempted_holder};
+use crate::{
+    blocking_nif, busy_wait, cpu_quota, mailbox_flood, mmap_lock, preempted_holder, quota_blind,
+};
 
 /// Every scenario, in the order that `list` and `check` take.
 pub const ALL: &[&dyn AnyScenario] = &[
@@ -11,6 +13,7 @@ pub const ALL: &[&dyn AnyScenario] = &[
     &mailbox_flood::MailboxFlood,
     &busy_wait::BusyWait,
     &preempted_holder::PreemptedHolder,
+    &quota_blind::QuotaBlind,
 ];
 
 /// The scenario of that id.

@@ -32,6 +32,7 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
         (lock, _) => lock,
     };
     let quota = from(Source::CpuStat, stall::CPU_QUOTA, most.quota, limits::QUOTA_MS_PER_S);
+    let runtimes = from(Source::CpuStat, stall::QUOTA_BLIND, most.runtimes, limits::QUOTA_MS_PER_S);
     let scheduler = |id: &str, most: f64, at: f64| from(Source::Scheduler, id, most, at);
     let answer = |stall: &str, state| Answer { stall: stall.to_owned(), state };
     let no_node = || AnswerState::NotMeasurable(NotMeasurable::NoNode);
@@ -39,6 +40,7 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
     all.extend(OF_NODES.map(|id| answer(id, no_node())));
     let spin = from(Source::Samples, stall::PREEMPTED_HOLDER, most.spin, limits::SPIN_MS_PER_S);
     all.push(answer(stall::PREEMPTED_HOLDER, spin));
+    all.push(answer(stall::QUOTA_BLIND, runtimes));
     let neighbour = scheduler(stall::NEIGHBOUR, most.neighbour, limits::NEIGHBOUR_MS_PER_S);
     all.push(answer(stall::NEIGHBOUR, neighbour));
     let idle = scheduler(stall::BESIDE_IDLE, most.beside_idle, limits::BESIDE_IDLE_MS_PER_S);

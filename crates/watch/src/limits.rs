@@ -38,6 +38,12 @@ pub const SPIN_MS_PER_S: f64 = 100.0;
 /// waits actively is not held up by that.
 pub const SPIN_SHARE: f64 = 0.2;
 
+/// A runtime had more threads at work at once than its quota allows where its group stood still, in
+/// each throttled period and on all CPUs together, for this much longer than as many threads as the
+/// quota allows could: those of a told runtime and one thread beside them stand still for up to a
+/// quarter longer.
+pub const AT_ONCE: f64 = 1.3;
+
 /// Lacking beside a program that does another job: a tenth of a thread's time. The scheduler gives
 /// slices of 3 ms and more, so programs that use a busy machine together lose some percent to each
 /// other.

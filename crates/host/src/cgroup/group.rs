@@ -13,6 +13,9 @@ use rustix::io::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The name of a group below one of ours.
+const BELOW: &str = "below";
+
 /// A group with a quota. Where it is dropped it is removed, with all that runs in it.
 #[derive(Debug)]
 pub struct BandwidthGroup {
@@ -108,6 +111,23 @@ impl BandwidthGroup {
     /// with a hierarchy of its own for CPU time two.
     pub fn join_paths(&self) -> Vec<&Path> {
         std::iter::once(&self.cpu).chain(&self.usage).map(PathBuf::as_path).collect()
+    }
+
+    /// Makes a group below this one, without a quota of its own; it goes with this one. Returns the
+    /// directories that a process has to join to be in it.
+    ///
+    /// Under v2 this one can hold no processes any more.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn below(&self) -> Result<Vec<PathBuf>, CgroupError> {
+        if self.parent_group.interface == Interface::V2 {
+            write(&self.cpu.join("cgroup.subtree_control"), "+cpu")?;
+        }
+        let below = self.cpu.join(BELOW);
+        fs::create_dir(&below).map_err(|e| error::io(&below, e))?;
+        // CPU time of groups below counts in the group itself.
+        Ok(std::iter::once(below).chain(self.usage.clone()).collect())
     }
 
     /// Moves a process with all its threads into the group.

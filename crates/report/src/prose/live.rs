@@ -4,8 +4,9 @@ use super::command;
 use super::figures::{figure, percent, plural};
 use super::not_seen::no_programs;
 use model::live::{
-    Answer, AnswerState, Finding, FindingKind, ForeignReaders, LiveFix, Missing, NeighbourFinding,
-    NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source, SpinFinding, Whose, stall,
+    Answer, AnswerState, Finding, FindingKind, ForeignReaders, LiveFix, LiveRuntime, Missing,
+    NeighbourFinding, NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source, SpinFinding,
+    Whose, stall,
 };
 use model::{Live, Meta, Unit};
 use os::terminal::line as plain;
@@ -152,6 +153,11 @@ fn quota(facts: &QuotaFinding, by: &str) -> String {
             " {by} used it up with {threads}{used}; {} of that CPU time was active waiting.",
             percent(share)
         ),
+        QuotaCause::Runtime(runtime) => format!(
+            " {by} used it up early in the period with {threads}{used}: {} has more of them at work at \
+             once than it allows.",
+            runtime_name(runtime)
+        ),
         QuotaCause::UnderQuota => format!(" Yet {threads} had used less than it gives{used}."),
     });
     text
@@ -181,6 +187,24 @@ pub fn rate(ns: u64, over_ns: u64) -> String {
     }
 }
 
+/// A runtime in a sentence.
+fn runtime_name(runtime: LiveRuntime) -> &'static str {
+    match runtime {
+        LiveRuntime::Jvm => "the JVM",
+        LiveRuntime::Node => "Node.js",
+        LiveRuntime::Beam => "the BEAM",
+    }
+}
+
+/// The setting by which a runtime is told its number of CPUs.
+fn told(runtime: LiveRuntime, cpus: u32) -> String {
+    match runtime {
+        LiveRuntime::Jvm => format!("-XX:ActiveProcessorCount={cpus}"),
+        LiveRuntime::Node => format!("UV_THREADPOOL_SIZE={cpus}"),
+        LiveRuntime::Beam => format!("+S {cpus}:{cpus} +SDcpu {cpus}:{cpus}"),
+    }
+}
+
 /// A fix as a sentence.
 pub fn fix(fix: &LiveFix) -> String {
     match fix {
@@ -200,6 +224,11 @@ pub fn fix(fix: &LiveFix) -> String {
             "Let unused quota be carried over (cpu.max.burst, cpu.cfs_burst_us).".to_owned()
         }
         LiveFix::FewerThreads => "Run no more threads than CPUs of quota.".to_owned(),
+        LiveFix::TellRuntime(runtime, cpus) => format!(
+            "Tell {} how many CPUs its quota comes to: {}.",
+            runtime_name(*runtime),
+            told(*runtime, *cpus)
+        ),
         LiveFix::StopSpinning => "Have its threads sleep where they wait actively.".to_owned(),
         LiveFix::ThreadsAsCpus => "Run no more threads than CPUs.".to_owned(),
         LiveFix::Separate => "Give the two CPUs of their own (cpuset, taskset).".to_owned(),

@@ -4,6 +4,7 @@ mod foreign;
 mod idle;
 mod neighbour;
 mod quota;
+mod runtime;
 mod spin;
 
 use crate::limits;
@@ -17,6 +18,8 @@ pub struct Most {
     pub foreign: f64,
     /// To quotas.
     pub quota: f64,
+    /// To quotas that a runtime uses up too early.
+    pub runtimes: f64,
     /// To one neighbour.
     pub neighbour: f64,
     /// Beside an idle CPU.
@@ -44,6 +47,7 @@ pub fn most(window: &Window) -> Most {
     Most {
         foreign: foreign::most(window),
         quota: quota::most(window),
+        runtimes: quota::most_to_runtimes(window),
         neighbour: neighbour::most(window),
         beside_idle: idle::most(window),
         spin: spin::most(window),

@@ -1,5 +1,6 @@
 //! Programs that a quota holds, and why it was used up.
 
+use super::runtime;
 use crate::limits::{QUOTA_MS_PER_S, SPUN, SPUN_SAMPLES, UNDER_QUOTA, UNDER_QUOTA_PERIODS};
 use crate::parts::program_of;
 use crate::sums::{GroupSums, Key, Sums, largest, ms};
@@ -33,6 +34,15 @@ pub fn most(window: &Window) -> f64 {
             largest(counted.map(|ns| window.rate(ns)))
         }
     }
+}
+
+/// The most that programs lose to a quota that a runtime of theirs uses up too early.
+pub fn most_to_runtimes(window: &Window) -> f64 {
+    let lost = find(window).into_iter().filter(|finding| {
+        let FindingKind::Quota(facts) = &finding.kind else { return false };
+        matches!(facts.cause, QuotaCause::Runtime(_))
+    });
+    largest(lost.map(|finding| finding.cost_ms_per_s))
 }
 
 /// Of all programs that a group's quota holds the one that loses most.
@@ -77,6 +87,7 @@ fn finding(
         threads: running_threads(window, group),
         cause: cause(counted, window.machine.cpus, spun(window, group)),
     };
+    let facts = runtime::told_apart(facts, counted, &users(window, group));
     Finding {
         victim: program_of(key, sums),
         culprits: users(window, group),
@@ -162,6 +173,10 @@ fn fixes(facts: &QuotaFinding) -> Vec<LiveFix> {
     match facts.cause {
         QuotaCause::UnderQuota => vec![LiveFix::NewerKernel("5.4".to_owned())],
         QuotaCause::Spun(_) => vec![LiveFix::StopSpinning, LiveFix::FewerThreads],
+        QuotaCause::Runtime(runtime) => {
+            let cpus = runtime::whole_cpus(facts);
+            vec![LiveFix::TellRuntime(runtime, cpus), LiveFix::RaiseQuota(wanted)]
+        }
         // What it used on the average would have been enough: the work comes in bursts.
         QuotaCause::UsedUp if facts.used.is_some_and(|used| used < 0.8) => {
             vec![LiveFix::Burst, LiveFix::RaiseQuota(wanted)]
@@ -175,6 +190,9 @@ fn fixes(facts: &QuotaFinding) -> Vec<LiveFix> {
 
 /// The same in the lab: the same quota, period and number of threads.
 fn run(facts: &QuotaFinding) -> Option<Run> {
+    if let QuotaCause::Runtime(runtime) = facts.cause {
+        return Some(runtime::run(runtime, facts));
+    }
     let params = CpuQuotaParams {
         quota: Time::us(facts.quota_us),
         period: Time::us(facts.period_us),
@@ -197,6 +215,8 @@ mod tests {
     use super::*;
     use crate::testing::{MS, group, process, second, thread};
     use crate::tick::Tick;
+    use model::live::LiveRuntime;
+    use probe::live::ThreadCounts;
 
     /// A program in `/a/b`, which the group at that level holds for so long.
     fn tick(level: usize, held_ms: u64) -> Tick {
@@ -280,6 +300,31 @@ mod tests {
             (facts.cause, &found[0].fixes[0]),
             (QuotaCause::Spun(0.75), &LiveFix::StopSpinning)
         );
+    }
+
+    #[test]
+    fn a_runtime_with_more_threads_than_its_quota_allows_is_told_by_name() {
+        let mut tick = tick(0, 400);
+        process(&mut tick, 1, "node", Some("/a/b"));
+        tick.threads.push(ThreadCounts { tid: 2, ..thread(1, 250, 0) });
+        // A thread alone would be without a CPU for 50 ms of each throttled period at most.
+        tick.groups.push(group("/a/b", 50, 500, (10, 900)));
+        let found = find(&Window::of([&tick]));
+        let FindingKind::Quota(facts) = &found[0].kind else { panic!() };
+        assert_eq!(facts.cause, QuotaCause::Runtime(LiveRuntime::Node));
+        assert_eq!(found[0].kind.stall(), "quota-blind");
+        assert_eq!(found[0].fixes[0], LiveFix::TellRuntime(LiveRuntime::Node, 1));
+        let run = found[0].run.as_ref().unwrap();
+        assert_eq!(run.scenario, "quota-blind");
+        assert_eq!(run.parameters.0["quota"].to_string(), "50ms/100ms");
+        assert!(most_to_runtimes(&Window::of([&tick])) > 0.0);
+        // As long as one thread alone is: it only wants more than it has.
+        tick.groups = vec![group("/a/b", 50, 500, (10, 480))];
+        assert_eq!(find(&Window::of([&tick]))[0].kind.stall(), "cpu-quota");
+        // And a program of which nobody knows a setting.
+        process(&mut tick, 1, "web", Some("/a/b"));
+        tick.groups = vec![group("/a/b", 50, 500, (10, 900))];
+        assert_eq!(find(&Window::of([&tick]))[0].kind.stall(), "cpu-quota");
     }
 
     #[test]

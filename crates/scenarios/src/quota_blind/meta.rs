@@ -1,0 +1,122 @@
+//! The declaration of `quota-blind`.
+
+use super::params::QuotaBlindParams;
+use super::plan;
+use super::sentences::SENTENCES;
+use crate::params::{self, OrNone, changed};
+use model::scenario::{FixMeta, MeasureMeta};
+use model::{Judging, Meta, Needs, Unit};
+use std::borrow::Cow;
+
+/// Names of the figures.
+pub(super) mod measure {
+    pub const P99: &str = "p99";
+    pub const P50: &str = "p50";
+    pub const WORST: &str = "worst";
+    pub const JOB: &str = "job";
+    pub const CPUS: &str = "cpus";
+    pub const THREADS: &str = "threads";
+    pub const THROTTLED: &str = "throttled";
+    pub const THROTTLED_TIME: &str = "throttled_time";
+    pub const USED: &str = "used";
+}
+
+/// By how many milliseconds the slowest of 100 requests may differ between case and control.
+///
+/// A tenth of the usual period of a quota: two threads where the quota allows one stall for up to
+/// 25 ms longer in each period that they use up.
+const MARGIN: f64 = 10.0;
+
+const fn figure(
+    name: &'static str,
+    heading: &'static str,
+    unit: Unit,
+    help: &'static str,
+    column: bool,
+) -> MeasureMeta {
+    MeasureMeta { name, heading, unit, help, column }
+}
+
+/// What `quota-blind` says of itself.
+pub const META: Meta = Meta {
+    id: "quota-blind",
+    title: "a runtime has more threads at work than its CPU quota allows",
+    about: "A runtime in a group with a CPU quota serves small requests at a steady rate, and now and \
+            then a job that it shares among its threads. By its own default it has as many threads as \
+            the host has CPUs, or a number that nobody thought about; they use the quota up early in \
+            the period, and every request waits for the next. The control is the same runtime, group \
+            and quota, told by the runtime's own setting how many CPUs the quota comes to. Judged is \
+            the latency that 1 in 100 requests exceeds, trial by trial.",
+    who: "services in containers with CPU limits: Kubernetes, Docker, systemd slices; above all on \
+          hosts with many CPUs, and where the limit is at a group above the container's own",
+    fixes: &[FixMeta {
+        id: "tell",
+        what: "Tell the runtime how many CPUs its quota comes to: GOMAXPROCS, \
+               -XX:ActiveProcessorCount, +S, UV_THREADPOOL_SIZE.",
+        change: |settings| {
+            changed(settings, |params: &mut QuotaBlindParams| {
+                params.told = OrNone::Is(plan::whole_cpus(params.quota));
+            })
+        },
+    }],
+    sentences: SENTENCES,
+    needs: Needs { cpus: 2, root: true },
+    parameters: params::of::<QuotaBlindParams>(),
+    measures: &[
+        figure(
+            measure::P99,
+            "p99",
+            Unit::Milliseconds,
+            "latency that 1 in 100 requests exceeds, from when each was due",
+            true,
+        ),
+        figure(
+            measure::P50,
+            "median",
+            Unit::Milliseconds,
+            "latency of half of the requests",
+            false,
+        ),
+        figure(measure::WORST, "worst", Unit::Milliseconds, "the longest latency", false),
+        figure(measure::JOB, "job", Unit::Milliseconds, "time that half of the jobs took", false),
+        figure(
+            measure::CPUS,
+            "CPUs",
+            Unit::Count,
+            "CPUs that the runtime says it uses; of Node.js the size of its pool",
+            true,
+        ),
+        figure(measure::THREADS, "threads", Unit::Count, "threads of its process", true),
+        figure(
+            measure::THROTTLED,
+            "throttled",
+            Unit::Percent,
+            "periods in which the group was throttled",
+            true,
+        ),
+        figure(
+            measure::THROTTLED_TIME,
+            "throttled for",
+            Unit::Milliseconds,
+            "time that CPUs of the group were throttled, all CPUs added up",
+            false,
+        ),
+        figure(
+            measure::USED,
+            "quota used",
+            Unit::Percent,
+            "CPU time that the group was charged, of its quota",
+            false,
+        ),
+    ],
+    judging: Judging {
+        measure: Cow::Borrowed(measure::P99),
+        margin: MARGIN,
+        control_limit: 25.0,
+        // What is judged is latency, not time that one thread lost.
+        wants_cpu: false,
+        error_rate: model::record::ERROR_RATE,
+        confidence: 0.95,
+    },
+    tags: &[],
+};

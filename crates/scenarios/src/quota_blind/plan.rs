@@ -1,0 +1,161 @@
+//! From parameters to arms, and to what a trial runs.
+
+use super::load::{Asked, Spec, Start};
+use super::params::{Place, QuotaBlindParams};
+use super::prepare::{self, PATH, Prepared};
+use super::runtime::Setting;
+use super::sentences::say;
+use super::stream::{self, PART_MS};
+use crate::params::{Auto, OrNone, Quota};
+use crate::{Arms, Host, ScenarioError, quota};
+use host::cgroup::Bandwidth;
+use model::{Arm, Changed, Fact, Need, Role};
+use std::time::Duration;
+
+/// What starting and ending a runtime costs beside the load, roughly, for the progress bar.
+pub(super) const SET_UP: Duration = Duration::from_millis(900);
+
+/// What the scenario lacks here, from a look at the PATH alone.
+pub(super) fn missing(host: &Host) -> Option<Need> {
+    if host.machine.allowed_cpus.len() == 1 {
+        return Some(Need::Cpus { least: 2, allowed: 1 });
+    }
+    let none = prepare::chosen(&QuotaBlindParams::default()).err();
+    none.or_else(|| quota::missing(host))
+}
+
+/// The arms: the runtime that is told how many CPUs its quota comes to, and the same with its own
+/// default.
+pub(super) fn arms(
+    params: &QuotaBlindParams,
+    host: &Host,
+) -> Result<Arms<QuotaBlindParams>, ScenarioError> {
+    if params.limit_at == Place::Namespace && !rustix::process::geteuid().is_root() {
+        let (what, grant) = (Fact::new(say::ROOT_ALONE), Fact::new(say::BE_ROOT));
+        return Err(ScenarioError::Missing(Need::Scenario { what, grant }));
+    }
+    // Before anything is compiled or started: what needs a privilege, and takes no time.
+    quota::try_out(host, &bandwidth(params.quota))?;
+    let found = prepare::prepared(params)?;
+    let params = prepare::resolved(params, &found);
+    let cpus = whole_cpus(params.quota);
+    let setting = found.runtime.setting(cpus).text();
+    let change = Fact::new(say::TOLD).with("setting", setting.as_str());
+    let arm = |id: &str, role, settings, change| Arm {
+        id: id.to_owned(),
+        role,
+        against: None,
+        settings,
+        change,
+    };
+    let told = QuotaBlindParams { told: OrNone::Is(cpus), ..params.clone() };
+    let arms = vec![
+        arm("told", Role::Control, told, Some(Changed::Scenario(change))),
+        arm("default", Role::Case, params, None),
+    ];
+    Ok(arms.into())
+}
+
+/// The whole CPUs that a quota comes to: those that a program can keep busy with it.
+pub(super) fn whole_cpus(quota: Quota) -> u32 {
+    let Bandwidth { quota_us, period_us, .. } = bandwidth(quota);
+    u32::try_from(quota_us.div_ceil(period_us.max(1))).unwrap_or(u32::MAX)
+}
+
+/// The quota in the kernel's microseconds.
+pub(super) fn bandwidth(quota: Quota) -> Bandwidth {
+    let us = |time: crate::params::Time| u64::try_from(time.get().as_micros()).unwrap_or(u64::MAX);
+    Bandwidth {
+        quota_us: us(quota.quota()),
+        period_us: us(quota.period()),
+        burst_us: us(quota.burst()),
+    }
+}
+
+/// What a trial runs; the groups to join are not known yet.
+pub(super) fn spec(params: &QuotaBlindParams, seed: u64) -> Result<Spec, ScenarioError> {
+    let found = prepare::prepared(params)?;
+    let request = params.request_rounds.chosen("--request-rounds")?;
+    let job = params.job_rounds.chosen("--job-rounds")?;
+    let ms = |time: crate::params::Time| time.get().as_secs_f64() * 1e3;
+    let ns = |time: crate::params::Time| u64::try_from(time.get().as_nanos()).unwrap_or(u64::MAX);
+    let parts = (ms(params.job) / PART_MS).ceil().max(1.0);
+    let rounds = |a_ms: u32, ms: f64| (f64::from(a_ms) * ms).round().max(1.0) as u32;
+    let plan = stream::Plan {
+        rate: params.rate,
+        request_rounds: rounds(request, ms(params.request)),
+        parts: parts as u32,
+        part_rounds: rounds(job, ms(params.job) / parts),
+        every_ns: ns(params.every),
+        // Anywhere in the period of the quota.
+        first_ns: seed % ns(params.every).max(1),
+        duration_ns: ns(params.duration),
+    };
+    Ok(Spec { runtime: start(&found, params.told.get()), asked: Asked::Serve(plan) })
+}
+
+/// How the runtime is started, told its number of CPUs or not.
+pub(super) fn start(found: &Prepared, told: Option<u32>) -> Start {
+    let mut command = found.command.clone();
+    let mut variables: Vec<(String, String)> =
+        [("PATH", PATH), ("HOME", "/"), ("LANG", "C.UTF-8"), ("ERL_CRASH_DUMP_SECONDS", "0")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec();
+    match told.map(|cpus| found.runtime.setting(cpus)) {
+        None => {}
+        Some(Setting::Variable(name, value)) => variables.push((name.to_owned(), value)),
+        Some(Setting::Flags(words)) => drop(command.splice(1..1, words)),
+    }
+    Start {
+        command,
+        variables,
+        artifact: found.artifact.clone(),
+        join: Vec::new(),
+        namespace: false,
+        user: found.user.map(|user| user.to_string()),
+    }
+}
+
+/// Sets the speed of the worker's loops in arms that leave it open.
+pub(super) fn set_speed(arms: &mut [Arm<QuotaBlindParams>], [request, job]: [u32; 2]) {
+    for arm in arms {
+        let params = &mut arm.settings;
+        params.request_rounds = params.request_rounds.or(request);
+        params.job_rounds = params.job_rounds.or(job);
+    }
+}
+
+/// Whether some speed is left open.
+pub(super) fn is_open(params: &QuotaBlindParams) -> bool {
+    params.request_rounds == Auto::Auto || params.job_rounds == Auto::Auto
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runtime::Runtime;
+    use super::*;
+
+    #[test]
+    fn a_quota_comes_to_whole_cpus() {
+        let cpus = |text: &str| whole_cpus(text.parse().unwrap());
+        assert_eq!((cpus("50ms/100ms"), cpus("100ms/100ms"), cpus("150ms/100ms")), (1, 1, 2));
+    }
+
+    #[test]
+    fn the_control_differs_by_what_the_runtime_is_told_alone() {
+        let found = |runtime| Prepared {
+            runtime,
+            word: "/x".to_owned(),
+            command: vec!["/x".to_owned(), "-cp".to_owned()],
+            artifact: None,
+            user: None,
+        };
+        let plain = start(&found(Runtime::Jvm), None);
+        let told = start(&found(Runtime::Jvm), Some(1));
+        assert_eq!(told.command, ["/x", "-XX:ActiveProcessorCount=1", "-cp"]);
+        assert_eq!(plain, Start { command: plain.command.clone(), ..told });
+        let (plain, told) = (start(&found(Runtime::Go), None), start(&found(Runtime::Go), Some(1)));
+        assert_eq!(told.variables.last().unwrap().0, "GOMAXPROCS");
+        assert_eq!(plain, Start { variables: plain.variables.clone(), ..told });
+    }
+}

@@ -1,0 +1,130 @@
+//! What only this scenario knows of an outcome: whether the runtime saw its quota, and whether the
+//! quota was ever used up.
+
+use super::meta::measure;
+use super::params::{Place, QuotaBlindParams};
+use super::plan;
+use super::sentences::say;
+use super::trial::HANG_AFTER;
+use crate::hang;
+use crate::params::Params;
+use analysis::Outcome;
+use model::{ArmResult, Caveat, Fact, Note, Plan, Reason, Role, State, Trial};
+
+/// Percent of the periods in which a group is throttled, so that anything can be said of it.
+const THROTTLED: f64 = 5.0;
+
+pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+    let Some(planned) = plan.arms.iter().find(|arm| arm.role == Role::Case) else { return };
+    let Some(params) = QuotaBlindParams::of(&planned.settings) else { return };
+    let cut_off = params.duration.get() + HANG_AFTER;
+    outcome.caveats.extend(hang::cut_off(arms, cut_off, None));
+    let Some(case) = arms.iter_mut().find(|arm| arm.id == planned.id) else { return };
+    let told = released(trials, &planned.id).and_then(|release| {
+        let cpus = case.measures.get(measure::CPUS)?.median.round() as u32;
+        Some(seen(&params, cpus, release))
+    });
+    outcome.reasons.extend(told.map(Reason::Scenario));
+    let throttled = case.measures.get(measure::THROTTLED).map(|share| share.median);
+    if outcome.state != State::NotAffected || throttled.is_none_or(|share| share >= THROTTLED) {
+        return;
+    }
+    outcome.reasons.insert(0, Reason::Scenario(Fact::new(say::NEVER_THROTTLED)));
+    outcome.state = State::Inconclusive;
+    case.state = Some(State::Inconclusive);
+    // More blocks like these would not settle it.
+    outcome.caveats = vec![Caveat::Scenario(Fact::new(say::MORE_LOAD))];
+}
+
+/// Which runtime it was, as the trials of an arm say.
+fn released<'a>(trials: &'a [Trial], arm: &str) -> Option<&'a Fact> {
+    let notes = trials.iter().filter(|trial| trial.arm == arm);
+    notes.flat_map(|trial| &trial.observation.notes).find_map(|note| match note {
+        Note::Fact(fact) if fact.id == say::RELEASE => Some(fact),
+        _ => None,
+    })
+}
+
+/// How many CPUs it chose, against those that its quota comes to.
+fn seen(params: &QuotaBlindParams, cpus: u32, release: &Fact) -> Fact {
+    let fits = cpus <= plan::whole_cpus(params.quota);
+    let place = match params.limit_at {
+        Place::Leaf => "at its own group",
+        Place::Parent => "at the group above its own",
+        Place::Namespace => "at the root of its cgroup namespace",
+    };
+    let mut fact = Fact::new(if fits { say::SEES } else { say::BLIND })
+        .with("cpus", cpus)
+        .with("quota", params.quota.to_string())
+        .with("place", place);
+    fact.values.extend(release.values.clone());
+    fact
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::META;
+    use super::*;
+    use crate::testing::{settings, told};
+    use model::testing::{arm, estimate, plan, result};
+    use model::{Arm, Observation, Test, Unit};
+
+    fn reviewed(state: State, throttled: f64, cpus: f64) -> Outcome {
+        let settings = settings(&META, &[("runtime", "go"), ("limit-at", "parent")]);
+        let arms = vec![Arm { settings, ..arm("default", Role::Case) }];
+        let plan = Plan { arms, ..plan(&[]) };
+        let mut case = result("default", Role::Case, Some(state));
+        case.measures.insert(measure::THROTTLED.to_owned(), estimate(throttled, Unit::Percent));
+        case.measures.insert(measure::CPUS.to_owned(), estimate(cpus, Unit::Count));
+        let release = Fact::new(say::RELEASE).with("runtime", "Go").with("release", "go1.24.9");
+        let observation =
+            Observation { notes: vec![Note::Fact(release)], ..Observation::default() };
+        let trial = Trial {
+            block: 0,
+            arm: "default".to_owned(),
+            started_ms: 0.0,
+            took_ms: 0.0,
+            observation,
+            disturbance: model::Disturbance::default(),
+        };
+        let mut outcome = Outcome::new(state, measure::P99, Test::default());
+        let mut arms = [case];
+        review(&plan, &[trial], &mut arms, &mut outcome);
+        assert_eq!(arms[0].state, Some(outcome.state));
+        outcome
+    }
+
+    fn said(outcome: &Outcome) -> Vec<String> {
+        let facts = outcome.reasons.iter().filter_map(|reason| match reason {
+            Reason::Scenario(fact) => Some(told(&META, fact)),
+            _ => None,
+        });
+        facts.collect()
+    }
+
+    #[test]
+    fn a_runtime_is_named_with_what_it_saw() {
+        let blind = said(&reviewed(State::Affected, 30.0, 2.0));
+        assert_eq!(
+            blind,
+            [
+                "By its own default Go go1.24.9 used 2 CPUs, where its quota is 50ms/100ms at the group \
+              above its own."
+            ]
+        );
+        let sees = said(&reviewed(State::NotAffected, 30.0, 1.0));
+        assert!(
+            sees[0].contains("as many as its quota of 50ms/100ms at the group above"),
+            "{sees:?}"
+        );
+    }
+
+    #[test]
+    fn a_quota_that_was_never_used_up_shows_nothing() {
+        let outcome = reviewed(State::NotAffected, 1.0, 1.0);
+        assert_eq!(outcome.state, State::Inconclusive);
+        assert!(said(&outcome)[0].starts_with("The group was hardly ever throttled"));
+        assert_eq!(reviewed(State::NotAffected, 30.0, 1.0).state, State::NotAffected);
+        assert_eq!(reviewed(State::Affected, 1.0, 2.0).state, State::Affected);
+    }
+}

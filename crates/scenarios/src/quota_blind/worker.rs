@@ -1,0 +1,237 @@
+//! The worker in the runtime, as its generator has it: lines to it, and lines back.
+
+use super::failure::failure;
+use load::protocol::{Failure, FailureKind};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a runtime may take to start: in an emulated guest under a quota it takes seconds.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// The most bytes of its output that wait to be read as lines; a line has some twenty.
+const MOST: usize = 1 << 20;
+
+/// The most bytes that wait to be written to it.
+const MOST_OUT: usize = 16 << 20;
+
+/// The longest text of a runtime that is kept.
+const LONGEST: usize = 64;
+
+/// How long its end is waited for; then it goes with this process, or with its group.
+const END_LIMIT: Duration = Duration::from_secs(2);
+
+/// A worker that runs; it is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Worker {
+    child: Child,
+    /// None once it is to end.
+    to: Option<OwnedFd>,
+    from: OwnedFd,
+    unread: Vec<u8>,
+    unsent: Vec<u8>,
+    /// CPUs that the runtime says it uses.
+    pub cpus: u32,
+    /// Its version, in its own words.
+    pub release: String,
+}
+
+impl Worker {
+    /// Starts it, and waits for its first line.
+    ///
+    /// # Errors
+    /// If it does not start, or says something else.
+    pub fn start(mut command: Command) -> Result<Self, Failure> {
+        let system = |error: std::io::Error| failure(FailureKind::System, error);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(system)?;
+        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failure(FailureKind::System, "no pipes"));
+        };
+        let (to, from) = (OwnedFd::from(to), OwnedFd::from(from));
+        for pipe in [&to, &from] {
+            let flags = fcntl_getfl(pipe).map_err(|error| system(error.into()))?;
+            fcntl_setfl(pipe, flags | OFlags::NONBLOCK).map_err(|error| system(error.into()))?;
+        }
+        let (unread, unsent) = (Vec::new(), Vec::new());
+        let (to, release) = (Some(to), String::new());
+        let mut worker = Worker { child, to, from, unread, unsent, cpus: 0, release };
+        worker.hear_ready()?;
+        Ok(worker)
+    }
+
+    fn hear_ready(&mut self) -> Result<(), Failure> {
+        let Some(line) = self.line(Instant::now() + START_LIMIT)? else {
+            let why = format!("it did not start within {START_LIMIT:?}");
+            return Err(failure(FailureKind::System, why));
+        };
+        let words: Vec<&str> = line.splitn(3, ' ').collect();
+        match words.as_slice() {
+            ["ready", cpus, release] => {
+                self.cpus = cpus.parse().map_err(|_| strange(&line))?;
+                self.release = plain(release);
+                Ok(())
+            }
+            _ => Err(refusal(&line)),
+        }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Has a line sent to it as soon as it reads.
+    ///
+    /// # Errors
+    /// If it is gone, or has read nothing for long.
+    pub fn send(&mut self, line: &str) -> Result<(), Failure> {
+        self.unsent.extend_from_slice(line.as_bytes());
+        if self.unsent.len() > MOST_OUT {
+            return Err(failure(FailureKind::System, "it takes no more requests"));
+        }
+        self.push()
+    }
+
+    fn push(&mut self) -> Result<(), Failure> {
+        while !self.unsent.is_empty() {
+            let Some(to) = &self.to else { return Ok(()) };
+            match rustix::io::write(to, &self.unsent) {
+                Ok(count) => drop(self.unsent.drain(..count)),
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(_) => return Err(self.gone()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next line, if it comes before the deadline.
+    ///
+    /// # Errors
+    /// If it is gone, or what it says has no end.
+    pub fn line(&mut self, deadline: Instant) -> Result<Option<String>, Failure> {
+        let mut chunk = [0; 4096];
+        loop {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                return Ok(Some(String::from_utf8_lossy(&line[..end]).trim_end().to_owned()));
+            }
+            match rustix::io::read(&self.from, &mut chunk) {
+                Ok(0) => return Err(self.gone()),
+                Ok(count) if self.unread.len() + count <= MOST => {
+                    self.unread.extend_from_slice(&chunk[..count]);
+                }
+                Ok(_) => return Err(failure(FailureKind::System, "it says lines without end")),
+                Err(Errno::AGAIN) if !self.wait(deadline)? => return Ok(None),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(failure(FailureKind::System, error)),
+            }
+        }
+    }
+
+    /// Whether something can be read before the deadline; sends meanwhile what could not be sent.
+    fn wait(&mut self, deadline: Instant) -> Result<bool, Failure> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        let system = |error: std::io::Error| failure(FailureKind::System, error);
+        let left = Timespec::try_from(left)
+            .map_err(|_| system(std::io::ErrorKind::InvalidInput.into()))?;
+        let mut ends = vec![PollFd::new(&self.from, PollFlags::IN)];
+        let unsent = self.to.iter().filter(|_| !self.unsent.is_empty());
+        ends.extend(unsent.map(|to| PollFd::new(to, PollFlags::OUT)));
+        match poll(&mut ends, Some(&left)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(system(error.into())),
+        }
+        self.push()?;
+        Ok(true)
+    }
+
+    /// Why it has ended, in its own last words where it has some.
+    fn gone(&mut self) -> Failure {
+        let mut words = [0; 4096];
+        // What it has started may hold the pipe open.
+        let pipe = self.child.stderr.take();
+        let pipe = pipe.filter(|pipe| fcntl_setfl(pipe, OFlags::NONBLOCK).is_ok());
+        let read = pipe.and_then(|pipe| rustix::io::read(&pipe, &mut words).ok()).unwrap_or(0);
+        let text = String::from_utf8_lossy(&words[..read]).into_owned();
+        let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+        let why = first.map_or_else(|| "it ended".to_owned(), plain);
+        failure(FailureKind::System, why)
+    }
+
+    /// Threads of its process; none where it cannot be looked at.
+    pub fn threads(&self) -> Option<u32> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid())).ok()?;
+        u32::try_from(tasks.count()).ok()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // One that runs as root while this process does not ends as its input does.
+        self.to = None;
+        let _ = self.child.kill();
+        let deadline = Instant::now() + END_LIMIT;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// A line of a program, without what steers a terminal, cut to a length.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !os::terminal::steers(*c)).take(LONGEST).collect()
+}
+
+fn strange(line: &str) -> Failure {
+    failure(FailureKind::System, format_args!("it said `{}`", plain(line)))
+}
+
+/// What came in the place of its first line: the refusal of the one that was to become it, or
+/// something else.
+fn refusal(line: &str) -> Failure {
+    match serde_json::from_str(line) {
+        Ok(load::protocol::Message::Error(refused)) => refused,
+        _ => strange(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Result<Worker, Failure> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Worker::start(command)
+    }
+
+    #[test]
+    fn a_worker_says_what_it_is_and_answers() {
+        let mut worker = shell("echo ready 2 v1; while read a b; do echo \"$b\"; done").unwrap();
+        assert_eq!((worker.cpus, worker.release.as_str()), (2, "v1"));
+        worker.send("r 7\n").unwrap();
+        let line = worker.line(Instant::now() + START_LIMIT).unwrap();
+        assert_eq!(line.as_deref(), Some("7"));
+        assert_eq!(worker.line(Instant::now()).unwrap(), None);
+        assert!(worker.threads().is_some_and(|count| count >= 1));
+    }
+
+    #[test]
+    fn one_that_ends_is_told_in_its_own_words() {
+        let error = shell("echo no room >&2; exit 1").unwrap_err();
+        assert_eq!(error.what, "runtime: no room");
+        let error = shell("echo hello").unwrap_err();
+        assert_eq!(error.what, "runtime: it said `hello`");
+        let refused = r#"{"error":{"kind":"permission","what":"runtime: no"}}"#;
+        let error = shell(&format!("echo '{refused}'")).unwrap_err();
+        assert_eq!((error.kind, error.what.as_str()), (FailureKind::Permission, "runtime: no"));
+    }
+}
