@@ -33,7 +33,8 @@ class Engine:
         self.environment = os.environ | {
             "ANSIBLE_CONFIG": str(ANSIBLE / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_LIBRARY": str(lab.folder / "library"), "HOME": str(lab.folder),
-            "ANSIBLE_SSH_ARGS": f"-F {lab.ssh_config} -o ControlMaster=auto -o ControlPersist=10s",
+            "ANSIBLE_SSH_ARGS": f"-F {lab.ssh_config} -o ControlMaster=auto -o ControlPersist=10s "
+                                "-o ServerAliveInterval=10 -o ServerAliveCountMax=6",
             "ANSIBLE_LOCALHOST_WARNING": "False", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def library(self, binary):
