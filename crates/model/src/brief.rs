@@ -12,7 +12,7 @@ use crate::record::Progress;
 use crate::role::Role;
 use crate::state::State;
 use crate::tested::Tested;
-use crate::verdict::{Missed, Test};
+use crate::verdict::Test;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -138,46 +138,9 @@ pub struct VerdictBrief {
     /// Figures that are judged too and not settled yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// The e-values of the figure that decided; absent where nothing was judged.
+    /// The test of the figure that decided, without its name; absent where nothing was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub test: Option<TestBrief>,
-}
-
-/// The test behind a verdict, in brief.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TestBrief {
-    /// Whole blocks it has seen.
-    pub blocks: u32,
-    /// E-value against "no arm differs from its control".
-    pub evidence_affected: f64,
-    /// E-value against "an arm is worse than its control in a third more of the blocks than it is
-    /// better".
-    pub evidence_not_affected: f64,
-    /// The e-value that decides on `affected`.
-    pub threshold: f64,
-    /// The e-value that decides on `not-affected`; where it is absent, `threshold` does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threshold_not_affected: Option<f64>,
-    /// Highest rate of wrong `affected` verdicts, over all ways of stopping.
-    pub error_rate: f64,
-    /// What could have been missed, where no stall was shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missed: Option<Missed>,
-}
-
-impl From<&Test> for TestBrief {
-    fn from(test: &Test) -> Self {
-        TestBrief {
-            blocks: test.blocks,
-            evidence_affected: test.evidence_affected,
-            evidence_not_affected: test.evidence_not_affected,
-            threshold: test.threshold,
-            threshold_not_affected: test.threshold_not_affected,
-            error_rate: test.error_rate,
-            missed: test.missed,
-        }
-    }
+    pub test: Option<Test>,
 }
 
 /// An arm in brief: its judged figures alone.

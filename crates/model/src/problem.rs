@@ -5,7 +5,9 @@
 //! program printed. Only [`Reported`] holds a message of a part of tailback itself.
 
 use crate::fact::Fact;
+use crate::generator::GeneratorProblem;
 use crate::group::GroupProblem;
+use crate::reported::{Part, Reported, Trouble};
 use crate::said::data_or_said;
 use serde::{Deserialize, Serialize};
 
@@ -232,136 +234,6 @@ pub struct RefusedFlags {
     pub flags: String,
     /// The VM's words.
     pub why: String,
-}
-
-/// A load generator that did not do what it was started for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct GeneratorProblem {
-    /// Which generator.
-    pub role: String,
-    /// Its process, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pid: Option<u32>,
-    /// What happened.
-    pub what: GeneratorEnd,
-}
-
-/// What happened to a load generator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum GeneratorEnd {
-    /// It could not be started.
-    NotStarted {
-        /// The program.
-        program: String,
-        /// The kernel's error.
-        error: String,
-    },
-    /// It gave up, and says why.
-    GaveUp {
-        /// Its message, which ends with the kernel's error where there was one.
-        message: String,
-    },
-    /// It was killed.
-    Killed {
-        /// The signal.
-        signal: i32,
-    },
-    /// It ended early.
-    Exited {
-        /// Its exit code.
-        code: i32,
-    },
-    /// It closed its output.
-    Closed,
-    /// Workers of it were killed.
-    WorkersKilled {
-        /// How many.
-        killed: u32,
-        /// All of them.
-        workers: u32,
-        /// The signal that killed the first.
-        signal: i32,
-    },
-    /// It was not set up in time.
-    NotReady {
-        /// How long it was waited for, in milliseconds.
-        limit_ms: u64,
-    },
-    /// It did not report in time.
-    NoReport {
-        /// How long it was waited for, in milliseconds.
-        limit_ms: u64,
-    },
-    /// It sent a message that makes no sense there.
-    Message {
-        /// The message.
-        message: String,
-    },
-    /// A pipe or a page could not be had.
-    System {
-        /// The kernel's error.
-        error: String,
-    },
-}
-
-/// What a part reported that speaks for itself: a node, the search for an OTP, the kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Reported {
-    /// Who reported it.
-    pub by: Part,
-    /// What sort of trouble it is.
-    pub trouble: Trouble,
-    /// What it is about, where the message does not name it: a file, a call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub about: Option<String>,
-    /// The message as it was reported, with the kernel's, the node's or the program's own words.
-    pub message: String,
-}
-
-/// A part that reports what went wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Part {
-    /// The kernel, by a call that failed.
-    Kernel,
-    /// An Erlang node, or what drives it.
-    Node,
-    /// What finds an OTP and compiles for it.
-    Otp,
-    /// What fetches packages of Debian.
-    Debian,
-}
-
-/// A sort of trouble.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Trouble {
-    /// It is not there.
-    Absent,
-    /// It cannot be executed, read, written or made.
-    Failed,
-    /// It refuses a value.
-    Refused,
-    /// Others could have changed it.
-    Unsafe,
-    /// It is too old.
-    TooOld,
-    /// It does not compile.
-    NotCompiled,
-    /// It was not done in time.
-    Late,
-    /// A process ended that was not asked to.
-    Died,
-    /// An answer that cannot be understood.
-    Protocol,
-    /// The disk is full.
-    Full,
 }
 
 impl From<ArmsProblem> for Problem {

@@ -1,7 +1,9 @@
 //! Plans, trials and results for tests: what a test says nothing of stands here once.
 
 use crate::arm::{Arm, Settings};
+use crate::change::ChangeState;
 use crate::estimate::{ArmResult, Comparison, Estimate, Proportion};
+use crate::ladder::{Ladder, Step};
 use crate::machine::Disturbance;
 use crate::measure::{Measure, Unit};
 use crate::record::{Observation, Plan, Trial};
@@ -108,5 +110,33 @@ pub fn shift(shift: f64) -> Comparison {
         superiority_low: None,
         superiority_high: None,
         p_value: None,
+    }
+}
+
+/// A step from one version to the next, with nothing but what is said of it.
+pub fn step(from: &str, to: &str, state: ChangeState) -> Step {
+    Step {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        state,
+        shift: None,
+        verdicts: None,
+        reasons: Vec::new(),
+        own: Vec::new(),
+        known: Vec::new(),
+    }
+}
+
+/// A ladder of these steps.
+pub fn ladder(steps: Vec<Step>) -> Ladder {
+    Ladder {
+        schema: String::new(),
+        scenario: String::new(),
+        arm: None,
+        measure: None,
+        margin: None,
+        confidence: 0.95,
+        rungs: Vec::new(),
+        steps,
     }
 }

@@ -88,7 +88,8 @@ pub struct Missed {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Test {
-    /// Its name and source.
+    /// Its name and source; a brief record leaves them out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub method: String,
     /// Whole blocks it has seen.
     pub blocks: u32,

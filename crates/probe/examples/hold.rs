@@ -3,8 +3,8 @@
 //! `hold self COMMAND..` watches the command itself, the most expensive case;
 //! `hold other COMMAND..` watches this process only, as the rest of a machine is while something
 //! else is looked at; `hold none COMMAND..` loads nothing, `hold nothing COMMAND..` two programs
-//! that do nothing, where those of the scheduler are, and `hold nothing-watch COMMAND..` such programs where
-//! those of `tailback watch` are.
+//! that do nothing, where those of the scheduler are, and `hold nothing-watch COMMAND..` such
+//! programs where those of `tailback watch` are.
 
 use host::roots::Roots;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
@@ -12,25 +12,16 @@ use probe::{Role, Session, SessionOptions, Watched};
 use std::mem::MaybeUninit;
 use std::process::{Command, ExitCode};
 
+#[path = "../src/skeleton.rs"]
+mod skeleton;
+
 /// Compiled by the build.
 mod object {
-    #![allow(
-        clippy::all,
-        clippy::allow_attributes_without_reason,
-        clippy::unwrap_used,
-        missing_docs,
-        dead_code,
-        unused_imports,
-        non_snake_case,
-        non_camel_case_types,
-        reason = "written by libbpf-cargo"
-    )]
-
     pub mod evidence {
-        include!(concat!(env!("OUT_DIR"), "/nothing.skel.rs"));
+        crate::skeleton::skeleton!("/nothing.skel.rs");
     }
     pub mod watch {
-        include!(concat!(env!("OUT_DIR"), "/nothing_watch.skel.rs"));
+        crate::skeleton::skeleton!("/nothing_watch.skel.rs");
     }
 }
 

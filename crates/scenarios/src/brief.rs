@@ -6,7 +6,7 @@ use analysis::{sufficient, trust};
 use model::brief::{ArmBrief, Brief, FixBrief, Ground, PlanBrief, SCHEMA, VerdictBrief};
 use model::identity::HostName;
 use model::record::{Plan, Progress};
-use model::{ArmResult, Fix, Identity, Judging, Record, Role, State, Tested};
+use model::{ArmResult, Fix, Identity, Judging, Record, Role, State, Test, Tested};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -103,7 +103,7 @@ fn verdict(record: &Record) -> VerdictBrief {
         measure: verdict.measure.clone(),
         also: verdict.also.clone(),
         open: verdict.open.clone(),
-        test: verdict.test.as_ref().map(Into::into),
+        test: verdict.test.clone().map(|test| Test { method: String::new(), ..test }),
     }
 }
 

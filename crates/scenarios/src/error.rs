@@ -2,7 +2,7 @@
 
 use load::protocol::FailureKind;
 use load::{Awaited, Death, LoadError};
-use model::problem::{GeneratorEnd, GeneratorProblem};
+use model::generator::{GeneratorEnd, GeneratorProblem};
 use model::{Fact, Need, Problem};
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! What happened to a load generator.
 
-use model::problem::{GeneratorEnd, GeneratorProblem};
+use model::generator::{GeneratorEnd, GeneratorProblem};
 use os::terminal::line as plain;
 
 /// What happened to a load generator: words without a full stop.

@@ -127,42 +127,28 @@ fn known_change(known: &KnownChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Comparison, Unit};
+    use model::{Comparison, testing};
 
     fn step(state: ChangeState, known: Vec<KnownChange>) -> Step {
         Step {
-            from: "debian:6.16".into(),
-            to: "debian:6.17".into(),
-            state,
             shift: Some(Comparison {
-                unit: Unit::MillisecondsPerSecond,
-                shift: -204.0,
-                shift_at_least: false,
                 low: Some(-300.0),
                 high: Some(-100.0),
                 confidence: 0.99,
-                superiority: 0.0,
-                superiority_low: None,
-                superiority_high: None,
-                p_value: None,
+                ..testing::shift(-204.0)
             }),
-            verdicts: None,
-            reasons: Vec::new(),
-            own: Vec::new(),
             known,
+            ..testing::step("debian:6.16", "debian:6.17", state)
         }
     }
 
     fn ladder(steps: Vec<Step>) -> Ladder {
         Ladder {
-            schema: String::new(),
             scenario: "mmap-lock".into(),
             arm: Some("busy-1".into()),
             measure: Some("stall".into()),
             margin: Some(20.0),
-            confidence: 0.95,
-            rungs: Vec::new(),
-            steps,
+            ..testing::ladder(steps)
         }
     }
 

@@ -3,7 +3,8 @@
 use super::fact::phrase;
 use super::generator::generator;
 use super::group::group;
-use model::problem::{ArmsProblem, RefusedFlags, Reported, UnusableCpu};
+use model::problem::{ArmsProblem, RefusedFlags, UnusableCpu};
+use model::reported::Reported;
 use model::{Meta, Need, Problem};
 use os::terminal::line as plain;
 
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
     use crate::testing::META;
     use model::GroupProblem;
-    use model::problem::{Part, Trouble};
+    use model::reported::{Part, Trouble};
 
     #[test]
     fn what_was_reported_is_cleaned_and_named() {

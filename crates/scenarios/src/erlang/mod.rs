@@ -10,7 +10,8 @@ use beam::term::{TermError, as_atom, as_text, as_tuple};
 use beam::{
     App, BeamError, Cache, CallError, DebianError, Fetch, Flags, Node, NodeOptions, Otp, Term,
 };
-use model::problem::{ArmsProblem, Part, RefusedFlags, Reported, Trouble};
+use model::problem::{ArmsProblem, RefusedFlags};
+use model::reported::{Part, Reported, Trouble};
 use model::{Need, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

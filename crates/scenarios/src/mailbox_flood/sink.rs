@@ -93,7 +93,7 @@ fn plain(sink: SinkKind) -> Term {
 mod tests {
     use super::*;
     use clap::ValueEnum as _;
-    use model::problem::{Part, Trouble};
+    use model::reported::{Part, Trouble};
     use std::fs::File;
     use std::io::Write as _;
 

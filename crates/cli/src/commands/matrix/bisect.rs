@@ -86,7 +86,7 @@ fn weight(step: &Step) -> (bool, bool, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::ChangeState;
+    use model::{ChangeState, testing};
 
     /// Versions of which those from `boundary` on are another; some of them give no record.
     struct Fake {
@@ -107,29 +107,14 @@ mod tests {
 
         fn ladder(&self, places: &[usize]) -> Ladder {
             let other = |two: &[usize]| (two[0] < self.boundary) != (two[1] < self.boundary);
-            let step = |two: &[usize]| Step {
-                from: two[0].to_string(),
-                to: two[1].to_string(),
-                state: match other(two) {
+            let step = |two: &[usize]| {
+                let state = match other(two) {
                     true => ChangeState::Differs,
                     false => ChangeState::NoDifferenceShown,
-                },
-                shift: None,
-                verdicts: None,
-                reasons: Vec::new(),
-                own: Vec::new(),
-                known: Vec::new(),
+                };
+                testing::step(&two[0].to_string(), &two[1].to_string(), state)
             };
-            Ladder {
-                schema: String::new(),
-                scenario: String::new(),
-                arm: None,
-                measure: None,
-                margin: None,
-                confidence: 0.95,
-                rungs: Vec::new(),
-                steps: places.windows(2).map(step).collect(),
-            }
+            testing::ladder(places.windows(2).map(step).collect())
         }
     }
 

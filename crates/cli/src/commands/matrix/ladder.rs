@@ -88,7 +88,7 @@ fn expected(step: &Step) -> Option<Direction> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{ChangeState, Comparison, Unit};
+    use model::{ChangeState, testing};
 
     fn step(state: ChangeState, shift: f64, effect: Option<Direction>) -> Step {
         let known = KnownChange {
@@ -100,25 +100,9 @@ mod tests {
             effect,
         };
         Step {
-            from: "6.16".into(),
-            to: "6.17".into(),
-            state,
-            shift: Some(Comparison {
-                unit: Unit::Milliseconds,
-                shift,
-                shift_at_least: false,
-                low: None,
-                high: None,
-                confidence: 0.95,
-                superiority: 0.5,
-                superiority_low: None,
-                superiority_high: None,
-                p_value: None,
-            }),
-            verdicts: None,
-            reasons: Vec::new(),
-            own: Vec::new(),
+            shift: Some(testing::shift(shift)),
             known: vec![known],
+            ..testing::step("6.16", "6.17", state)
         }
     }
 
@@ -126,16 +110,7 @@ mod tests {
     fn a_change_that_should_show_is_held_against_what_was_found() {
         use ChangeState::{Differs, NoDifferenceShown};
         let of = |step: Step| {
-            let ladder = Ladder {
-                schema: String::new(),
-                scenario: String::new(),
-                arm: None,
-                measure: None,
-                margin: None,
-                confidence: 0.95,
-                rungs: Vec::new(),
-                steps: vec![step],
-            };
+            let ladder = testing::ladder(vec![step]);
             (held(&ladder), complaints(&ladder).len())
         };
         let falls = Some(Direction::Falls);
