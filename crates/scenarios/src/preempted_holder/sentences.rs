@@ -65,10 +65,7 @@ pub(super) const SENTENCES: &[Sentence] = &[
         id: say::EXTENSION_OFF,
         text: "the time-slice extension is switched off on the kernel's command line",
     },
-    Sentence {
-        id: say::SWITCH_EXTENSION_ON,
-        text: "start the kernel without rseq_slice_ext=0",
-    },
+    Sentence { id: say::SWITCH_EXTENSION_ON, text: "start the kernel without rseq_slice_ext=0" },
     Sentence { id: say::NO_HUGE_PAGES, text: "there are no transparent huge pages here" },
     Sentence {
         id: say::ALLOW_HUGE_PAGES,
