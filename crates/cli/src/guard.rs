@@ -142,7 +142,7 @@ pub fn restore(of: Option<u32>) -> u8 {
         output::print(&format!("removed {}\n", group.display()));
     }
     for error in &swept.failed {
-        output::complain(&error.to_string());
+        output::complain(&report::prose::group(error));
     }
     tell(&restored, false);
     if swept.removed.is_empty() && swept.failed.is_empty() && restored.is_empty() {

@@ -73,7 +73,8 @@ fn a_census_keeps_to_its_schema() {
     let mut fleet = Vec::new();
     let world = census::simulated::World::of(2000, 1, true);
     census::simulated::write(world, &mut fleet).unwrap();
-    let options = census::Options { scenarios: &["mmap-lock"], now: 1_796_083_200, threads: 1, trials: None };
+    let options =
+        census::Options { scenarios: &["mmap-lock"], now: 1_796_083_200, threads: 1, trials: None };
     let fleet = census::read_bytes(&fleet, "fleet.jsonl", options);
     let inventory = ["nowhere".to_owned()];
     let first = census::summary::census(&fleet, Some(&inventory), None, "1", "now");

@@ -10,7 +10,7 @@ use host::Roots;
 use model::Machine;
 use os::pin::{Mask, Pinned};
 use scenarios::LoadSpawner;
-use scenarios::mmap_lock::{Event, RawTrial, TrialSpec, run_load};
+use scenarios::mmap_lock::{Event, META, RawTrial, TrialSpec, run_load};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -35,7 +35,8 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     let mut late = false;
     let raw = run_load(&spec, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
         tell(&spec, event, &mut late);
-    })?;
+    })
+    .map_err(|error| Failure::of(error, Some(&META)))?;
     output::print(&lines(&setting, &raw)?);
     Ok(0)
 }

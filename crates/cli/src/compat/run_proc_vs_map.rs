@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use model::Machine;
 use model::median::{ascending, median};
 use scenarios::LoadSpawner;
-use scenarios::mmap_lock::{RawTrial, run_load};
+use scenarios::mmap_lock::{META, RawTrial, run_load};
 use std::fmt::Write as _;
 
 const USAGE: &str = "Usage: run-proc-vs-map optional arguments:
@@ -94,7 +94,8 @@ fn measure(wanted: &Wanted, machine: &Machine, rows: &mut [Row]) -> Result<(), F
             let setting = Setting { nbusytasks: row.busy, ..wanted.setting.clone() };
             let spec = setting.spec(machine, os::random::number())?;
             let interrupted = || interruption.noticed();
-            let raw = run_load(&spec, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
+            let raw = run_load(&spec, &LoadSpawner::default(), &interrupted, &mut |_| {})
+                .map_err(|error| Failure::of(error, Some(&META)))?;
             row.add(&raw);
             bar.inc(1);
         }

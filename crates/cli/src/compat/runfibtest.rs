@@ -9,8 +9,9 @@ use host::Roots;
 use host::cgroup::{Bandwidth, ParentGroup, sweep};
 use host::governor::{Governor, State};
 use load::child::fibonacci::MOST_THREADS;
+use report::prose;
 use scenarios::LoadSpawner;
-use scenarios::cpu_quota::{RawTrial, TrialSpec, run_load};
+use scenarios::cpu_quota::{META, RawTrial, TrialSpec, run_load};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
     let cpus = host::machine(&roots).allowed_cpus;
     let Some(threads) = parse(args, cpus.len())? else { return Ok(0) };
     let parent_group =
-        ParentGroup::find(&roots).map_err(|error| Failure::need(error.to_string()))?;
+        ParentGroup::find(&roots).map_err(|error| Failure::need(prose::group(&error)))?;
     sweep(&parent_group);
     let interruption = Interruption::watch();
     let governor = Governor::performance(&roots);
@@ -52,7 +53,8 @@ pub fn run(args: &[String]) -> Result<u8, Failure> {
         window: None,
     };
     let interrupted = || interruption.noticed();
-    let raw = run_load(&spec, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})?;
+    let raw = run_load(&spec, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})
+        .map_err(|error| Failure::of(error, Some(&META)))?;
     output::print(&lines(&raw));
     Ok(0)
 }

@@ -28,6 +28,7 @@ pub(crate) mod suggestion;
 
 pub use arm::left_out;
 pub use figures::heading;
+pub use group::group;
 pub use not_seen::no_programs;
 pub use os::terminal::line as plain;
 pub use problem::{need, problem, unusable_cpu};

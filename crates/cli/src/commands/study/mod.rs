@@ -94,7 +94,9 @@ impl Wanted<'_> {
         let interruption = Interruption::watch();
         let interrupted = || interruption.noticed();
         let host = Host { roots: &roots, machine: self.machine };
-        self.scenario.calibrate(&mut plan.arms, &host, &interrupted)?;
+        self.scenario
+            .calibrate(&mut plan.arms, &host, &interrupted)
+            .map_err(|error| Failure::of(error, Some(self.scenario.meta())))?;
         let study = Study {
             scenario: self.scenario,
             plan,
