@@ -218,11 +218,11 @@ mod tests {
     use host::roots::Roots;
     use model::Machine;
 
-    fn layout(cpus: u32, params: &CpuQuotaParams) -> Result<Layout, String> {
+    fn layout(cpus: u32, params: &CpuQuotaParams) -> Result<Layout, ScenarioError> {
         let machine = Machine { allowed_cpus: (0..cpus).collect(), ..Machine::default() };
         let roots = Roots::real();
         let host = Host { roots: &roots, machine: &machine };
-        Layout::of(params, &bandwidth(params), &host).map_err(|error| error.to_string())
+        Layout::of(params, &bandwidth(params), &host)
     }
 
     #[test]
@@ -235,15 +235,22 @@ mod tests {
         assert_eq!(layout(4, &two), Ok(Layout { threads: 6, narrow: 2, spread: 4 }));
         let alone = CpuQuotaParams { threads: 1, ..usual.clone() };
         assert_eq!(layout(4, &alone), Ok(Layout { threads: 1, narrow: 1, spread: 1 }));
-        for (params, part) in [
-            (large, "raise --fast"),
-            (CpuQuotaParams { on_cpus: 1, ..two }, "raise --on-cpus"),
-            (CpuQuotaParams { on_cpus: 5, ..usual.clone() }, "may use 4 CPUs"),
-            (CpuQuotaParams { threads: 2, fast: 3, ..usual }, "2 threads in all"),
-        ] {
-            let refused = layout(4, &params).unwrap_err();
-            assert!(refused.contains(part), "{refused}");
-        }
+        let refused = |params: &CpuQuotaParams| match layout(4, params) {
+            Err(ScenarioError::Unusable(problem)) => problem,
+            other => panic!("{other:?}"),
+        };
+        let unused = |params: &CpuQuotaParams, raise: &str| {
+            let Problem::Scenario(fact) = refused(params) else { panic!("{params:?}") };
+            assert_eq!(fact.id, say::UNUSED_QUOTA);
+            assert_eq!(fact.values["raise"], raise.into());
+        };
+        unused(&large, "--fast");
+        unused(&CpuQuotaParams { on_cpus: 1, ..two }, "--on-cpus");
+        let five = CpuQuotaParams { on_cpus: 5, ..usual.clone() };
+        assert_eq!(refused(&five), Problem::TooManyCpus { asked: 5, allowed: 4 });
+        let fact = Fact::new(say::TOO_MANY_FAST).with("fast", 3_u32).with("threads", 2_u32);
+        let three = CpuQuotaParams { threads: 2, fast: 3, ..usual };
+        assert_eq!(refused(&three), Problem::Scenario(fact));
     }
 
     #[test]

@@ -246,6 +246,7 @@ mod tests {
         let roots = Roots::at("/nowhere");
         let params = PreemptedHolderParams { on_cpus: 2, ..PreemptedHolderParams::default() };
         let refused = arms(&params, &Host { roots: &roots, machine: &machine }).unwrap_err();
-        assert!(refused.to_string().contains("may use 1 CPUs"), "{refused}");
+        let problem = Problem::TooManyCpus { asked: 2, allowed: 1 };
+        assert_eq!(refused, ScenarioError::Unusable(problem));
     }
 }
