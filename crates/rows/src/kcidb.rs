@@ -190,11 +190,11 @@ fn named(name: &str) -> &str {
     if name.is_empty() { UNKNOWN } else { name }
 }
 
-fn release<'a>(kind: Option<&'a Kind>) -> &'a str {
+fn release(kind: Option<&Kind>) -> &str {
     kind.map_or(UNKNOWN, |kind| named(&kind.identity.kernel))
 }
 
-fn arch<'a>(kind: Option<&'a Kind>) -> &'a str {
+fn arch(kind: Option<&Kind>) -> &str {
     kind.map_or(UNKNOWN, |kind| named(&kind.identity.arch))
 }
 
