@@ -181,7 +181,7 @@ fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
     let file = place.path("kernels.toml");
     let text = format!(
         "scenario = \"mmap-lock\"\ncontrol = {{ kernel = \"{KERNEL}\", busy = 0 }}\nblocks = 1\n\
-         guest = {{ cpus = 2, memory = \"512MiB\" }}\nfixed.duration = \"200ms\"\n\
+         guest = {{ cpus = 2, memory = \"1GiB\" }}\nfixed.duration = \"200ms\"\n\
          factors.kernel = [\"{KERNEL}\"]\nfactors.busy = [0, 2]\n"
     );
     std::fs::write(&file, text).unwrap();

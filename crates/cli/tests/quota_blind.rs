@@ -124,7 +124,7 @@ fn values_that_make_no_sense_are_refused_in_a_line() {
         &["run", "quota-blind"],
         &[
             (&["--runtime", "perl"], 2, "none of beam, jvm, go, node"),
-            (&["--limit-at", "moon"], 2, "none of leaf, parent, namespace"),
+            (&["--limit-at", "moon"], 2, "leaf, parent, namespace"),
             (&["--quota", "50ms"], 2, "not a quota and its period"),
             (&["--quota", "1us/100ms"], 2, "not between 1ms and 1h"),
             (&["--told", "0"], 2, "0 is not between 1 and 1024"),
