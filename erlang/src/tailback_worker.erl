@@ -26,7 +26,7 @@ version() ->
 serve(Port) ->
     receive
         {Port, {data, {eol, Line}}} ->
-            order(binary:split(Line, <<" ">>, [global])),
+            _ = order(binary:split(Line, <<" ">>, [global])),
             serve(Port);
         {Port, {data, {noeol, _}}} ->
             serve(Port);
@@ -37,7 +37,7 @@ serve(Port) ->
             serve(Port)
     end.
 
--spec order([binary()]) -> any().
+-spec order([binary()]) -> pid() | ok.
 order([<<"r">>, Id, Rounds]) ->
     Count = binary_to_integer(Rounds),
     Server = self(),
