@@ -182,9 +182,9 @@ impl Fleet {
         }
     }
 
-    /// The later answer of a host counts, whatever the order in which they are read; whether it is
-    /// this one. One whose clock is right counts before one whose clock is wrong: else that would
-    /// stand against all later ones once the clock is put right.
+    /// Takes an answer, and says whether it counts. The later answer of a host does, in any order
+    /// of reading. One whose clock is right counts before one whose clock is wrong: else that
+    /// would stand against all later ones once the clock is put right.
     fn answer(&mut self, host: u32, scenario: u8, row: Row) -> bool {
         let mut held = match self.rows.entry((host, scenario)) {
             Entry::Vacant(empty) => {

@@ -244,7 +244,7 @@ fn an_archive_that_wants_to_be_trouble_is_text() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// A brief is believed as far as its counts bear it, whoever wrote them.
+/// A brief whose counts contradict its verdict or each other is untrustworthy.
 #[test]
 fn a_brief_that_was_changed_by_hand_is_not_believed() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,6 +10,7 @@ use crate::latency::Latency;
 use crate::live::Live;
 use crate::machine::{Disturbance, Machine};
 use crate::measure::Measure;
+use crate::role::Role;
 use crate::said;
 use crate::scenario::Judging;
 use crate::series::Series;
@@ -132,6 +133,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The first case: what is asked whether it is affected.
+    pub fn case(&self) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.role == Role::Case)
+    }
+
     /// Splits [`ERROR_RATE`]: over so many studies that are reported together, and then over the
     /// judged figures, since any one of them may say `affected`.
     pub fn split_error_rate(&mut self, studies: u32) {

@@ -28,7 +28,8 @@ const FEW_SHUFFLES: usize = 399;
 /// Kinds from which on that is so.
 const MANY_KINDS: usize = 20_000;
 
-/// The fewest kinds on either side of a cut: one alone may differ in whatever nobody wrote down.
+/// The fewest kinds on either side of a cut: one alone may differ in something that no record
+/// holds.
 const LEAST_KINDS: u32 = 2;
 
 /// The most conditions of a [`Split`] that are looked for one within another.

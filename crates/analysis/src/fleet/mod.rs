@@ -1,6 +1,6 @@
 //! What many machines say together: how many are affected, and what tells them from the others.
 //!
-//! Machines of one kind share a kernel, an instance type and whatever nobody wrote down, so their
+//! Machines of one kind share a kernel, an instance type and things that no record holds, so their
 //! answers are alike for reasons of their own. Nothing here takes them for independent: the unit is
 //! the kind.
 

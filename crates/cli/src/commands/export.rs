@@ -31,7 +31,8 @@ pub fn export(matches: &ArgMatches) -> Result<u8, Failure> {
     Ok(if is_plugin { node_problem::code(&answers(&records)) } else { 0 })
 }
 
-/// A line of JSON for each record. They are of whichever machine, so this one's name is not theirs.
+/// A line of JSON for each record. They may come from other machines, so they do not get this
+/// one's name.
 fn briefs(matches: &ArgMatches) -> Result<u8, Failure> {
     let host = identity::given_name(matches)?;
     let lines = records::all(matches)?.into_iter().map(|one| {

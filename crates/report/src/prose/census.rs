@@ -10,7 +10,7 @@ use model::estimate::number;
 use os::terminal::line as plain;
 
 /// Why hosts are not taken for independent, below the table of the page.
-pub const NOTE: &str = "Hosts of one kind share their kernel, machine and whatever nobody wrote down, \
+pub const NOTE: &str = "Hosts of one kind share their kernel, machine and things that no record holds, \
     so they are not taken for independent: an interval counts by how much kinds differ, and a factor is \
     tested by exchanging whole kinds. docs/statistics.md has the methods.";
 

@@ -29,7 +29,7 @@ pub(super) fn review(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome)
 
 /// How a stall comes about.
 fn mechanism(name: &str, plan: &Plan) -> Option<Reason> {
-    let case = plan.arms.iter().find(|arm| arm.role == Role::Case)?;
+    let case = plan.case()?;
     let mode = BlockingNifParams::of(&case.settings)?.mode;
     let id = match name {
         measure::ASLEEP => say::WHY_COLLAPSE,

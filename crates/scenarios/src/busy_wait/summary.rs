@@ -33,7 +33,7 @@ fn kind(plan: &Plan) -> &'static str {
 
 /// The quota of what is judged, in CPUs.
 fn quota(plan: &Plan) -> Option<f64> {
-    quota_of(plan.arms.iter().find(|arm| arm.role == Role::Case)?)
+    quota_of(plan.case()?)
 }
 
 /// The quota of an arm, in CPUs.

@@ -45,7 +45,7 @@ fn compared(id: &str, arms: &[ArmResult]) -> Fact {
 }
 
 fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
-    let Some(case) = plan.arms.iter().find(|arm| arm.role == Role::Case) else {
+    let Some(case) = plan.case() else {
         return Vec::new();
     };
     let Some(params) = CpuQuotaParams::of(&case.settings) else { return Vec::new() };

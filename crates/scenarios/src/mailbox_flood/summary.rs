@@ -77,7 +77,7 @@ fn not_slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
 }
 
 fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
-    let Some(case) = plan.arms.iter().find(|arm| arm.role == Role::Case) else {
+    let Some(case) = plan.case() else {
         return Vec::new();
     };
     let Some(params) = MailboxFloodParams::of(&case.settings) else { return Vec::new() };

@@ -3,7 +3,7 @@
 use super::{kind, settings};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use model::{Parameter, Parameters, Settings, Value};
+use model::{Parameter, Parameters, Plan, Settings, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::{Any, TypeId};
@@ -47,6 +47,11 @@ pub trait Params:
     /// The same, where nothing can be said without them.
     fn of(settings: &Settings) -> Option<Self> {
         Self::read(settings).ok()
+    }
+
+    /// Those of the first case of a plan.
+    fn of_case(plan: &Plan) -> Option<Self> {
+        Self::of(&plan.case()?.settings)
     }
 
     /// As they stand in a record.

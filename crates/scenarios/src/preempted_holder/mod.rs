@@ -21,7 +21,7 @@ use crate::{
     Arms, Context, Host, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult, hang,
 };
 use analysis::Outcome;
-use model::{ArmResult, Meta, Need, Plan, Role, Trial};
+use model::{ArmResult, Meta, Need, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -64,8 +64,7 @@ impl Scenario for PreemptedHolder {
     }
 
     fn review(&self, plan: &Plan, _: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        let case = plan.arms.iter().find(|arm| arm.role == Role::Case);
-        let params = case.and_then(|case| PreemptedHolderParams::of(&case.settings));
+        let params = PreemptedHolderParams::of_case(plan);
         let after = params.map(|params| params.duration.get() + trial::HANG_AFTER);
         outcome.caveats.extend(after.and_then(|after| hang::cut_off(arms, after, None)));
     }

@@ -16,7 +16,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
         State::NotAffected => compared(say::BURNS_NONE, plan, arms),
         _ => Fact::new(say::UNSETTLED),
     };
-    let case = params_of_case(plan);
+    let case = PreemptedHolderParams::of_case(plan);
     let suggestions = match (outcome.state, case) {
         (State::Affected, Some(case)) => fixes(plan, &asked(&case)),
         _ => Vec::new(),
@@ -34,11 +34,6 @@ fn fixes(plan: &Plan, asked: &PreemptedHolderParams) -> Vec<Suggestion> {
     let asked = asked.settings();
     let others = META.fixes.iter().filter(|fix| !is_arm(fix));
     others.filter_map(|fix| suggest::fix(&META, fix, &asked)).collect()
-}
-
-fn params_of_case(plan: &Plan) -> Option<PreemptedHolderParams> {
-    let case = plan.arms.iter().find(|arm| arm.role == Role::Case)?;
-    PreemptedHolderParams::of(&case.settings)
 }
 
 /// What was asked for, without what is tried; threads and CPUs follow from the machine.

@@ -9,13 +9,13 @@ use super::trial::HANG_AFTER;
 use crate::hang;
 use crate::params::Params;
 use analysis::Outcome;
-use model::{ArmResult, Caveat, Fact, Note, Plan, Reason, Role, State, Trial};
+use model::{ArmResult, Caveat, Fact, Note, Plan, Reason, State, Trial};
 
 /// Percent of the periods in which a group is throttled, so that anything can be said of it.
 const THROTTLED: f64 = 5.0;
 
 pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-    let Some(planned) = plan.arms.iter().find(|arm| arm.role == Role::Case) else { return };
+    let Some(planned) = plan.case() else { return };
     let Some(params) = QuotaBlindParams::of(&planned.settings) else { return };
     let cut_off = params.duration.get() + HANG_AFTER;
     outcome.caveats.extend(hang::cut_off(arms, cut_off, None));
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::testing::{settings, told};
     use model::testing::{arm, estimate, plan, result};
-    use model::{Arm, Observation, Test, Unit};
+    use model::{Arm, Observation, Role, Test, Unit};
 
     fn reviewed(state: State, throttled: f64, cpus: f64) -> Outcome {
         let settings = settings(&META, &[("runtime", "go"), ("limit-at", "parent")]);

@@ -17,7 +17,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
         State::NotAffected => compared(say::COSTS_NOTHING, plan, arms),
         _ => Fact::new(say::UNSETTLED),
     };
-    let suggestions = match (outcome.state, params_of_case(plan)) {
+    let suggestions = match (outcome.state, QuotaBlindParams::of_case(plan)) {
         (State::Affected, Some(case)) => fixes(plan, &asked(&case)),
         _ => Vec::new(),
     };
@@ -35,11 +35,6 @@ fn fixes(plan: &Plan, asked: &QuotaBlindParams) -> Vec<Suggestion> {
     others.filter_map(|fix| suggest::fix(&META, fix, &asked)).collect()
 }
 
-fn params_of_case(plan: &Plan) -> Option<QuotaBlindParams> {
-    let case = plan.arms.iter().find(|arm| arm.role == Role::Case)?;
-    QuotaBlindParams::of(&case.settings)
-}
-
 /// What was asked for, without what was measured of this machine.
 fn asked(case: &QuotaBlindParams) -> QuotaBlindParams {
     let QuotaBlindParams { duration, .. } = QuotaBlindParams::default();
@@ -49,7 +44,7 @@ fn asked(case: &QuotaBlindParams) -> QuotaBlindParams {
 
 /// What case and control did.
 fn compared(id: &str, plan: &Plan, arms: &[ArmResult]) -> Fact {
-    let runtime = params_of_case(plan).and_then(|params| params.runtime.get());
+    let runtime = QuotaBlindParams::of_case(plan).and_then(|params| params.runtime.get());
     let fact = Fact::new(id).with("runtime", runtime.map_or("the runtime", Runtime::name));
     let Some(case) = arms.iter().find(|arm| arm.role == Role::Case) else { return fact };
     let control = control_of(plan, case, arms);
