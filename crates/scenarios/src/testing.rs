@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use crate::ScenarioError;
 use minijinja::{Environment, UndefinedBehavior, Value};
-use model::{Fact, FactValue, Meta, Settings};
+use model::{Fact, FactValue, Meta, Problem, Settings};
 
 /// The templates' language, with filters that show what they are given.
 pub(crate) fn templates() -> Environment<'static> {
@@ -31,6 +32,14 @@ pub(crate) fn told(meta: &Meta, fact: &Fact) -> String {
     }
     let values: Value = fact.values.iter().map(|(name, one)| (name.clone(), value(one))).collect();
     templates().render_str(sentence.text, values).unwrap()
+}
+
+/// Why a setting is refused, in the scenario's own sentence; fails where something else is said.
+pub(crate) fn refused<T: std::fmt::Debug>(meta: &Meta, result: Result<T, ScenarioError>) -> String {
+    match result {
+        Err(ScenarioError::Unusable(Problem::Scenario(fact))) => told(meta, &fact),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The defaults of a scenario with some parameters changed, as on the command line.

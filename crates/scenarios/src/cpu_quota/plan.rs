@@ -215,6 +215,7 @@ pub(super) fn spec(params: &CpuQuotaParams, host: &Host) -> Result<TrialSpec, Sc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use host::roots::Roots;
     use model::Machine;
 
@@ -235,22 +236,17 @@ mod tests {
         assert_eq!(layout(4, &two), Ok(Layout { threads: 6, narrow: 2, spread: 4 }));
         let alone = CpuQuotaParams { threads: 1, ..usual.clone() };
         assert_eq!(layout(4, &alone), Ok(Layout { threads: 1, narrow: 1, spread: 1 }));
-        let refused = |params: &CpuQuotaParams| match layout(4, params) {
-            Err(ScenarioError::Unusable(problem)) => problem,
-            other => panic!("{other:?}"),
-        };
-        let unused = |params: &CpuQuotaParams, raise: &str| {
-            let Problem::Scenario(fact) = refused(params) else { panic!("{params:?}") };
-            assert_eq!(fact.id, say::UNUSED_QUOTA);
-            assert_eq!(fact.values["raise"], raise.into());
-        };
-        unused(&large, "--fast");
-        unused(&CpuQuotaParams { on_cpus: 1, ..two }, "--on-cpus");
-        let five = CpuQuotaParams { on_cpus: 5, ..usual.clone() };
-        assert_eq!(refused(&five), Problem::TooManyCpus { asked: 5, allowed: 4 });
-        let fact = Fact::new(say::TOO_MANY_FAST).with("fast", 3_u32).with("threads", 2_u32);
-        let three = CpuQuotaParams { threads: 2, fast: 3, ..usual };
-        assert_eq!(refused(&three), Problem::Scenario(fact));
+        for (params, part) in [
+            (large, "raise --fast"),
+            (CpuQuotaParams { on_cpus: 1, ..two }, "raise --on-cpus"),
+            (CpuQuotaParams { threads: 2, fast: 3, ..usual.clone() }, "2 threads in all"),
+        ] {
+            let refused = testing::refused(&META, layout(4, &params));
+            assert!(refused.contains(part), "{refused}");
+        }
+        let five = layout(4, &CpuQuotaParams { on_cpus: 5, ..usual });
+        let too_many = Problem::TooManyCpus { asked: 5, allowed: 4 };
+        assert_eq!(five, Err(ScenarioError::Unusable(too_many)));
     }
 
     #[test]

@@ -254,8 +254,10 @@ pub(super) fn expected(params: &MailboxFloodParams) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use super::super::meta::META;
     use super::*;
     use crate::params::{List, Size};
+    use crate::testing;
 
     fn usual() -> MailboxFloodParams {
         let fixes = List::new(vec![FloodFix::OffHeap, FloodFix::Threshold, FloodFix::Credit]);
@@ -289,15 +291,19 @@ mod tests {
 
     #[test]
     fn what_makes_no_trial_is_refused() {
-        let is_refused = |params: MailboxFloodParams| params.check().is_err();
         let (mailbox, dam, pace) = (Mailbox::Decoy, Dam::Credit, Pace::OneAtATime);
-        assert!(is_refused(MailboxFloodParams { dam, pace, ..usual() }));
-        assert!(is_refused(MailboxFloodParams { mailbox, dam, ..usual() }));
-        assert!(is_refused(MailboxFloodParams { mailbox, kill_after: Time::s(1), ..usual() }));
-        assert!(!is_refused(MailboxFloodParams { mailbox, ..usual() }));
+        assert!(MailboxFloodParams { mailbox, ..usual() }.check().is_ok());
         let large = MailboxFloodParams { message: Message::Large, size: Size::mib(1), ..usual() };
-        assert!(!is_refused(large.clone()));
-        assert!(is_refused(MailboxFloodParams { sink: SinkKind::File, ..large }));
-        assert!(is_refused(MailboxFloodParams { messages: 10_000_000, ..usual() }));
+        assert!(large.check().is_ok());
+        for (params, part) in [
+            (MailboxFloodParams { dam, pace, ..usual() }, "leaves nothing for a dam"),
+            (MailboxFloodParams { mailbox, dam, ..usual() }, "leave out --pace"),
+            (MailboxFloodParams { mailbox, kill_after: Time::s(1), ..usual() }, "--kill-after"),
+            (MailboxFloodParams { sink: SinkKind::File, ..large }, "more than 1 GiB"),
+            (MailboxFloodParams { messages: 10_000_000, ..usual() }, "fewer --senders"),
+        ] {
+            let refused = testing::refused(&META, params.check());
+            assert!(refused.contains(part), "{refused}");
+        }
     }
 }

@@ -117,8 +117,10 @@ fn check_nice(params: &MmapLockParams) -> Result<(), ScenarioError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::META;
     use super::*;
     use crate::params::{Counts, OrNone, Size, Time, literal};
+    use crate::testing;
     use model::Machine;
 
     fn params(busy: &[u32]) -> MmapLockParams {
@@ -138,12 +140,19 @@ mod tests {
         put("sys/vm/max_map_count", "65530");
         put("sys/kernel/pid_max", "32768");
         let host = Host { roots: &roots, machine: &machine };
-        assert!(check_processes(&params(&[10_000]), &host).is_err());
+        let refused = testing::refused(&META, check_processes(&params(&[10_000]), &host));
+        assert!(refused.starts_with("--busy 10000: 20000 processes are more"), "{refused}");
         assert!(check_processes(&params(&[1000]), &host).is_ok());
         let mut large = MmapLockParams { size: Size::mib(4096), ..params(&[1]) };
         assert!(check_mappings(&large, &host).is_ok(), "too few calls to split it that far");
         large.duration = Time::s(10);
-        assert!(check_mappings(&large, &host).is_err());
+        let refused = testing::refused(&META, check_mappings(&large, &host));
+        assert!(refused.contains("vm.max_map_count (65530) allows"), "{refused}");
+        let refused = testing::refused(&META, check_procfile(&params(&[1]), &host));
+        assert!(refused.contains("such as smaps, maps or status"), "{refused}");
+        put("meminfo", "MemAvailable: 4096 kB");
+        let refused = testing::refused(&META, check_size(&params(&[1]), &host));
+        assert!(refused.contains("of the 4 MiB of memory"), "{refused}");
     }
 
     #[test]
@@ -153,9 +162,10 @@ mod tests {
             ..params(&[4])
         };
         assert!(check_reader_quota(&quota("10ms/100ms")).is_ok());
-        assert!(check_reader_quota(&quota("100ms/100ms")).is_err());
-        assert!(check_reader_quota(&quota("100ms/1s")).is_err(), "a trial is shorter");
+        let refused = |params| testing::refused(&META, check_reader_quota(&params));
+        assert!(refused(quota("100ms/100ms")).contains("limits nothing"));
+        assert!(refused(quota("100ms/1s")).contains("is shorter than a period"));
         let none = MmapLockParams { busy: Counts::one(0), ..quota("10ms/100ms") };
-        assert!(check_reader_quota(&none).is_err());
+        assert!(refused(none).contains("no readers to limit"));
     }
 }

@@ -70,6 +70,7 @@ fn check_cpu(flag: &str, cpu: Cpu, machine: &Machine) -> Result<u32, ScenarioErr
 mod tests {
     use super::*;
     use crate::params::Counts;
+    use crate::testing;
 
     fn params(busy: &[u32]) -> MmapLockParams {
         MmapLockParams { busy: Counts::new(busy.to_vec()), ..MmapLockParams::default() }
@@ -94,8 +95,9 @@ mod tests {
             let (mapper, load, tool) = placed(named).unwrap();
             assert!(mapper != load && tool != load, "{named:?}: {mapper} {load} {tool}");
         }
-        assert!(placed([second, second, auto]).is_err());
-        assert!(placed([auto, second, second]).is_err());
+        let refused = |named| testing::refused(&META, placed(named));
+        assert!(refused([second, second, auto]).starts_with("--cpu-mapper 1 and --cpu-load 1 are"));
+        assert!(refused([auto, second, second]).starts_with("--cpu-tool 1 is the CPU of the load"));
         assert!(placed([auto, Some(2), auto]).is_err());
     }
 
