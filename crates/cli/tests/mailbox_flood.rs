@@ -4,18 +4,8 @@
 
 mod common;
 
+use common::trials::{figure, trials};
 use common::{Place, erlang_or_skip, files, sure, turn};
-use serde_json::Value;
-
-fn trials<'a>(record: &'a Value, arm: &str) -> Vec<&'a Value> {
-    let trials = record["trials"].as_array().unwrap();
-    trials.iter().filter(|trial| trial["arm"] == arm).collect()
-}
-
-fn figure(trial: &Value, name: &str) -> f64 {
-    let value = &trial["observation"]["measures"][name]["value"];
-    value.as_f64().unwrap_or_else(|| panic!("{name}: {trial}"))
-}
 
 #[test]
 fn a_port_that_is_flooded_collapses_and_a_dam_helps() {

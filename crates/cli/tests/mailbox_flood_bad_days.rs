@@ -4,18 +4,8 @@
 
 mod common;
 
+use common::trials::{figure, trials};
 use common::{Place, erlang_or_skip, processes, wait_for};
-use serde_json::Value;
-
-fn trials<'a>(record: &'a Value, arm: &str) -> Vec<&'a Value> {
-    let trials = record["trials"].as_array().unwrap();
-    trials.iter().filter(|trial| trial["arm"] == arm).collect()
-}
-
-fn figure(trial: &Value, name: &str) -> f64 {
-    let value = &trial["observation"]["measures"][name]["value"];
-    value.as_f64().unwrap_or_else(|| panic!("{name}: {trial}"))
-}
 
 #[test]
 fn behind_the_dam_nothing_is_lost_when_the_server_is_killed() {

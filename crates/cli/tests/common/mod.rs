@@ -6,6 +6,7 @@ pub mod browser;
 pub mod packed;
 pub mod processes;
 pub mod story;
+pub mod trials;
 pub mod turn;
 
 use std::fs::File;
