@@ -463,6 +463,8 @@ pub enum LiveRuntime {
     Jvm,
     /// Node.js.
     Node,
+    /// That of Go.
+    Go,
     /// The Erlang VM.
     Beam,
 }

@@ -2,7 +2,7 @@
 
 use crate::tick::Job;
 use host::cgroup::{Limit, Usage};
-use model::live::Spot;
+use model::live::{LiveRuntime, Spot};
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -44,6 +44,8 @@ pub struct Sums {
     pub nice: i32,
     /// Where its threads waited actively, as it was last seen.
     pub spot: Option<Spot>,
+    /// Its runtime, where a quota holds it and it has one that is known.
+    pub runtime: Option<LiveRuntime>,
 }
 
 impl Sums {

@@ -1,7 +1,7 @@
 //! One interval, as it was read: plain data, so that tests can make it up.
 
 use host::cgroup::{Limit, Usage};
-use model::live::Spot;
+use model::live::{LiveRuntime, Spot};
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
 use std::collections::HashMap;
 
@@ -24,6 +24,8 @@ pub struct Tick {
     pub processes: HashMap<u32, Process>,
     /// Where threads of these waited actively, by process, as far as that is known.
     pub spots: HashMap<u32, Spot>,
+    /// The runtimes of processes in groups that were throttled, as far as they are known.
+    pub runtimes: HashMap<u32, LiveRuntime>,
     /// For each group of those: the groups whose quota binds it, itself first.
     pub lineages: HashMap<String, Vec<String>>,
     /// The groups that have a quota.

@@ -141,6 +141,9 @@ impl Window {
         if let Some(spot) = names.tick.spots.get(&thread.pid) {
             sums.spot = Some(spot.clone());
         }
+        if let Some(runtime) = names.tick.runtimes.get(&thread.pid) {
+            sums.runtime = Some(*runtime);
+        }
         for (group, ns) in by_group {
             let sum = sums.quota.entry(group).or_default();
             *sum = sum.saturating_add(ns);

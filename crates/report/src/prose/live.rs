@@ -192,6 +192,7 @@ fn runtime_name(runtime: LiveRuntime) -> &'static str {
     match runtime {
         LiveRuntime::Jvm => "the JVM",
         LiveRuntime::Node => "Node.js",
+        LiveRuntime::Go => "Go",
         LiveRuntime::Beam => "the BEAM",
     }
 }
@@ -201,6 +202,7 @@ fn told(runtime: LiveRuntime, cpus: u32) -> String {
     match runtime {
         LiveRuntime::Jvm => format!("-XX:ActiveProcessorCount={cpus}"),
         LiveRuntime::Node => format!("UV_THREADPOOL_SIZE={cpus}"),
+        LiveRuntime::Go => format!("GOMAXPROCS={cpus}"),
         LiveRuntime::Beam => format!("+S {cpus}:{cpus} +SDcpu {cpus}:{cpus}"),
     }
 }

@@ -87,10 +87,12 @@ fn finding(
         threads: running_threads(window, group),
         cause: cause(counted, window.machine.cpus, spun(window, group)),
     };
-    let facts = runtime::told_apart(facts, counted, &users(window, group));
+    let users = users(window, group);
+    let runtime = users.first().and_then(|(_, sums)| sums.runtime);
+    let facts = runtime::told_apart(facts, counted, runtime);
     Finding {
         victim: program_of(key, sums),
-        culprits: users(window, group),
+        culprits: users.iter().map(|(key, sums)| program_of(key, sums)).collect(),
         cost_ms_per_s: window.rate(lost_ns),
         worst_ms: ms(sums.all.worst_ns),
         since_s: 0.0,
@@ -144,14 +146,15 @@ fn spun(window: &Window, group: &str) -> Option<f64> {
 }
 
 /// Programs whose CPU time a quota counts, those that used most first.
-fn users(window: &Window, group: &str) -> Vec<model::live::Program> {
+fn users<'a>(window: &'a Window, group: &str) -> Vec<(&'a Key, &'a Sums)> {
     let mut users: Vec<(&Key, &Sums)> = window
         .programs
         .iter()
         .filter(|(key, sums)| sums.all.ran_ns > 0 && is_below(window, key, group))
         .collect();
     users.sort_by(|a, b| b.1.all.ran_ns.cmp(&a.1.all.ran_ns).then_with(|| a.0.cmp(b.0)));
-    users.iter().take(3).map(|(key, sums)| program_of(key, sums)).collect()
+    users.truncate(3);
+    users
 }
 
 fn running_threads(window: &Window, group: &str) -> u32 {
@@ -305,7 +308,7 @@ mod tests {
     #[test]
     fn a_runtime_with_more_threads_than_its_quota_allows_is_told_by_name() {
         let mut tick = tick(0, 400);
-        process(&mut tick, 1, "node", Some("/a/b"));
+        tick.runtimes.insert(1, LiveRuntime::Node);
         tick.threads.push(ThreadCounts { tid: 2, ..thread(1, 250, 0) });
         // A thread alone would be without a CPU for 50 ms of each throttled period at most.
         tick.groups.push(group("/a/b", 50, 500, (10, 900)));
@@ -324,7 +327,7 @@ mod tests {
         tick.groups = vec![group("/a/b", 50, 500, (10, 480))];
         assert_eq!(find(&Window::of([&tick]))[0].kind.stall(), "cpu-quota");
         // And a program of which nobody knows a setting.
-        process(&mut tick, 1, "web", Some("/a/b"));
+        tick.runtimes.clear();
         tick.groups = vec![group("/a/b", 50, 500, (10, 900))];
         assert_eq!(find(&Window::of([&tick]))[0].kind.stall(), "cpu-quota");
     }

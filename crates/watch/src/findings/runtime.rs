@@ -2,27 +2,20 @@
 
 use crate::limits::AT_ONCE;
 use crate::sums::GroupSums;
-use model::live::{LiveRuntime, Program, QuotaCause, QuotaFinding};
+use model::live::{LiveRuntime, QuotaCause, QuotaFinding};
 use model::suggestion::{Command, Run};
 use scenarios::params::{Auto, Params, Time};
 use scenarios::quota_blind::{META, QuotaBlindParams, Runtime};
 
 /// The facts of a quota that was used up, told apart where it was a runtime by its many threads.
-pub fn told_apart(facts: QuotaFinding, counted: &GroupSums, users: &[Program]) -> QuotaFinding {
-    let runtime = users.first().and_then(|program| of_name(&program.name));
+pub fn told_apart(
+    facts: QuotaFinding,
+    counted: &GroupSums,
+    runtime: Option<LiveRuntime>,
+) -> QuotaFinding {
     match runtime.filter(|_| facts.cause == QuotaCause::UsedUp && at_once(&facts, counted)) {
         Some(runtime) => QuotaFinding { cause: QuotaCause::Runtime(runtime), ..facts },
         None => facts,
-    }
-}
-
-/// The runtime of a program of that name. A program in Go has a name of its own.
-fn of_name(name: &str) -> Option<LiveRuntime> {
-    match name {
-        "java" => Some(LiveRuntime::Jvm),
-        "node" => Some(LiveRuntime::Node),
-        "beam.smp" => Some(LiveRuntime::Beam),
-        _ => None,
     }
 }
 
@@ -51,6 +44,7 @@ pub fn run(runtime: LiveRuntime, facts: &QuotaFinding) -> Run {
     let runtime = match runtime {
         LiveRuntime::Jvm => Runtime::Jvm,
         LiveRuntime::Node => Runtime::Node,
+        LiveRuntime::Go => Runtime::Go,
         LiveRuntime::Beam => Runtime::Beam,
     };
     let written = format!("{}/{}", Time::us(facts.quota_us), Time::us(facts.period_us));

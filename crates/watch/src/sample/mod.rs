@@ -4,6 +4,7 @@ mod gained;
 mod groups;
 mod machine;
 mod processes;
+mod runtimes;
 mod schedstat;
 mod scope;
 mod spots;
@@ -17,6 +18,7 @@ use model::live::{Missing, Scope, Source, SourceUse};
 use model::not_seen::NoPrograms;
 use probe::live::{Counts, LiveProbe, Seen};
 use processes::Processes;
+use runtimes::Runtimes;
 use schedstat::Schedstat;
 pub use scope::ScopeError;
 use spots::Spots;
@@ -31,6 +33,7 @@ pub struct Sampler {
     gained: Gained,
     processes: Processes,
     spots: Spots,
+    runtimes: Runtimes,
     groups: Option<Groups>,
     schedstat: Schedstat,
     machine: Machine,
@@ -56,6 +59,7 @@ impl Sampler {
             gained: Gained::default(),
             processes: Processes::new(roots, scope, cpu_groups.clone()),
             spots: Spots::new(roots),
+            runtimes: Runtimes::new(roots),
             groups: cpu_groups.map(Groups::new),
             schedstat: Schedstat::default(),
             machine: Machine::start(roots),
@@ -102,6 +106,7 @@ impl Sampler {
         if let Some(groups) = &mut self.groups {
             groups.add(&mut tick);
         }
+        self.runtimes.name(&mut tick);
         let now = cpu_time();
         let tool = now.saturating_sub(self.tool);
         self.tool = now;
