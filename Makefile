@@ -33,8 +33,8 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-erlang test-guests test-pure test-beside test-alone \
-  test-fast engines fuzz torture blind cases sanitize lint bench install deb dist bare picture \
+.PHONY: run build test test-erlang test-guests test-endings test-pure test-beside \
+  test-alone test-fast engines fuzz torture blind cases sanitize lint bench install deb dist bare picture \
   erlang kernels kernels-hz kernels-slice truth golden needs erlang-needs lint-needs clean
 
 PREFIX ?= /usr/local
@@ -69,10 +69,10 @@ FAST_TESTS := arrows briefs corpus effects fixing fleets golden judging kernels 
   measured properties published resuming same_words schema shown simulated_rows simulation study \
   study_files two_arms undecided unsafe_code v1 versions
 GUEST_TESTS := guest hostile_kernel
-BESIDE_TESTS := ansible bad_days bad_input blocking_nif_bad_days census check compat debian \
-  endings explain hostile_records mailbox_flood_bad_days other_readers page privileges \
-  probe_calls real studies
-ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(BESIDE_TESTS),$(sort \
+ENDING_TESTS := bad_days blocking_nif_bad_days endings mailbox_flood_bad_days privileges
+BESIDE_TESTS := ansible bad_input census check compat debian explain hostile_records \
+  other_readers page probe_calls real studies
+ALONE_TESTS := $(filter-out $(FAST_TESTS) $(GUEST_TESTS) $(ENDING_TESTS) $(BESIDE_TESTS),$(sort \
   $(basename $(notdir $(wildcard crates/*/tests/*.rs))) \
   $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs)))))
 RUST_TESTS := $(CARGO) test --locked --workspace --no-fail-fast
@@ -90,7 +90,8 @@ test: needs erlang-needs
 	$(MAKE) -C erlang all
 	$(RUST_TESTS) --no-run
 	@mkdir -p $(BUILD); set -o pipefail; code=0; \
-	{ $(MAKE) -k -j4 --output-sync=target test-guests test-beside test-erlang test-pure || code=$$?; \
+	{ $(MAKE) -k -j5 --output-sync=target test-guests test-endings test-beside test-erlang \
+	    test-pure || code=$$?; \
 	  $(MAKE) test-alone || code=$$?; exit $$code; } 2>&1 | tee $(BUILD)/test.log || \
 	{ scripts/failed $(BUILD)/test.log; exit 1; }
 
@@ -103,6 +104,10 @@ test-guests:
 
 test-pure:
 	$(RUST_TESTS_ALL) --lib --bins $(FAST_TESTS:%=--test %)
+
+# These wait most of their time, for what was killed or takes too long.
+test-endings:
+	$(RUST_TESTS_ALL) $(ENDING_TESTS:%=--test %)
 
 test-beside:
 	$(RUST_TESTS_ALL) $(BESIDE_TESTS:%=--test %)
