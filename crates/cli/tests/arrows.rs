@@ -35,7 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-rows", &["census", "model", "os"]),
     ("tailback-history", &["host", "model", "report"]),
     ("tailback-runner", &["model", "os", "scenarios"]),
-    ("tailback-watch", &["host", "model", "os", "probe", "scenarios"]),
+    ("tailback-watch", &["beam", "host", "model", "os", "probe", "scenarios"]),
     ("tailback-scenarios", &["analysis", "beam", "host", "load", "model", "os", "probe"]),
     ("tailback-guest", &["debian", "host", "model", "os"]),
     ("tailback-report", &["model", "os"]),

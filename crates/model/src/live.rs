@@ -3,8 +3,16 @@
 //! Times are whole nanoseconds, so that parts add up. A figure that could not be had is absent, and
 //! [`SourceUse::missing`] says why; there is no zero in its place.
 
+mod node;
+mod program;
+
 use crate::not_seen::NoPrograms;
 use crate::suggestion::Run;
+pub use node::{
+    BusyWait, Code, CodeTime, Configured, MoreSchedulers, NativeCall, Node, NodeFlag, NodeFlags,
+    Place, Role, RoleTime,
+};
+pub use program::Program;
 use serde::{Deserialize, Serialize};
 
 /// What was seen in one stretch of time.
@@ -21,6 +29,9 @@ pub struct Live {
     pub sources: Vec<SourceUse>,
     /// Programs that lost time, most first; a bounded number.
     pub victims: Vec<Victim>,
+    /// Erlang nodes, those that used most CPU time first; a bounded number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<Node>,
     /// What was found, the dearest first.
     pub findings: Vec<Finding>,
     /// An answer for each known stall.
@@ -113,21 +124,6 @@ pub enum Missing {
     NoThrottledTime,
     /// No hierarchy of the cpu controller is mounted.
     NoGroups,
-}
-
-/// A program: the processes of one name in one group.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Program {
-    /// Its name: `comm`.
-    pub name: String,
-    /// Its control group under the cpu controller; absent for the root group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// One of its processes: the only one, or the one that lost most.
-    pub pid: u32,
-    /// How many processes of it there were.
-    pub processes: u32,
 }
 
 /// A program that lost time.
@@ -337,6 +333,12 @@ pub enum FindingKind {
     BesideIdle(BesideIdle),
     /// Its threads wait actively while others of them have no CPU.
     Spinning(SpinFinding),
+    /// Native code holds schedulers of an Erlang node.
+    NativeCall(NativeCall),
+    /// Schedulers of an Erlang node spin a quota away.
+    BusyWait(BusyWait),
+    /// An Erlang node has more schedulers than CPUs of quota.
+    MoreSchedulers(MoreSchedulers),
 }
 
 impl FindingKind {
@@ -351,11 +353,14 @@ impl FindingKind {
             FindingKind::Neighbour(_) => stall::NEIGHBOUR,
             FindingKind::BesideIdle(_) => stall::BESIDE_IDLE,
             FindingKind::Spinning(_) => stall::PREEMPTED_HOLDER,
+            FindingKind::NativeCall(_) => stall::BLOCKING_NIF,
+            FindingKind::BusyWait(_) => stall::BUSY_WAIT,
+            FindingKind::MoreSchedulers(_) => stall::MORE_SCHEDULERS,
         }
     }
 }
 
-/// Names of what may be found: those of scenarios, and two that have none.
+/// Names of what may be found: those of scenarios, and some that have none.
 pub mod stall {
     /// Readers of a memory map.
     pub const MMAP_LOCK: &str = "mmap-lock";
@@ -369,6 +374,14 @@ pub mod stall {
     pub const NEIGHBOUR: &str = "neighbour";
     /// Ready work beside an idle CPU.
     pub const BESIDE_IDLE: &str = "beside-idle";
+    /// Native code that holds schedulers of an Erlang node.
+    pub const BLOCKING_NIF: &str = "blocking-nif";
+    /// A mailbox that is scanned again and again.
+    pub const MAILBOX_FLOOD: &str = "mailbox-flood";
+    /// Schedulers that spin a quota away.
+    pub const BUSY_WAIT: &str = "busy-wait";
+    /// More schedulers than CPUs of quota.
+    pub const MORE_SCHEDULERS: &str = "more-schedulers";
 }
 
 /// Another process reads a memory map under its lock.
@@ -554,6 +567,10 @@ pub enum LiveFix {
     Weigh,
     /// Look at the kernel's balancing: affinities, cpusets, isolated CPUs.
     Balance,
+    /// Run the native function on a dirty scheduler, or in slices that yield.
+    DirtyScheduler,
+    /// Flags of the Erlang node.
+    Flags(NodeFlags),
 }
 
 /// The answer for one known stall.
@@ -594,8 +611,10 @@ pub enum NotMeasurable {
     Missing(Missing),
     /// It is about a lock inside a program, which no tracepoint shows.
     LockInProgram,
-    /// `watch` looks at no Erlang node yet.
+    /// No Erlang node runs here.
     NoNode,
+    /// It takes a look into the node.
+    NotInside,
 }
 
 /// The machine in that time.

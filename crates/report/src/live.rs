@@ -11,6 +11,9 @@ use std::fmt::Write as _;
 /// Findings that are told in full.
 const FINDINGS: usize = 2;
 
+/// Erlang nodes that are told of.
+const NODES: usize = 1;
+
 /// Programs that are listed.
 const VICTIMS: usize = 4;
 
@@ -27,6 +30,9 @@ pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
     let left = live.findings.len().saturating_sub(shown);
     if left > 0 {
         let _ = writeln!(text, "{left} more: --why shows all");
+    }
+    for node in live.nodes.iter().take(look.most(NODES).min(MOST)) {
+        let _ = writeln!(text, "{}", look.wrap(&words::node(node, live.over_ns), "", "  "));
     }
     victims(&mut text, live, look);
     answers(&mut text, live, look);

@@ -4,11 +4,13 @@ use crate::findings::Most;
 use crate::limits;
 use model::live::{Answer, AnswerState, Finding, NotMeasurable, Source, SourceUse, stall};
 
-/// Stalls of Erlang nodes, by the ids of their scenarios.
-const OF_NODES: [&str; 3] = ["blocking-nif", "mailbox-flood", "busy-wait"];
-
-/// All answers, in the order of `tailback list`, the two without a scenario last.
-pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answer> {
+/// All answers, in the order of `tailback list`, those without a scenario last.
+pub fn all(
+    findings: &[Finding],
+    most: &Most,
+    sources: &[SourceUse],
+    has_nodes: bool,
+) -> Vec<Answer> {
     let missing = |source: Source| {
         let of = sources.iter().find(|one| one.source == source);
         of.and_then(|one| one.missing.clone())
@@ -35,9 +37,19 @@ pub fn all(findings: &[Finding], most: &Most, sources: &[SourceUse]) -> Vec<Answ
     let runtimes = from(Source::CpuStat, stall::QUOTA_BLIND, most.runtimes, limits::QUOTA_MS_PER_S);
     let scheduler = |id: &str, most: f64, at: f64| from(Source::Scheduler, id, most, at);
     let answer = |stall: &str, state| Answer { stall: stall.to_owned(), state };
-    let no_node = || AnswerState::NotMeasurable(NotMeasurable::NoNode);
+    let of_node = |id: &str, most: f64, at: f64| match from(Source::Scheduler, id, most, at) {
+        AnswerState::NotHitting { .. } if !has_nodes => {
+            AnswerState::NotMeasurable(NotMeasurable::NoNode)
+        }
+        state => state,
+    };
+    let mailbox = if has_nodes { NotMeasurable::NotInside } else { NotMeasurable::NoNode };
     let mut all = vec![answer(stall::MMAP_LOCK, lock), answer(stall::CPU_QUOTA, quota)];
-    all.extend(OF_NODES.map(|id| answer(id, no_node())));
+    let native = of_node(stall::BLOCKING_NIF, most.native, limits::NATIVE_MS_PER_S);
+    all.push(answer(stall::BLOCKING_NIF, native));
+    all.push(answer(stall::MAILBOX_FLOOD, AnswerState::NotMeasurable(mailbox)));
+    let spun = of_node(stall::BUSY_WAIT, most.spun, limits::QUOTA_MS_PER_S);
+    all.push(answer(stall::BUSY_WAIT, spun));
     let spin = from(Source::Samples, stall::PREEMPTED_HOLDER, most.spin, limits::SPIN_MS_PER_S);
     all.push(answer(stall::PREEMPTED_HOLDER, spin));
     all.push(answer(stall::QUOTA_BLIND, runtimes));
@@ -62,13 +74,13 @@ mod tests {
     }
 
     fn state(sources: &[SourceUse], id: &str) -> AnswerState {
-        let all = all(&[], &Most { foreign: 1.5, ..Most::default() }, sources);
+        let all = all(&[], &Most { foreign: 1.5, ..Most::default() }, sources, false);
         all.into_iter().find(|one| one.stall == id).unwrap().state
     }
 
     #[test]
     fn every_scenario_has_an_answer() {
-        let all = all(&[], &Most::default(), &sources(&[]));
+        let all = all(&[], &Most::default(), &sources(&[]), true);
         for scenario in scenarios::ALL {
             assert!(all.iter().any(|answer| answer.stall == scenario.meta().id));
         }

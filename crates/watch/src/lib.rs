@@ -5,11 +5,14 @@
 //! worked out by pure functions ([`live`]), so that a test needs no machine.
 //!
 //! Nothing of the machine is changed, and what is read of /proc takes no lock of the process that
-//! it is about: neither `cmdline` nor `maps` nor `smaps`.
+//! it is about: neither `cmdline` nor `maps` nor `smaps`. Of Erlang nodes alone
+//! `cmdline` is read once, and `maps` once or when there is new code.
 
 mod answers;
 mod findings;
 pub mod limits;
+mod node;
+mod nodes;
 mod parts;
 mod sample;
 mod since;
@@ -21,6 +24,7 @@ mod tick;
 mod view;
 mod window;
 
+pub use node::{NodeFacts, NodeTick, SchedulerTick, Seen};
 pub use sample::{Sampler, ScopeError};
 pub use since::Since;
 pub use tick::{GroupTick, Job, MachineTick, Process, Spent, Tick};

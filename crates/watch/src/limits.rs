@@ -67,5 +67,20 @@ pub const BESIDE_IDLE_WORST_MS: f64 = 10.0;
 /// And this share of the time in which it was ready and no quota held it.
 pub const BESIDE_IDLE_SHARE: f64 = 0.5;
 
+/// Native code holds a scheduler for a tenth of its time: a call is to be over within a
+/// millisecond, and a node that makes one such call now and then has no stall of it.
+pub const NATIVE_MS_PER_S: f64 = 100.0;
+
+/// And a single call of at least so long, in milliseconds: as long as it takes to be seen that a
+/// scheduler made no system call.
+pub const NATIVE_WORST_MS: f64 = 8.0;
+
+/// Spun by schedulers: this share of the quota. Below it there is nothing to be had by flags.
+pub const SPUN_OF_QUOTA: f64 = 0.1;
+
+/// A scheduler that ran for less than this, in milliseconds a second, is not counted among those
+/// that are online where no flag says how many are: one that is not online never runs.
+pub const RAN_MS_PER_S: f64 = 0.1;
+
 /// Fewer seconds than this are no basis for a finding.
 pub const LEAST_SECONDS: f64 = 0.5;

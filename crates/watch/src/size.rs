@@ -15,6 +15,10 @@ impl Tick {
             of(self.pairs.capacity(), entry(&self.pairs)),
             of(self.readers.capacity(), entry(&self.readers)),
             of(self.groups.capacity(), entry(&self.groups)),
+            self.nodes
+                .iter()
+                .map(|node| of(node.samples.len() + node.schedulers.len() + 8, BESIDE))
+                .sum(),
             of(self.processes.capacity(), 2 * BESIDE),
             self.lineages.values().map(|lineage| of(lineage.len() + 1, BESIDE)).sum(),
         ];

@@ -1,8 +1,10 @@
 //! Programs and intervals for tests.
 
+use crate::node::{NodeTick, SchedulerTick};
 use crate::sums::Key;
 use crate::tick::{GroupTick, Job, Process, Tick};
 use host::cgroup::{Limit, Usage};
+use model::live::{Role, RoleTime};
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
 
 /// A millisecond.
@@ -85,4 +87,20 @@ pub fn group(name: &str, quota_ms: u64, used_ms: u64, throttled: (u64, u64)) -> 
             ..Usage::ZERO
         },
     }
+}
+
+/// A node of so many schedulers, all of them online, which ran for a while.
+pub fn node(pid: u32, schedulers: u32) -> NodeTick {
+    let mut node = NodeTick { pid, ..NodeTick::default() };
+    node.facts.threads.insert(Role::Scheduler, schedulers);
+    node.facts.online = Some(schedulers);
+    node.facts.name = Some("web".to_owned());
+    for number in 1..=schedulers {
+        node.schedulers
+            .insert(number, SchedulerTick { ran_ns: 10 * MS, ..SchedulerTick::default() });
+    }
+    let ran_ns = u64::from(schedulers) * 10 * MS;
+    let all = RoleTime { ran: schedulers, ran_ns, ..RoleTime::default() };
+    node.roles.insert(Role::Scheduler, all);
+    node
 }

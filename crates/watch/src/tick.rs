@@ -1,5 +1,6 @@
 //! One interval, as it was read: plain data, so that tests can make it up.
 
+use crate::node::NodeTick;
 use host::cgroup::{Limit, Usage};
 use model::live::{LiveRuntime, Spot};
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
@@ -30,6 +31,8 @@ pub struct Tick {
     pub lineages: HashMap<String, Vec<String>>,
     /// The groups that have a quota.
     pub groups: Vec<GroupTick>,
+    /// Erlang nodes.
+    pub nodes: Vec<NodeTick>,
     /// The machine.
     pub machine: MachineTick,
     /// What watching cost.

@@ -4,7 +4,7 @@ use crate::parts::victim;
 use crate::since::Since;
 use crate::tick::Tick;
 use crate::window::Window;
-use crate::{answers, findings};
+use crate::{answers, findings, nodes};
 use model::Live;
 use model::live::{Cost, Interval, MachineLoad, Scope, SourceUse, Victim};
 
@@ -27,13 +27,15 @@ pub fn live(
 ) -> Live {
     let mut findings = findings::all(window);
     since.note(&mut findings);
+    let nodes = nodes::all(window);
     Live {
         from: from.to_owned(),
         over_ns: window.over_ns,
         scope: scope.clone(),
         sources: sources.to_vec(),
-        answers: answers::all(&findings, &findings::most(window), sources),
+        answers: answers::all(&findings, &findings::most(window), sources, !nodes.is_empty()),
         victims: victims(window),
+        nodes,
         findings,
         machine: machine(window),
         cost: cost(window),

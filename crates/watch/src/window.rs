@@ -1,10 +1,11 @@
 //! Several intervals, folded into sums for each program.
 
+use crate::node::NodeSums;
 use crate::sums::{GroupSums, Key, Reading, Sums, both};
 use crate::tick::{Job, MachineTick, Process, Spent, Tick};
 use host::cgroup::Usage;
 use probe::live::{LEVELS, PairCounts, ReaderCounts, ThreadCounts};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Programs that are told apart at most; beyond them those are dropped that lost least.
 const MOST_PROGRAMS: usize = 4_096;
@@ -14,6 +15,9 @@ const MOST_READINGS: usize = 1_024;
 
 /// Groups with a quota that are told apart at most.
 const MOST_GROUPS: usize = 4_096;
+
+/// Erlang nodes that are told apart at most; beyond them the oldest are dropped.
+const MOST_NODES: usize = 64;
 
 /// Who reads whose memory map, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,6 +44,8 @@ pub struct Window {
     pub(crate) groups: HashMap<String, GroupSums>,
     /// The groups that bind each group, itself first.
     pub(crate) lineages: HashMap<String, Vec<String>>,
+    /// Erlang nodes by their processes, with the program that each is.
+    pub(crate) nodes: BTreeMap<u32, (Key, NodeSums)>,
     pub(crate) machine: MachineTick,
     pub(crate) spent: Spent,
     pub(crate) unnamed_ns: u64,
@@ -107,6 +113,7 @@ impl Window {
         tick.threads.iter().for_each(|thread| self.thread(thread, &names));
         tick.pairs.iter().for_each(|pair| self.pair(pair, &names));
         tick.readers.iter().for_each(|reader| self.reader(reader, &names));
+        self.nodes(tick, &names);
         self.machine(&tick.machine);
         self.spent(&tick.spent);
         self.prune();
@@ -187,6 +194,22 @@ impl Window {
         };
         if self.readings.len() < MOST_READINGS || self.readings.contains_key(&key) {
             self.readings.entry(key).or_default().add(reader);
+        }
+    }
+
+    fn nodes(&mut self, tick: &Tick, names: &Names) {
+        for node in &tick.nodes {
+            let process = tick.processes.get(&node.pid);
+            if !process.map_or(tick.whole_machine, |process| process.in_scope) {
+                continue;
+            }
+            let key = names.key(node.pid, "beam.smp", 0);
+            let (known, sums) = self.nodes.entry(node.pid).or_default();
+            *known = key;
+            sums.add(node, tick.over_ns);
+        }
+        while self.nodes.len() > MOST_NODES {
+            self.nodes.pop_first();
         }
     }
 

@@ -97,14 +97,20 @@ enum bpf_func_id___watch {
 struct pt_regs___watch {
 	unsigned long di;
 	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long sp;
 } READ_FIELDS;
+#define NEXT_OF(regs) ((u64)(regs)->ip)
 #define CALL_OF(regs) ((s64)(regs)->orig_ax)
 #define FIRST_ARGUMENT(regs) ((u64)(regs)->di)
 #else
 struct pt_regs___watch {
 	int syscallno;
 	u64 orig_x0;
+	u64 pc;
+	u64 sp;
 } READ_FIELDS;
+#define NEXT_OF(regs) ((u64)(regs)->pc)
 #define CALL_OF(regs) ((s64)(regs)->syscallno)
 #define FIRST_ARGUMENT(regs) ((u64)(regs)->orig_x0)
 #endif

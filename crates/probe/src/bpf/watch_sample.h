@@ -3,7 +3,7 @@
 #ifndef TAILBACK_WATCH_SAMPLE_H
 #define TAILBACK_WATCH_SAMPLE_H
 
-#include "watch_tables.h"
+#include "watch_node.h"
 
 /* Bytes of code that are looked at, and how many of them lie before the next instruction. */
 #define CODE 16
@@ -15,6 +15,8 @@ struct sample {
 	u64 others[16];
 	u64 ip;
 	u64 cs;
+	u64 flags;
+	u64 sp;
 };
 #define IN_PROGRAM(at) ((at)->cs & 3)
 #define NEXT(at) ((at)->ip)
@@ -53,20 +55,38 @@ static __always_inline bool waits_actively(const u8 *code)
 }
 #endif
 
+static __always_inline void sample_node(struct thread *thread, struct sample *at, bool spins)
+{
+	u64 now = bpf_ktime_get_ns();
+	u64 silent = silent_for(thread, clock_of(thread, now), now);
+	struct node_sample *sample = new_sample(thread);
+
+	if (!sample)
+		return;
+	sample->what = spins ? SAMPLED_SPINNING : silent >= LONG_SILENCE ? SAMPLED_SILENT : SAMPLED_RUNNING;
+	sample->call = -1;
+	sample->ip = NEXT(at);
+	keep_stack(sample, at->sp, now);
+}
+
 SEC("perf_event")
 int watch_sample(struct sample *at)
 {
 	u32 tid = bpf_get_current_pid_tgid();
 	struct thread *thread = tid ? entry_at(tid) : 0;
 	u8 code[CODE] = {};
+	bool spins;
 
 	if (!thread || !IN_PROGRAM(at))
 		return 0;
 	thread->samples++;
-	if (!bpf_probe_read_user(code, CODE, (void *)(NEXT(at) - BEFORE)) && waits_actively(code)) {
+	spins = !bpf_probe_read_user(code, CODE, (void *)(NEXT(at) - BEFORE)) && waits_actively(code);
+	if (spins) {
 		thread->spins++;
 		thread->spin_at = NEXT(at);
 	}
+	if (is_node(thread->tgid))
+		sample_node(thread, at, spins);
 	return 0;
 }
 

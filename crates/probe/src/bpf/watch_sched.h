@@ -4,6 +4,7 @@
 #define TAILBACK_WATCH_SCHED_H
 
 #include "watch_mapping.h"
+#include "watch_node.h"
 
 /* After so many waits the name of a thread is read again. */
 #define COMM_EVERY 64
@@ -168,6 +169,8 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 		return becomes_ready(thread, task, number, now);
 	thread->state = state & STATE_UNINTERRUPTIBLE ? UNINTERRUPTIBLE : state & STATE_DEAD ? GONE : ASLEEP;
 	thread->since = now;
+	if (thread->state != GONE && is_node(thread->tgid))
+		node_sleeps(thread, now);
 	if (thread->state == UNINTERRUPTIBLE)
 		may_wait_for_mapping(ctx, thread, task, now);
 }
@@ -237,6 +240,8 @@ static __always_inline void wakes(struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	if (thread->state == UNINTERRUPTIBLE)
 		thread->asleep += now - thread->since;
+	if (thread->sleep)
+		node_woken(thread, now);
 	thread->waker = waker();
 	/* Where there are no waiters the call goes away: kernels before 5.11 lack a helper that it
 	 * uses. */

@@ -15,6 +15,11 @@ u64 threads_lost;
  * would not be one operation. */
 u8 touched[THREADS];
 
+/* Erlang nodes that the reader has found, those that there are first. */
+u32 nodes[NODES];
+/* Whether system calls are seen now, and since when. */
+u64 calls_seen_since;
+
 /* Set when it is loaded. */
 const volatile u32 cpus_known = 1;
 /* Whether waits for a lock are told by the tracepoints of contention. */
@@ -60,6 +65,27 @@ struct {
 	__type(key, u64);
 	__type(value, struct space);
 } spaces SEC(".maps");
+
+/* The last samples of threads of nodes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SAMPLES);
+	__type(key, u32);
+	__type(value, struct node_sample);
+} node_samples SEC(".maps");
+
+/* Whether a process is an Erlang node. */
+static __always_inline bool is_node(u32 pid)
+{
+	for (int i = 0; i < NODES; i++) {
+		if (!nodes[i])
+			return false;
+		if (nodes[i] == pid)
+			return true;
+	}
+	return false;
+}
 
 /* One of the places of a thread. Threads of numbers in a row have places in a row. */
 static __always_inline u32 place(u32 tid, u32 nth)

@@ -31,8 +31,19 @@ typedef __s64 s64;
 #define LEVELS 8
 #define LEVEL_UNKNOWN (LEVELS - 1)
 #define FILE_NAME 16
+/* Erlang nodes whose threads are looked at more closely. */
+#define NODES 16
+/* Samples of them that are kept, and how much of the stack is. */
+#define SAMPLES 2048
+#define STACK_WORDS 96
 
 enum state { UNKNOWN, RUNNING, READY, ASLEEP, UNINTERRUPTIBLE, GONE };
+
+/* Where a thread of a node sleeps: the two ways in which the VM itself waits, and all others. */
+enum sleep { SLEEPS_UNKNOWN, SLEEPS_FUTEX, SLEEPS_POLL, SLEEPS_FAULT, SLEEPS_CALL };
+
+/* What a sample of a node's thread is of. */
+enum sampled { SAMPLED_RUNNING, SAMPLED_SPINNING, SAMPLED_SILENT, SAMPLED_ASLEEP };
 
 enum lock { NO_LOCK, WAITS, READS_FOREIGN, HOLDS_FOREIGN, WAITS_MAPPING };
 
@@ -99,9 +110,38 @@ struct thread {
 	u64 hold_throttled;
 	char file[FILE_NAME];
 	u32 call;
-	u32 pads;
+	/* Of a node's thread: where it sleeps or slept last, and by which call. */
+	u32 sleep;
 	/* Where it waited actively when it was last seen to. */
 	u64 spin_at;
+	s32 sleep_call;
+	u32 native_calls;
+	/* Asleep in a futex, in poll and its kind, in another call. */
+	u64 futex;
+	u64 poll;
+	u64 native;
+	u64 native_worst[2];
+	u32 native_worst_of[2];
+	/* CPU time without a system call: its clock at the last call, long stretches, the worst. */
+	u64 called_at;
+	u64 silent;
+	u64 silent_worst[2];
+	u32 silent_worst_of[2];
+	u32 silent_calls;
+	/* When a sleep of it was sampled last, in milliseconds. */
+	u32 sampled_at;
+};
+
+/* A sample of a thread of a node: where it stands, and the top of its stack as it is. */
+struct node_sample {
+	/* When; 0 while it is written. */
+	u64 at;
+	u32 pid;
+	u32 tid;
+	u32 what;
+	s32 call;
+	u64 ip;
+	u64 stack[STACK_WORDS];
 };
 
 /* Who ran on a CPU, until the next one did. */
@@ -117,6 +157,8 @@ struct cpu {
 	u64 since;
 	u64 idle_since;
 	u64 switches;
+	/* Samples of threads of nodes. */
+	u64 samples;
 	/* The place of the one that runs. */
 	u64 head;
 	struct runner ring[RUNNERS];

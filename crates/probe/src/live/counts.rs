@@ -17,6 +17,10 @@ pub struct Counts {
     pub unnamed_ns: u64,
     /// Who reads the memory map of another, since the programs were loaded.
     pub readers: Vec<ReaderCounts>,
+    /// What threads of Erlang nodes were sampled at in the interval.
+    pub samples: Vec<NodeSample>,
+    /// Whether system calls of theirs were seen in it.
+    pub calls_seen: bool,
     /// Switches of all CPUs since then.
     pub switches: u64,
     /// Threads that lost their place in the table before they were read.
@@ -101,6 +105,80 @@ pub struct ThreadCounts {
     pub spins: u64,
     /// Where in the program that was last; 0 where it never was.
     pub spin_at: u64,
+    /// Of a thread of an Erlang node alone: where it slept, and ran without a system call.
+    pub native: NativeCounts,
+}
+
+/// Where a thread sleeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sleep {
+    /// It does not, or the kernel does not say.
+    #[default]
+    Unknown,
+    /// In a futex.
+    Futex,
+    /// In poll, select, epoll.
+    Poll,
+    /// In no call: a page that is not there.
+    Fault,
+    /// In another call.
+    Call,
+}
+
+/// What is counted of a thread of an Erlang node; times in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NativeCounts {
+    /// Where it sleeps now.
+    pub sleep: Sleep,
+    /// Asleep in a futex, in sleeps that are over.
+    pub futex_ns: u64,
+    /// Asleep in poll and its kind.
+    pub poll_ns: u64,
+    /// Asleep in another call.
+    pub call_ns: u64,
+    /// How often.
+    pub calls: u64,
+    /// The longest of these sleeps that ended in the last interval.
+    pub call_worst_ns: u64,
+    /// CPU time in stretches of 8 ms and more without a system call, while calls were seen.
+    pub silent_ns: u64,
+    /// How many.
+    pub silences: u64,
+    /// The longest that ended in the last interval.
+    pub silent_worst_ns: u64,
+}
+
+/// What a sample is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sampled {
+    /// It ran.
+    #[default]
+    Running,
+    /// It ran at an instruction of active waiting.
+    Spinning,
+    /// It had run for 8 ms and more without a system call.
+    Silent,
+    /// It fell asleep in a call that is neither futex nor poll.
+    Asleep,
+}
+
+/// A sample of a thread of an Erlang node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeSample {
+    /// When, by the monotonic clock, in nanoseconds.
+    pub at_ns: u64,
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// What it did.
+    pub what: Sampled,
+    /// The call that it fell asleep in.
+    pub call: Option<u32>,
+    /// Where it stood.
+    pub ip: u64,
+    /// The top of its stack, as it was: addresses among other words, the innermost first.
+    pub stack: Vec<u64>,
 }
 
 /// How long a process ran while threads of another were ready on its CPU.

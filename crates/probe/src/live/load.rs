@@ -38,6 +38,8 @@ struct Has {
     /// Whether the tracepoints of the lock name the memory group too.
     grouped: bool,
     contention: bool,
+    /// Whether system calls can be seen.
+    calls: bool,
     /// Where threads wait for the lock of a single mapping; none where they cannot be known by
     /// that.
     waiters: [(u64, u64); WAITERS],
@@ -65,6 +67,7 @@ pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
         // Context, address space, group, write; without the group it is three.
         grouped: arguments(&btf, "mmap_lock_released").is_some_and(|count| count >= 4),
         contention: there("contention_begin") && there("contention_end"),
+        calls: there("sys_enter"),
         waiters: [(0, 0); WAITERS],
     };
     let has_mapping_lock = has_field(&btf, "vm_area_struct", "vm_refcnt");
@@ -74,7 +77,9 @@ pub fn load(roots: &Roots) -> Result<Loaded, NoPrograms> {
     }
     match attach(&btf, has) {
         // A kernel may describe a tracepoint and refuse a program on it.
-        Err(_) if has.lock => attach(&btf, Has { lock: false, contention: false, ..has }),
+        Err(_) if has.lock || has.calls => {
+            attach(&btf, Has { lock: false, contention: false, calls: false, ..has })
+        }
         done => done,
     }
 }
@@ -127,6 +132,7 @@ fn choose(open: &mut OpenWatchSkel, has: Has) {
     progs.watch_lock_returned.set_autoload(has.lock && !has.grouped);
     progs.watch_lock_returned_group.set_autoload(has.lock && has.grouped);
     progs.watch_lock_released.set_autoload(has.lock);
+    progs.watch_call.set_autoload(has.calls);
     progs.watch_contention.set_autoload(has.lock && has.contention);
     progs.watch_contention_end.set_autoload(has.lock && has.contention);
 }

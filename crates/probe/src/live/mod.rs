@@ -9,6 +9,8 @@ mod counts;
 #[cfg(feature = "bpf")]
 mod load;
 #[cfg(feature = "bpf")]
+mod nodes;
+#[cfg(feature = "bpf")]
 mod object;
 #[cfg(feature = "bpf")]
 mod raw;
@@ -22,10 +24,19 @@ mod stats;
 #[cfg(feature = "bpf")]
 mod threads;
 
-pub use counts::{Counts, LEVELS, PairCounts, ReaderCounts, ThreadCounts, ThreadState};
+pub use counts::{
+    Counts, LEVELS, NativeCounts, NodeSample, PairCounts, ReaderCounts, Sampled, Sleep,
+    ThreadCounts, ThreadState,
+};
+#[cfg(feature = "bpf")]
+pub use nodes::NODES;
 #[cfg(feature = "bpf")]
 pub use read::LiveProbe;
 pub use seen::Seen;
+
+/// Erlang nodes that are looked at more closely at most.
+#[cfg(not(feature = "bpf"))]
+pub const NODES: usize = 16;
 
 #[cfg(not(feature = "bpf"))]
 use model::not_seen::NoPrograms;
@@ -47,6 +58,11 @@ impl LiveProbe {
 
     /// What is seen.
     pub fn seen(&self) -> Seen {
+        match self.0 {}
+    }
+
+    /// Looks more closely at nodes.
+    pub fn look_at_nodes(&mut self, _: &[u32], _: bool) {
         match self.0 {}
     }
 

@@ -1,10 +1,16 @@
 //! The entries of the tables, whose types the build reads from the compiled programs.
 
-use super::counts::{PairCounts, ReaderCounts, ThreadCounts, ThreadState};
+use super::counts::{
+    NativeCounts, NodeSample, PairCounts, ReaderCounts, Sampled, Sleep, ThreadCounts, ThreadState,
+};
 pub use super::object::types::{
-    cpu as Cpu, pairs as Pairs, reader as Reader, reader_key as ReaderKey, thread as Thread,
+    cpu as Cpu, node_sample as Sample, pairs as Pairs, reader as Reader, reader_key as ReaderKey,
+    thread as Thread,
 };
 use crate::event;
+
+/// Samples of threads of nodes that are kept.
+pub const SAMPLES: usize = 2_048;
 
 /// Threads that there are places for.
 pub const THREADS: usize = 16_384;
@@ -84,7 +90,48 @@ impl Thread {
             spins: self.spins.into(),
             spin_at: self.spin_at,
             lock_worst_ns: worst(self.lock_worst, self.lock_worst_of, interval),
+            native: self.native(interval),
         }
+    }
+
+    fn native(&self, interval: u32) -> NativeCounts {
+        NativeCounts {
+            sleep: match self.sleep {
+                1 => Sleep::Futex,
+                2 => Sleep::Poll,
+                3 => Sleep::Fault,
+                4 => Sleep::Call,
+                _ => Sleep::Unknown,
+            },
+            futex_ns: self.futex,
+            poll_ns: self.poll,
+            call_ns: self.native,
+            calls: self.native_calls.into(),
+            call_worst_ns: worst(self.native_worst, self.native_worst_of, interval),
+            silent_ns: self.silent,
+            silences: self.silent_calls.into(),
+            silent_worst_ns: worst(self.silent_worst, self.silent_worst_of, interval),
+        }
+    }
+}
+
+impl Sample {
+    /// The sample; none where a program is only about to write one.
+    pub fn read(&self) -> Option<NodeSample> {
+        (self.pid != 0).then(|| NodeSample {
+            at_ns: self.at,
+            pid: self.pid,
+            tid: self.tid,
+            what: match self.what {
+                1 => Sampled::Spinning,
+                2 => Sampled::Silent,
+                3 => Sampled::Asleep,
+                _ => Sampled::Running,
+            },
+            call: u32::try_from(self.call).ok(),
+            ip: self.ip,
+            stack: self.stack.to_vec(),
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::counts::{Counts, PairCounts, ReaderCounts};
 use super::load::{Loaded, load};
+use super::nodes::Nodes;
 use super::object::types::bss;
 use super::raw::{Cpu, Pairs, Raw, Reader, ReaderKey};
 use super::seen::Seen;
@@ -33,6 +34,7 @@ pub struct LiveProbe {
     readings: u64,
     last_ns: u64,
     threads: Threads,
+    nodes: Nodes,
     counting: Option<Counting>,
     counted_before: u64,
     table_bytes: u64,
@@ -53,6 +55,8 @@ impl LiveProbe {
         let tables: *mut bss = tables;
         let threads = Threads::map(&loaded.skel.maps.threads, tables);
         let threads = threads.map_err(|error| refused(ProgramPart::Table, &error))?;
+        let nodes = Nodes::map(&loaded.skel.maps.node_samples, tables);
+        let nodes = nodes.map_err(|error| refused(ProgramPart::Table, &error))?;
         let mut probe = LiveProbe {
             loaded,
             tables,
@@ -60,6 +64,7 @@ impl LiveProbe {
             readings: 0,
             last_ns: 0,
             threads,
+            nodes,
             counting: None,
             counted_before: 0,
             table_bytes: 0,
@@ -72,6 +77,13 @@ impl LiveProbe {
     /// What is seen.
     pub fn seen(&self) -> Seen {
         self.loaded.seen
+    }
+
+    /// Looks more closely at the threads of these processes, at most [`NODES`](super::NODES) of
+    /// them, and at their system calls where `calls` says so.
+    pub fn look_at_nodes(&mut self, pids: &[u32], calls: bool) {
+        self.nodes.set(pids);
+        self.nodes.see_calls(&self.loaded.skel.progs.watch_call, calls, now_ns());
     }
 
     /// Ends the interval and reads the sums so far.
@@ -94,6 +106,8 @@ impl LiveProbe {
             pairs,
             unnamed_ns,
             readers: self.readers(ended)?,
+            samples: self.nodes.samples(at_ns),
+            calls_seen: self.nodes.sees_calls(),
             switches: self.switches()?,
             lost_threads: self.threads.lost(),
             programs_ns,
@@ -166,6 +180,7 @@ impl LiveProbe {
             &progs.watch_contention,
             &progs.watch_contention_end,
             &progs.watch_sample,
+            &progs.watch_call,
         ];
         all.into_iter().filter(|program| program.autoload()).map(AsFd::as_fd).collect()
     }
@@ -173,7 +188,14 @@ impl LiveProbe {
     /// What the kernel charges for the tables.
     fn table_bytes(&self) -> u64 {
         let maps = &self.loaded.skel.maps;
-        let all = [&maps.threads, &maps.cpus, &maps.pairs, &maps.readers, &maps.spaces];
+        let all = [
+            &maps.threads,
+            &maps.cpus,
+            &maps.pairs,
+            &maps.readers,
+            &maps.spaces,
+            &maps.node_samples,
+        ];
         let of = |map: &libbpf_rs::MapMut| map.query_fdinfo().ok()?.memlock;
         all.into_iter().filter_map(of).sum()
     }

@@ -4,7 +4,7 @@ use super::family::{Family, Labels, write};
 use crate::ReportError;
 use crate::prose::plain;
 use model::Live;
-use model::live::{AnswerState, Program, Victim};
+use model::live::{AnswerState, Node, Program, Role, Victim};
 
 /// Programs that have series of their own.
 const PROGRAMS: usize = 20;
@@ -38,6 +38,11 @@ pub(super) fn families(live: &Live) -> Vec<Family> {
             name: "tailback_watch_stall",
             help: "1 where a stall is there, 0 where it was measured and is not; absent where it cannot be measured",
             samples: answers(live),
+        },
+        Family {
+            name: "tailback_watch_node_ms_per_second",
+            help: "What the schedulers of an Erlang node did",
+            samples: once_each(live.nodes.iter().flat_map(|one| node(one, live)).collect()),
         },
         Family {
             name: "tailback_watch_cost_ms_per_second",
@@ -106,6 +111,24 @@ fn findings(live: &Live) -> Vec<(Labels, f64)> {
         (labels, finding.cost_ms_per_s)
     };
     live.findings.iter().take(FINDINGS).map(sample).collect()
+}
+
+fn node(node: &Node, live: &Live) -> Vec<(Labels, f64)> {
+    let all = node.role(Role::Scheduler).copied().unwrap_or_default();
+    let did = [
+        ("ran", all.ran_ns),
+        ("spun", all.spun_ns),
+        ("ready", all.ready_ns),
+        ("throttled", all.throttled_ns),
+        ("slept-in-calls", all.call_ns),
+    ];
+    let sample = |(did, ns): (&'static str, u64)| {
+        let mut labels = of_program(&node.program);
+        labels.push(("node", plain(node.name.as_deref().unwrap_or(""))));
+        labels.push(("did", did.to_owned()));
+        (labels, rate(ns, live))
+    };
+    did.into_iter().map(sample).collect()
 }
 
 fn answers(live: &Live) -> Vec<(Labels, f64)> {

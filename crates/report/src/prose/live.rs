@@ -1,5 +1,7 @@
 //! What `tailback watch` found, in English.
 
+mod node;
+
 use super::command;
 use super::figures::{figure, percent, plural};
 use super::not_seen::no_programs;
@@ -9,6 +11,7 @@ use model::live::{
     Whose, stall,
 };
 use model::{Live, Meta, Unit};
+pub use node::node;
 use os::terminal::line as plain;
 
 /// What finds the declaration of a scenario by its id.
@@ -87,6 +90,9 @@ fn cause(finding: &Finding) -> String {
             percent(facts.share)
         ),
         FindingKind::Spinning(facts) => spinning(facts),
+        FindingKind::NativeCall(facts) => node::native(facts),
+        FindingKind::BusyWait(facts) => node::busy_wait(facts),
+        FindingKind::MoreSchedulers(facts) => node::more_schedulers(facts),
     }
 }
 
@@ -236,6 +242,10 @@ pub fn fix(fix: &LiveFix) -> String {
         LiveFix::Separate => "Give the two CPUs of their own (cpuset, taskset).".to_owned(),
         LiveFix::Weigh => "Weigh them against each other (cpu.weight, nice).".to_owned(),
         LiveFix::Balance => "Look at affinities, cpusets and isolated CPUs.".to_owned(),
+        LiveFix::DirtyScheduler => {
+            "Run that function on a dirty scheduler, or in slices that yield.".to_owned()
+        }
+        LiveFix::Flags(flags) => node::flags(flags),
     }
 }
 
@@ -244,6 +254,7 @@ pub fn stall_name(id: &str) -> String {
     match id {
         stall::NEIGHBOUR => "neighbour".to_owned(),
         stall::BESIDE_IDLE => "idle CPU beside".to_owned(),
+        stall::MORE_SCHEDULERS => "more schedulers than quota".to_owned(),
         id => plain(id),
     }
 }
@@ -269,7 +280,10 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
         NotMeasurable::LockInProgram => {
             "no tracepoint shows a lock inside a program; tailback run tries it".to_owned()
         }
-        NotMeasurable::NoNode => "no Erlang node is looked into yet".to_owned(),
+        NotMeasurable::NoNode => "no Erlang node runs here".to_owned(),
+        NotMeasurable::NotInside => {
+            "it does not show from outside; tailback run tries it".to_owned()
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod foreign;
 mod idle;
+mod native;
 mod neighbour;
+mod node_quota;
 mod quota;
 mod runtime;
 mod spin;
@@ -26,6 +28,10 @@ pub struct Most {
     pub beside_idle: f64,
     /// To its own threads that wait actively.
     pub spin: f64,
+    /// To native code, of the scheduler that it holds most.
+    pub native: f64,
+    /// To what schedulers spin of a quota.
+    pub spun: f64,
 }
 
 /// All findings, the dearest first.
@@ -33,7 +39,10 @@ pub fn all(window: &Window) -> Vec<Finding> {
     if window.seconds() < limits::LEAST_SECONDS {
         return Vec::new();
     }
-    let mut all = foreign::find(window);
+    // What says more of a node's quota goes before the quota itself, at the same cost.
+    let mut all = node_quota::find(window);
+    all.extend(native::find(window));
+    all.extend(foreign::find(window));
     all.extend(quota::find(window));
     all.extend(neighbour::find(window));
     all.extend(idle::find(window));
@@ -51,5 +60,7 @@ pub fn most(window: &Window) -> Most {
         neighbour: neighbour::most(window),
         beside_idle: idle::most(window),
         spin: spin::most(window),
+        native: native::most(window),
+        spun: node_quota::most(window),
     }
 }

@@ -1,7 +1,7 @@
 //! From sums since the start to what they gained.
 
 use crate::tick::Tick;
-use probe::live::{Counts, ReaderCounts, ThreadCounts};
+use probe::live::{Counts, NativeCounts, ReaderCounts, ThreadCounts};
 use std::collections::HashMap;
 
 /// Threads that are remembered at most: twice as many as the kernel's table holds.
@@ -87,6 +87,8 @@ fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
         lock_waits: less(|of| of.lock_waits),
         samples: less(|of| of.samples),
         spins: less(|of| of.spins),
+        // Nodes are looked at thread by thread, in `nodes`.
+        native: NativeCounts::default(),
         ..now.clone()
     }
 }

@@ -3,6 +3,7 @@
 mod gained;
 mod groups;
 mod machine;
+mod nodes;
 mod processes;
 mod runtimes;
 mod schedstat;
@@ -16,6 +17,7 @@ use host::{CpuGroups, Roots};
 use machine::Machine;
 use model::live::{Missing, Scope, Source, SourceUse};
 use model::not_seen::NoPrograms;
+use nodes::Nodes;
 use probe::live::{Counts, LiveProbe, Seen};
 use processes::Processes;
 use runtimes::Runtimes;
@@ -36,6 +38,7 @@ pub struct Sampler {
     runtimes: Runtimes,
     groups: Option<Groups>,
     schedstat: Schedstat,
+    nodes: Nodes,
     machine: Machine,
     last: Instant,
     tool: Duration,
@@ -62,6 +65,7 @@ impl Sampler {
             runtimes: Runtimes::new(roots),
             groups: cpu_groups.map(Groups::new),
             schedstat: Schedstat::default(),
+            nodes: Nodes::find(roots),
             machine: Machine::start(roots),
             last: Instant::now(),
             tool: cpu_time(),
@@ -100,6 +104,8 @@ impl Sampler {
         let lost_threads = counts.lost_threads;
         let table_bytes = counts.table_bytes;
         let programs_ns = counts.programs_ns;
+        tick.nodes = self.nodes.take(&counts);
+        self.look_at_nodes();
         self.gained.take(counts, &mut tick);
         self.processes.name(&mut tick);
         self.spots.name(&mut tick);
@@ -118,6 +124,13 @@ impl Sampler {
             lost_threads,
         };
         tick
+    }
+
+    /// What the programs in the kernel look at more closely from now on.
+    fn look_at_nodes(&mut self) {
+        if let Some(probe) = &mut self.probe {
+            probe.look_at_nodes(&self.nodes.pids(), self.nodes.wants_calls());
+        }
     }
 
     /// The sums: of the programs in the kernel, or of /proc where there are none.

@@ -128,6 +128,9 @@ fn wanted(tick: &Tick) -> Vec<u32> {
         add(pair.culprit, pair.ns);
         add(pair.victim, pair.ns);
     }
+    for node in &tick.nodes {
+        add(node.pid, u64::MAX / 2);
+    }
     for reader in &tick.readers {
         // Seldom, and never to be left out.
         add(reader.reader, u64::MAX / 2);

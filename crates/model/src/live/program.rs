@@ -1,0 +1,18 @@
+//! A program, as what `watch` says names it.
+
+use serde::{Deserialize, Serialize};
+
+/// A program: the processes of one name in one group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Program {
+    /// Its name: `comm`.
+    pub name: String,
+    /// Its control group under the cpu controller; absent for the root group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// One of its processes: the only one, or the one that lost most.
+    pub pid: u32,
+    /// How many processes of it there were.
+    pub processes: u32,
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
+/* Threads of Erlang nodes: where they sleep, and how long they run without a system call. A
+ * scheduler of the VM waits in a futex or in poll, and polls every few thousand reductions while it
+ * works; whatever sleeps elsewhere or makes no call for long is native code that holds it. */
+#ifndef TAILBACK_WATCH_NODE_H
+#define TAILBACK_WATCH_NODE_H
+
+#include "watch_tables.h"
+
+/* A stretch of CPU time without a call counts from here on. */
+#define LONG_SILENCE 8000000
+/* Sleeps of a thread are sampled with at least so many milliseconds between. */
+#define SAMPLE_EVERY_MS 20
+
+#if defined(__TARGET_ARCH_x86)
+/* futex, futex_waitv, futex_wait. */
+#define IS_FUTEX(call) ((call) == 202 || (call) == 449 || (call) == 455)
+/* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2. */
+#define IS_POLL(call)                                                                                          \
+	((call) == 7 || (call) == 23 || (call) == 232 || (call) == 270 || (call) == 271 || (call) == 281 ||    \
+	 (call) == 441)
+#else
+#define IS_FUTEX(call) ((call) == 98 || (call) == 449 || (call) == 455)
+#define IS_POLL(call) ((call) == 22 || (call) == 72 || (call) == 73 || (call) == 441)
+#endif
+
+/* A place for a sample, among those of this CPU: kernels before 5.12 cannot count one for all. */
+static __always_inline struct node_sample *new_sample(struct thread *thread)
+{
+	u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+	u32 each = SAMPLES / (cpus_known ? cpus_known : 1);
+	struct node_sample *sample;
+	u32 key;
+
+	if (!cpu || !each)
+		return 0;
+	key = (number * each + (u32)cpu->samples++ % each) & (SAMPLES - 1);
+	sample = bpf_map_lookup_elem(&node_samples, &key);
+	if (sample) {
+		*(volatile u64 *)&sample->at = 0;
+		sample->pid = thread->tgid;
+		sample->tid = thread->tid;
+	}
+	return sample;
+}
+
+/* Keeps as much of the stack as there is; the sample is whole then. */
+static __always_inline void keep_stack(struct node_sample *sample, u64 sp, u64 now)
+{
+	if (bpf_probe_read_user(sample->stack, sizeof(sample->stack), (void *)sp) &&
+	    bpf_probe_read_user(sample->stack, sizeof(sample->stack) / 4, (void *)sp))
+		sample->stack[0] = 0;
+	*(volatile u64 *)&sample->at = now;
+}
+
+/* The current thread falls asleep: in which call, and, now and then, from where. */
+static __always_inline void node_sleeps(struct thread *thread, u64 now)
+{
+	u32 now_ms = now / 1000000;
+	struct pt_regs___watch *regs;
+	struct node_sample *sample;
+	s64 call;
+
+	thread->sleep = SLEEPS_UNKNOWN;
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___watch, BPF_FUNC_task_pt_regs___watch))
+		return;
+	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	call = CALL_OF(regs);
+	thread->sleep_call = call;
+	thread->called_at = thread->ran;
+	thread->sleep = call < 0 ? SLEEPS_FAULT : IS_FUTEX(call) ? SLEEPS_FUTEX :
+				IS_POLL(call) ? SLEEPS_POLL : SLEEPS_CALL;
+	if (thread->sleep != SLEEPS_CALL || now_ms - thread->sampled_at < SAMPLE_EVERY_MS)
+		return;
+	thread->sampled_at = now_ms;
+	sample = new_sample(thread);
+	if (!sample)
+		return;
+	sample->what = SAMPLED_ASLEEP;
+	sample->call = call;
+	sample->ip = NEXT_OF(regs);
+	keep_stack(sample, regs->sp, now);
+}
+
+/* A thread is woken that slept until now. */
+static __always_inline void node_woken(struct thread *thread, u64 now)
+{
+	u64 slept = now - thread->since;
+
+	if (thread->sleep == SLEEPS_FUTEX)
+		thread->futex += slept;
+	if (thread->sleep == SLEEPS_POLL)
+		thread->poll += slept;
+	if (thread->sleep == SLEEPS_CALL) {
+		thread->native += slept;
+		thread->native_calls++;
+		keep_worst(thread->native_worst, thread->native_worst_of, slept);
+	}
+	thread->sleep = SLEEPS_UNKNOWN;
+}
+
+/* The CPU time of the current thread until now. */
+static __always_inline u64 clock_of(struct thread *thread, u64 now)
+{
+	return thread->ran + (thread->state == RUNNING && now > thread->since ? now - thread->since : 0);
+}
+
+/* How long it has run without a call, as far as calls are seen. */
+static __always_inline u64 silent_for(struct thread *thread, u64 clock, u64 now)
+{
+	u64 since = calls_seen_since;
+	u64 silent = clock > thread->called_at ? clock - thread->called_at : 0;
+
+	if (!since || now < since)
+		return 0;
+	return silent < now - since ? silent : now - since;
+}
+
+/* Attached for moments alone, since it makes every call of the machine dearer. */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(watch_call, struct pt_regs *regs, long id)
+{
+	u64 both = bpf_get_current_pid_tgid(), now, clock, silent;
+	struct thread *thread;
+
+	if (!is_node(both >> 32))
+		return 0;
+	thread = entry_at((u32)both);
+	if (!thread)
+		return 0;
+	now = bpf_ktime_get_ns();
+	clock = clock_of(thread, now);
+	silent = silent_for(thread, clock, now);
+	thread->called_at = clock;
+	if (silent < LONG_SILENCE)
+		return 0;
+	thread->silent += silent;
+	thread->silent_calls++;
+	keep_worst(thread->silent_worst, thread->silent_worst_of, silent);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,157 @@
+//! An Erlang node in an interval, and its sums over several.
+
+use model::live::{Configured, Place, Role, RoleTime};
+use probe::live::Sampled;
+use std::collections::BTreeMap;
+
+/// Places of one node that are told apart at most.
+const MOST_PLACES: usize = 512;
+
+/// What a node is, as far as it shows from outside.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// Its name, as `-name` or `-sname` gave it.
+    pub name: Option<String>,
+    /// Schedulers that are to be online, where `+S` says so.
+    pub online: Option<u32>,
+    /// Where its flags are set.
+    pub configured: Configured,
+    /// Threads that there are, by what they are for.
+    pub threads: BTreeMap<Role, u32>,
+}
+
+/// What a scheduler gained; times in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SchedulerTick {
+    /// CPU time.
+    pub ran_ns: u64,
+    /// Asleep in a futex or in poll.
+    pub idle_ns: u64,
+    /// Asleep in another system call, this moment included.
+    pub call_ns: u64,
+    /// How often it fell asleep so.
+    pub calls: u64,
+    /// The longest such sleep.
+    pub call_worst_ns: u64,
+    /// CPU time in long stretches without a system call.
+    pub silent_ns: u64,
+    /// How many.
+    pub silences: u64,
+    /// The longest.
+    pub silent_worst_ns: u64,
+}
+
+impl SchedulerTick {
+    fn add(&mut self, more: &SchedulerTick) {
+        let sums = [
+            (&mut self.ran_ns, more.ran_ns),
+            (&mut self.idle_ns, more.idle_ns),
+            (&mut self.call_ns, more.call_ns),
+            (&mut self.calls, more.calls),
+            (&mut self.silent_ns, more.silent_ns),
+            (&mut self.silences, more.silences),
+        ];
+        for (sum, more) in sums {
+            *sum = sum.saturating_add(more);
+        }
+        self.call_worst_ns = self.call_worst_ns.max(more.call_worst_ns);
+        self.silent_worst_ns = self.silent_worst_ns.max(more.silent_worst_ns);
+    }
+}
+
+/// What a sample of a thread shows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seen {
+    /// What the thread is for.
+    pub role: Role,
+    /// The number of the scheduler, 0 for another thread.
+    pub number: u32,
+    /// What it did.
+    pub what: Sampled,
+    /// Where it stood.
+    pub place: Place,
+    /// The call that it fell asleep in.
+    pub call: Option<u32>,
+}
+
+/// A node in an interval.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeTick {
+    /// Its process.
+    pub pid: u32,
+    /// What it is.
+    pub facts: NodeFacts,
+    /// What its threads gained, by what they are for; `threads` and `spun_ns` are not filled in.
+    pub roles: BTreeMap<Role, RoleTime>,
+    /// What each normal scheduler gained, by its number.
+    pub schedulers: BTreeMap<u32, SchedulerTick>,
+    /// Samples of its threads.
+    pub samples: BTreeMap<Seen, u64>,
+    /// Whether system calls were seen.
+    pub calls_seen: bool,
+}
+
+/// A node over several intervals.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeSums {
+    /// What it is, as it was seen last.
+    pub facts: NodeFacts,
+    /// What its threads gained.
+    pub roles: BTreeMap<Role, RoleTime>,
+    /// What each normal scheduler gained.
+    pub schedulers: BTreeMap<u32, SchedulerTick>,
+    /// Samples.
+    pub samples: BTreeMap<Seen, u64>,
+    /// How long it was there, in nanoseconds.
+    pub over_ns: u64,
+    /// For how much of that its system calls were seen.
+    pub calls_seen_ns: u64,
+}
+
+impl NodeSums {
+    /// Adds an interval of this length.
+    pub fn add(&mut self, tick: &NodeTick, over_ns: u64) {
+        self.facts = tick.facts.clone();
+        self.over_ns = self.over_ns.saturating_add(over_ns);
+        if tick.calls_seen {
+            self.calls_seen_ns = self.calls_seen_ns.saturating_add(over_ns);
+        }
+        for (role, gained) in &tick.roles {
+            add_role(self.roles.entry(*role).or_default(), gained);
+        }
+        for (number, gained) in &tick.schedulers {
+            self.schedulers.entry(*number).or_default().add(gained);
+        }
+        for (seen, count) in &tick.samples {
+            if self.samples.len() < MOST_PLACES || self.samples.contains_key(seen) {
+                *self.samples.entry(seen.clone()).or_default() += count;
+            }
+        }
+    }
+
+    /// Samples of CPU time of threads for which this holds, and how many of them were spinning.
+    pub fn spins(&self, of: impl Fn(Role) -> bool) -> (u64, u64) {
+        let running =
+            self.samples.iter().filter(|(seen, _)| of(seen.role) && seen.what != Sampled::Asleep);
+        running.fold((0, 0), |(all, spins), (seen, count)| {
+            (all + count, spins + if seen.what == Sampled::Spinning { *count } else { 0 })
+        })
+    }
+}
+
+/// Adds what threads of a role gained.
+pub fn add_role(all: &mut RoleTime, more: &RoleTime) {
+    all.role = more.role;
+    all.ran = all.ran.max(more.ran);
+    let sums = [
+        (&mut all.ran_ns, more.ran_ns),
+        (&mut all.ready_ns, more.ready_ns),
+        (&mut all.throttled_ns, more.throttled_ns),
+        (&mut all.futex_ns, more.futex_ns),
+        (&mut all.poll_ns, more.poll_ns),
+        (&mut all.call_ns, more.call_ns),
+    ];
+    for (sum, more) in sums {
+        *sum = sum.saturating_add(more);
+    }
+}

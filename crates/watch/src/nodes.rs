@@ -1,0 +1,150 @@
+//! What is said of an Erlang node, whether or not anything holds it up.
+
+use crate::limits::RAN_MS_PER_S;
+use crate::node::NodeSums;
+use crate::parts;
+use crate::sums::{GroupSums, Key};
+use crate::window::Window;
+use model::live::{Code, CodeTime, Node, Place, Program, Role, RoleTime};
+use probe::live::Sampled;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Nodes that are listed, and places of each.
+const NODES: usize = 16;
+const PLACES: usize = 6;
+
+/// The least quota that binds a node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound<'a> {
+    /// The group.
+    pub group: &'a str,
+    /// The quota, in CPUs.
+    pub cpus: f64,
+    /// Its period, in microseconds.
+    pub period_us: u64,
+    /// Share of its periods in which it was throttled.
+    pub throttled_periods: f64,
+}
+
+/// The least quota of a program's group and those above.
+pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
+    let own = key.group.as_ref()?;
+    let above = window.lineages.get(own).into_iter().flatten();
+    let groups = std::iter::once(own).chain(above);
+    let limited = groups.filter_map(|group| window.groups.get_key_value(group));
+    let least = limited.min_by(|a, b| a.1.limit.cpus().total_cmp(&b.1.limit.cpus()));
+    least.map(|(group, counted)| Bound {
+        group,
+        cpus: counted.limit.cpus(),
+        period_us: counted.limit.period_us,
+        throttled_periods: throttled(counted),
+    })
+}
+
+fn throttled(counted: &GroupSums) -> f64 {
+    match (counted.gained.nr_throttled, counted.gained.nr_periods) {
+        (Some(part), Some(of)) if of > 0 => part as f64 / of as f64,
+        _ => 0.0,
+    }
+}
+
+/// Schedulers that are online: what a flag says, or those that ran.
+pub fn online(node: &NodeSums) -> u32 {
+    let there = node.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0);
+    if let Some(chosen) = node.facts.online {
+        return chosen.min(there.max(1));
+    }
+    let least = (node.over_ns as f64 * RAN_MS_PER_S / 1e3) as u64;
+    let ran = node.schedulers.values().filter(|one| one.ran_ns.saturating_add(one.call_ns) > least);
+    u32::try_from(ran.count()).unwrap_or(u32::MAX)
+}
+
+/// The program that a node is.
+pub fn program(key: &Key, pid: u32) -> Program {
+    parts::program(key, pid, 1)
+}
+
+/// All nodes, those that used most CPU time first.
+pub fn all(window: &Window) -> Vec<Node> {
+    let mut all: Vec<Node> =
+        window.nodes.iter().map(|(pid, (key, sums))| node(window, *pid, key, sums)).collect();
+    all.sort_by_key(|node| Reverse(node.roles.iter().map(|role| role.ran_ns).sum::<u64>()));
+    all.truncate(NODES);
+    all
+}
+
+fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
+    let bound = bound(window, key);
+    Node {
+        program: program(key, pid),
+        name: sums.facts.name.clone(),
+        schedulers: sums.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0),
+        online: online(sums),
+        chosen: sums.facts.online.is_some(),
+        configured: sums.facts.configured,
+        roles: roles(sums),
+        code: code(sums),
+        quota_cpus: bound.map(|bound| bound.cpus),
+        throttled_periods: bound.map(|bound| bound.throttled_periods),
+    }
+}
+
+fn roles(sums: &NodeSums) -> Vec<RoleTime> {
+    let of = |(role, gained): (&Role, &RoleTime)| {
+        let (samples, spins) = sums.spins(|of| of == *role);
+        let spun = if samples > 0 { spins as f64 / samples as f64 } else { 0.0 };
+        RoleTime {
+            threads: sums.facts.threads.get(role).copied().unwrap_or(gained.ran),
+            spun_ns: (gained.ran_ns as f64 * spun) as u64,
+            ..*gained
+        }
+    };
+    sums.roles.iter().map(of).collect()
+}
+
+/// Where the CPU time of normal schedulers went, without the functions in which they slept.
+fn code(sums: &NodeSums) -> Vec<CodeTime> {
+    let mut places: BTreeMap<Place, u64> = BTreeMap::new();
+    let running = sums
+        .samples
+        .iter()
+        .filter(|(seen, _)| seen.role == Role::Scheduler && seen.what != Sampled::Asleep);
+    for (seen, count) in running {
+        let spins = seen.what == Sampled::Spinning && seen.place.code == Code::Unknown;
+        let code = if spins { Code::Waiting } else { seen.place.code };
+        let place = Place { code, symbol: None, ..seen.place.clone() };
+        *places.entry(place).or_default() += count;
+    }
+    let all: u64 = places.values().sum();
+    let share = |count: u64| count as f64 / all.max(1) as f64;
+    let mut all: Vec<CodeTime> =
+        places.into_iter().map(|(place, count)| CodeTime { place, share: share(count) }).collect();
+    all.sort_by(|a, b| b.share.total_cmp(&a.share));
+    all.truncate(PLACES);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, group, node, process, second};
+
+    #[test]
+    fn the_least_quota_above_binds_and_online_are_those_that_ran() {
+        let mut tick = second();
+        process(&mut tick, 7, "beam.smp", Some("/a/b"));
+        tick.lineages.insert("/a/b".into(), vec!["/a/b".into(), "/a".into()]);
+        tick.groups.push(group("/a/b", 200, 500, (0, 0)));
+        tick.groups.push(group("/a", 50, 500, (5, 100)));
+        let mut one = node(7, 4);
+        one.facts.online = None;
+        for (number, scheduler) in &mut one.schedulers {
+            scheduler.ran_ns = if *number < 3 { 5 * MS } else { 0 };
+        }
+        tick.nodes.push(one);
+        let all = all(&Window::of([&tick]));
+        assert_eq!((all[0].schedulers, all[0].online, all[0].chosen), (4, 2, false));
+        assert_eq!((all[0].quota_cpus, all[0].throttled_periods), (Some(0.5), Some(0.5)));
+    }
+}

@@ -1,0 +1,82 @@
+//! What the command line of a node tells.
+//!
+//! It may hold the node's cookie, so nothing of it is kept but what is asked for here.
+
+use crate::node::NodeFacts;
+use model::live::Configured;
+use os::terminal;
+
+/// The longest name of a node that is kept, in bytes.
+const MOST_NAME: usize = 255;
+
+/// Reads the words of a command line, which zero bytes part.
+pub fn facts(bytes: &[u8]) -> NodeFacts {
+    let words: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
+    let text = |word: &[u8]| std::str::from_utf8(word).ok().map(str::to_owned);
+    let after = |flags: &[&str]| {
+        let at =
+            words.iter().rposition(|word| flags.iter().any(|flag| *word == flag.as_bytes()))?;
+        words.get(at + 1).and_then(|word| text(word))
+    };
+    let name = after(&["-name", "-sname"]).filter(|name| name.len() <= MOST_NAME);
+    NodeFacts {
+        name: name.map(|name| terminal::line(&name)),
+        online: after(&["-S"]).and_then(|value| online(&value)),
+        configured: configured(&words),
+        ..NodeFacts::default()
+    }
+}
+
+/// Of `4:2` the second number, of `4` the only one; none where the VM reckons from what there is.
+fn online(value: &str) -> Option<u32> {
+    let last = value.rsplit(':').next()?;
+    last.parse().ok().filter(|count| *count > 0)
+}
+
+/// Where one sets the flags of such a node.
+fn configured(words: &[&[u8]]) -> Configured {
+    let is = |wanted: &str| words.contains(&wanted.as_bytes());
+    let holds = |wanted: &str| {
+        words.iter().any(|word| word.windows(wanted.len()).any(|part| part == wanted.as_bytes()))
+    };
+    if is("-rabbit") || is("rabbit") || holds("rabbitmq") {
+        Configured::RabbitMq
+    } else if is("ejabberd") {
+        Configured::Ejabberd
+    } else if holds("/releases/") {
+        Configured::VmArgs
+    } else {
+        Configured::ErlFlags
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(line: &str) -> NodeFacts {
+        facts(line.replace(' ', "\0").as_bytes())
+    }
+
+    #[test]
+    fn name_schedulers_and_place_are_read_and_the_cookie_is_not() {
+        let read = of("beam.smp -S 8:4 -sbwt none -- -root /usr -- -sname web -setcookie geheim");
+        assert_eq!((read.name.as_deref(), read.online), (Some("web"), Some(4)));
+        assert_eq!(read.configured, Configured::ErlFlags);
+        assert!(!format!("{read:?}").contains("geheim"));
+        assert_eq!(of("beam.smp -S 2 --").online, Some(2));
+        assert_eq!(of("beam.smp -S 0 --").online, None);
+        assert_eq!(of("beam.smp -- -s rabbit boot").configured, Configured::RabbitMq);
+        assert_eq!(of("beam.smp -- -s ejabberd").configured, Configured::Ejabberd);
+        let release = "beam.smp -- -boot /app/releases/1/start";
+        assert_eq!(of(release).configured, Configured::VmArgs);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            facts(&bytes);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Which file an address of a node belongs to.
+
+use model::live::{Code, Place};
+use os::terminal;
+use std::path::PathBuf;
+
+/// Executable mappings of a process that are kept at most.
+const MOST: usize = 4_096;
+
+/// An executable mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    from: u64,
+    to: u64,
+    /// Where in its file it begins.
+    offset: u64,
+    code: Whose,
+    path: PathBuf,
+}
+
+/// Whose code a mapping holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Vm,
+    /// The C library and what every program has: what counts is who called it.
+    System,
+    /// What the VM has compiled.
+    Erlang,
+    Library,
+}
+
+/// The executable mappings of a process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Maps(Vec<Mapping>);
+
+/// An address, told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// Code of the VM or compiled by it, or not known.
+    Plain(Place),
+    /// In a library, so far behind the beginning of its file.
+    Library(PathBuf, u64),
+}
+
+impl Maps {
+    /// Reads the text of `maps`.
+    pub fn read(text: &str) -> Self {
+        Maps(text.lines().filter_map(mapping).take(MOST).collect())
+    }
+
+    /// Whether an address lies in any of them.
+    pub fn knows(&self, address: u64) -> bool {
+        self.at(address).is_some()
+    }
+
+    /// Whose code a thread stands in: that of the address, or, where that is the C library's, of
+    /// the innermost word of its stack that leads to somebody else.
+    pub fn tell(&self, address: u64, stack: &[u64]) -> Told {
+        let unknown = || Told::Plain(Place::default());
+        let first = self.at(address).filter(|mapping| mapping.code != Whose::System);
+        let called = || stack.iter().filter_map(|word| Some((self.at(*word)?, *word)));
+        let mut others = called().filter(|(mapping, _)| mapping.code != Whose::System);
+        let Some((mapping, address)) = first.map(|it| (it, address)).or_else(|| others.next())
+        else {
+            return unknown();
+        };
+        let plain = |code| Told::Plain(Place { code, ..Place::default() });
+        match mapping.code {
+            Whose::Vm => plain(Code::Vm),
+            Whose::Erlang => plain(Code::Erlang),
+            Whose::System => unknown(),
+            Whose::Library => {
+                let offset = (address - mapping.from).saturating_add(mapping.offset);
+                Told::Library(mapping.path.clone(), offset)
+            }
+        }
+    }
+
+    fn at(&self, address: u64) -> Option<&Mapping> {
+        self.0.iter().find(|mapping| (mapping.from..mapping.to).contains(&address))
+    }
+}
+
+fn mapping(line: &str) -> Option<Mapping> {
+    let mut words = line.splitn(6, ' ');
+    let (from, to) = words.next()?.split_once('-')?;
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let (from, to) = (number(from)?, number(to)?);
+    if words.next()?.as_bytes().get(2) != Some(&b'x') {
+        return None;
+    }
+    let offset = number(words.next()?)?;
+    let path = words.nth(2).unwrap_or_default().trim_start();
+    Some(Mapping { from, to, offset, code: whose(path), path: PathBuf::from(path) })
+}
+
+fn whose(path: &str) -> Whose {
+    const SYSTEM: [&str; 6] = ["libc.", "libc-", "ld-", "libpthread", "libm.", "libgcc_s"];
+    if path.starts_with('[') {
+        return Whose::System;
+    }
+    // What the VM compiles stands in memory without a name, or in a file of memory.
+    if !path.starts_with('/') || path.starts_with("/memfd:") || path.starts_with("/dev/zero") {
+        return Whose::Erlang;
+    }
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name {
+        name if name.starts_with("beam.") => Whose::Vm,
+        name if SYSTEM.iter().any(|system| name.starts_with(system)) => Whose::System,
+        _ => Whose::Library,
+    }
+}
+
+/// The name of a library's file.
+pub fn file_name(path: &std::path::Path) -> String {
+    terminal::line(&path.file_name().unwrap_or_default().to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MAPS: &str = "1000-2000 r-xp 00000000 fe:00 12 /usr/lib/erts/bin/beam.smp\n\
+        2000-3000 rw-p 00000000 fe:00 12 /usr/lib/erts/bin/beam.smp\n\
+        3000-4000 r-xp 00000000 00:00 0 \n\
+        4000-5000 r-xp 00001000 fe:00 13                         /opt/my app/nif.so\n\
+        5000-6000 r-xp 00000000 fe:00 14 /lib/libc.so.6\n";
+
+    #[test]
+    fn code_is_told_by_address_and_the_c_librarys_by_who_called_it() {
+        let maps = Maps::read(MAPS);
+        let code = |address, stack: &[u64]| match maps.tell(address, stack) {
+            Told::Plain(place) => place.code,
+            Told::Library(..) => Code::Library,
+        };
+        assert_eq!(code(0x1800, &[]), Code::Vm);
+        assert_eq!(code(0x3800, &[]), Code::Erlang);
+        assert_eq!(code(0x2800, &[]), Code::Unknown);
+        assert_eq!(code(0x5800, &[7, 0x2100, 0x5100, 0x4010, 0x1800]), Code::Library);
+        assert_eq!(code(0x5800, &[0x1800, 0x4010]), Code::Vm);
+        let Told::Library(path, offset) = maps.tell(0x4010, &[]) else { panic!() };
+        assert_eq!((file_name(&path).as_str(), offset), ("nif.so", 0x1010));
+        assert!(maps.knows(0x1000) && !maps.knows(0x6000));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken(text in ".{0,200}", address in any::<u64>()) {
+            Maps::read(&text).tell(address, &[address]);
+        }
+    }
+}
