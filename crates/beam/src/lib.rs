@@ -23,11 +23,11 @@ mod supervisor;
 pub mod term;
 mod text;
 mod threads;
-mod wire;
+pub mod wire;
 
 pub use app::App;
 pub use debian::{Cache, DebianError};
-pub use eetf::Term;
+pub use eetf::{ExternalFun, List, Pid, Reference, Term, Tuple};
 pub use error::{BeamError, CallError, Death};
 pub use node::{Hello, Node, NodeOptions};
 pub use otp::{Fetch, Flags, OLDEST, Origin, Otp, SUITES, suite_of};

@@ -160,3 +160,166 @@ fn native_code_and_schedulers_beyond_a_quota_show_from_outside() {
     }
     assert!(of_node(&live, "native-call", &limited).is_none(), "{live:#}");
 }
+
+/// What a node has in it, written all the time: modules, processes, tables, whether schedulers are
+/// measured, what is traced.
+const SNAPSHOTS: &str = "spawn(fun L() -> ok = file:write_file(\"snap.new\", \
+    io_lib:format(\"~0p~n\", [{lists:sort([M || {M, _} <- code:all_loaded()]), \
+    length(processes()), length(ets:all()), erlang:statistics(scheduler_wall_time) =:= undefined, \
+    erlang:trace_info(new, flags), nodes(connected)}])), \
+    ok = file:rename(\"snap.new\", \"snap\"), timer:sleep(100), L() end)";
+
+/// Waits until the file holds what is wanted, and returns it; what it held last otherwise.
+fn snapshot(folder: &Path, wanted: impl Fn(&str) -> bool) -> String {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        let text = std::fs::read_to_string(folder.join("snap")).unwrap_or_default();
+        if !text.is_empty() && wanted(&text) || Instant::now() >= until {
+            return text;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
+    if !can_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cookie = folder.path().join("cookie");
+    std::fs::write(&cookie, format!("{COOKIE}\n")).unwrap();
+    let port = free_port().to_string();
+    // The first connection has the node load what it takes connections with.
+    let flood = format!(
+        "[code:ensure_loaded(M) || M <- [dist_util, inet_tcp_dist, erl_distribution, auth]], \
+         P = spawn(fun() -> register(flooded, self()), \
+         {{ok, _}} = dets:open_file(t, [{{file, \"t.dets\"}}]), \
+         (fun L() -> dets:lookup(t, 1), L() end)() end), \
+         [P ! N || N <- lists:seq(1, 100000)], {SNAPSHOTS}"
+    );
+    let flags = ["-name", "flood@127.0.0.1", "-erl_epmd_port", &port, "+S", "2:2"];
+    let node = Node::start(folder.path(), &flags, &flood, None);
+    node.wait();
+    // What writes them has loaded what it needs with the first one.
+    snapshot(folder.path(), |_| true);
+    std::thread::sleep(Duration::from_secs(1));
+    let before = snapshot(folder.path(), |_| true);
+    let name = format!("flood@127.0.0.1:{port}");
+    let cookie = cookie.to_str().unwrap();
+    let asks = ["--node", &name, "--cookie-file", cookie, "--pid", &node.0.id().to_string()];
+    let live = seen(&Place::new().say(&[&["watch", "--for", "8s", "--json"], &asks[..]].concat()));
+    let said = &live["inside"][0]["said"];
+    assert_eq!((&said["online"], &live["inside"][0]["problem"]), (&2.into(), &Value::Null));
+    let found = of_node(&live, "mailbox-flood", &node).unwrap_or_else(|| panic!("{live:#}"));
+    let mailbox = &found["kind"]["mailbox-flood"]["mailbox"];
+    assert_eq!((&mailbox["function"], &mailbox["name"]), (&"dets:req/2".into(), &"flooded".into()));
+    assert!(mailbox["length"].as_u64().unwrap() >= 90_000, "{found}");
+    let is_as_before = |text: &str| text == before;
+    assert_eq!(snapshot(folder.path(), is_as_before), before, "after a normal end");
+    // Killed while it looks on.
+    let mut killed = Command::new(common::BINARY);
+    killed.args(["watch", "--json"]).args(asks).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut killed = Node(killed.spawn().unwrap());
+    let measured = snapshot(folder.path(), |text| text.contains(",false,"));
+    assert!(measured.contains(",false,"), "it was not asked: {measured}");
+    for file in ["cmdline", "environ"] {
+        let bytes = std::fs::read(format!("/proc/{}/{file}", killed.0.id())).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains(COOKIE), "the cookie is in {file}");
+    }
+    killed.0.kill().unwrap();
+    assert_eq!(snapshot(folder.path(), is_as_before), before, "after kill -9");
+}
+
+/// What is said of the first node that was asked.
+fn problem(live: &Value) -> &Value {
+    &live["inside"][0]["problem"]
+}
+
+#[test]
+fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_same() {
+    if !can_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cookies = ["right", "wrong"].map(|name| folder.path().join(name));
+    std::fs::write(&cookies[0], COOKIE).unwrap();
+    std::fs::write(&cookies[1], "NOTTHATONE").unwrap();
+    let [right, wrong] = cookies.each_ref().map(|path| path.to_str().unwrap());
+    let port = free_port().to_string();
+    let flags = ["-name", "bad@127.0.0.1", "-erl_epmd_port", &port, "+S", "1:1"];
+    let node = Node::start(folder.path(), &flags, "ok", None);
+    node.wait();
+    let name = format!("bad@127.0.0.1:{port}");
+    let words = |time, cookie| {
+        ["watch", "--for", time, "--json", "--node", &name, "--cookie-file", cookie]
+            .map(str::to_owned)
+    };
+    let place = Place::new();
+    let look = |time, cookie| seen(&place.say(&words(time, cookie).each_ref().map(String::as_str)));
+    let sees = |live: &Value| {
+        let mut all = live["nodes"].as_array().into_iter().flatten();
+        assert!(all.any(|one| one["program"]["pid"] == node.pid()), "{live:#}");
+    };
+    let live = look("2s", wrong);
+    assert_eq!(problem(&live), "wrong-cookie", "{live:#}");
+    sees(&live);
+    let signal = |signal: &str| {
+        let mut kill = Command::new("kill");
+        assert!(kill.args([signal, &node.0.id().to_string()]).status().unwrap().success());
+    };
+    signal("-STOP");
+    let live = look("5s", right);
+    assert!(problem(&live)["silent"].as_u64().unwrap() >= 1_000, "{live:#}");
+    sees(&live);
+    signal("-CONT");
+    let mut watching = Command::new(common::BINARY);
+    watching.args(words("9s", right)).stdout(Stdio::piped()).stderr(Stdio::null());
+    let watching = watching.spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    signal("-KILL");
+    let out = watching.wait_with_output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let live = serde_json::from_str::<Value>(text.lines().last().unwrap()).unwrap();
+    let inside = &live["live"]["inside"][0];
+    assert!(inside["problem"] == "ended" || !inside["problem"]["connect"].is_null(), "{inside:#}");
+    assert_eq!(inside["said"]["online"], 1, "what it had said is kept: {inside:#}");
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn a_node_that_cannot_be_asked_is_one_clear_line() {
+    let place = Place::new();
+    let cookie = place.path("cookie");
+    std::fs::write(&cookie, COOKIE).unwrap();
+    let cookie = cookie.to_str().unwrap();
+    let say = |node: &str| {
+        let words = ["watch", "--for", "2s", "--node", node, "--cookie-file", cookie];
+        let ran = place.say(&words);
+        ran.assert_no_panic();
+        assert!(!ran.out.contains(COOKIE) && !ran.err.contains(COOKIE));
+        ran
+    };
+    assert_eq!(say("nonsense").code(), 2);
+    // Somebody who answers with what TLS sends, and one who closes at once.
+    for (answer, wanted) in [(&[21, 3, 3, 0, 2, 2, 40][..], "TLS alone"), (&[], "may speak TLS")] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let answer = answer.to_vec();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let _ = std::io::Write::write_all(&mut &stream, &answer);
+            }
+        });
+        let ran = say(&format!("web@127.0.0.1:{port}"));
+        let text = ran.out.replace("\n  ", " ");
+        assert!(text.contains(wanted), "{ran:?}");
+    }
+    let missing = ["watch", "--for", "1s", "--node", "a@b", "--cookie-file", "/nowhere"];
+    let ran = place.say(&missing);
+    assert!(ran.code() == 2 && ran.err.contains("/nowhere"), "{ran:?}");
+}

@@ -3,11 +3,13 @@
 //! Times are whole nanoseconds, so that parts add up. A figure that could not be had is absent, and
 //! [`SourceUse::missing`] says why; there is no zero in its place.
 
+mod inside;
 mod node;
 mod program;
 
 use crate::not_seen::NoPrograms;
 use crate::suggestion::Run;
+pub use inside::{Inside, Mailbox, MailboxFlood, NodeMemory, Problem, Said, UnevenQueues};
 pub use node::{
     BusyWait, Code, CodeTime, Configured, MoreSchedulers, NativeCall, Node, NodeFlag, NodeFlags,
     Place, Role, RoleTime,
@@ -32,6 +34,9 @@ pub struct Live {
     /// Erlang nodes, those that used most CPU time first; a bounded number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<Node>,
+    /// What nodes say of themselves that were asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inside: Vec<Inside>,
     /// What was found, the dearest first.
     pub findings: Vec<Finding>,
     /// An answer for each known stall.
@@ -339,6 +344,10 @@ pub enum FindingKind {
     BusyWait(BusyWait),
     /// An Erlang node has more schedulers than CPUs of quota.
     MoreSchedulers(MoreSchedulers),
+    /// A process of an Erlang node scans its long mailbox again and again.
+    MailboxFlood(MailboxFlood),
+    /// Work waits in some run queues of an Erlang node while others have none.
+    UnevenQueues(UnevenQueues),
 }
 
 impl FindingKind {
@@ -356,6 +365,8 @@ impl FindingKind {
             FindingKind::NativeCall(_) => stall::BLOCKING_NIF,
             FindingKind::BusyWait(_) => stall::BUSY_WAIT,
             FindingKind::MoreSchedulers(_) => stall::MORE_SCHEDULERS,
+            FindingKind::MailboxFlood(_) => stall::MAILBOX_FLOOD,
+            FindingKind::UnevenQueues(_) => stall::UNEVEN_QUEUES,
         }
     }
 }
@@ -382,6 +393,8 @@ pub mod stall {
     pub const BUSY_WAIT: &str = "busy-wait";
     /// More schedulers than CPUs of quota.
     pub const MORE_SCHEDULERS: &str = "more-schedulers";
+    /// Work that waits in one run queue while another has none; no scenario provokes it alone.
+    pub const UNEVEN_QUEUES: &str = "uneven-queues";
 }
 
 /// Another process reads a memory map under its lock.
@@ -571,6 +584,10 @@ pub enum LiveFix {
     DirtyScheduler,
     /// Flags of the Erlang node.
     Flags(NodeFlags),
+    /// A dam before the process: senders wait for credit.
+    Dam,
+    /// Have another process make that call: one that gets no other messages.
+    OtherReceiver,
 }
 
 /// The answer for one known stall.
@@ -615,6 +632,8 @@ pub enum NotMeasurable {
     NoNode,
     /// It takes a look into the node.
     NotInside,
+    /// The node that was asked does not answer.
+    NoAnswer,
 }
 
 /// The machine in that time.

@@ -34,6 +34,9 @@ pub fn live(live: &Live, meta_of: MetaOf, look: Look) -> String {
     for node in live.nodes.iter().take(look.most(NODES).min(MOST)) {
         let _ = writeln!(text, "{}", look.wrap(&words::node(node, live.over_ns), "", "  "));
     }
+    for inside in live.inside.iter().take(MOST) {
+        let _ = writeln!(text, "{}", look.wrap(&words::inside(inside), "", "  "));
+    }
     victims(&mut text, live, look);
     answers(&mut text, live, look);
     cost(&mut text, live, look);

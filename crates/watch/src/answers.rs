@@ -4,12 +4,23 @@ use crate::findings::Most;
 use crate::limits;
 use model::live::{Answer, AnswerState, Finding, NotMeasurable, Source, SourceUse, stall};
 
+/// Which nodes were looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Whether any runs here.
+    pub nodes: bool,
+    /// Whether any was asked.
+    pub asked: bool,
+    /// Whether any answered.
+    pub said: bool,
+}
+
 /// All answers, in the order of `tailback list`, those without a scenario last.
 pub fn all(
     findings: &[Finding],
     most: &Most,
     sources: &[SourceUse],
-    has_nodes: bool,
+    looked: Looked,
 ) -> Vec<Answer> {
     let missing = |source: Source| {
         let of = sources.iter().find(|one| one.source == source);
@@ -38,16 +49,23 @@ pub fn all(
     let scheduler = |id: &str, most: f64, at: f64| from(Source::Scheduler, id, most, at);
     let answer = |stall: &str, state| Answer { stall: stall.to_owned(), state };
     let of_node = |id: &str, most: f64, at: f64| match from(Source::Scheduler, id, most, at) {
-        AnswerState::NotHitting { .. } if !has_nodes => {
+        AnswerState::NotHitting { .. } if !looked.nodes => {
             AnswerState::NotMeasurable(NotMeasurable::NoNode)
         }
         state => state,
     };
-    let mailbox = if has_nodes { NotMeasurable::NotInside } else { NotMeasurable::NoNode };
+    let mailbox = match looked {
+        Looked { said: true, .. } => {
+            measured(stall::MAILBOX_FLOOD, most.mailbox, limits::MAILBOX_MS_PER_S)
+        }
+        Looked { asked: true, .. } => AnswerState::NotMeasurable(NotMeasurable::NoAnswer),
+        Looked { nodes: true, .. } => AnswerState::NotMeasurable(NotMeasurable::NotInside),
+        _ => AnswerState::NotMeasurable(NotMeasurable::NoNode),
+    };
     let mut all = vec![answer(stall::MMAP_LOCK, lock), answer(stall::CPU_QUOTA, quota)];
     let native = of_node(stall::BLOCKING_NIF, most.native, limits::NATIVE_MS_PER_S);
     all.push(answer(stall::BLOCKING_NIF, native));
-    all.push(answer(stall::MAILBOX_FLOOD, AnswerState::NotMeasurable(mailbox)));
+    all.push(answer(stall::MAILBOX_FLOOD, mailbox));
     let spun = of_node(stall::BUSY_WAIT, most.spun, limits::QUOTA_MS_PER_S);
     all.push(answer(stall::BUSY_WAIT, spun));
     let spin = from(Source::Samples, stall::PREEMPTED_HOLDER, most.spin, limits::SPIN_MS_PER_S);
@@ -74,13 +92,14 @@ mod tests {
     }
 
     fn state(sources: &[SourceUse], id: &str) -> AnswerState {
-        let all = all(&[], &Most { foreign: 1.5, ..Most::default() }, sources, false);
+        let all = all(&[], &Most { foreign: 1.5, ..Most::default() }, sources, Looked::default());
         all.into_iter().find(|one| one.stall == id).unwrap().state
     }
 
     #[test]
     fn every_scenario_has_an_answer() {
-        let all = all(&[], &Most::default(), &sources(&[]), true);
+        let all =
+            all(&[], &Most::default(), &sources(&[]), Looked { nodes: true, ..Looked::default() });
         for scenario in scenarios::ALL {
             assert!(all.iter().any(|answer| answer.stall == scenario.meta().id));
         }

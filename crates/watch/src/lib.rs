@@ -10,6 +10,7 @@
 
 mod answers;
 mod findings;
+mod inside;
 pub mod limits;
 mod node;
 mod nodes;
@@ -24,6 +25,7 @@ mod tick;
 mod view;
 mod window;
 
+pub use inside::InsideTick;
 pub use node::{NodeFacts, NodeTick, SchedulerTick, Seen};
 pub use sample::{Sampler, ScopeError};
 pub use since::Since;

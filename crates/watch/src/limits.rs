@@ -78,6 +78,35 @@ pub const NATIVE_WORST_MS: f64 = 8.0;
 /// Spun by schedulers: this share of the quota. Below it there is nothing to be had by flags.
 pub const SPUN_OF_QUOTA: f64 = 0.1;
 
+/// A mailbox is long from here on: a scan of it takes tens of microseconds.
+pub const MAILBOX_LENGTH: u64 = 5_000;
+
+/// And was looked at so often.
+pub const MAILBOX_SAMPLES: u32 = 8;
+
+/// And its process stood, without waiting, in a function that waits for a message: a fifth of the
+/// time. One that keeps up waits, and one that asks another for something waits for that too.
+pub const MAILBOX_MS_PER_S: f64 = 200.0;
+
+/// And that in this share of the looks in which it did not wait: work is spread over several.
+pub const MAILBOX_SAME: f64 = 0.5;
+
+/// Run queues are uneven where so many wait in one while another has none: the VM moves work over
+/// as soon as a scheduler looks for some, so that fewer are seen now and then.
+pub const UNEVEN_LENGTH: u64 = 5;
+
+/// And in this share of the answers.
+pub const UNEVEN_SHARE: f64 = 0.5;
+
+/// And of so many answers.
+pub const UNEVEN_ANSWERS: u32 = 4;
+
+/// And where a scheduler was used for less than this meanwhile.
+pub const UNEVEN_USED: f64 = 0.5;
+
+/// The newest OTP that was tried.
+pub const NEWEST_OTP: u32 = 29;
+
 /// A scheduler that ran for less than this, in milliseconds a second, is not counted among those
 /// that are online where no flag says how many are: one that is not online never runs.
 pub const RAN_MS_PER_S: f64 = 0.1;

@@ -5,7 +5,7 @@ use crate::node::NodeSums;
 use crate::parts;
 use crate::sums::{GroupSums, Key};
 use crate::window::Window;
-use model::live::{Code, CodeTime, Node, Place, Program, Role, RoleTime};
+use model::live::{Code, CodeTime, Configured, Node, Place, Program, Role, RoleTime};
 use probe::live::Sampled;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -63,6 +63,25 @@ pub fn online(node: &NodeSums) -> u32 {
 /// The program that a node is.
 pub fn program(key: &Key, pid: u32) -> Program {
     parts::program(key, pid, 1)
+}
+
+/// The program of the node of this name; where it is not on this machine, one that is named so.
+/// And where its flags are set.
+pub fn node_named(window: &Window, name: &str) -> (Program, Configured) {
+    let os_pid = window.inside.get(name).and_then(|inside| inside.os_pid());
+    let found = os_pid.and_then(|pid| window.nodes.get_key_value(&pid));
+    let is_named = |node: &NodeSums| {
+        let short = node.facts.name.as_deref().and_then(|name| name.split('@').next());
+        // RabbitMQ takes its name when it is up: its command line has none.
+        short.is_none_or(|short| name.split('@').next() == Some(short))
+    };
+    match found.filter(|(_, (_, node))| is_named(node)) {
+        Some((pid, (key, node))) => (program(key, *pid), node.facts.configured),
+        None => {
+            let elsewhere = Program { name: name.to_owned(), processes: 1, ..Program::default() };
+            (elsewhere, Configured::default())
+        }
+    }
 }
 
 /// All nodes, those that used most CPU time first.

@@ -20,6 +20,7 @@ impl Tick {
                 .map(|node| of(node.samples.len() + node.schedulers.len() + 8, BESIDE))
                 .sum(),
             of(self.processes.capacity(), 2 * BESIDE),
+            self.inside.iter().map(|inside| of(inside.places(), 4 * BESIDE)).sum(),
             self.lineages.values().map(|lineage| of(lineage.len() + 1, BESIDE)).sum(),
         ];
         all.into_iter().fold(0, usize::saturating_add) as u64

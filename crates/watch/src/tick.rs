@@ -1,5 +1,6 @@
 //! One interval, as it was read: plain data, so that tests can make it up.
 
+use crate::inside::InsideTick;
 use crate::node::NodeTick;
 use host::cgroup::{Limit, Usage};
 use model::live::{LiveRuntime, Spot};
@@ -33,6 +34,8 @@ pub struct Tick {
     pub groups: Vec<GroupTick>,
     /// Erlang nodes.
     pub nodes: Vec<NodeTick>,
+    /// What nodes said of themselves.
+    pub inside: Vec<InsideTick>,
     /// The machine.
     pub machine: MachineTick,
     /// What watching cost.

@@ -1,5 +1,6 @@
 //! All that is said of a window.
 
+use crate::answers::Looked;
 use crate::parts::victim;
 use crate::since::Since;
 use crate::tick::Tick;
@@ -28,14 +29,20 @@ pub fn live(
     let mut findings = findings::all(window);
     since.note(&mut findings);
     let nodes = nodes::all(window);
+    let looked = Looked {
+        nodes: !nodes.is_empty(),
+        asked: !window.inside.is_empty(),
+        said: window.inside.values().any(|inside| inside.has_said()),
+    };
     Live {
         from: from.to_owned(),
         over_ns: window.over_ns,
         scope: scope.clone(),
         sources: sources.to_vec(),
-        answers: answers::all(&findings, &findings::most(window), sources, !nodes.is_empty()),
+        answers: answers::all(&findings, &findings::most(window), sources, looked),
         victims: victims(window),
         nodes,
+        inside: window.inside.iter().map(|(name, sums)| sums.inside(name)).collect(),
         findings,
         machine: machine(window),
         cost: cost(window),

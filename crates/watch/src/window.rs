@@ -1,5 +1,6 @@
 //! Several intervals, folded into sums for each program.
 
+use crate::inside::InsideSums;
 use crate::node::NodeSums;
 use crate::sums::{GroupSums, Key, Reading, Sums, both};
 use crate::tick::{Job, MachineTick, Process, Spent, Tick};
@@ -46,6 +47,8 @@ pub struct Window {
     pub(crate) lineages: HashMap<String, Vec<String>>,
     /// Erlang nodes by their processes, with the program that each is.
     pub(crate) nodes: BTreeMap<u32, (Key, NodeSums)>,
+    /// What nodes said of themselves, by the names that they were asked by.
+    pub(crate) inside: BTreeMap<String, InsideSums>,
     pub(crate) machine: MachineTick,
     pub(crate) spent: Spent,
     pub(crate) unnamed_ns: u64,
@@ -114,6 +117,10 @@ impl Window {
         tick.pairs.iter().for_each(|pair| self.pair(pair, &names));
         tick.readers.iter().for_each(|reader| self.reader(reader, &names));
         self.nodes(tick, &names);
+        for inside in &tick.inside {
+            let sums = self.inside.entry(inside.name.clone()).or_default();
+            sums.add(&inside.look, tick.over_ns);
+        }
         self.machine(&tick.machine);
         self.spent(&tick.spent);
         self.prune();

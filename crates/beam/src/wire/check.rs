@@ -15,6 +15,17 @@ const MOST_TERMS: u64 = 8 << 20;
 /// # Errors
 /// What is wrong, in a few words.
 pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
+    match first(bytes)? == bytes.len() {
+        true => Ok(()),
+        false => Err("bytes behind the term".to_owned()),
+    }
+}
+
+/// How many bytes the first term takes.
+///
+/// # Errors
+/// What is wrong with it, in a few words.
+pub(super) fn first(bytes: &[u8]) -> Result<usize, String> {
     let (mut cursor, version) = (Cursor(bytes), 131);
     if cursor.byte()? != version {
         return Err("no version byte 131".to_owned());
@@ -44,7 +55,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
             return Err(format!("nested deeper than {MOST_DEPTH}"));
         }
     }
-    if cursor.0.is_empty() { Ok(()) } else { Err("bytes behind the term".to_owned()) }
+    Ok(bytes.len() - cursor.0.len())
 }
 
 struct Cursor<'a>(&'a [u8]);

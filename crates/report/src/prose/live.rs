@@ -1,10 +1,12 @@
 //! What `tailback watch` found, in English.
 
+mod inside;
 mod node;
 
 use super::command;
 use super::figures::{figure, percent, plural};
 use super::not_seen::no_programs;
+pub use inside::inside;
 use model::live::{
     Answer, AnswerState, Finding, FindingKind, ForeignReaders, LiveFix, LiveRuntime, Missing,
     NeighbourFinding, NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source, SpinFinding,
@@ -93,6 +95,8 @@ fn cause(finding: &Finding) -> String {
         FindingKind::NativeCall(facts) => node::native(facts),
         FindingKind::BusyWait(facts) => node::busy_wait(facts),
         FindingKind::MoreSchedulers(facts) => node::more_schedulers(facts),
+        FindingKind::MailboxFlood(facts) => inside::flood(facts),
+        FindingKind::UnevenQueues(facts) => inside::uneven(facts),
     }
 }
 
@@ -246,6 +250,10 @@ pub fn fix(fix: &LiveFix) -> String {
             "Run that function on a dirty scheduler, or in slices that yield.".to_owned()
         }
         LiveFix::Flags(flags) => node::flags(flags),
+        LiveFix::Dam => "Put a dam before it, so that senders wait: docs/dam.md.".to_owned(),
+        LiveFix::OtherReceiver => {
+            "Have a process make that call that gets no other messages.".to_owned()
+        }
     }
 }
 
@@ -255,6 +263,7 @@ pub fn stall_name(id: &str) -> String {
         stall::NEIGHBOUR => "neighbour".to_owned(),
         stall::BESIDE_IDLE => "idle CPU beside".to_owned(),
         stall::MORE_SCHEDULERS => "more schedulers than quota".to_owned(),
+        stall::UNEVEN_QUEUES => "uneven run queues".to_owned(),
         id => plain(id),
     }
 }
@@ -282,8 +291,9 @@ pub fn not_measurable(why: &NotMeasurable) -> String {
         }
         NotMeasurable::NoNode => "no Erlang node runs here".to_owned(),
         NotMeasurable::NotInside => {
-            "it does not show from outside; tailback run tries it".to_owned()
+            "it does not show from outside; name the node: --node NAME".to_owned()
         }
+        NotMeasurable::NoAnswer => "the node that was asked does not answer".to_owned(),
     }
 }
 

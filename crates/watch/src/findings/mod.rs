@@ -2,12 +2,14 @@
 
 mod foreign;
 mod idle;
+mod mailbox;
 mod native;
 mod neighbour;
 mod node_quota;
 mod quota;
 mod runtime;
 mod spin;
+mod uneven;
 
 use crate::limits;
 use crate::window::Window;
@@ -30,6 +32,8 @@ pub struct Most {
     pub spin: f64,
     /// To native code, of the scheduler that it holds most.
     pub native: f64,
+    /// To scans of a mailbox.
+    pub mailbox: f64,
     /// To what schedulers spin of a quota.
     pub spun: f64,
 }
@@ -42,6 +46,8 @@ pub fn all(window: &Window) -> Vec<Finding> {
     // What says more of a node's quota goes before the quota itself, at the same cost.
     let mut all = node_quota::find(window);
     all.extend(native::find(window));
+    all.extend(mailbox::find(window));
+    all.extend(uneven::find(window));
     all.extend(foreign::find(window));
     all.extend(quota::find(window));
     all.extend(neighbour::find(window));
@@ -61,6 +67,7 @@ pub fn most(window: &Window) -> Most {
         beside_idle: idle::most(window),
         spin: spin::most(window),
         native: native::most(window),
+        mailbox: mailbox::most(window),
         spun: node_quota::most(window),
     }
 }

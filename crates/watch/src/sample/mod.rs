@@ -10,7 +10,9 @@ mod schedstat;
 mod scope;
 mod spots;
 
+use crate::inside::InsideTick;
 use crate::tick::{Spent, Tick};
+use dist::Watcher;
 use gained::Gained;
 use groups::Groups;
 use host::{CpuGroups, Roots};
@@ -39,6 +41,7 @@ pub struct Sampler {
     groups: Option<Groups>,
     schedstat: Schedstat,
     nodes: Nodes,
+    asked: Vec<Watcher>,
     machine: Machine,
     last: Instant,
     tool: Duration,
@@ -66,6 +69,7 @@ impl Sampler {
             groups: cpu_groups.map(Groups::new),
             schedstat: Schedstat::default(),
             nodes: Nodes::find(roots),
+            asked: Vec::new(),
             machine: Machine::start(roots),
             last: Instant::now(),
             tool: cpu_time(),
@@ -80,6 +84,11 @@ impl Sampler {
         &self.sources
     }
 
+    /// Looks into these nodes from now on.
+    pub fn ask(&mut self, nodes: Vec<Watcher>) {
+        self.asked = nodes;
+    }
+
     /// What is looked at.
     pub fn scope(&self) -> &Scope {
         &self.scope
@@ -87,7 +96,7 @@ impl Sampler {
 
     /// Whether anything at all can be measured here.
     pub fn measures_anything(&self) -> bool {
-        self.sources.iter().any(|one| one.missing.is_none())
+        !self.asked.is_empty() || self.sources.iter().any(|one| one.missing.is_none())
     }
 
     /// What happened since the last call, or since the start.
@@ -106,6 +115,9 @@ impl Sampler {
         let programs_ns = counts.programs_ns;
         tick.nodes = self.nodes.take(&counts);
         self.look_at_nodes();
+        let inside =
+            |node: &Watcher| InsideTick { name: node.name().to_owned(), look: node.look() };
+        tick.inside = self.asked.iter().map(inside).collect();
         self.gained.take(counts, &mut tick);
         self.processes.name(&mut tick);
         self.spots.name(&mut tick);

@@ -42,6 +42,22 @@ pub fn command() -> Command {
                 .help("What processes of this name lose, as ps -o comm shows it"),
         )
         .arg(
+            Arg::new("node")
+                .long("node")
+                .value_name("NAME")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("Look into these Erlang nodes too: web@host, or web@host:PORT without epmd"),
+        )
+        .arg(
+            Arg::new("cookie-file")
+                .long("cookie-file")
+                .value_name("FILE")
+                .requires("node")
+                .value_parser(value_parser!(PathBuf))
+                .help("Their cookie [default: ~/.erlang.cookie, or that of Debian's RabbitMQ]"),
+        )
+        .arg(
             Arg::new("for")
                 .long("for")
                 .value_name("TIME")

@@ -3,6 +3,7 @@
 pub mod flags;
 mod hindsight;
 mod listen;
+mod nodes;
 pub mod record;
 mod screen;
 mod session;
@@ -52,8 +53,10 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
     let interruption = Interruption::watch();
     let dump = crate::signals::Asked::watch();
     let listener = listener(matches)?;
-    let sampler = Sampler::start(&Roots::real(), &scope(matches))
+    let nodes = nodes::asked(matches)?;
+    let mut sampler = Sampler::start(&Roots::real(), &scope(matches))
         .map_err(|error| Failure::usage(error.to_string()))?;
+    sampler.ask(nodes);
     if !sampler.measures_anything() {
         return Err(Failure::need("nothing can be measured here; run it as root"));
     }

@@ -19,6 +19,9 @@ use std::collections::BTreeSet;
 /// Lines that findings may take.
 const FINDING_LINES: u16 = 7;
 
+/// Lines that Erlang nodes may take.
+const NODE_LINES: u16 = 4;
+
 /// What the keys do, a line each.
 const HELP: [&str; 6] = [
     "q, Esc, ^C     end",
@@ -144,16 +147,19 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
         return;
     };
     let findings = if live.findings.is_empty() { 1 } else { FINDING_LINES };
+    let nodes = node_lines(live);
     let rows = [
         Constraint::Length(1),
         Constraint::Length(findings),
+        Constraint::Length(NODE_LINES * u16::from(!nodes.is_empty())),
         Constraint::Min(3),
         Constraint::Length(2),
         Constraint::Length(1),
     ];
-    let [head, found, table, answers, foot] = Layout::vertical(rows).areas(frame.area());
+    let [head, found, about, table, answers, foot] = Layout::vertical(rows).areas(frame.area());
     frame.render_widget(Paragraph::new(head_line(live)), head);
     draw_findings(frame, found, live, state);
+    frame.render_widget(Paragraph::new(nodes).wrap(Wrap { trim: true }), about);
     draw_table(frame, table, live, state);
     let measured: Vec<String> = live.answers.iter().filter_map(words::measured).collect();
     frame.render_widget(Paragraph::new(measured.join("; ")).wrap(Wrap { trim: true }), answers);
@@ -163,6 +169,13 @@ pub fn draw(frame: &mut Frame, live: Option<&Live>, state: &State) {
     if state.help {
         draw_help(frame);
     }
+}
+
+/// What Erlang nodes did; what they say of themselves first, where they were asked.
+fn node_lines(live: &Live) -> Vec<Line<'static>> {
+    let inside = live.inside.iter().map(words::inside);
+    let outside = live.nodes.iter().map(|node| words::node(node, live.over_ns));
+    inside.chain(outside).take(usize::from(NODE_LINES)).map(Line::raw).collect()
 }
 
 fn head_line(live: &Live) -> String {
@@ -375,6 +388,14 @@ mod tests {
         assert!(!press(&mut state, KeyCode::Esc) && !press(&mut state, KeyCode::Char('q')));
         let end = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         assert!(!state.key(end, None));
+    }
+
+    #[test]
+    fn nodes_stand_between_findings_and_programs() {
+        let node = model::live::Node { name: Some("rabbit@web".into()), ..Default::default() };
+        let live = Live { nodes: vec![node], ..live() };
+        let text = drawn(Some(&live), &State::default(), 80, 24);
+        assert!(text.find("rabbit@web").unwrap() < text.find("db 7").unwrap(), "{text}");
     }
 
     #[test]

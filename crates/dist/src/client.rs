@@ -1,0 +1,284 @@
+//! A connection to a node, and questions over it.
+
+use crate::calls::{self, Call};
+use crate::cookie::Cookie;
+use crate::frames::{self, Frame, Frames};
+use crate::target::Target;
+use beam::term::{atom, int, list, tuple};
+use beam::{Pid, Reference, Term, wire};
+use erl_dist::handshake::{ClientSideHandshake, HandshakeError, HandshakeStatus};
+use erl_dist::node::{Creation, LocalNode, NodeName};
+use erl_dist::{DistributionFlags, LOWEST_DISTRIBUTION_PROTOCOL_VERSION};
+use futures::executor::block_on;
+use futures::io::AllowStdIo;
+use model::live::Problem;
+use std::io::{self, ErrorKind};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// How many names we try: each stays in the node's table of atoms, so they are few and always the
+/// same.
+const NAMES: u32 = 8;
+
+/// The longest single wait of a read.
+const STEP: Duration = Duration::from_millis(200);
+
+/// The longest that a write may take; the stream is given it when it is connected.
+const WRITE: Duration = Duration::from_secs(3);
+
+/// A sign of life is sent this often: a node that hears none for a minute ends the connection.
+const TICK: Duration = Duration::from_secs(10);
+
+/// Operations of the protocol.
+const SEND: i64 = 2;
+const REG_SEND: i64 = 6;
+const SPAWN_REQUEST: i64 = 29;
+
+/// A connection to a node.
+#[derive(Debug)]
+pub struct Client {
+    stream: TcpStream,
+    frames: Frames,
+    own: Pid,
+    number: i32,
+    last_sent: Instant,
+}
+
+impl Client {
+    /// Connects, as a hidden node.
+    ///
+    /// # Errors
+    /// If the node cannot be reached, or takes us not.
+    pub fn connect(target: &Target, cookie: &Cookie, within: Duration) -> Result<Self, Problem> {
+        let mut last = Problem::Refused("all our names are taken".to_owned());
+        for number in 1..=NAMES {
+            match greet(target, cookie, (number, within)) {
+                Ok((stream, own)) => {
+                    let client = Client {
+                        stream,
+                        frames: Frames::default(),
+                        own,
+                        number: 0,
+                        last_sent: Instant::now(),
+                    };
+                    let step = client.stream.set_read_timeout(Some(STEP));
+                    step.map_err(|error| ended(&error))?;
+                    return Ok(client);
+                }
+                Err(Greeting::NameTaken) => {}
+                Err(Greeting::Failed(error)) => {
+                    last = error;
+                    break;
+                }
+            }
+        }
+        Err(last)
+    }
+
+    /// Has a process hold a flag of the system until the connection ends.
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub fn hold(&mut self, flag: &str) -> Result<(), Problem> {
+        let set = Call::new("erlang", "system_flag", vec![atom(flag), atom("true")]);
+        // It waits for a message that nobody sends, and ends with the link.
+        let then = vec![atom("erlang"), atom("exit"), list(vec![atom("normal")])];
+        let wait = Call::new("erlang", "hibernate", then);
+        self.spawn(Call::all(vec![set, wait]), vec![atom("link")])
+    }
+
+    /// Asks for the value of a call: the number that the answer will have.
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub fn ask(&mut self, call: Call) -> Result<i32, Problem> {
+        self.number = self.number.wrapping_add(1) & i32::MAX;
+        let own = Term::from(self.own.clone());
+        let control = tuple(vec![int(REG_SEND), own, atom(""), atom(calls::SERVER)]);
+        self.send(control, call.request(&self.own, self.number))?;
+        Ok(self.number)
+    }
+
+    /// Waits for the answer to a question: its bytes, without the byte of the version; none where
+    /// it does not come in time.
+    ///
+    /// # Errors
+    /// If the connection has ended, or the node sends what no node does.
+    pub fn wait(&mut self, number: i32, within: Duration) -> Result<Option<Vec<u8>>, Problem> {
+        let until = Instant::now() + within;
+        loop {
+            match self.frames.next(&mut self.stream) {
+                Ok(Frame::Tick) => self.tick()?,
+                Ok(Frame::Terms(bytes)) => {
+                    if let Some(answer) = Self::answer(&bytes, number)? {
+                        return Ok(Some(answer));
+                    }
+                }
+                Err(error) if is_late(&error) => {}
+                Err(error) => return Err(ended(&error)),
+            }
+            if self.last_sent.elapsed() >= TICK {
+                self.tick()?;
+            }
+            if Instant::now() >= until {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The bytes of an answer, where a message is the one with this number.
+    fn answer(bytes: &[u8], number: i32) -> Result<Option<Vec<u8>>, Problem> {
+        let nonsense = Problem::Nonsense;
+        let length = wire::first(bytes).map_err(nonsense)?;
+        let control = wire::decode(&bytes[..length]).map_err(nonsense)?;
+        let is_send = match &control {
+            Term::Tuple(control) => {
+                control.elements.first().is_some_and(|op| beam::term::as_i64(op) == Ok(SEND))
+            }
+            _ => false,
+        };
+        let Some(body) = bytes[length..].strip_prefix(&[131, 104, 2]).filter(|_| is_send) else {
+            return Ok(None);
+        };
+        let wanted = u32::try_from(number).unwrap_or(0).to_be_bytes();
+        let answer = match body {
+            [97, small, rest @ ..] if wanted == [0, 0, 0, *small] => rest,
+            [98, a, b, c, d, rest @ ..] if wanted == [*a, *b, *c, *d] => rest,
+            _ => return Ok(None),
+        };
+        Ok(Some(answer.to_vec()))
+    }
+
+    /// Has the node make a call in a process of its own.
+    fn spawn(&mut self, call: Call, options: Vec<Term>) -> Result<(), Problem> {
+        let id = vec![0, 0x7a11_bacc, self.own.creation];
+        let request = Reference { node: self.own.node.clone(), id, creation: self.own.creation };
+        let own = Term::from(self.own.clone());
+        let (function, arguments) = call.spawned();
+        let head = vec![int(SPAWN_REQUEST), Term::from(request), own.clone(), own];
+        let control = tuple([head, vec![function, list(options)]].concat());
+        self.send(control, arguments)
+    }
+
+    fn send(&mut self, control: Term, message: Term) -> Result<(), Problem> {
+        self.last_sent = Instant::now();
+        let terms = [wire::encode(control), wire::encode(message)];
+        frames::write(&mut self.stream, &terms).map_err(|error| ended(&error))
+    }
+
+    fn tick(&mut self) -> Result<(), Problem> {
+        self.last_sent = Instant::now();
+        frames::tick(&mut self.stream).map_err(|error| ended(&error))
+    }
+}
+
+/// What an error of the connection means.
+fn ended(error: &io::Error) -> Problem {
+    match error.kind() {
+        ErrorKind::InvalidData => Problem::Nonsense(error.to_string()),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => silent(WRITE),
+        _ => Problem::Ended,
+    }
+}
+
+/// Whether a read has only ended its wait.
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// No answer came within this time.
+fn silent(within: Duration) -> Problem {
+    Problem::Silent(u64::try_from(within.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Why a greeting led nowhere.
+enum Greeting {
+    NameTaken,
+    Failed(Problem),
+}
+
+impl From<Problem> for Greeting {
+    fn from(error: Problem) -> Self {
+        Greeting::Failed(error)
+    }
+}
+
+/// Connects under one of our names; the connection, and the process that answers are sent to.
+fn greet(
+    target: &Target,
+    cookie: &Cookie,
+    (number, within): (u32, Duration),
+) -> Result<(TcpStream, Pid), Greeting> {
+    let stream = target.connect(within)?;
+    // On the same host, whatever it is called: names are either all long or all short.
+    let name = NodeName::new(&format!("tailback_{number}"), target.name.host());
+    let name = name.map_err(|error| Problem::Host(error.to_string()))?;
+    let creation = Creation::random();
+    let mut local = LocalNode::new(name.clone(), creation);
+    local.flags = flags();
+    let copy = stream.try_clone();
+    let copy = copy.map_err(|e| Problem::Connect(e.to_string()))?;
+    let mut handshake = ClientSideHandshake::new(AllowStdIo::new(copy), local, cookie.as_str());
+    let status = handshake.execute_send_name(LOWEST_DISTRIBUTION_PROTOCOL_VERSION);
+    let status = block_on(status).map_err(|error| first_refusal(&error, within))?;
+    match status {
+        HandshakeStatus::Ok | HandshakeStatus::OkSimultaneous => {}
+        HandshakeStatus::Alive | HandshakeStatus::Nok => return Err(Greeting::NameTaken),
+        other => {
+            return Err(Problem::Refused(format!("{other:?}")).into());
+        }
+    }
+    block_on(handshake.execute_rest(false)).map_err(|error| second_refusal(&error, within))?;
+    let own = Pid::new(name.to_string(), 1, 0, creation.get());
+    Ok((stream, own))
+}
+
+/// What an error before the cookie is looked at means.
+fn first_refusal(error: &HandshakeError, within: Duration) -> Problem {
+    match error {
+        // What TLS sends to somebody who does not speak it is an alert of version 3.
+        HandshakeError::UnexpectedTag { tag: 3, .. } => Problem::Tls,
+        HandshakeError::Io(error) if is_late(error) => silent(within),
+        HandshakeError::Io(_) => {
+            let why = "it closes the connection at once; it may speak TLS alone".to_owned();
+            Problem::Refused(why)
+        }
+        error => Problem::Nonsense(error.to_string()),
+    }
+}
+
+/// What an error means once our name was taken.
+fn second_refusal(error: &HandshakeError, within: Duration) -> Problem {
+    match error {
+        HandshakeError::CookieMismatch => Problem::WrongCookie,
+        HandshakeError::Io(error) if is_late(error) => silent(within),
+        HandshakeError::Io(_) => Problem::WrongCookie,
+        HandshakeError::NotAllowed | HandshakeError::OngoingHandshake => {
+            Problem::Refused(error.to_string())
+        }
+        error => Problem::Nonsense(error.to_string()),
+    }
+}
+
+/// What we understand; not `PUBLISHED`, so we are hidden.
+fn flags() -> DistributionFlags {
+    use DistributionFlags as Flags;
+    [
+        Flags::DIST_MONITOR,
+        Flags::SMALL_ATOM_TAGS,
+        Flags::SPAWN,
+        Flags::EXPORT_PTR_TAG,
+        Flags::BIT_BINARIES,
+        Flags::NEW_FLOATS,
+        Flags::MAP_TAGS,
+        Flags::UTF8_ATOMS,
+        Flags::EXTENDED_PIDS_PORTS,
+        Flags::EXTENDED_REFERENCES,
+        Flags::BIG_CREATION,
+        Flags::HANDSHAKE_23,
+        Flags::UNLINK_ID,
+        Flags::V4_NC,
+    ]
+    .into_iter()
+    .fold(Flags::mandatory(), |all, flag| all | flag)
+}

@@ -1,0 +1,364 @@
+//! A thread that asks a node all the time, and what it was told last.
+
+use crate::calls::{self, Call};
+use crate::client::Client;
+use crate::cookie::Cookie;
+use crate::mailboxes::{Length, Pass, slice};
+use crate::receives;
+use crate::target::Target;
+use crate::view::{self, Inside, Mailbox};
+use beam::{Pid, Term, wire};
+use model::live::Problem;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often the node is asked, and how often what the longest mailboxes' processes do.
+const INTERVAL: Duration = Duration::from_millis(1_000);
+const SAMPLE: Duration = Duration::from_millis(100);
+
+/// An answer that takes longer is late.
+const LATE: Duration = Duration::from_secs(2);
+
+/// How long connecting may take, and the pause before it is tried again.
+const CONNECT: Duration = Duration::from_secs(3);
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// The pause where the node refused us: it logs each attempt.
+const AGAIN_REFUSED: Duration = Duration::from_secs(60);
+
+/// After a slice of a pass the node is left alone for so many times as long as it took: half a
+/// percent of a CPU.
+const REST: u32 = 200;
+
+/// And no longer than this: an answer may be late for other reasons than its own work. A list of
+/// all processes takes long where there are many.
+const REST_MOST: Duration = Duration::from_secs(2);
+const REST_MOST_LIST: Duration = Duration::from_secs(30);
+
+/// The oldest OTP that is asked, and the oldest that has labels of processes.
+const OLDEST: u32 = 25;
+const LABELS: u32 = 27;
+
+/// Processes whose names are remembered.
+const NAMES: usize = 256;
+
+/// Processes are listed at most this often, and this often at least where they are few.
+const PASS: Duration = Duration::from_secs(2);
+
+/// Processes with long mailboxes that are looked at, and how long a mailbox is long.
+const LOOKED_AT: usize = 4;
+const LONG: u64 = 500;
+
+/// Modules whose files are asked for at most.
+const MODULES: usize = 64;
+
+/// Whether a node answers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum State {
+    /// It is being connected to.
+    #[default]
+    Connecting,
+    /// It answers.
+    Answering,
+    /// It has not answered for so long.
+    Silent(Duration),
+    /// It cannot be asked.
+    Failed(Problem),
+}
+
+/// What a node was asked and told.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Look {
+    /// Whether it answers.
+    pub state: State,
+    /// What it said last.
+    pub inside: Option<Inside>,
+    /// How old that is.
+    pub age: Duration,
+    /// How long it took to say it.
+    pub took: Duration,
+    /// The longest mailboxes' processes, as they were seen since the look before, the oldest first.
+    pub mailboxes: Vec<Vec<Mailbox>>,
+    /// How long the last pass through all mailboxes took; none before the first has ended.
+    pub pass: Option<Duration>,
+}
+
+/// Asks a node until it is dropped.
+#[derive(Debug)]
+pub struct Watcher {
+    name: String,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    ends: AtomicBool,
+    told: Mutex<Told>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    look: Look,
+    at: Option<Instant>,
+    asked: Option<Instant>,
+}
+
+impl Shared {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ends(&self) -> bool {
+        self.ends.load(Ordering::Relaxed)
+    }
+}
+
+impl Watcher {
+    /// Begins to ask.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn start(target: Target, cookie: Cookie) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let (name, of_thread) = (target.name(), Arc::clone(&shared));
+        let work = move || {
+            while !of_thread.ends() {
+                let error = Asking::connect(&target, &cookie, &of_thread)
+                    .and_then(|mut asking| asking.run());
+                let refused = matches!(
+                    error,
+                    Err(Problem::WrongCookie
+                        | Problem::Tls
+                        | Problem::Refused(_)
+                        | Problem::Release(_))
+                );
+                if let Err(error) = error {
+                    let mut told = of_thread.told();
+                    (told.look.state, told.asked) = (State::Failed(error), None);
+                }
+                pause(&of_thread, if refused { AGAIN_REFUSED } else { AGAIN });
+            }
+        };
+        std::thread::Builder::new().name("node".to_owned()).spawn(work)?;
+        Ok(Watcher { name, shared })
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it was told last, with the mailboxes that were seen since the look before.
+    pub fn look(&self) -> Look {
+        let mut told = self.shared.told();
+        let seen = std::mem::take(&mut told.look.mailboxes);
+        let mut look = Look { mailboxes: seen, ..told.look.clone() };
+        look.age = told.at.map_or(Duration::ZERO, |at| at.elapsed());
+        let late = told.asked.map(|at| at.elapsed()).filter(|waited| *waited > LATE);
+        if let (State::Answering, Some(waited)) = (&look.state, late) {
+            look.state = State::Silent(waited);
+        }
+        look
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.shared.ends.store(true, Ordering::Relaxed);
+        // It may wait for an address that does not answer, so nobody waits for it: the connection
+        // ends with it, or with this process.
+    }
+}
+
+fn pause(shared: &Shared, time: Duration) {
+    let until = Instant::now() + time;
+    while !shared.ends() && Instant::now() < until {
+        std::thread::sleep(SAMPLE.min(until.saturating_duration_since(Instant::now())));
+    }
+}
+
+/// A connection under questions.
+struct Asking<'a> {
+    client: Client,
+    shared: &'a Shared,
+    pass: Option<Pass>,
+    began: Instant,
+    next_slice: Instant,
+    longest: Vec<Length>,
+    otp: u32,
+    /// Names of processes that have none by registration.
+    names: BTreeMap<String, String>,
+    /// Functions that wait for a message, of the modules that were asked for.
+    receives: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl<'a> Asking<'a> {
+    fn connect(target: &Target, cookie: &Cookie, shared: &'a Shared) -> Result<Self, Problem> {
+        let mut client = Client::connect(target, cookie, CONNECT)?;
+        client.hold("scheduler_wall_time")?;
+        shared.told().look.state = State::Answering;
+        let now = Instant::now();
+        Ok(Asking {
+            client,
+            shared,
+            pass: None,
+            began: now,
+            next_slice: now,
+            longest: Vec::new(),
+            otp: 0,
+            names: BTreeMap::new(),
+            receives: BTreeMap::new(),
+        })
+    }
+
+    fn run(&mut self) -> Result<(), Problem> {
+        let mut next = Instant::now();
+        while !self.shared.ends() {
+            if Instant::now() >= next {
+                next = Instant::now() + INTERVAL;
+                self.figures()?;
+            }
+            if Instant::now() >= self.next_slice {
+                self.go_on()?;
+            }
+            self.sample()?;
+            pause(self.shared, SAMPLE);
+        }
+        Ok(())
+    }
+
+    /// Asks, and waits as long as it takes: a node that is late is not asked anything else. The
+    /// bytes of the answer; none where we are to end meanwhile.
+    fn ask(&mut self, call: Call) -> Result<Option<(Vec<u8>, Duration)>, Problem> {
+        let began = Instant::now();
+        let number = self.client.ask(call)?;
+        self.shared.told().asked = Some(began);
+        while !self.shared.ends() {
+            if let Some(answer) = self.client.wait(number, SAMPLE)? {
+                self.shared.told().asked = None;
+                return Ok(Some((answer, began.elapsed())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The value of a call; none where it failed.
+    fn value(&mut self, call: Call) -> Result<Option<Term>, Problem> {
+        let Some((answer, _)) = self.ask(call)? else { return Ok(None) };
+        let term = wire::decode_inner(&answer).map_err(Problem::Nonsense)?;
+        Ok(calls::value(term))
+    }
+
+    fn figures(&mut self) -> Result<(), Problem> {
+        let began = Instant::now();
+        let answer = self.value(view::question())?;
+        let took = began.elapsed();
+        let Some(mut inside) = answer.as_ref().and_then(view::read) else {
+            let why = || Problem::Nonsense("no figures of schedulers".to_owned());
+            return if self.shared.ends() { Ok(()) } else { Err(why()) };
+        };
+        self.otp = inside.otp.parse().unwrap_or(0);
+        if self.otp < OLDEST {
+            return Err(Problem::Release(inside.otp));
+        }
+        let memory = self.value(view::memory_question())?;
+        inside.memory = memory.as_ref().map(view::memory).unwrap_or_default();
+        let mut told = self.shared.told();
+        told.look.inside = Some(inside);
+        told.look.took = took;
+        told.at = Some(Instant::now());
+        Ok(())
+    }
+
+    /// A step of the pass through all mailboxes.
+    fn go_on(&mut self) -> Result<(), Problem> {
+        let Some(pass) = &mut self.pass else { return self.begin() };
+        let Some(pids) = pass.next() else {
+            if let Some(pass) = self.pass.take() {
+                self.longest = pass.into_found();
+            }
+            self.shared.told().look.pass = Some(self.began.elapsed());
+            self.next_slice = Instant::now().max(self.began + PASS);
+            return Ok(());
+        };
+        let began = Instant::now();
+        let answer = self.value(slice(&pids))?;
+        self.next_slice = Instant::now() + (began.elapsed() * REST).min(REST_MOST);
+        if let (Some(pass), Some(answer)) = (&mut self.pass, answer) {
+            pass.add(&pids, &answer);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<(), Problem> {
+        self.began = Instant::now();
+        let Some((answer, took)) = self.ask(Pass::question())? else { return Ok(()) };
+        self.pass = Pass::begin(&answer);
+        self.next_slice = Instant::now() + (took * REST).min(REST_MOST_LIST);
+        Ok(())
+    }
+
+    /// Whether the function that a process is in waits for a message, where its file tells.
+    fn receives(&mut self, mailbox: &Mailbox) -> Result<bool, Problem> {
+        let Some(frame) = mailbox.stack.first() else { return Ok(false) };
+        // It is loaded before there are files, and each of its requests waits for its answer.
+        if frame.module == "prim_inet" {
+            return Ok(true);
+        }
+        if !self.receives.contains_key(&frame.module) && self.receives.len() < MODULES {
+            let answer = self.value(receives::question(&frame.module))?;
+            let functions = answer.as_ref().and_then(receives::read).unwrap_or_default();
+            self.receives.insert(frame.module.clone(), functions);
+        }
+        let of_module = self.receives.get(&frame.module);
+        Ok(of_module.is_some_and(|all| all.contains(&frame.to_string())))
+    }
+
+    /// The label of a process, or the function that it began with; it is asked once.
+    fn name(&mut self, pid: &Pid, process: &str) -> Result<String, Problem> {
+        if let Some(known) = self.names.get(process) {
+            return Ok(known.clone());
+        }
+        let mut name = None;
+        if self.otp >= LABELS {
+            name = self.value(view::label(pid))?.as_ref().and_then(view::read_label);
+        }
+        if name.is_none() {
+            name = self.value(view::began(pid))?.as_ref().and_then(view::read_began);
+        }
+        let name = name.unwrap_or_default();
+        if self.names.len() >= NAMES {
+            self.names.clear();
+        }
+        self.names.insert(process.to_owned(), name.clone());
+        Ok(name)
+    }
+
+    /// What the processes with the longest mailboxes do now.
+    fn sample(&mut self) -> Result<(), Problem> {
+        let long = self.longest.iter().filter(|(_, length)| *length >= LONG);
+        let pids: Vec<_> = long.take(LOOKED_AT).map(|(pid, _)| pid.clone()).collect();
+        let mut seen = Vec::new();
+        for pid in pids {
+            let answer = self.value(view::about(&pid))?;
+            let seen_now = answer.and_then(|answer| view::mailbox(&pid, &answer));
+            let Some(mut mailbox) = seen_now else { continue };
+            if mailbox.name.is_empty() {
+                mailbox.name = self.name(&pid, &mailbox.process)?;
+            }
+            mailbox.receives = self.receives(&mailbox)?;
+            seen.push(mailbox);
+        }
+        if !seen.is_empty() {
+            let mut told = self.shared.told();
+            let all = &mut told.look.mailboxes;
+            // Nobody may look for a while.
+            if all.len() < 100 {
+                all.push(seen);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! The longest mailboxes of a node, asked for slice by slice.
+//!
+//! A list of all processes is fetched once for a pass, and the lengths of so many of them are asked
+//! for at a time. After each question the node is left alone for as long as keeps its part of a CPU
+//! small.
+
+use crate::calls::Call;
+use beam::term::{self, atom};
+use beam::{Pid, Term};
+
+/// Processes whose mailboxes are asked for at once.
+pub const SLICE: usize = 1_000;
+
+/// Mailboxes that are kept of a pass.
+const KEPT: usize = 16;
+
+/// The longest list of processes that is taken.
+const MOST: usize = 2_000_000;
+
+/// The length of a process's mailbox.
+pub type Length = (Pid, u64);
+
+/// Under way through all processes.
+#[derive(Debug, Default)]
+pub struct Pass {
+    /// Numbers of the processes that are still to be asked about: their node has one name.
+    left: Vec<[u32; 3]>,
+    node: String,
+    found: Vec<Length>,
+}
+
+impl Pass {
+    /// Asks for all processes.
+    pub fn question() -> Call {
+        Call::new("erlang", "processes", Vec::new())
+    }
+
+    /// Begins with the answer to that; none where it is not one.
+    pub fn begin(answer: &[u8]) -> Option<Self> {
+        let (node, left) = processes(answer)?;
+        Some(Pass { left, node, found: Vec::new() })
+    }
+
+    /// Processes of the next slice.
+    pub fn next(&mut self) -> Option<Vec<Pid>> {
+        if self.left.is_empty() {
+            return None;
+        }
+        let from = self.left.len().saturating_sub(SLICE);
+        let slice = self.left.split_off(from);
+        let pid =
+            |[id, serial, creation]: [u32; 3]| Pid::new(self.node.as_str(), id, serial, creation);
+        Some(slice.into_iter().map(pid).collect())
+    }
+
+    /// Keeps what was answered for a slice, in its order.
+    pub fn add(&mut self, slice: &[Pid], answer: &Term) {
+        self.found.extend(lengths(slice, answer));
+        self.found.sort_by_key(|(_, length)| std::cmp::Reverse(*length));
+        self.found.truncate(KEPT);
+    }
+
+    /// The longest of all.
+    pub fn into_found(self) -> Vec<Length> {
+        self.found
+    }
+}
+
+/// Asks for the lengths of the mailboxes of these processes.
+pub fn slice(pids: &[Pid]) -> Call {
+    let all = pids.iter().cloned().map(Term::from).collect();
+    Call::each(("erlang", "process_info"), all, &atom("message_queue_len"))
+}
+
+/// Reads the answer to [`slice`]; processes that have ended are left out.
+fn lengths(slice: &[Pid], answer: &Term) -> Vec<Length> {
+    let all = term::as_list(answer).unwrap_or_default();
+    let of = |(pid, one): (&Pid, &Term)| {
+        let [_, length] = term::as_tuple::<2>(one).ok()?;
+        Some((pid.clone(), term::as_u64(length).ok()?)).filter(|(_, length)| *length > 0)
+    };
+    slice.iter().zip(all.iter()).filter_map(of).collect()
+}
+
+/// Reads a list of processes of one node without a term for each: there may be a million.
+fn processes(answer: &[u8]) -> Option<(String, Vec<[u32; 3]>)> {
+    let [108, a, b, c, d, rest @ ..] = answer else { return None };
+    let count = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+    let mut rest = rest;
+    let mut all = Vec::new();
+    let mut node: &[u8] = &[];
+    for _ in 0..count.min(MOST) {
+        let (name, numbers, behind) = process(rest)?;
+        node = name;
+        all.push(numbers);
+        rest = behind;
+    }
+    Some((String::from_utf8(node.to_vec()).ok()?, all))
+}
+
+/// The name of its node, its numbers, and what stands behind it.
+fn process(bytes: &[u8]) -> Option<(&[u8], [u32; 3], &[u8])> {
+    let (length, rest) = match bytes {
+        [88, 119 | 115, length, rest @ ..] => (usize::from(*length), rest),
+        [88, 118 | 100, a, b, rest @ ..] => (usize::from(u16::from_be_bytes([*a, *b])), rest),
+        _ => return None,
+    };
+    let (name, rest) = rest.split_at_checked(length)?;
+    let (numbers, rest) = rest.split_first_chunk::<12>()?;
+    let number = |at: usize| {
+        numbers[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
+    };
+    Some((name, [number(0), number(4), number(8)], rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beam::term::{int, list, tuple};
+    use beam::wire;
+    use proptest::prelude::*;
+
+    fn encoded(term: Term) -> Vec<u8> {
+        wire::encode(term)[1..].to_vec()
+    }
+
+    fn pid(id: u32) -> Pid {
+        Pid::new("web@host", id, 0, 7)
+    }
+
+    #[test]
+    fn all_processes_are_asked_about_once() {
+        let all: Vec<Term> = (0..2_500).map(|id| Term::from(pid(id))).collect();
+        let mut pass = Pass::begin(&encoded(list(all))).unwrap();
+        let mut seen = Vec::new();
+        while let Some(slice) = pass.next() {
+            assert!(slice.len() <= SLICE);
+            seen.extend(slice.iter().map(|pid| pid.id));
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, (0..2_500).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_longest_are_kept_and_those_that_ended_left_out() {
+        let length = |length| tuple(vec![atom("message_queue_len"), int(length)]);
+        let mut pass = Pass::default();
+        let all = list(vec![length(5), length(0), atom("undefined")]);
+        pass.add(&[pid(1), pid(2), pid(3)], &all);
+        pass.add(&[pid(4)], &list(vec![length(90), length(91)]));
+        let found: Vec<(u32, u64)> =
+            pass.into_found().into_iter().map(|(pid, length)| (pid.id, length)).collect();
+        assert_eq!(found, [(4, 90), (1, 5)]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_answer_is_taken(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let _ = Pass::begin(&bytes);
+            let _ = Pass::begin(&[&[108, 0, 0, 0, 9, 88][..], &bytes].concat());
+        }
+    }
+}

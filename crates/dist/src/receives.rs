@@ -1,0 +1,207 @@
+//! Which functions of a module wait for a message, by the instructions of its compiled file.
+//!
+//! The file is that which the node itself would load. Only names, the sizes of instructions and
+//! their operands are read: <https://www.erlang.org/blog/a-brief-beam-primer> and beam_opcodes of
+//! OTP 29.
+
+use crate::calls::Call;
+use crate::view::Frame;
+use beam::Term;
+use beam::term::{self, atom};
+use std::collections::BTreeSet;
+
+/// How many operands each instruction has, from the first on.
+const OPERANDS: [u8; 191] = [
+    1, 3, 0, 2, 3, 2, 2, 3, 2, 4, 5, 2, 3, 2, 3, 2, 1, 1, 0, 0, 0, 0, 2, 1, 1, 2, 4, 4, 4, 4, 4, 4,
+    4, 4, 4, 4, 4, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 1, 2, 1, 2,
+    3, 3, 3, 3, 3, 2, 1, 1, 0, 1, 1, 3, 2, 2, 2, 5, 5, 5, 4, 2, 1, 1, 2, 2, 5, 5, 5, 2, 1, 0, 1, 2,
+    2, 4, 4, 4, 4, 3, 1, 2, 1, 1, 1, 2, 6, 3, 5, 1, 2, 2, 3, 5, 7, 7, 7, 5, 3, 2, 2, 5, 6, 2, 2, 2,
+    2, 1, 3, 4, 0, 8, 6, 2, 6, 5, 4, 5, 4, 5, 4, 3, 3, 3, 3, 3, 0, 1, 1, 7, 1, 5, 5, 2, 3, 3, 4, 0,
+    0, 2, 2, 2, 3, 4, 3, 2, 2, 4, 3, 1, 2, 1, 1, 1, 6, 3, 0, 1, 5, 3, 2, 4, 6, 2, 4, 3, 6, 3, 5,
+];
+
+/// Instructions: the head of a function, and those of a receive.
+const FUNC_INFO: u8 = 2;
+const RECEIVE: [u8; 3] = [23, 25, 26];
+
+/// Asks for a module's compiled file; nothing is loaded by that.
+pub fn question(module: &str) -> Call {
+    Call::new("code", "get_object_code", vec![atom(module)])
+}
+
+/// The functions of the module that wait for a message; none where the file cannot be read.
+pub fn read(answer: &Term) -> Option<BTreeSet<String>> {
+    let [module, file, _] = term::as_tuple::<3>(answer).ok()?;
+    functions(term::as_atom(module).ok()?, term::as_bytes(file).ok()?)
+}
+
+fn functions(module: &str, file: &[u8]) -> Option<BTreeSet<String>> {
+    let file = file.strip_prefix(b"FOR1")?.get(8..)?;
+    let atoms = chunk(file, b"AtU8").and_then(atoms)?;
+    let code = chunk(file, b"Code")?;
+    let head = u32::from_be_bytes(*code.first_chunk()?) as usize;
+    let mut cursor = Cursor(code.get(4usize.checked_add(head)?..)?);
+    let (mut now, mut all) = (None, BTreeSet::new());
+    while let Some(instruction) = cursor.byte() {
+        let count = *OPERANDS.get(usize::from(instruction).checked_sub(1)?)?;
+        let mut operands = [0; 8];
+        for place in 0..count {
+            let value = cursor.operand()?;
+            *operands.get_mut(usize::from(place))? = value;
+        }
+        if instruction == FUNC_INFO {
+            let name = usize::try_from(operands[1]).ok()?.checked_sub(1);
+            now = Some((atoms.get(name?)?, u32::try_from(operands[2]).ok()?));
+        }
+        if let (true, Some((name, arity))) = (RECEIVE.contains(&instruction), &now) {
+            let function = (*name).clone();
+            all.insert(Frame { module: module.to_owned(), function, arity: *arity }.to_string());
+        }
+    }
+    Some(all)
+}
+
+/// A part of the file by its name.
+fn chunk<'a>(file: &'a [u8], wanted: &[u8; 4]) -> Option<&'a [u8]> {
+    let mut rest = file;
+    loop {
+        let (name, behind) = rest.split_first_chunk::<4>()?;
+        let (size, behind) = behind.split_first_chunk::<4>()?;
+        let size = u32::from_be_bytes(*size) as usize;
+        if name == wanted {
+            return behind.get(..size);
+        }
+        rest = behind.get(size.checked_next_multiple_of(4)?..)?;
+    }
+}
+
+/// Names of the module's atoms, in their order.
+fn atoms(chunk: &[u8]) -> Option<Vec<String>> {
+    let (count, rest) = chunk.split_first_chunk::<4>()?;
+    let count = i32::from_be_bytes(*count);
+    let mut cursor = Cursor(rest);
+    let mut all = Vec::new();
+    for _ in 0..count.unsigned_abs() {
+        // Lengths are operands since OTP 28, where the count is negative.
+        let length = if count < 0 { cursor.operand()? } else { cursor.byte()?.into() };
+        let name = cursor.take(usize::try_from(length).ok()?)?;
+        all.push(String::from_utf8_lossy(name).into_owned());
+    }
+    Some(all)
+}
+
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// Steps over an operand; its value, where it is a plain one that fits.
+    fn operand(&mut self) -> Option<u64> {
+        let first = self.byte()?;
+        if first & 7 != 7 {
+            return self.value(first);
+        }
+        match first >> 4 {
+            // A list, a floating-point register, registers to keep, a literal, a register with a
+            // type.
+            1 => {
+                let count = self.plain()?;
+                (0..count).try_for_each(|_| self.plain_or_float())?;
+            }
+            3 => {
+                let count = self.plain()?;
+                (0..count.checked_mul(2)?).try_for_each(|_| self.plain().map(drop))?;
+            }
+            2 | 4 => drop(self.plain()?),
+            5 => {
+                self.plain()?;
+                self.plain()?;
+            }
+            _ => return None,
+        }
+        Some(0)
+    }
+
+    /// An operand inside another, which may be a literal or typed, but is no list.
+    fn plain_or_float(&mut self) -> Option<()> {
+        let first = self.byte()?;
+        match (first & 7 == 7, first >> 4) {
+            (false, _) => self.value(first).map(drop),
+            (true, 2 | 4) => self.plain().map(drop),
+            (true, 5) => {
+                self.plain()?;
+                self.plain().map(drop)
+            }
+            _ => None,
+        }
+    }
+
+    fn plain(&mut self) -> Option<u64> {
+        let first = self.byte()?;
+        self.value(first)
+    }
+
+    /// The number behind a first byte.
+    fn value(&mut self, first: u8) -> Option<u64> {
+        if first & 8 == 0 {
+            return Some(u64::from(first >> 4));
+        }
+        if first & 16 == 0 {
+            return Some(u64::from(first >> 5) << 8 | u64::from(self.byte()?));
+        }
+        let count = match first >> 5 {
+            7 => usize::try_from(self.plain()?).ok()?.checked_add(9)?,
+            few => usize::from(few) + 2,
+        };
+        let bytes = self.take(count)?;
+        Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::process::Command;
+
+    #[test]
+    fn functions_with_a_receive_are_told_from_those_without() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = "-module(m).\n-export([a/0, b/1, c/1]).\na() -> receive {x, _} -> ok end.\n\
+            b(X) -> lists:map(fun(Y) -> {Y, 1.5, \"text\", <<Y:8>>} end, X).\n\
+            c(T) when T > 99999999999999999999 -> ok;\n\
+            c(T) -> receive T -> b([T]) after 7 -> #{T => b(T)} end.\n";
+        std::fs::write(folder.path().join("m.erl"), source).unwrap();
+        let mut erlc = Command::new("erlc");
+        let built = erlc.args(["m.erl"]).current_dir(folder.path()).output();
+        if !testing::has_or_skip(built.is_ok(), "erlc") {
+            return;
+        }
+        let file = std::fs::read(folder.path().join("m.beam")).unwrap();
+        let found: Vec<String> = functions("m", &file).unwrap().into_iter().collect();
+        assert_eq!(found, ["m:a/0", "m:c/1"]);
+        assert_eq!(functions("m", &file[..40]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = atoms(&bytes);
+            let _ = Cursor(&bytes).operand();
+            let code = [&0u32.to_be_bytes()[..], &bytes].concat();
+            let size = u32::try_from(code.len()).unwrap().to_be_bytes();
+            let file = [b"FOR1\0\0\0\0BEAMAtU8\0\0\0\x08\0\0\0\x01\x01a\0\0Code".as_slice(), &size, &code];
+            let _ = functions("m", &file.concat());
+        }
+    }
+}

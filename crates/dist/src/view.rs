@@ -1,0 +1,253 @@
+//! What a node says of itself, read of its answers.
+
+use crate::calls::Call;
+use beam::term::{self, atom, list};
+use beam::{Pid, Term};
+use os::terminal;
+
+/// Schedulers that are read at most, and frames of a stack.
+const MOST: usize = 4_096;
+const FRAMES: usize = 8;
+
+/// Characters of a name.
+const LONGEST: usize = 255;
+
+/// What a node said.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Inside {
+    /// Its release of OTP.
+    pub otp: String,
+    /// Its operating system's process.
+    pub os_pid: Option<u32>,
+    /// Schedulers that are online.
+    pub online: u32,
+    /// Processes and ports that wait in each normal run queue, as many as are online.
+    pub run_queues: Vec<u64>,
+    /// Those that wait for a dirty CPU scheduler, and for a dirty IO one.
+    pub dirty: (u64, u64),
+    /// How long each scheduler was active, and over how long, since the answer before.
+    pub used: Vec<Use>,
+    /// Processes that there are.
+    pub processes: u64,
+    /// Memory by kind.
+    pub memory: Memory,
+}
+
+/// How a scheduler was used; times in the VM's own unit, which only their ratio is made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Use {
+    /// Its number; dirty ones come behind the normal ones.
+    pub scheduler: u32,
+    /// Active, since the VM began to count.
+    pub active: u64,
+    /// All of the time.
+    pub all: u64,
+}
+
+/// Memory of a node, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// All of it.
+    pub total: u64,
+    /// Of processes.
+    pub processes: u64,
+    /// Of binaries.
+    pub binary: u64,
+    /// Of tables.
+    pub ets: u64,
+}
+
+/// A process with a long mailbox.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Mailbox {
+    /// The process, as the node writes it.
+    pub process: String,
+    /// Its registered name or label, or the function that it began with.
+    pub name: String,
+    /// Messages in it.
+    pub length: u64,
+    /// Whether they are kept outside of its heap.
+    pub off_heap: bool,
+    /// Reductions since it was started.
+    pub reductions: u64,
+    /// Whether it waits for a message; otherwise it runs, or is ready to.
+    pub waits: bool,
+    /// The functions that it stands in, the innermost first.
+    pub stack: Vec<Frame>,
+    /// Whether the innermost waits for a message, by its compiled file.
+    pub receives: bool,
+}
+
+/// A function on a stack.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Frame {
+    /// Module.
+    pub module: String,
+    /// Function.
+    pub function: String,
+    /// Arity.
+    pub arity: u32,
+}
+
+impl std::fmt::Display for Frame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}/{}", self.module, self.function, self.arity)
+    }
+}
+
+/// Asks for what changes all the time.
+pub fn question() -> Call {
+    let of = |function, item: &str| Call::new("erlang", function, vec![atom(item)]);
+    Call::all(vec![
+        of("system_info", "otp_release"),
+        Call::new("os", "getpid", Vec::new()),
+        of("system_info", "schedulers_online"),
+        of("statistics", "run_queue_lengths_all"),
+        of("statistics", "scheduler_wall_time_all"),
+        of("system_info", "process_count"),
+    ])
+}
+
+/// Asks for its memory, which a node without the VM's own allocators cannot tell.
+pub fn memory_question() -> Call {
+    Call::new("erlang", "memory", Vec::new())
+}
+
+/// Reads the answer to [`question`].
+pub fn read(answer: &Term) -> Option<Inside> {
+    let all = term::as_list(answer).ok()?;
+    let [otp, os_pid, online, queues, used_times, processes] = &all[..] else { return None };
+    let text = |term: &Term| term::as_text(term).ok().map(|text| terminal::line(&text));
+    let online = u32::try_from(term::as_u64(online).ok()?).ok()?;
+    let mut queues = term::each(queues, term::as_u64).ok()?;
+    // The last two are those of the dirty schedulers.
+    let dirty_io = queues.pop().unwrap_or(0);
+    let dirty_cpu = queues.pop().unwrap_or(0);
+    queues.truncate((online as usize).min(MOST));
+    Some(Inside {
+        otp: text(otp)?,
+        os_pid: text(os_pid).and_then(|pid| pid.parse().ok()),
+        online,
+        run_queues: queues,
+        dirty: (dirty_cpu, dirty_io),
+        used: used(used_times),
+        processes: term::as_u64(processes).ok()?,
+        memory: Memory::default(),
+    })
+}
+
+/// Of a list of numbers, active times and times; empty while the flag is not set.
+fn used(term: &Term) -> Vec<Use> {
+    let of = |one: &Term| {
+        let [scheduler, active, all] = term::as_tuple::<3>(one)?;
+        let scheduler = u32::try_from(term::as_u64(scheduler)?).unwrap_or(u32::MAX);
+        Ok(Use { scheduler, active: term::as_u64(active)?, all: term::as_u64(all)? })
+    };
+    let mut all = term::each(term, of).unwrap_or_default();
+    all.truncate(MOST);
+    all.sort_by_key(|one| one.scheduler);
+    all
+}
+
+/// Reads the answer to [`memory_question`]; zero where there is none.
+pub fn memory(term: &Term) -> Memory {
+    let of = |one: &Term| {
+        let [kind, bytes] = term::as_tuple::<2>(one)?;
+        Ok((term::as_atom(kind)?.to_owned(), term::as_u64(bytes)?))
+    };
+    let all = term::each(term, of).unwrap_or_default();
+    let kind = |wanted: &str| all.iter().find(|(kind, _)| kind == wanted).map_or(0, |one| one.1);
+    Memory {
+        total: kind("total"),
+        processes: kind("processes"),
+        binary: kind("binary"),
+        ets: kind("ets"),
+    }
+}
+
+/// Asks what a process does; nothing of its messages.
+pub fn about(pid: &Pid) -> Call {
+    let items = [
+        "message_queue_len",
+        "message_queue_data",
+        "reductions",
+        "status",
+        "current_stacktrace",
+        "registered_name",
+        "initial_call",
+    ];
+    let items = list(items.iter().map(|item| atom(item)).collect());
+    Call::new("erlang", "process_info", vec![Term::from(pid.clone()), items])
+}
+
+/// Asks for the label that a process gave itself, which there are since OTP 27.
+pub fn label(pid: &Pid) -> Call {
+    Call::new("proc_lib", "get_label", vec![Term::from(pid.clone())])
+}
+
+/// Asks for the function that a process of OTP's behaviours began with.
+pub fn began(pid: &Pid) -> Call {
+    Call::new("proc_lib", "translate_initial_call", vec![Term::from(pid.clone())])
+}
+
+/// Reads the answer to [`label`].
+pub fn read_label(answer: &Term) -> Option<String> {
+    let text = match term::as_atom(answer) {
+        Ok("undefined") => return None,
+        Ok(label) => label.to_owned(),
+        Err(_) => term::as_text(answer).ok()?,
+    };
+    Some(name(&text))
+}
+
+/// Reads the answer to [`began`].
+pub fn read_began(answer: &Term) -> Option<String> {
+    frame(answer).ok().map(|frame| frame.to_string())
+}
+
+/// A name that is kept: a process may have given itself a long one.
+fn name(text: &str) -> String {
+    terminal::line(&text.chars().take(LONGEST).collect::<String>())
+}
+
+/// Reads the answer to [`about`]; none where the process has ended. Its name is empty where it is
+/// not registered.
+pub fn mailbox(pid: &Pid, answer: &Term) -> Option<Mailbox> {
+    let pair = |one: &Term| {
+        let [key, value] = term::as_tuple::<2>(one)?;
+        Ok((term::as_atom(key)?.to_owned(), value.clone()))
+    };
+    let infos = term::each(answer, pair).ok()?;
+    let info = |wanted: &str| infos.iter().find(|(key, _)| key == wanted).map(|one| &one.1);
+    let word = |wanted: &str| info(wanted).and_then(|term| term::as_atom(term).ok());
+    let number = |wanted: &str| info(wanted).and_then(|term| term::as_u64(term).ok());
+    let stack = info("current_stacktrace").and_then(|term| term::each(term, frame).ok());
+    let mut stack = stack.unwrap_or_default();
+    stack.truncate(FRAMES);
+    Some(Mailbox {
+        process: format!("<0.{}.{}>", pid.id, pid.serial),
+        name: word("registered_name").map(name).unwrap_or_default(),
+        length: number("message_queue_len")?,
+        off_heap: word("message_queue_data") == Some("off_heap"),
+        reductions: number("reductions").unwrap_or(0),
+        waits: word("status") == Some("waiting"),
+        stack,
+        receives: false,
+    })
+}
+
+/// Reads `{Module, Function, Arity}`, with or without a place in a file.
+fn frame(term: &Term) -> term::Read<Frame> {
+    let (module, function, arity) = match term::as_tuple::<4>(term) {
+        Ok([module, function, arity, _]) => (module, function, arity),
+        Err(_) => {
+            let [module, function, arity] = term::as_tuple::<3>(term)?;
+            (module, function, arity)
+        }
+    };
+    Ok(Frame {
+        module: name(term::as_atom(module)?),
+        function: name(term::as_atom(function)?),
+        arity: u32::try_from(term::as_u64(arity)?).unwrap_or(u32::MAX),
+    })
+}

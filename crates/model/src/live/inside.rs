@@ -1,0 +1,167 @@
+//! What an Erlang node says of itself.
+
+use serde::{Deserialize, Serialize};
+
+/// What a node was asked and said.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Inside {
+    /// The name that it was asked by.
+    pub name: String,
+    /// Why it is not asked, or no longer answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+    /// What it said; absent where it never answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Said>,
+}
+
+/// Why a node is not asked, or does not answer. A reason in it is that of the system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Problem {
+    /// It is being connected to.
+    Connecting,
+    /// The host's name leads nowhere.
+    Host(String),
+    /// Nothing answers as epmd.
+    NoEpmd(String),
+    /// epmd knows no such node.
+    NotThere,
+    /// Nothing answers at the node's port.
+    Connect(String),
+    /// It closed the connection where it checks the cookie.
+    WrongCookie,
+    /// It does not speak plain distribution: TLS.
+    Tls,
+    /// It wants none of us.
+    Refused(String),
+    /// Its release of OTP is too old to be asked.
+    Release(String),
+    /// It did not answer, for so many milliseconds.
+    Silent(u64),
+    /// It answered what no node answers.
+    Nonsense(String),
+    /// The connection ended.
+    Ended,
+}
+
+/// What a node said; means over the time where nothing else stands there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Said {
+    /// Its release of OTP.
+    pub otp: String,
+    /// Whether that is newer than those that were tried.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_untried: bool,
+    /// How old the last answer is, in milliseconds.
+    pub age_ms: f64,
+    /// How long the slowest answer took, in milliseconds.
+    pub took_ms: f64,
+    /// Answers that the figures are of.
+    pub answers: u32,
+    /// Schedulers that are online.
+    pub online: u32,
+    /// Processes that there are.
+    pub processes: u64,
+    /// How much each normal scheduler that is online was used, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<f64>,
+    /// Processes and ports that waited in normal run queues, all together.
+    pub run_queue: f64,
+    /// Those that waited for dirty CPU schedulers.
+    pub dirty_cpu_queue: f64,
+    /// Those that waited for dirty IO schedulers.
+    pub dirty_io_queue: f64,
+    /// Share of the answers in which all normal run queues had work, or none had.
+    pub even: f64,
+    /// Share of those in which more than half of them had none while others had.
+    pub unbalanced: f64,
+    /// Share of the answers in which five and more waited in one queue while another had none.
+    pub uneven: f64,
+    /// The longest queue in these, in the mean.
+    pub longest: f64,
+    /// The longest run queue over the middle one, the largest that was seen.
+    pub worst_ratio: f64,
+    /// Memory, in bytes, as it was last.
+    pub memory: NodeMemory,
+    /// How long the last look at all mailboxes took, in milliseconds; absent before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mailboxes_took_ms: Option<f64>,
+    /// The longest mailboxes, those that grew longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mailboxes: Vec<Mailbox>,
+}
+
+/// Memory of a node, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NodeMemory {
+    /// All of it.
+    pub total: u64,
+    /// Of processes.
+    pub processes: u64,
+    /// Of binaries.
+    pub binary: u64,
+    /// Of tables.
+    pub ets: u64,
+}
+
+/// A process with a long mailbox.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Mailbox {
+    /// The process, as the node writes it.
+    pub process: String,
+    /// Its registered name or label, or the function that it began with.
+    pub name: String,
+    /// Messages, as they were last.
+    pub length: u64,
+    /// How many more there are each second.
+    pub growth_per_s: f64,
+    /// Whether they are kept outside of its heap.
+    pub off_heap: bool,
+    /// Reductions a second.
+    pub reductions_per_s: f64,
+    /// How often it was looked at.
+    pub samples: u32,
+    /// Share of these in which it did not wait for a message.
+    pub running: f64,
+    /// The function that it was mostly in while it did not wait, as `dets:req/2`.
+    pub function: String,
+    /// Share of the samples without waiting in which it was in that function.
+    pub in_function: f64,
+    /// Whether it was seen to wait for a message in that function.
+    pub waits_there: bool,
+    /// Who called that function, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<String>,
+}
+
+/// Work waits in some run queues of a node while others have none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnevenQueues {
+    /// Name of the node.
+    pub node: String,
+    /// Answers that the figures are of.
+    pub answers: u32,
+    /// Share of them in which five and more waited in one queue while another had none.
+    pub uneven: f64,
+    /// The longest queue in these answers, in the mean.
+    pub longest: f64,
+    /// How much each normal scheduler that is online was used, from 0 to 1.
+    pub used: Vec<f64>,
+}
+
+/// A process scans its long mailbox again and again.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MailboxFlood {
+    /// Name of the node.
+    pub node: String,
+    /// The process and its mailbox.
+    pub mailbox: Mailbox,
+}

@@ -1,0 +1,319 @@
+//! What a node says of itself, over several intervals.
+
+use crate::limits::{NEWEST_OTP, UNEVEN_LENGTH};
+use dist::{Frame, Look, State, Use};
+use model::live::{Inside, Mailbox, NodeMemory, Problem, Said};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Processes whose mailboxes are followed at most, and functions of each.
+const MOST: usize = 64;
+const FUNCTIONS: usize = 64;
+
+/// Mailboxes that are listed, and callers of a function.
+const LISTED: usize = 5;
+const CALLERS: usize = 3;
+
+/// What a node was asked and said in an interval.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InsideTick {
+    /// The name that it was asked by.
+    pub name: String,
+    /// What it said.
+    pub look: Look,
+}
+
+impl InsideTick {
+    /// How many places it takes: schedulers, and functions of stacks.
+    pub fn places(&self) -> usize {
+        let stacks = self.look.mailboxes.iter().flatten().map(|mailbox| mailbox.stack.len() + 1);
+        let schedulers = self.look.inside.as_ref().map_or(0, |inside| inside.used.len());
+        schedulers.saturating_add(stacks.sum())
+    }
+}
+
+/// What it said over several intervals.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InsideSums {
+    last: Look,
+    said: bool,
+    answers: u32,
+    took_ms: f64,
+    queues: [f64; 3],
+    even: u32,
+    unbalanced: u32,
+    worst_ratio: f64,
+    uneven: u32,
+    longest: f64,
+    first_used: Vec<Use>,
+    mailboxes: BTreeMap<String, MailboxSums>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct MailboxSums {
+    last: dist::Mailbox,
+    /// Its first length and reductions, when it was seen, and how long it was followed since.
+    first: (u64, u64),
+    over_ns: u64,
+    samples: u32,
+    waiting: u32,
+    functions: BTreeMap<String, Function>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Function {
+    running: u32,
+    /// Whether it waits for a message: it was seen to, or its file says so.
+    waits: bool,
+    callers: Vec<String>,
+}
+
+impl InsideSums {
+    /// Adds an interval of this length.
+    pub fn add(&mut self, look: &Look, over_ns: u64) {
+        let seen: Vec<&dist::Mailbox> = look.mailboxes.iter().flatten().collect();
+        self.mailboxes.values_mut().for_each(|one| one.over_ns += over_ns);
+        for mailbox in seen {
+            self.mailbox(mailbox);
+        }
+        self.last = Look { mailboxes: Vec::new(), ..look.clone() };
+        let Some(inside) = look.inside.as_ref().filter(|_| look.state == State::Answering) else {
+            return;
+        };
+        self.said = true;
+        self.answers += 1;
+        self.took_ms = self.took_ms.max(look.took.as_secs_f64() * 1e3);
+        let queues = &inside.run_queues;
+        let all: u64 = queues.iter().fold(0, |all, one| all.saturating_add(*one));
+        let more = [all, inside.dirty.0, inside.dirty.1];
+        for (sum, more) in self.queues.iter_mut().zip(more) {
+            *sum += more as f64;
+        }
+        let (class, ratio) = balance(queues);
+        self.even += u32::from(class == Balance::Even);
+        self.unbalanced += u32::from(class == Balance::Unbalanced);
+        self.worst_ratio = self.worst_ratio.max(ratio);
+        let longest = queues.iter().copied().max().unwrap_or(0);
+        if longest >= UNEVEN_LENGTH && queues.contains(&0) {
+            self.uneven += 1;
+            self.longest += longest as f64;
+        }
+        if self.first_used.is_empty() {
+            self.first_used = inside.used.clone();
+        }
+    }
+
+    fn mailbox(&mut self, seen: &dist::Mailbox) {
+        let is_known = self.mailboxes.contains_key(&seen.process);
+        if !is_known && self.mailboxes.len() >= MOST {
+            return;
+        }
+        let sums = self.mailboxes.entry(seen.process.clone()).or_default();
+        if !is_known {
+            sums.first = (seen.length, seen.reductions);
+        }
+        sums.samples += 1;
+        sums.waiting += u32::from(seen.waits);
+        let name = seen.stack.first().map(Frame::to_string).unwrap_or_default();
+        if sums.functions.len() < FUNCTIONS || sums.functions.contains_key(&name) {
+            let function = sums.functions.entry(name).or_default();
+            function.running += u32::from(!seen.waits);
+            function.waits |= seen.waits || seen.receives;
+            let callers = seen.stack.iter().skip(1).take(CALLERS).map(Frame::to_string);
+            function.callers = callers.collect();
+        }
+        sums.last = seen.clone();
+    }
+
+    /// How much of the time normal schedulers that are online were active, each of them.
+    pub fn used(&self) -> Vec<f64> {
+        let Some(inside) = &self.last.inside else { return Vec::new() };
+        let used = |now: &Use| {
+            let before = self.first_used.iter().find(|one| one.scheduler == now.scheduler)?;
+            let all = now.all.checked_sub(before.all).filter(|all| *all > 0)?;
+            Some((now.active.saturating_sub(before.active) as f64 / all as f64).min(1.0))
+        };
+        let online = inside.used.iter().filter(|one| one.scheduler <= inside.online);
+        online.filter_map(used).collect()
+    }
+
+    /// Its operating system's process, as it says; another machine may have one of that number.
+    pub fn os_pid(&self) -> Option<u32> {
+        self.last.inside.as_ref().and_then(|inside| inside.os_pid)
+    }
+
+    /// Whether it said anything.
+    pub fn has_said(&self) -> bool {
+        self.said
+    }
+
+    /// What is said of it.
+    pub fn inside(&self, name: &str) -> Inside {
+        let problem = match &self.last.state {
+            State::Connecting => Some(Problem::Connecting),
+            State::Answering => None,
+            State::Silent(time) => {
+                Some(Problem::Silent(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
+            }
+            State::Failed(problem) => Some(problem.clone()),
+        };
+        let said = self.last.inside.as_ref().filter(|_| self.said);
+        Inside { name: name.to_owned(), problem, said: said.map(|inside| self.said(inside)) }
+    }
+
+    fn said(&self, inside: &dist::Inside) -> Said {
+        let answers = f64::from(self.answers.max(1));
+        let mut mailboxes: Vec<Mailbox> = self.mailboxes.values().map(MailboxSums::told).collect();
+        mailboxes.sort_by_key(|one| Reverse(one.length));
+        mailboxes.truncate(LISTED);
+        let memory = &inside.memory;
+        Said {
+            otp: inside.otp.clone(),
+            is_untried: inside.otp.parse().is_ok_and(|otp: u32| otp > NEWEST_OTP),
+            age_ms: self.last.age.as_secs_f64() * 1e3,
+            took_ms: self.took_ms,
+            answers: self.answers,
+            online: inside.online,
+            processes: inside.processes,
+            used: self.used(),
+            run_queue: self.queues[0] / answers,
+            dirty_cpu_queue: self.queues[1] / answers,
+            dirty_io_queue: self.queues[2] / answers,
+            even: f64::from(self.even) / answers,
+            unbalanced: f64::from(self.unbalanced) / answers,
+            uneven: f64::from(self.uneven) / answers,
+            longest: self.longest / f64::from(self.uneven.max(1)),
+            worst_ratio: self.worst_ratio,
+            memory: NodeMemory {
+                total: memory.total,
+                processes: memory.processes,
+                binary: memory.binary,
+                ets: memory.ets,
+            },
+            mailboxes_took_ms: self.last.pass.map(|pass| pass.as_secs_f64() * 1e3),
+            mailboxes,
+        }
+    }
+}
+
+impl MailboxSums {
+    fn told(&self) -> Mailbox {
+        let seconds = (self.over_ns as f64 / 1e9).max(0.1);
+        let rate = |now: u64, before: u64| (now as f64 - before as f64) / seconds;
+        let running = self.samples - self.waiting;
+        let blank = (String::new(), Function::default());
+        let most = self.functions.iter().max_by_key(|(_, function)| function.running);
+        let (name, function) =
+            most.map_or(blank, |(name, function)| (name.clone(), function.clone()));
+        Mailbox {
+            process: self.last.process.clone(),
+            name: self.last.name.clone(),
+            length: self.last.length,
+            growth_per_s: rate(self.last.length, self.first.0),
+            off_heap: self.last.off_heap,
+            reductions_per_s: rate(self.last.reductions, self.first.1),
+            samples: self.samples,
+            running: f64::from(running) / f64::from(self.samples.max(1)),
+            in_function: f64::from(function.running) / f64::from(running.max(1)),
+            waits_there: function.waits,
+            function: name,
+            callers: function.callers,
+        }
+    }
+}
+
+/// How work is spread over run queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Balance {
+    Even,
+    MinorityZero,
+    Unbalanced,
+}
+
+/// The class of run queues, and the longest over the middle one.
+fn balance(queues: &[u64]) -> (Balance, f64) {
+    let mut sorted = queues.to_vec();
+    sorted.sort_unstable();
+    let zeros = sorted.iter().filter(|length| **length == 0).count();
+    let class = match zeros {
+        0 => Balance::Even,
+        all if all == queues.len() => Balance::Even,
+        some if some * 2 <= queues.len() => Balance::MinorityZero,
+        _ => Balance::Unbalanced,
+    };
+    let middle = sorted.len().checked_sub(1).map_or(0, |last| sorted[last / 2]);
+    let longest = sorted.last().copied().unwrap_or(0);
+    (class, longest as f64 / middle.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn frame(function: &str) -> Frame {
+        Frame { module: "m".into(), function: function.into(), arity: 1 }
+    }
+
+    fn mailbox(length: u64, waits: bool, function: &str) -> dist::Mailbox {
+        dist::Mailbox {
+            process: "<0.9.0>".into(),
+            name: "log".into(),
+            length,
+            waits,
+            stack: vec![frame(function), frame("loop")],
+            ..dist::Mailbox::default()
+        }
+    }
+
+    fn answering(queues: &[u64], used: (u64, u64)) -> Look {
+        let inside = dist::Inside {
+            online: 2,
+            run_queues: queues.to_vec(),
+            used: vec![Use { scheduler: 1, active: used.0, all: used.1 }],
+            ..dist::Inside::default()
+        };
+        Look { state: State::Answering, inside: Some(inside), ..Look::default() }
+    }
+
+    #[test]
+    fn the_function_that_a_flooded_process_is_in_is_told_with_its_callers() {
+        let mut sums = InsideSums::default();
+        let mut look = answering(&[1, 0], (0, 100));
+        look.mailboxes = vec![
+            vec![mailbox(1_000, false, "req")],
+            vec![mailbox(2_000, false, "req")],
+            vec![mailbox(3_000, true, "req")],
+            vec![mailbox(4_000, false, "other")],
+        ];
+        sums.add(&look, 1_000_000_000);
+        sums.add(&answering(&[3, 3], (50, 200)), 1_000_000_000);
+        let said = sums.inside("web@host").said.unwrap();
+        let told = &said.mailboxes[0];
+        assert_eq!((told.function.as_str(), told.length), ("m:req/1", 4_000));
+        assert_eq!((told.running, told.waits_there), (0.75, true));
+        assert_eq!(told.callers, ["m:loop/1"]);
+        assert_eq!((said.answers, said.run_queue, said.even), (2, 3.5, 0.5));
+        assert_eq!(said.used, [0.5]);
+    }
+
+    #[test]
+    fn a_node_that_is_late_is_silent_and_keeps_what_it_said() {
+        let mut sums = InsideSums::default();
+        sums.add(&answering(&[1], (0, 1)), 1);
+        let late = State::Silent(Duration::from_secs(3));
+        sums.add(&Look { state: late, ..answering(&[1], (0, 1)) }, 1);
+        let inside = sums.inside("a@b");
+        assert_eq!(inside.problem, Some(Problem::Silent(3_000)));
+        assert_eq!(inside.said.unwrap().answers, 1);
+    }
+
+    #[test]
+    fn queues_are_classed_as_ever() {
+        assert_eq!(balance(&[1, 2, 4]), (Balance::Even, 2.0));
+        assert_eq!(balance(&[0, 2, 4]).0, Balance::MinorityZero);
+        assert_eq!(balance(&[0, 0, 4]), (Balance::Unbalanced, 4.0));
+        assert_eq!(balance(&[0, 0]), (Balance::Even, 0.0));
+        assert_eq!(balance(&[]), (Balance::Even, 0.0));
+    }
+}
