@@ -67,5 +67,9 @@ pub const BESIDE_IDLE_WORST_MS: f64 = 10.0;
 /// And this share of the time in which it was ready and no quota held it.
 pub const BESIDE_IDLE_SHARE: f64 = 0.5;
 
+/// Standing still for memory in a group that was above its memory.high: a tenth of the time. The
+/// kernel lets a task sleep for 10 ms and more at a time there; reclaim that gets on takes less.
+pub const MEMORY_MS_PER_S: f64 = 100.0;
+
 /// Fewer seconds than this are no basis for a finding.
 pub const LEAST_SECONDS: f64 = 0.5;

@@ -1,6 +1,6 @@
 //! One interval, as it was read: plain data, so that tests can make it up.
 
-use host::cgroup::{Limit, Usage};
+use host::cgroup::{Limit, MemoryUsage, Usage};
 use model::live::{LiveRuntime, Spot};
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
 use std::collections::HashMap;
@@ -30,6 +30,8 @@ pub struct Tick {
     pub lineages: HashMap<String, Vec<String>>,
     /// The groups that have a quota.
     pub groups: Vec<GroupTick>,
+    /// The groups that have a memory.high.
+    pub memory: Vec<MemoryTick>,
     /// The machine.
     pub machine: MachineTick,
     /// What watching cost.
@@ -73,6 +75,34 @@ pub struct GroupTick {
     pub limit: Limit,
     /// What its counters gained.
     pub gained: Usage,
+}
+
+/// A group with a memory.high, and what it gained.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryTick {
+    /// The group.
+    pub group: String,
+    /// Its memory.high, in bytes.
+    pub high_bytes: u64,
+    /// What its counters gained, and what it holds.
+    pub gained: MemoryUsage,
+    /// Its processes, those of groups below too; none where it was not above its limit.
+    pub tasks: Vec<MemoryTask>,
+}
+
+/// A process of such a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemoryTask {
+    /// Process.
+    pub pid: u32,
+    /// Its name: `comm` of its first thread.
+    pub name: String,
+    /// Its memory, in bytes.
+    pub bytes: u64,
+    /// Whether one of its threads slept for the limit at this moment.
+    pub sleeps: bool,
+    /// Whether it is looked at.
+    pub in_scope: bool,
 }
 
 /// What the machine did.

@@ -1,10 +1,10 @@
 //! Several intervals, folded into sums for each program.
 
-use crate::sums::{GroupSums, Key, Reading, Sums, both};
+use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, both};
 use crate::tick::{Job, MachineTick, Process, Spent, Tick};
 use host::cgroup::Usage;
 use probe::live::{LEVELS, PairCounts, ReaderCounts, ThreadCounts};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Programs that are told apart at most; beyond them those are dropped that lost least.
 const MOST_PROGRAMS: usize = 4_096;
@@ -38,6 +38,8 @@ pub struct Window {
     pub(crate) programs: HashMap<Key, Sums>,
     pub(crate) readings: HashMap<ReadingKey, Reading>,
     pub(crate) groups: HashMap<String, GroupSums>,
+    /// Groups with a memory.high, by name.
+    pub(crate) memory: BTreeMap<String, MemorySums>,
     /// The groups that bind each group, itself first.
     pub(crate) lineages: HashMap<String, Vec<String>>,
     pub(crate) machine: MachineTick,
@@ -104,6 +106,11 @@ impl Window {
                 sums.over_ns = sums.over_ns.saturating_add(tick.over_ns);
             }
         });
+        for group in &tick.memory {
+            if self.memory.len() < MOST_GROUPS || self.memory.contains_key(&group.group) {
+                self.memory.entry(group.group.clone()).or_default().add(group);
+            }
+        }
         tick.threads.iter().for_each(|thread| self.thread(thread, &names));
         tick.pairs.iter().for_each(|pair| self.pair(pair, &names));
         tick.readers.iter().for_each(|reader| self.reader(reader, &names));

@@ -2,6 +2,7 @@
 
 mod foreign;
 mod idle;
+mod memory;
 mod neighbour;
 mod quota;
 mod runtime;
@@ -26,6 +27,8 @@ pub struct Most {
     pub beside_idle: f64,
     /// To its own threads that wait actively.
     pub spin: f64,
+    /// To the memory.high of a group.
+    pub memory: f64,
 }
 
 /// All findings, the dearest first.
@@ -38,6 +41,7 @@ pub fn all(window: &Window) -> Vec<Finding> {
     all.extend(neighbour::find(window));
     all.extend(idle::find(window));
     all.extend(spin::find(window));
+    all.extend(memory::find(window));
     all.sort_by(|a, b| b.cost_ms_per_s.total_cmp(&a.cost_ms_per_s));
     all
 }
@@ -51,5 +55,6 @@ pub fn most(window: &Window) -> Most {
         neighbour: neighbour::most(window),
         beside_idle: idle::most(window),
         spin: spin::most(window),
+        memory: memory::most(window),
     }
 }
