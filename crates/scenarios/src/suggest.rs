@@ -3,7 +3,7 @@
 
 use model::scenario::FixMeta;
 use model::suggestion::Command;
-use model::{Fact, Fix, FixOutcome, Meta, Plan, Record, Run, Settings, Suggestion, What};
+use model::{Fact, Fix, FixOutcome, Meta, Plan, Record, Role, Run, Settings, Suggestion, What};
 
 /// A run of a scenario; what is as its defaults say is left out.
 pub(crate) fn run(meta: &Meta, settings: &Settings) -> Run {
@@ -24,6 +24,15 @@ pub(crate) fn fix(meta: &Meta, fix: &FixMeta, asked: &Settings) -> Option<Sugges
     let fixed = (fix.change)(asked)?;
     let what = What::Fix(fix.id.to_owned());
     (fixed != *asked).then(|| Suggestion { run: Some(run(meta, &fixed)), ..what.into() })
+}
+
+/// The fixes that no arm of the study has in force, besides the case: those speak for themselves.
+pub(crate) fn untried(meta: &Meta, plan: &Plan, asked: &Settings) -> Vec<Suggestion> {
+    let tried = |fix: &FixMeta| {
+        let mut arms = plan.arms.iter().filter(|arm| arm.role != Role::Case);
+        arms.any(|arm| (fix.change)(&arm.settings).as_ref() == Some(&arm.settings))
+    };
+    meta.fixes.iter().filter(|fix| !tried(fix)).filter_map(|one| fix(meta, one, asked)).collect()
 }
 
 /// Another run of the same scenario, and what it is for.
@@ -60,7 +69,7 @@ mod tests {
     use crate::mailbox_flood::META;
     use crate::testing::settings;
     use model::testing::{arm, plan};
-    use model::{Arm, Changed, Role, Value};
+    use model::{Arm, Changed, Value};
     use std::collections::BTreeMap;
 
     #[test]

@@ -4,8 +4,10 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::io;
 use std::ptr::NonNull;
 
-/// Size of a page, in bytes: what is touched at least where a piece is filled.
-pub(super) const PAGE: usize = 4096;
+/// Size of a page of this machine, in bytes: what is given back and taken at least.
+pub(super) fn page() -> usize {
+    rustix::param::page_size()
+}
 
 /// A region of memory of this process alone, in pages of the usual size.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ impl Region {
     /// If the piece is not within the region, or the kernel refuses.
     pub(super) fn renew(&self, from: usize, bytes: usize, value: u8) -> io::Result<()> {
         let end = from.checked_add(bytes).filter(|end| *end <= self.bytes);
-        if end.is_none() || !from.is_multiple_of(PAGE) {
+        if end.is_none() || !from.is_multiple_of(page()) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         // SAFETY: within the mapping, as was checked; nothing refers to its memory.
@@ -74,17 +76,19 @@ mod tests {
 
     #[test]
     fn a_piece_holds_what_it_was_filled_with() {
-        let region = Region::map(4 * PAGE).unwrap();
+        let page = page();
+        let region = Region::map(4 * page).unwrap();
         assert_eq!(region.read(0), 0);
-        region.renew(PAGE, 2 * PAGE, 7).unwrap();
-        assert_eq!([0, PAGE, 3 * PAGE - 1, 3 * PAGE].map(|at| region.read(at)), [0, 7, 7, 0]);
+        region.renew(page, 2 * page, 7).unwrap();
+        assert_eq!([0, page, 3 * page - 1, 3 * page].map(|at| region.read(at)), [0, 7, 7, 0]);
         assert_eq!(region.read(usize::MAX), 0);
     }
 
     #[test]
     fn what_is_outside_is_refused() {
-        let region = Region::map(2 * PAGE).unwrap();
-        for (from, bytes) in [(PAGE, 2 * PAGE), (1, PAGE), (0, usize::MAX), (PAGE, usize::MAX)] {
+        let page = page();
+        let region = Region::map(2 * page).unwrap();
+        for (from, bytes) in [(page, 2 * page), (1, page), (0, usize::MAX), (page, usize::MAX)] {
             assert!(region.renew(from, bytes, 1).is_err(), "{from} {bytes}");
         }
     }

@@ -1,14 +1,11 @@
 //! The group of a trial while its work goes on: how much it holds, and who fills it.
 
 use host::cgroup::{MemoryGroup, MemoryLimits, MemoryUsage};
-use host::roots::{Roots, read_start};
+use host::{Roots, resident_bytes};
 use model::evidence::{Filler, MemoryEvidence, Task, ThreadEvidence};
 
 /// Processes that are looked at in each reading at most: a trial has one.
 const MOST: usize = 16;
-
-/// Bytes of a page.
-const PAGE: u64 = 4096;
 
 /// What was seen of a group.
 #[derive(Debug, Default)]
@@ -31,9 +28,7 @@ impl Watched {
     pub(super) fn look(&mut self, group: &MemoryGroup, roots: &Roots) {
         self.most_bytes = self.most_bytes.max(group.usage().current_bytes.unwrap_or(0));
         for pid in group.processes().into_iter().take(MOST) {
-            let path = roots.proc.join(pid.to_string()).join("statm");
-            let text = read_start(&path, 256).unwrap_or_default();
-            let Some(bytes) = resident(&String::from_utf8_lossy(&text)) else { continue };
+            let Some(bytes) = resident_bytes(roots, pid) else { continue };
             if self.filler.is_none_or(|(_, most)| bytes > most) {
                 self.filler = Some((pid, bytes));
             }
@@ -71,11 +66,6 @@ impl Watched {
     }
 }
 
-/// The second number of `statm`: pages that are there, in bytes.
-fn resident(statm: &str) -> Option<u64> {
-    statm.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(PAGE)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,13 +84,5 @@ mod tests {
         let evidence = seen.evidence("/x", &max, &gained, &[]);
         assert_eq!(evidence.high_events, None, "there is no such limit");
         assert_eq!(evidence.filled_by.unwrap().task.part.as_deref(), Some("worker"));
-    }
-
-    #[test]
-    fn what_is_resident_is_read_in_bytes() {
-        assert_eq!(resident("900 3 1 1 0 1 0\n"), Some(3 * PAGE));
-        for text in ["", "1", "1 x", &format!("1 {}", u64::MAX)] {
-            assert_eq!(resident(text), None, "{text}");
-        }
     }
 }

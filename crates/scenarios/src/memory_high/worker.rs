@@ -1,7 +1,7 @@
 //! The worker: fills memory unit by unit, and says of each how long it took.
 
 use super::load::{Work, failure};
-use super::region::{PAGE, Region};
+use super::region::{Region, page};
 use load::OwnGenerator;
 use load::protocol::{Failure, FailureKind};
 use rustix::io::Errno;
@@ -78,7 +78,8 @@ struct Kept {
 impl Kept {
     fn new(work: Work) -> std::io::Result<Self> {
         let too_much = |_| std::io::Error::from(std::io::ErrorKind::OutOfMemory);
-        let unit = usize::try_from(work.unit).map_err(too_much)?.max(PAGE).next_multiple_of(PAGE);
+        let page = page();
+        let unit = usize::try_from(work.unit).map_err(too_much)?.max(page).next_multiple_of(page);
         let slots = work.need.div_ceil(unit as u64).max(1);
         let bytes = usize::try_from(slots).map_err(too_much)?.saturating_mul(unit);
         Ok(Kept { region: Region::map(bytes)?, unit, slots, units: 0 })
@@ -105,11 +106,12 @@ mod tests {
 
     #[test]
     fn a_new_unit_replaces_the_oldest() {
-        let work = Work { need: 3 * PAGE as u64, unit: PAGE as u64, fill: 0 };
+        let page = page();
+        let work = Work { need: 3 * page as u64, unit: page as u64, fill: 0 };
         let mut kept = Kept::new(work).unwrap();
         (0..5).for_each(|_| kept.do_unit().unwrap());
         assert_eq!((kept.units, kept.slots), (5, 3));
-        assert_eq!([0, 1, 2].map(|slot| kept.region.read(slot * PAGE)), [3, 4, 2]);
+        assert_eq!([0, 1, 2].map(|slot| kept.region.read(slot * page)), [3, 4, 2]);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use super::scope;
 use crate::tick::{MemoryTask, MemoryTick, Tick};
-use host::MemoryGroups;
 use host::cgroup::MemoryUsage;
 use host::roots::{Roots, read_start};
+use host::{MemoryGroups, resident_bytes};
 use model::live::Scope;
 use os::terminal;
 use std::collections::HashMap;
@@ -23,9 +23,6 @@ const OLD: u64 = 5;
 
 /// The function of the kernel in which a task sleeps that is above the limit.
 const SLEEPS_IN: &str = "mem_cgroup_handle_over_high";
-
-/// Bytes of a page.
-const PAGE: u64 = 4_096;
 
 /// Reads the groups, and remembers their counters.
 pub struct Memory {
@@ -79,7 +76,8 @@ impl Memory {
             let bytes = read_start(&folder.join(file), 1_024).ok()?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
-        let (name, bytes) = stat(&text("stat")?)?;
+        let name = terminal::line(text("comm")?.trim_end_matches('\n'));
+        let bytes = resident_bytes(&self.roots, pid)?;
         let in_scope = scope::holds(&self.scope, pid, &name, Some(group));
         let threads = std::fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
         let mut threads = threads.filter_map(|thread| thread.file_name().into_string().ok());
@@ -88,15 +86,6 @@ impl Memory {
         });
         Some(MemoryTask { pid, name, bytes, sleeps, in_scope })
     }
-}
-
-/// Name and resident memory of the text of a `stat` file; a name may hold anything, so what follows
-/// counts from its end.
-fn stat(text: &str) -> Option<(String, u64)> {
-    let (before, after) = text.rsplit_once(')')?;
-    let (_, name) = before.split_once('(')?;
-    let pages: u64 = after.split_ascii_whitespace().nth(21)?.parse().ok()?;
-    Some((terminal::line(name), pages.checked_mul(PAGE)?))
 }
 
 #[cfg(test)]
@@ -113,7 +102,8 @@ mod tests {
         };
         put("proc/self/mountinfo", "30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
         put("proc/self/cgroup", "0::/\n");
-        put("proc/7/stat", &format!("7 (a) b) S {}5 1\n", "0 ".repeat(20)));
+        put("proc/7/comm", "a) b\n");
+        put("proc/7/statm", "9 5 1 1 0 1 0\n");
         put("proc/7/task/7/wchan", "ep_poll");
         put("proc/7/task/9/wchan", "__mem_cgroup_handle_over_high");
         put("sys/fs/cgroup/cgroup.controllers", "memory\n");
@@ -137,7 +127,8 @@ mod tests {
         memory.add(&mut tick);
         let [one] = &tick.memory[..] else { panic!("{tick:?}") };
         assert_eq!((one.high_bytes, one.gained.high_events), (4096, Some(6)));
+        let page = rustix::param::page_size() as u64;
         let [task] = &one.tasks[..] else { panic!("{one:?}") };
-        assert_eq!((task.name.as_str(), task.bytes, task.sleeps), ("a) b", 5 * PAGE, true));
+        assert_eq!((task.name.as_str(), task.bytes, task.sleeps), ("a) b", 5 * page, true));
     }
 }

@@ -121,7 +121,7 @@ impl Sampler {
         tick.spent = Spent {
             tool_ns: u64::try_from(tool.as_nanos()).unwrap_or(u64::MAX),
             programs_ns,
-            memory_bytes: machine::memory(&self.roots),
+            memory_bytes: host::resident_bytes(&self.roots, "self").unwrap_or(0),
             table_bytes,
             lost_threads,
         };
