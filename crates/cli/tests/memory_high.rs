@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Place, sure, turn};
+use common::{Place, assert_refused, groups, sure, turn};
 use host::Roots;
 use host::cgroup::{CgroupError, ParentGroup};
 
@@ -13,7 +13,10 @@ use host::cgroup::{CgroupError, ParentGroup};
 fn work_above_its_limit_stands_still_or_the_machine_is_told_what_it_lacks() {
     let _turn = turn::take();
     match ParentGroup::find_memory(&Roots::real()) {
-        Ok(_) => work_above_its_limit_stands_still(),
+        Ok(_) => {
+            work_above_its_limit_stands_still();
+            killed_it_leaves_no_group();
+        }
         Err(CgroupError::MemoryOfV1) => a_machine_with_cgroup_v1_is_told_so(),
         Err(missing) => testing::skipped(format_args!("no group can be limited: {missing:?}")),
     }
@@ -28,6 +31,19 @@ fn work_above_its_limit_stands_still() {
     assert_ne!(fixes[0]["outcome"], "not-shown", "{ran:?}");
 }
 
+/// Nor the controller, where it had to give it to the children of the group above.
+fn killed_it_leaves_no_group() {
+    let place = Place::new();
+    let args = ["run", "memory-high", "--duration", "20s", "--samples", "1", "--no-probe"];
+    let mut tool = place.tailback(&args).spawn().unwrap();
+    let there = || (!groups::of_run(tool.id()).is_empty()).then_some(());
+    common::wait_for("a group to be made", there);
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    place.say(&["restore"]);
+    assert_eq!(groups::of_run(tool.id()), Vec::<std::path::PathBuf>::new());
+}
+
 /// In one line, with the run in a guest.
 fn a_machine_with_cgroup_v1_is_told_so() {
     let ran = Place::new().say(&["run", "memory-high"]);
@@ -38,9 +54,14 @@ fn a_machine_with_cgroup_v1_is_told_so() {
 
 #[test]
 fn what_no_trial_can_be_made_of_is_refused_in_one_line() {
-    for words in [["--limit", "1MiB"], ["--unit", "1"], ["--by", "low"], ["--swap", "some"]] {
-        let ran = Place::new().say(&["run", "memory-high", words[0], words[1]]);
-        assert_eq!(ran.status.code(), Some(2), "{ran:?}");
-        assert!(ran.err.contains(words[0]) && ran.err.lines().count() == 1, "{ran:?}");
-    }
+    assert_refused(
+        &["run", "memory-high"],
+        &[
+            (&["--limit", "1MiB"], 2, "not between 16MiB and 1TiB"),
+            (&["--need", "much"], 2, "--need"),
+            (&["--unit", "1KiB"], 2, "not between 4KiB and 64MiB"),
+            (&["--by", "low"], 2, "high, max"),
+            (&["--swap", "some"], 2, "yes, no"),
+        ],
+    );
 }

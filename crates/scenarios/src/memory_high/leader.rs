@@ -85,8 +85,9 @@ fn lead(spec: &Spec, procs: &File, first: Worker) -> Result<WorkReport, Failure>
         worker = Worker::start(&again, None, procs)?.filled(deadline)?;
         counts.down_ns = counts.down_ns.saturating_add(ns(ended.elapsed()));
     }
-    // A unit that was under way counts for as long as it was.
-    counts.duration(ns(last.elapsed()));
+    // A unit that was under way counts for as long as it was; it may have been the pause before one.
+    let pause = Duration::from_micros(spec.work.every_us);
+    counts.duration(ns(last.elapsed().saturating_sub(pause)));
     Ok(WorkReport {
         window_ns: ns(began.elapsed()),
         down_ns: counts.down_ns,
@@ -245,7 +246,7 @@ mod tests {
         let spec = Spec {
             procs: "/nowhere/cgroup.procs".into(),
             user: None,
-            work: Work { need: 8192, unit: 4096, fill: 0 },
+            work: Work { need: 8192, unit: 4096, every_us: 0, fill: 0 },
             duration_ms: 1,
         };
         let Err(refused) = prepare(serde_json::to_value(spec).unwrap()) else { panic!() };

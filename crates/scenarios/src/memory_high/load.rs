@@ -11,6 +11,8 @@ pub(super) struct Work {
     pub(super) need: u64,
     /// Memory that each unit fills anew, in bytes.
     pub(super) unit: u64,
+    /// How often a unit begins at most, in microseconds.
+    pub(super) every_us: u64,
     /// Memory that it fills before it is ready, in bytes.
     pub(super) fill: u64,
 }

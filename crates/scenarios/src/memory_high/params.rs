@@ -2,7 +2,7 @@
 
 use super::sentences::say;
 use crate::ScenarioError;
-use crate::params::{self, List, Size, Time, YesNo, between, choice};
+use crate::params::{self, List, Size, Time, YesNo, between, choice, whole_us};
 use clap::{Args, ValueEnum};
 use model::Fact;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,9 @@ pub struct MemoryHighParams {
     /// Memory that each unit of work gives back and fills anew
     #[arg(long, default_value = "256KiB", value_parser = between(Size::kib(4)..=Size::mib(64)))]
     pub unit: Size,
+    /// How often a unit of work begins, at most; 0s for one right after the other
+    #[arg(long, default_value = "5ms", value_parser = whole_us(Time::ZERO..=Time::s(1)))]
+    pub every: Time,
     /// Whether the group may swap
     #[arg(long, default_value = "no")]
     pub swap: YesNo,

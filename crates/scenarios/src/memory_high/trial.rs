@@ -65,7 +65,8 @@ pub(super) fn run(
 fn spec(params: &MemoryHighParams, group: &MemoryGroup, context: &Context) -> Spec {
     let (need, unit) = (params.need.get(), params.unit.get());
     let fill = need.min(params.limit.get().saturating_sub(LEFT_FREE));
-    let work = Work { need, unit, fill };
+    let every_us = u64::try_from(params.every.get().as_micros()).unwrap_or(u64::MAX);
+    let work = Work { need, unit, every_us, fill };
     Spec {
         procs: group.path().join("cgroup.procs"),
         user: context.spawner.user.map(|user| user.to_string()),

@@ -5,9 +5,10 @@ use super::region::{Region, page};
 use load::OwnGenerator;
 use load::protocol::{Failure, FailureKind};
 use rustix::io::Errno;
+use rustix::thread::{ClockId, Timespec, clock_nanosleep_relative};
 use serde_json::Value;
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The generator.
 pub(super) const GENERATOR: OwnGenerator = OwnGenerator { name: "memory-worker", prepare };
@@ -33,13 +34,23 @@ fn go_on(mut kept: Kept, work: &Work) -> std::io::Result<()> {
     }
     send(0)?;
     wait()?;
-    let mut last = Instant::now();
+    let every = Duration::from_micros(work.every_us);
+    let mut due = Instant::now();
     loop {
+        pause_until(due);
         kept.do_unit()?;
-        // From end to end: the kernel may hold it up in any call.
+        // From when it was due: the kernel may hold it up in any call.
         let now = Instant::now();
-        send(u64::try_from((now - last).as_nanos()).unwrap_or(u64::MAX).max(1))?;
-        last = now;
+        send(u64::try_from((now - due).as_nanos()).unwrap_or(u64::MAX).max(1))?;
+        due = now.max(due + every);
+    }
+}
+
+fn pause_until(due: Instant) {
+    let left = due.saturating_duration_since(Instant::now());
+    // A time too long for the kernel is none of a worker's.
+    if let (false, Ok(left)) = (left.is_zero(), Timespec::try_from(left)) {
+        let _ = clock_nanosleep_relative(ClockId::Monotonic, &left);
     }
 }
 
@@ -107,7 +118,7 @@ mod tests {
     #[test]
     fn a_new_unit_replaces_the_oldest() {
         let page = page();
-        let work = Work { need: 3 * page as u64, unit: page as u64, fill: 0 };
+        let work = Work { need: 3 * page as u64, unit: page as u64, every_us: 0, fill: 0 };
         let mut kept = Kept::new(work).unwrap();
         (0..5).for_each(|_| kept.do_unit().unwrap());
         assert_eq!((kept.units, kept.slots), (5, 3));
@@ -117,7 +128,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         assert!(prepare(serde_json::json!({"need": "much"})).is_err());
-        let work = Work { need: u64::MAX, unit: 4096, fill: 0 };
+        let work = Work { need: u64::MAX, unit: 4096, every_us: 0, fill: 0 };
         assert!(Kept::new(work).is_err());
     }
 }
