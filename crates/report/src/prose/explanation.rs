@@ -120,14 +120,19 @@ fn of_memory(cause: &MemoryCause) -> String {
     let group = plain(&memory.group);
     let filled = match &memory.filled_by {
         Some(Filler { task: by, bytes }) => {
-            format!("{} filled the group {group} with {}", task(by), size(*bytes))
+            format!(
+                "{} filled the group {group} with {}",
+                task(by),
+                figure(*bytes as f64, Unit::Bytes)
+            )
         }
-        None => format!("The group {group} held {}", size(memory.held_bytes)),
+        None => format!("The group {group} held {}", figure(memory.held_bytes as f64, Unit::Bytes)),
     };
     let limits = [("memory.high", memory.high_bytes), ("memory.max", memory.max_bytes)];
     let limits = limits.into_iter().filter_map(|(file, bytes)| Some((file, bytes?)));
-    let limits: Vec<String> =
-        limits.map(|(file, bytes)| format!("; its {file} is {}", size(bytes))).collect();
+    let limits: Vec<String> = limits
+        .map(|(file, bytes)| format!("; its {file} is {}", figure(bytes as f64, Unit::Bytes)))
+        .collect();
     let stalled = memory
         .stalled_ns
         .map(|ns| format!(" The limit had the group stand still for {} in total", ms(ns)));
@@ -142,11 +147,6 @@ fn of_memory(cause: &MemoryCause) -> String {
     let killed = memory.kills.filter(|kills| *kills > 0);
     let killed = killed.map(|kills| format!(" {} killed.", plural(kills, "process")));
     format!("{filled}{}.{stood}{}", limits.concat(), killed.unwrap_or_default())
-}
-
-/// `32 MiB`.
-fn size(bytes: u64) -> String {
-    format!("{} MiB", number(bytes as f64 / f64::from(1 << 20)))
 }
 
 /// `scanner 7 (nice 15) ran 2 ms and waited 260 ms for a CPU, 200 ms at most at a time`.

@@ -1,7 +1,8 @@
 //! What is wrong with a control group.
 
-use model::GroupProblem;
+use super::figures::figure;
 use model::group::{BadQuota, Controller};
+use model::{GroupProblem, Unit};
 use os::terminal::line as plain;
 
 /// What is wrong with a control group, and what would help: words without a full stop.
@@ -108,9 +109,10 @@ fn bad_value(value: &BadQuota) -> String {
             plain(path)
         ),
         BadQuota::MemoryAbove { path, limit_bytes, needed_bytes } => format!(
-            "{} allows {limit_bytes} bytes of memory, which is less than the {needed_bytes} bytes \
-             that are needed; take less or raise that",
-            plain(path)
+            "{} allows {} of memory, and {} are needed; take less or raise that",
+            plain(path),
+            figure(*limit_bytes as f64, Unit::Bytes),
+            figure(*needed_bytes as f64, Unit::Bytes)
         ),
         BadQuota::Refused { path, value, error } => format!(
             "{}: the kernel refuses `{}`: {}; a group above, perhaps one that cannot be seen here, \

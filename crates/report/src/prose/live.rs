@@ -181,7 +181,6 @@ fn neighbour(facts: &NeighbourFinding, by: &str) -> String {
 }
 
 fn memory_high(facts: &MemoryFinding, by: &str) -> String {
-    let mib = |bytes: u64| format!("{} MiB", figure(bytes as f64 / 1_048_576.0, Unit::Count));
     let asleep = facts.asleep.filter(|share| *share > 0.0);
     let asleep = asleep.map(|share| {
         format!(" In {} of the looks a thread of it slept in the kernel for that.", percent(share))
@@ -190,8 +189,8 @@ fn memory_high(facts: &MemoryFinding, by: &str) -> String {
         "Its group {} holds {}, its memory.high is {}; {by} holds most of it. It was found above {} \
          times a second, and the kernel let it sleep.{}",
         plain(&facts.group),
-        mib(facts.held_bytes),
-        mib(facts.high_bytes),
+        figure(facts.held_bytes as f64, Unit::Bytes),
+        figure(facts.high_bytes as f64, Unit::Bytes),
         figure(facts.high_events_per_s, Unit::Count),
         asleep.unwrap_or_default(),
     )
