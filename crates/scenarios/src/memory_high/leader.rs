@@ -85,7 +85,7 @@ fn lead(spec: &Spec, procs: &File, first: Worker) -> Result<WorkReport, Failure>
         worker = Worker::start(&again, None, procs)?.filled(deadline)?;
         counts.down_ns = counts.down_ns.saturating_add(ns(ended.elapsed()));
     }
-    // A unit that was under way counts for as long as it was; it may have been the pause before one.
+    // A unit that was under way counts for as long as it was, without the pause before it.
     let pause = Duration::from_micros(spec.work.every_us);
     counts.duration(ns(last.elapsed().saturating_sub(pause)));
     Ok(WorkReport {

@@ -56,6 +56,9 @@ pub(super) fn arms(
     // What a run that was killed left behind goes first.
     sweep(&home);
     let no_swap = no_swap(host, try_out(&home, params)?);
+    if let (true, Some(why)) = (params.swap.is_yes(), no_swap) {
+        return Err(ScenarioError::Missing(lacking(why, say::SWITCH_ON)));
+    }
     let mut all = Arms::from(vec![
         arm("raised", Role::Control, control, Some(say::RAISED)),
         arm("case", Role::Case, params.clone(), None),

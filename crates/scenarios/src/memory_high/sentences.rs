@@ -12,6 +12,7 @@ pub(super) mod say {
     pub const SWAP: &str = "swap";
     pub const NO_SWAP: &str = "no-swap";
     pub const NO_SWAP_LIMIT: &str = "no-swap-limit";
+    pub const SWITCH_ON: &str = "switch-on";
     pub const FEW_UNITS: &str = "few-units";
     pub const NO_ROOM: &str = "no-room";
     pub const OF_V1: &str = "of-v1";
@@ -56,6 +57,10 @@ pub(super) const SENTENCES: &[Sentence] = &[
         id: say::NO_SWAP_LIMIT,
         text: "this kernel has no memory.swap.max, so the group cannot be kept from swap and given \
                it in turn",
+    },
+    Sentence {
+        id: say::SWITCH_ON,
+        text: "switch some on (swapon): a partition, a file or zram; swapaccount=0 takes its limit away",
     },
     Sentence {
         id: say::FEW_UNITS,

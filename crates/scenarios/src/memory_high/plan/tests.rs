@@ -104,4 +104,5 @@ fn swap_is_tried_only_where_there_is_some() {
     assert_eq!(no_swap(&host, true), Some(say::NO_SWAP));
     fs::write(roots.proc.join("swaps"), format!("{heading}/swap file 65532 0 -2\n")).unwrap();
     assert_eq!((no_swap(&host, false), no_swap(&host, true)), (Some(say::NO_SWAP_LIMIT), None));
+    assert!(told(&META, &Fact::new(say::SWITCH_ON)).contains("swapon"));
 }
