@@ -1,6 +1,7 @@
 //! From a record's evidence to an explanation; nothing but the record is asked.
 
 mod costs;
+mod memory;
 mod quota;
 mod seen;
 mod times;

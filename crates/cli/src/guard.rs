@@ -6,7 +6,7 @@
 
 use crate::exit::{self, Failure};
 use crate::output;
-use host::cgroup::{ParentGroup, sweep};
+use host::cgroup::sweep_all;
 use host::journal::{Change, Noted};
 use host::{Restored, Roots, temporary};
 use model::machine::Hold;
@@ -136,7 +136,7 @@ pub fn restore(of: Option<u32>) -> u8 {
     }
     let roots = Roots::real();
     // Groups first: a controller is taken back only where no group of tailback is left.
-    let swept = ParentGroup::find(&roots).map(|parent| sweep(&parent)).unwrap_or_default();
+    let swept = sweep_all(&roots);
     let restored = host::restore(&roots);
     for group in &swept.removed {
         output::print(&format!("removed {}\n", group.display()));

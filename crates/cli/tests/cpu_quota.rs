@@ -6,10 +6,9 @@ mod common;
 #[path = "../../sim/tests/body/quota.rs"]
 mod quota;
 
-use common::{Place, turn};
+use common::{Place, groups, turn};
 use quota::{Seen, verdict};
 use serde_json::Value;
-use std::path::Path;
 
 /// Whether groups with a quota can be made here; says why not.
 fn groups_or_skip() -> bool {
@@ -21,27 +20,6 @@ fn groups_or_skip() -> bool {
     }
     testing::skipped(format_args!("{}", mine["missing"]));
     false
-}
-
-/// The control groups of tailback that are there.
-fn groups() -> Vec<std::path::PathBuf> {
-    fn below(folder: &Path, depth: u32, found: &mut Vec<std::path::PathBuf>) {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                continue;
-            }
-            if entry.file_name().to_string_lossy().starts_with("tailback-") {
-                found.push(path.clone());
-            }
-            if depth > 0 {
-                below(&path, depth - 1, found);
-            }
-        }
-    }
-    let mut found = Vec::new();
-    below(Path::new("/sys/fs/cgroup"), 4, &mut found);
-    found
 }
 
 fn sim(args: &[&str]) -> Value {
@@ -74,7 +52,7 @@ fn this_kernel_gives_a_group_its_quota() {
         // The rest others had, of all arms alike; the verdict is what says that no arm lost more.
         assert!(median("usage") >= 0.5 * median("entitled"), "{arm}");
     }
-    assert_eq!(groups(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(groups::of_tailback(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
@@ -86,12 +64,12 @@ fn what_a_killed_run_leaves_is_swept_by_the_next() {
     let place = Place::new();
     let args = ["run", "cpu-quota", "--duration", "20s", "--samples", "1"];
     let mut tool = place.tailback(&args).spawn().unwrap();
-    common::wait_for("a group to be made", || (!groups().is_empty()).then_some(()));
+    common::wait_for("a group to be made", || (!groups::of_tailback().is_empty()).then_some(()));
     tool.kill().unwrap();
     tool.wait().unwrap();
     let short = ["run", "cpu-quota", "--duration", "100ms", "--samples", "1", "--burst", "0"];
     place.say(&short);
-    assert_eq!(groups(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(groups::of_tailback(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
@@ -116,7 +94,7 @@ fn values_that_the_kernel_or_the_machine_refuses() {
         assert_eq!(ran.code(), 2, "{ran:?}");
         assert!(ran.out.is_empty() && ran.complaints()[0].contains(word), "{ran:?}");
     }
-    assert_eq!(groups(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(groups::of_tailback(), Vec::<std::path::PathBuf>::new());
 }
 
 /// The real arm: what the original's program prints of this kernel.

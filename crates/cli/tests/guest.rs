@@ -381,3 +381,35 @@ fn kernel() -> Kernel {
     let cache = Cache::at(cache().join("tailback/kernels"));
     guest::find_kernel(KERNEL, &cache, false, &mut |_| {}, &|| false).unwrap()
 }
+
+#[test]
+fn work_above_memory_high_stands_still_in_a_guest_with_cgroup_v2() {
+    let _turn = common::turn::take_of("-guests");
+    if !kernel_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let words = ["vm", "--kernel", KERNEL, "--cpus", "2", "--accel", "tcg", "--"];
+    let command = ["run", "memory-high", "--samples", "1", "--duration", "2s", "--probe", "--json"];
+    let ran = booted(&place, &[&words[..], &command].concat());
+    ran.assert_no_panic();
+    // One block settles nothing.
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    let record = ran.json();
+    let trials = record["trials"].as_array().unwrap();
+    let of = |arm: &str, figure: &str| {
+        let trial = trials.iter().find(|trial| trial["arm"] == arm).unwrap();
+        trial["observation"]["measures"][figure]["value"].as_f64().unwrap()
+    };
+    assert!(of("raised", "lost") < 1.0 && of("raised", "events") == 0.0, "{record}");
+    assert!(of("case", "lost") > 10.0 && of("case", "events") > 0.0, "{record}");
+    assert!(of("case", "over") > 0.0 && of("case", "kills") == 0.0, "{record}");
+    assert!(of("memory-max", "kills") >= 1.0, "{record}");
+    // There is no swap in a guest: the arm is left out, with its reason.
+    assert_eq!(record["plan"]["left_out"][0]["why"]["scenario"]["id"], "no-swap", "{record}");
+    let probed = record["probed"].as_array().unwrap().iter();
+    let mut evidence = probed.map(|one| &one["trial"]["observation"]["evidence"]["memory"]);
+    let held_up = evidence.find(|memory| memory["high_events"].as_u64() > Some(0)).unwrap();
+    assert_eq!(held_up["high_bytes"], 32 << 20, "{held_up}");
+    assert!(held_up["filled_by"]["bytes"].as_u64().unwrap() > 16 << 20, "{held_up}");
+}

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Place, assert_refused, erlang_or_skip, turn, two_cpus_or_skip};
+use common::{Place, assert_refused, erlang_or_skip, groups, turn, two_cpus_or_skip};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use testing::root_or_skip;
@@ -21,15 +21,6 @@ const SHORT: [&str; 9] = [
     "400ms",
     "--no-probe",
 ];
-
-/// The control groups of tailback that are there.
-fn groups() -> Vec<PathBuf> {
-    ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct"]
-        .into_iter()
-        .flat_map(|folder| common::files(Path::new(folder)))
-        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("tailback-"))
-        .collect()
-}
 
 fn can_run() -> bool {
     erlang_or_skip() && root_or_skip() && two_cpus_or_skip()
@@ -62,7 +53,7 @@ fn case_and_control_differ_by_what_the_runtime_is_told() {
     assert!(case["job-rounds"].as_u64().unwrap() > 0, "{case}");
     let note = &record["trials"][0]["observation"]["notes"][0]["values"]["runtime"];
     assert!(note.to_string().contains("BEAM"), "{note}");
-    assert_eq!(groups(), Vec::<PathBuf>::new());
+    assert_eq!(groups::of_tailback(), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -76,7 +67,7 @@ fn in_a_namespace_the_runtime_runs_and_nothing_stays_mounted() {
     let ran = Place::new().say(&[&SHORT[..], &["--limit-at", "namespace", "--json"]].concat());
     assert_eq!(ran.json()["arms"].as_array().unwrap().len(), 2, "{ran:?}");
     assert_eq!(mounts(), before);
-    assert_eq!(groups(), Vec::<PathBuf>::new());
+    assert_eq!(groups::of_tailback(), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -94,14 +85,15 @@ fn what_a_killed_run_leaves_goes_with_the_next() {
         let pids = std::fs::read_to_string(group.join("cgroup.procs")).ok()?;
         pids.lines().next().map(|pid| pid.parse::<u32>().unwrap())
     };
-    let runtime = common::wait_for("a runtime in a group", || groups().iter().find_map(inside));
+    let runtime =
+        common::wait_for("a runtime in a group", || groups::of_tailback().iter().find_map(inside));
     tool.kill().unwrap();
     tool.wait().unwrap();
     common::wait_for("the runtime to end", || {
         (!Path::new(&format!("/proc/{runtime}/cmdline")).exists()).then_some(())
     });
     place.say(&["restore"]);
-    assert_eq!(groups(), Vec::<PathBuf>::new());
+    assert_eq!(groups::of_tailback(), Vec::<PathBuf>::new());
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Place, processes, turn, two_cpus_or_skip, wait_for};
+use common::{Place, groups, processes, turn, two_cpus_or_skip, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,26 +16,6 @@ const FOLDER: &str = "/run/tailback";
 
 /// A number that no process can have.
 const NOBODY: u32 = 2_000_000_000;
-
-/// The control groups of a run.
-fn groups_of(tool: u32) -> Vec<PathBuf> {
-    fn below(folder: &Path, depth: u32, start: &str, found: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                continue;
-            }
-            if entry.file_name().to_string_lossy().starts_with(start) {
-                found.push(entry.path());
-            }
-            if depth > 0 {
-                below(&entry.path(), depth - 1, start, found);
-            }
-        }
-    }
-    let mut found = Vec::new();
-    below(Path::new("/sys/fs/cgroup"), 4, &format!("tailback-{tool}-"), &mut found);
-    found
-}
 
 /// The helper that a run started: `restore`, by its parent.
 fn helper_of(tool: u32) -> Option<u32> {
@@ -71,7 +51,7 @@ fn long_study(place: &Place) -> Option<std::process::Child> {
     let works = |group: &PathBuf| {
         std::fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|procs| !procs.is_empty())
     };
-    wait_for("a group at work", || groups_of(child.id()).iter().any(works).then_some(()));
+    wait_for("a group at work", || groups::of_run(child.id()).iter().any(works).then_some(()));
     Some(child)
 }
 
@@ -83,7 +63,7 @@ fn a_killed_run_leaves_no_group_for_longer_than_a_moment() {
     let helper = helper_of(tool.id()).expect("a helper");
     tool.kill().unwrap();
     tool.wait().unwrap();
-    wait_for("the group to go", || groups_of(tool.id()).is_empty().then_some(()));
+    wait_for("the group to go", || groups::of_run(tool.id()).is_empty().then_some(()));
     let gone = || (!Path::new(&format!("/proc/{helper}")).exists()).then_some(());
     wait_for("the helper to go", gone);
 }
@@ -133,7 +113,7 @@ fn left_of(tool: u32, place: &Place) -> Vec<String> {
         .into_iter()
         .filter(|path| path.to_string_lossy().contains(&format!("tailback-{tool}-")));
     let files = files_below(&place.path("")).into_iter().filter(|path| !may_stay(path));
-    let paths = groups_of(tool).into_iter().chain(journals).chain(files);
+    let paths = groups::of_run(tool).into_iter().chain(journals).chain(files);
     let running = running.map(|process| format!("{process:?}"));
     running.chain(paths.map(|path| path.display().to_string())).collect()
 }
@@ -195,11 +175,11 @@ fn where_the_helper_is_killed_too_restore_removes_the_group() {
     kill_process(helper, Signal::KILL).unwrap();
     tool.kill().unwrap();
     tool.wait().unwrap();
-    assert!(!groups_of(tool.id()).is_empty(), "nobody was left to remove it");
+    assert!(!groups::of_run(tool.id()).is_empty(), "nobody was left to remove it");
     let ran = place.say(&["restore"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.out.contains("removed /"), "{ran:?}");
-    assert!(groups_of(tool.id()).is_empty());
+    assert!(groups::of_run(tool.id()).is_empty());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::cgroup_tree::{GroupTree, Interface};
 use crate::roots::{self, Roots};
 use std::path::{Path, PathBuf};
 
-/// Folders of groups that are looked through for a quota at most: a host with more of them has the
+/// Folders of groups that are looked through for a limit at most: a host with more of them has the
 /// rest left out, and it is counted.
 const MOST_FOLDERS: usize = 8_192;
 
@@ -22,9 +22,9 @@ pub struct CpuGroups {
     usage: Option<(PathBuf, PathBuf)>,
 }
 
-/// Groups with a quota, and how many folders were not looked into.
+/// Groups with a limit, and how many folders were not looked into.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WithQuota {
+pub struct Limited {
     /// As the kernel names them.
     pub groups: Vec<String>,
     /// Folders that were left out.
@@ -95,25 +95,8 @@ impl CpuGroups {
     }
 
     /// All groups that have a quota.
-    pub fn with_quota(&self) -> WithQuota {
-        let mut found = WithQuota::default();
-        let mut waiting = vec![(self.point.clone(), self.mounted.clone())];
-        let mut looked_at = 0;
-        while let Some((folder, group)) = waiting.pop() {
-            looked_at += 1;
-            if looked_at > MOST_FOLDERS {
-                found.left_out = waiting.len() + 1;
-                break;
-            }
-            if Limit::of(&folder, self.interface).is_some() {
-                found.groups.extend(group.to_str().map(str::to_owned));
-            }
-            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-            let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            waiting.extend(folders.map(|entry| (entry.path(), group.join(entry.file_name()))));
-        }
-        found.groups.sort();
-        found
+    pub fn with_quota(&self) -> Limited {
+        walk(&self.point, &self.mounted, &|folder| Limit::of(folder, self.interface).is_some())
     }
 
     fn folder(&self, group: &str) -> Option<PathBuf> {
@@ -121,8 +104,30 @@ impl CpuGroups {
     }
 }
 
+/// The groups whose folders are wanted, of all below a mount that shows `mounted` at `point`.
+pub(crate) fn walk(point: &Path, mounted: &Path, wanted: &dyn Fn(&Path) -> bool) -> Limited {
+    let mut found = Limited::default();
+    let mut waiting = vec![(point.to_owned(), mounted.to_owned())];
+    let mut looked_at = 0;
+    while let Some((folder, group)) = waiting.pop() {
+        looked_at += 1;
+        if looked_at > MOST_FOLDERS {
+            found.left_out = waiting.len() + 1;
+            break;
+        }
+        if wanted(&folder) {
+            found.groups.extend(group.to_str().map(str::to_owned));
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(folders.map(|entry| (entry.path(), group.join(entry.file_name()))));
+    }
+    found.groups.sort();
+    found
+}
+
 /// Where a group is below a mount that shows `mounted` at `point`; none where it does not show it.
-fn below(point: &Path, mounted: &Path, group: &str) -> Option<PathBuf> {
+pub(crate) fn below(point: &Path, mounted: &Path, group: &str) -> Option<PathBuf> {
     let rest = Path::new(group).strip_prefix(mounted).ok()?;
     let plain = rest.components().all(|part| matches!(part, std::path::Component::Normal(_)));
     plain.then(|| point.join(rest))

@@ -5,6 +5,7 @@
 //! processes that are gone. The journal of root is in `/run/tailback`, where nobody else can write,
 //! and goes with the next boot as the changes do.
 
+use crate::cgroup::Controller;
 use crate::owner::Owner;
 use crate::private;
 use crate::roots::Roots;
@@ -37,8 +38,11 @@ pub enum Change {
         /// What was written.
         set: String,
     },
-    /// A control group passes the cpu controller on to its children.
+    /// A control group passes a controller on to its children.
     Controller {
+        /// The controller; journals that do not say mean that of CPU time.
+        #[serde(default)]
+        controller: Controller,
         /// The group.
         group: PathBuf,
         /// Its children at that time: one that came later may have come to need the controller.
@@ -55,8 +59,9 @@ impl std::fmt::Display for Change {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Change::File { path, was, .. } => write!(f, "{}: {was}", path.display()),
-            Change::Controller { group, .. } => {
-                write!(f, "{}: no cpu controller for its children", group.display())
+            Change::Controller { controller, group, .. } => {
+                let name = controller.name();
+                write!(f, "{}: no {name} controller for its children", group.display())
             }
             Change::Temporary { path } => write!(f, "{}: gone", path.display()),
         }

@@ -128,7 +128,9 @@ fn restore_one(file: &Path, restored: &mut Restored) {
 fn undo(change: &Change) -> Undone {
     match change {
         Change::File { path, was, set } => undo_file(path, was, set),
-        Change::Controller { group, children } => controller::withdraw(group, children),
+        Change::Controller { controller, group, children } => {
+            controller::withdraw(*controller, group, children)
+        }
         Change::Temporary { path } => temporary::remove(path),
     }
 }

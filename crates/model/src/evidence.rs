@@ -36,9 +36,50 @@ pub struct Evidence {
     /// What the quota of a group did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaEvidence>,
+    /// What a limit of memory did to a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryEvidence>,
     /// What the schedulers of an Erlang VM did together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<VmEvidence>,
+}
+
+/// What a limit of memory did to a group, by the group's own files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryEvidence {
+    /// The group, as a path below the place where groups are mounted.
+    pub group: String,
+    /// Its `memory.high`, in bytes; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_bytes: Option<u64>,
+    /// Its `memory.max`, in bytes; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// The most that it was seen to hold, in bytes.
+    pub held_bytes: u64,
+    /// How often it was found above `memory.high`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_events: Option<u64>,
+    /// Processes of it that were killed for memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kills: Option<u64>,
+    /// Time in which one of its tasks or more stood still for memory, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_ns: Option<u64>,
+    /// Who held most of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filled_by: Option<Filler>,
+}
+
+/// A process that fills a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Filler {
+    /// Its first thread.
+    pub task: Task,
+    /// What it held, in bytes.
+    pub bytes: u64,
 }
 
 /// What the schedulers of an Erlang VM did, all of them together; each stands in
@@ -274,6 +315,11 @@ pub enum Resource {
     },
     /// A mutex that a process takes in the kernel.
     Mutex {
+        /// The process.
+        pid: u32,
+    },
+    /// Its control group was above memory.high, and the kernel let it sleep for that.
+    MemoryHigh {
         /// The process.
         pid: u32,
     },

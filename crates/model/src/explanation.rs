@@ -2,7 +2,7 @@
 //! shown.
 
 use crate::arm::Changed;
-use crate::evidence::{Behind, Task, Wait};
+use crate::evidence::{Behind, MemoryEvidence, Task, Wait};
 use crate::fix::FixOutcome;
 use crate::machine::GuestOf;
 use crate::measure::Unit;
@@ -58,6 +58,8 @@ pub enum Cause {
     LongestWait,
     /// The CPU quota of a group.
     Quota(QuotaCause),
+    /// The limit of memory of a group.
+    Memory(MemoryCause),
     /// A thread that was ready to run and had no CPU.
     NoCpu(Delay),
     /// The schedulers of an Erlang VM used up the CPU quota of their group.
@@ -84,6 +86,17 @@ pub struct QuotaCause {
     /// The thread that the quota kept off a CPU for longest, where that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worst: Option<Throttled>,
+}
+
+/// Whom the memory.high of a group put to sleep, and who filled the group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemoryCause {
+    /// What the files of the group said.
+    #[serde(flatten)]
+    pub memory: MemoryEvidence,
+    /// Who slept longest for it at a time, and how long, in nanoseconds, where that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<(Task, u64)>,
 }
 
 /// A thread that a quota kept off a CPU.

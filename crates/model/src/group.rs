@@ -2,18 +2,48 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A controller of control groups.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Controller {
+    /// CPU time: quotas.
+    #[default]
+    Cpu,
+    /// Memory: limits.
+    Memory,
+}
+
+impl Controller {
+    /// As the kernel names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Controller::Cpu => "cpu",
+            Controller::Memory => "memory",
+        }
+    }
+}
+
 /// Why there is no group, or not the one that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupProblem {
-    /// Nowhere a cpu controller.
+    /// Nowhere the controller.
     NoController {
+        /// The controller.
+        #[serde(default)]
+        controller: Controller,
         /// Where it was looked for last.
         path: String,
     },
-    /// The hierarchy with the cpu controller is not mounted where this process could see its group.
+    /// The memory controller is that of v1, whose groups have other limits.
+    MemoryOfV1,
+    /// The hierarchy with the controller is not mounted where this process could see its group.
     NotVisible {
+        /// The controller.
+        #[serde(default)]
+        controller: Controller,
         /// The group, as the kernel names it.
         group: String,
     },
@@ -29,6 +59,9 @@ pub enum GroupProblem {
     },
     /// A group of v2 with processes cannot pass a controller on to children.
     Occupied {
+        /// The controller.
+        #[serde(default)]
+        controller: Controller,
         /// The group.
         path: String,
         /// How many processes it holds.
@@ -44,7 +77,7 @@ pub enum GroupProblem {
         /// The file that should be there.
         path: String,
     },
-    /// A quota, a period or a burst that cannot be had.
+    /// A quota, a period, a burst or a limit that cannot be had.
     Value(BadQuota),
     /// A group cannot be removed.
     Busy {
@@ -74,7 +107,7 @@ pub enum GroupProblem {
     },
 }
 
-/// Why a quota, a period or a burst cannot be had.
+/// Why a quota, a period, a burst or a limit cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -115,6 +148,15 @@ pub enum BadQuota {
     NoBurst {
         /// The file that should be there.
         path: String,
+    },
+    /// A group above allows less memory.
+    MemoryAbove {
+        /// The file with its limit.
+        path: String,
+        /// Its limit, in bytes.
+        limit_bytes: u64,
+        /// What would be needed, in bytes.
+        needed_bytes: u64,
     },
     /// The kernel takes the value for invalid or out of range.
     Refused {

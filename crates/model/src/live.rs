@@ -95,6 +95,8 @@ pub enum Source {
     Schedstat,
     /// cpu.stat of the groups that have a quota.
     CpuStat,
+    /// memory.events and memory.pressure of the groups that have a memory.high.
+    MemoryEvents,
     /// /proc/pressure.
     Pressure,
     /// Steal time of /proc/stat.
@@ -129,6 +131,8 @@ pub enum Missing {
     NoThrottledTime,
     /// No hierarchy of the cpu controller is mounted.
     NoGroups,
+    /// No memory controller of cgroup v2: v1 has no memory.high.
+    NoMemoryGroups,
 }
 
 /// A program that lost time.
@@ -299,7 +303,7 @@ pub struct Finding {
     pub culprits: Vec<Program>,
     /// What it costs the victim, of all its threads together, in milliseconds a second.
     pub cost_ms_per_s: f64,
-    /// The worst single wait, in milliseconds.
+    /// The worst single wait, in milliseconds; 0 where single waits are not seen.
     pub worst_ms: f64,
     /// Seconds after the beginning at which it was first seen.
     pub since_s: f64,
@@ -348,6 +352,8 @@ pub enum FindingKind {
     MailboxFlood(MailboxFlood),
     /// Work waits in some run queues of an Erlang node while others have none.
     UnevenQueues(UnevenQueues),
+    /// Its group is above memory.high, so it sleeps.
+    MemoryHigh(MemoryFinding),
 }
 
 impl FindingKind {
@@ -367,6 +373,7 @@ impl FindingKind {
             FindingKind::MoreSchedulers(_) => stall::MORE_SCHEDULERS,
             FindingKind::MailboxFlood(_) => stall::MAILBOX_FLOOD,
             FindingKind::UnevenQueues(_) => stall::UNEVEN_QUEUES,
+            FindingKind::MemoryHigh(_) => stall::MEMORY_HIGH,
         }
     }
 }
@@ -381,6 +388,8 @@ pub mod stall {
     pub const PREEMPTED_HOLDER: &str = "preempted-holder";
     /// A quota that the threads of a runtime use up too early.
     pub const QUOTA_BLIND: &str = "quota-blind";
+    /// A group above memory.high.
+    pub const MEMORY_HIGH: &str = "memory-high";
     /// Somebody else's work on the same CPU.
     pub const NEIGHBOUR: &str = "neighbour";
     /// Ready work beside an idle CPU.
@@ -547,6 +556,26 @@ pub struct Spot {
     pub function: Option<String>,
 }
 
+/// A group above its memory.high.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryFinding {
+    /// The group.
+    pub group: String,
+    /// Its memory.high, in bytes.
+    pub high_bytes: u64,
+    /// What it held at the end, in bytes.
+    pub held_bytes: u64,
+    /// How often a second it was found above.
+    pub high_events_per_s: f64,
+    /// Time in which one of its tasks or more stood still for memory, in milliseconds a second, as
+    /// memory.pressure counts it.
+    pub stalled_ms_per_s: f64,
+    /// Share of the looks at its tasks that saw one asleep for the limit; absent without any look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asleep: Option<f64>,
+}
+
 /// What fixes a finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -588,6 +617,12 @@ pub enum LiveFix {
     Dam,
     /// Have another process make that call: one that gets no other messages.
     OtherReceiver,
+    /// Raise memory.high above what the work needs.
+    RaiseMemoryHigh,
+    /// Limit it by memory.max instead, so that it is killed and started again.
+    MemoryMax,
+    /// Let the group swap.
+    Swap,
 }
 
 /// The answer for one known stall.

@@ -26,6 +26,8 @@ pub enum Need {
     },
     /// A CPU quota for a group.
     Quota(GroupProblem),
+    /// A limit of memory for a group.
+    MemoryLimit(GroupProblem),
     /// The right to raise a priority.
     Priority {
         /// The nice value that was asked for.

@@ -19,6 +19,8 @@ pub fn place(function: &str, pid: u32) -> Option<Resource> {
     let starts = |start: &str| function.trim_start_matches('_').starts_with(start);
     if starts("vma_start_write") || starts("vma_enter_locked") {
         Some(Resource::MappingLock { pid })
+    } else if starts("mem_cgroup_handle_over_high") {
+        Some(Resource::MemoryHigh { pid })
     } else if starts("rwsem_down") {
         Some(Resource::Semaphore { pid })
     } else {
@@ -121,6 +123,9 @@ mod tests {
     fn places_have_names() {
         assert_eq!(place("__vma_start_write", 7), Some(Resource::MappingLock { pid: 7 }));
         assert_eq!(place("rwsem_down_write_slowpath", 7), Some(Resource::Semaphore { pid: 7 }));
+        let high = Some(Resource::MemoryHigh { pid: 7 });
+        assert_eq!(place("__mem_cgroup_handle_over_high", 7), high);
+        assert_eq!(place("mem_cgroup_handle_over_high", 7), high);
         assert_eq!(place("do_nanosleep", 7), None);
     }
 }

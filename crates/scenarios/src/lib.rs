@@ -24,6 +24,7 @@ mod hang;
 mod judging;
 mod list;
 pub mod mailbox_flood;
+pub mod memory_high;
 pub mod mmap_lock;
 pub mod params;
 pub mod preempted_holder;

@@ -2,7 +2,8 @@
 
 use crate::{AnyScenario, OwnGenerator};
 use crate::{
-    blocking_nif, busy_wait, cpu_quota, mailbox_flood, mmap_lock, preempted_holder, quota_blind,
+    blocking_nif, busy_wait, cpu_quota, mailbox_flood, memory_high, mmap_lock, preempted_holder,
+    quota_blind,
 };
 
 /// Every scenario, in the order that `list` and `check` take.
@@ -14,6 +15,7 @@ pub const ALL: &[&dyn AnyScenario] = &[
     &busy_wait::BusyWait,
     &preempted_holder::PreemptedHolder,
     &quota_blind::QuotaBlind,
+    &memory_high::MemoryHigh,
 ];
 
 /// The scenario of that id.

@@ -3,7 +3,7 @@
 
 use model::scenario::FixMeta;
 use model::suggestion::Command;
-use model::{Fact, Fix, FixOutcome, Meta, Plan, Record, Run, Settings, Suggestion, What};
+use model::{Fact, Fix, FixOutcome, Meta, Plan, Record, Role, Run, Settings, Suggestion, What};
 
 /// A run of a scenario; what is as its defaults say is left out.
 pub(crate) fn run(meta: &Meta, settings: &Settings) -> Run {
@@ -24,6 +24,17 @@ pub(crate) fn fix(meta: &Meta, fix: &FixMeta, asked: &Settings) -> Option<Sugges
     let fixed = (fix.change)(asked)?;
     let what = What::Fix(fix.id.to_owned());
     (fixed != *asked).then(|| Suggestion { run: Some(run(meta, &fixed)), ..what.into() })
+}
+
+/// The fixes that no arm of the study has in force, besides the case: those speak for themselves.
+/// Nor those whose arm was left out, since they cannot be had here.
+pub(crate) fn untried(meta: &Meta, plan: &Plan, asked: &Settings) -> Vec<Suggestion> {
+    let tried = |fix: &FixMeta| {
+        let mut arms = plan.arms.iter().filter(|arm| arm.role != Role::Case);
+        arms.any(|arm| (fix.change)(&arm.settings).as_ref() == Some(&arm.settings))
+            || plan.left_out.iter().any(|one| one.id == fix.id)
+    };
+    meta.fixes.iter().filter(|fix| !tried(fix)).filter_map(|one| fix(meta, one, asked)).collect()
 }
 
 /// Another run of the same scenario, and what it is for.
@@ -60,7 +71,7 @@ mod tests {
     use crate::mailbox_flood::META;
     use crate::testing::settings;
     use model::testing::{arm, plan};
-    use model::{Arm, Changed, Role, Value};
+    use model::{Arm, Changed, LeftOut, Value, WhyLeftOut};
     use std::collections::BTreeMap;
 
     #[test]
@@ -74,6 +85,23 @@ mod tests {
         parameters.set("senders", Value::Number(7));
         assert_eq!(advice.run.unwrap().parameters, parameters);
         assert_eq!(fix(&settings(&META, &[("senders", "7"), ("dam", "credit")])), None);
+    }
+
+    #[test]
+    fn what_an_arm_tries_and_what_cannot_be_had_is_no_advice() {
+        let (defaults, credit) = (META.defaults(false), settings(&META, &[("dam", "credit")]));
+        let case = Arm { settings: defaults.clone(), ..arm("direct", Role::Case) };
+        let tried = Arm { settings: credit, ..arm("credit-dam", Role::Fix) };
+        let advice = |plan: &Plan| -> Vec<What> {
+            untried(&META, plan, &defaults).into_iter().map(|one| one.what).collect()
+        };
+        let dam = What::Fix("dam".to_owned());
+        let alone = Plan { arms: vec![case.clone()], ..plan(&[]) };
+        assert!(advice(&alone).contains(&dam));
+        assert!(!advice(&Plan { arms: vec![case, tried], ..plan(&[]) }).contains(&dam));
+        let why = WhyLeftOut::Scenario(Fact::new("why"));
+        let left_out = vec![LeftOut { id: "dam".to_owned(), why }];
+        assert!(!advice(&Plan { left_out, ..alone }).contains(&dam));
     }
 
     #[test]

@@ -71,6 +71,9 @@ pub fn all(
     let spin = from(Source::Samples, stall::PREEMPTED_HOLDER, most.spin, limits::SPIN_MS_PER_S);
     all.push(answer(stall::PREEMPTED_HOLDER, spin));
     all.push(answer(stall::QUOTA_BLIND, runtimes));
+    let memory =
+        from(Source::MemoryEvents, stall::MEMORY_HIGH, most.memory, limits::MEMORY_MS_PER_S);
+    all.push(answer(stall::MEMORY_HIGH, memory));
     let neighbour = scheduler(stall::NEIGHBOUR, most.neighbour, limits::NEIGHBOUR_MS_PER_S);
     all.push(answer(stall::NEIGHBOUR, neighbour));
     let idle = scheduler(stall::BESIDE_IDLE, most.beside_idle, limits::BESIDE_IDLE_MS_PER_S);

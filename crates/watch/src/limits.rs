@@ -110,6 +110,9 @@ pub const NEWEST_OTP: u32 = 29;
 /// A scheduler that ran for less than this, in milliseconds a second, is not counted among those
 /// that are online where no flag says how many are: one that is not online never runs.
 pub const RAN_MS_PER_S: f64 = 0.1;
+/// Standing still for memory in a group that was above its memory.high: a tenth of the time. The
+/// kernel lets a task sleep for 10 ms and more at a time there; reclaim that gets on takes less.
+pub const MEMORY_MS_PER_S: f64 = 100.0;
 
 /// Fewer seconds than this are no basis for a finding.
 pub const LEAST_SECONDS: f64 = 0.5;

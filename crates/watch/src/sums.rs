@@ -1,6 +1,6 @@
 //! What is added up for a program over several intervals.
 
-use crate::tick::Job;
+use crate::tick::{Job, MemoryTick};
 use host::cgroup::{Limit, Usage};
 use model::live::{LiveRuntime, Spot};
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
@@ -159,6 +159,59 @@ pub struct GroupSums {
     pub gained: Usage,
     /// How long it was there, in nanoseconds.
     pub over_ns: u64,
+}
+
+/// The sums of a group with a memory.high.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MemorySums {
+    /// Its limit, the last that was seen, in bytes.
+    pub high_bytes: u64,
+    /// What it held when it was last seen, in bytes.
+    pub held_bytes: u64,
+    /// How often it was found above the limit.
+    pub high_events: u64,
+    /// Time in which one of its tasks or more stood still for memory, in nanoseconds.
+    pub stalled_ns: u64,
+    /// Intervals in which its tasks were looked at.
+    pub looks: u32,
+    /// Of those: one or more slept for the limit.
+    pub seen_asleep: u32,
+    /// Its processes.
+    pub tasks: HashMap<u32, MemoryTaskSums>,
+}
+
+/// The sums of a process of such a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemoryTaskSums {
+    /// Its name.
+    pub name: String,
+    /// The most memory that it was seen to have, in bytes.
+    pub bytes: u64,
+    /// Looks that saw one of its threads asleep for the limit.
+    pub asleep: u32,
+    /// Whether it is looked at.
+    pub in_scope: bool,
+}
+
+impl MemorySums {
+    /// Adds an interval.
+    pub fn add(&mut self, more: &MemoryTick) {
+        self.high_bytes = more.high_bytes;
+        self.held_bytes = more.gained.current_bytes.unwrap_or(0);
+        let plus = |sum: u64, more: Option<u64>| sum.saturating_add(more.unwrap_or(0));
+        self.high_events = plus(self.high_events, more.gained.high_events);
+        self.stalled_ns = plus(self.stalled_ns, more.gained.some_ns);
+        self.looks += u32::from(!more.tasks.is_empty());
+        self.seen_asleep += u32::from(more.tasks.iter().any(|task| task.sleeps));
+        for task in &more.tasks {
+            count(&mut self.tasks, task.pid, |sums| {
+                sums.name.clone_from(&task.name);
+                sums.bytes = sums.bytes.max(task.bytes);
+                sums.asleep += u32::from(task.sleeps);
+                sums.in_scope |= task.in_scope;
+            });
+        }
+    }
 }
 
 /// The sum of two readings of the same counters.

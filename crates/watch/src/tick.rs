@@ -2,7 +2,7 @@
 
 use crate::inside::InsideTick;
 use crate::node::NodeTick;
-use host::cgroup::{Limit, Usage};
+use host::cgroup::{Limit, MemoryUsage, Usage};
 use model::live::{LiveRuntime, Spot};
 use probe::live::{PairCounts, ReaderCounts, ThreadCounts};
 use std::collections::HashMap;
@@ -36,6 +36,8 @@ pub struct Tick {
     pub nodes: Vec<NodeTick>,
     /// What nodes said of themselves.
     pub inside: Vec<InsideTick>,
+    /// The groups that have a memory.high.
+    pub memory: Vec<MemoryTick>,
     /// The machine.
     pub machine: MachineTick,
     /// What watching cost.
@@ -79,6 +81,34 @@ pub struct GroupTick {
     pub limit: Limit,
     /// What its counters gained.
     pub gained: Usage,
+}
+
+/// A group with a memory.high, and what it gained.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryTick {
+    /// The group.
+    pub group: String,
+    /// Its memory.high, in bytes.
+    pub high_bytes: u64,
+    /// What its counters gained, and what it holds.
+    pub gained: MemoryUsage,
+    /// Its processes, those of groups below too; none where it was not above its limit.
+    pub tasks: Vec<MemoryTask>,
+}
+
+/// A process of such a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemoryTask {
+    /// Process.
+    pub pid: u32,
+    /// Its name: `comm` of its first thread.
+    pub name: String,
+    /// Its memory, in bytes.
+    pub bytes: u64,
+    /// Whether one of its threads slept for the limit at this moment.
+    pub sleeps: bool,
+    /// Whether it is looked at.
+    pub in_scope: bool,
 }
 
 /// What the machine did.

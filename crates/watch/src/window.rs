@@ -2,7 +2,7 @@
 
 use crate::inside::InsideSums;
 use crate::node::NodeSums;
-use crate::sums::{GroupSums, Key, Reading, Sums, both};
+use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, both};
 use crate::tick::{Job, MachineTick, Process, Spent, Tick};
 use host::cgroup::Usage;
 use probe::live::{LEVELS, PairCounts, ReaderCounts, ThreadCounts};
@@ -43,6 +43,8 @@ pub struct Window {
     pub(crate) programs: HashMap<Key, Sums>,
     pub(crate) readings: HashMap<ReadingKey, Reading>,
     pub(crate) groups: HashMap<String, GroupSums>,
+    /// Groups with a memory.high, by name.
+    pub(crate) memory: BTreeMap<String, MemorySums>,
     /// The groups that bind each group, itself first.
     pub(crate) lineages: HashMap<String, Vec<String>>,
     /// Erlang nodes by their processes, with the program that each is.
@@ -113,6 +115,11 @@ impl Window {
                 sums.over_ns = sums.over_ns.saturating_add(tick.over_ns);
             }
         });
+        for group in &tick.memory {
+            if self.memory.len() < MOST_GROUPS || self.memory.contains_key(&group.group) {
+                self.memory.entry(group.group.clone()).or_default().add(group);
+            }
+        }
         tick.threads.iter().for_each(|thread| self.thread(thread, &names));
         tick.pairs.iter().for_each(|pair| self.pair(pair, &names));
         tick.readers.iter().for_each(|reader| self.reader(reader, &names));

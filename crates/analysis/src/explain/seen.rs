@@ -1,6 +1,6 @@
 //! What of the evidence is told: the cause, and what else was seen.
 
-use super::{quota, vm};
+use super::{memory, quota, vm};
 use model::evidence::{Evidence, ThreadEvidence};
 use model::explanation::{Cause, Delay, Seen};
 use std::collections::BTreeSet;
@@ -11,11 +11,15 @@ const DELAYED: usize = 3;
 /// A shorter delay is not told, in nanoseconds.
 const LEAST_DELAY_NS: u64 = 1_000_000;
 
-/// The cause: what the schedulers of a VM did, or the worst wait, or what the quota did, or who was
-/// longest without a CPU.
+/// The cause: what the schedulers of a VM did, or a limit of memory, or the worst wait, or what the
+/// quota did, or who was longest without a CPU.
 pub(super) fn cause(evidence: &Evidence) -> Option<Cause> {
     if let Some(cause) = vm::cause(evidence) {
         return Some(cause);
+    }
+    // It names the group behind the waits, which have no holder.
+    if let Some(of_group) = memory::cause(evidence) {
+        return Some(Cause::Memory(of_group));
     }
     // A wait names the victim; what a quota did to its holder stands in it.
     if !evidence.waits.is_empty() {

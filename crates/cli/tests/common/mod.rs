@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses the part of it that it needs")]
 
 pub mod browser;
+pub mod groups;
 pub mod packed;
 pub mod processes;
 pub mod story;

@@ -38,8 +38,8 @@ pub(super) fn clear(group: &Path) -> Result<(), CgroupError> {
 /// A killed process still runs in the kernel until it has ended, for which a throttled one would
 /// have to wait.
 pub(super) fn lift_quota(group: &Path) {
-    for (file, none) in [("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")] {
-        // One of the two is not there, and without the other it only takes longer.
+    for (file, none) in [("cpu.max", "max"), ("cpu.cfs_quota_us", "-1"), ("memory.high", "max")] {
+        // A group has one of them, and without it the end only takes longer.
         let _ = write_existing(&group.join(file), none);
     }
 }

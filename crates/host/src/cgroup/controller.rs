@@ -1,9 +1,11 @@
-//! Passing the cpu controller of v2 on to the children of a group, and taking it back.
+//! Passing a controller of v2 on to the children of a group, and taking it back.
 //!
-//! Taking it back takes their `cpu.max` from all children. So it is done only where no child came
-//! since and none has a setting of its own; else somebody may rely on it, and it stays.
+//! Taking it back takes their settings, as `cpu.max`, from all children. So it is done only where
+//! no child came since and none has a setting of its own; else somebody may rely on it, and it
+//! stays.
 
 use super::error::{self, CgroupError};
+use super::kind::{Controller, settings};
 use super::parent_group::ParentGroup;
 use super::sweep::groups_of_tailback;
 use crate::journal::{self, Change, Noted, Undone, write_existing};
@@ -16,15 +18,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The file by which a group passes controllers on.
 const CONTROL: &str = "cgroup.subtree_control";
 
-/// Settings of a child that go with the controller, and how they read where nobody has set them.
-const DEFAULTS: [(&str, &str); 3] = [("cpu.max", "max"), ("cpu.weight", "100"), ("cpu.idle", "0")];
-
 /// A group to whose children this process has given the controller.
 #[derive(Debug)]
 struct PassedOn {
+    controller: Controller,
     group: PathBuf,
     children: Vec<String>,
     noted: Noted,
+}
+
+impl PassedOn {
+    fn is_of(&self, parent_group: &ParentGroup) -> bool {
+        self.group == parent_group.folder && self.controller == parent_group.controller
+    }
 }
 
 static PASSED_ON: Mutex<Vec<PassedOn>> = Mutex::new(Vec::new());
@@ -37,55 +43,61 @@ fn passed_on() -> MutexGuard<'static, Vec<PassedOn>> {
 /// Has the parent group give its children the controller, where it does not yet.
 pub(super) fn pass_on(parent_group: &ParentGroup) -> Result<(), CgroupError> {
     let mut all = passed_on();
-    if !parent_group.enable || all.iter().any(|one| one.group == parent_group.cpu) {
+    if !parent_group.enable || all.iter().any(|one| one.is_of(parent_group)) {
         return Ok(());
     }
-    let (group, children) = (parent_group.cpu.clone(), children(&parent_group.cpu));
-    let change = Change::Controller { group: group.clone(), children: children.clone() };
+    let (group, children) = (parent_group.folder.clone(), children(&parent_group.folder));
+    let controller = parent_group.controller;
+    let change =
+        Change::Controller { controller, group: group.clone(), children: children.clone() };
     let noted = journal::note(&parent_group.roots, change)?;
     let control = group.join(CONTROL);
-    if let Err(error) = write_existing(&control, "+cpu") {
+    if let Err(error) = write_existing(&control, &format!("+{}", controller.name())) {
         noted.undone();
         return Err(error::io(&control, error));
     }
-    all.push(PassedOn { group, children, noted });
+    all.push(PassedOn { controller, group, children, noted });
     Ok(())
 }
 
 /// Takes the controller back that this process has passed on, once no group of tailback needs it.
 pub(super) fn take_back(parent_group: &ParentGroup) {
     let mut all = passed_on();
-    let Some(place) = all.iter().position(|one| one.group == parent_group.cpu) else { return };
-    if !groups_of_tailback(&parent_group.cpu).is_empty() {
+    let Some(place) = all.iter().position(|one| one.is_of(parent_group)) else { return };
+    if !groups_of_tailback(&parent_group.folder).is_empty() {
         return;
     }
     let one = all.swap_remove(place);
     // Where it could not be taken back it stays in the journal, and the next start tries again.
-    if let Undone::Now | Undone::Before | Undone::Left(_) = switch_off(&one.group, &one.children) {
+    if let Undone::Now | Undone::Before | Undone::Left(_) =
+        switch_off(one.controller, &one.group, &one.children)
+    {
         one.noted.undone();
     }
 }
 
 /// Takes back what a run that is gone has passed on to these children.
-pub(crate) fn withdraw(group: &Path, before: &[String]) -> Undone {
+pub(crate) fn withdraw(controller: Controller, group: &Path, before: &[String]) -> Undone {
+    let is_on = |text: &str| text.split_whitespace().any(|name| name == controller.name());
     match roots::read_text(&group.join(CONTROL)) {
         Err(_) => Undone::Before,
-        Ok(text) if !text.split_whitespace().any(|name| name == "cpu") => Undone::Before,
+        Ok(text) if !is_on(&text) => Undone::Before,
         Ok(_) if !groups_of_tailback(group).is_empty() => Undone::Later,
-        Ok(_) => switch_off(group, before),
+        Ok(_) => switch_off(controller, group, before),
     }
 }
 
-fn switch_off(group: &Path, before: &[String]) -> Undone {
+fn switch_off(controller: Controller, group: &Path, before: &[String]) -> Undone {
     let children = children(group);
     if let Some(new) = children.iter().find(|name| !before.contains(name)) {
         return Undone::Left(format!("{new} was made since and may need the controller"));
     }
-    if let Some((child, file)) = children.iter().find_map(|child| own_setting(group, child)) {
+    let own = children.iter().find_map(|child| own_setting(controller, group, child));
+    if let Some((child, file)) = own {
         return Undone::Left(format!("{child} has a {file} of its own"));
     }
     let control = group.join(CONTROL);
-    match write_existing(&control, "-cpu") {
+    match write_existing(&control, &format!("-{}", controller.name())) {
         Ok(()) => Undone::Now,
         Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
             Undone::Left("a group below passes the controller on itself".to_owned())
@@ -95,12 +107,16 @@ fn switch_off(group: &Path, before: &[String]) -> Undone {
 }
 
 /// A setting of a child that would be lost.
-fn own_setting(group: &Path, child: &str) -> Option<(String, &'static str)> {
+fn own_setting(
+    controller: Controller,
+    group: &Path,
+    child: &str,
+) -> Option<(String, &'static str)> {
     let set = |(file, default): &&(&'static str, &str)| {
         let text = roots::read_text(&group.join(child).join(file)).unwrap_or_default();
         text.split_whitespace().next().is_some_and(|value| value != *default)
     };
-    DEFAULTS.iter().find(set).map(|(file, _)| (child.to_owned(), *file))
+    settings(controller).iter().find(set).map(|(file, _)| (child.to_owned(), *file))
 }
 
 /// The children of a group that are not tailback's.
@@ -131,7 +147,7 @@ mod tests {
     fn withdrawn(files: &[(&str, &str)], before: &[&str]) -> (bool, String) {
         let dir = group(files);
         let before: Vec<String> = before.iter().map(|name| (*name).to_owned()).collect();
-        let undone = withdraw(dir.path(), &before);
+        let undone = withdraw(Controller::Cpu, dir.path(), &before);
         (matches!(undone, Undone::Now), fs::read_to_string(dir.path().join(CONTROL)).unwrap())
     }
 
@@ -157,7 +173,18 @@ mod tests {
     #[test]
     fn a_group_of_another_run_keeps_it_for_later() {
         let dir = group(&[ON, ("tailback-1-2-3/cpu.max", "max 100000\n")]);
-        assert!(matches!(withdraw(dir.path(), &[]), Undone::Later));
+        assert!(matches!(withdraw(Controller::Cpu, dir.path(), &[]), Undone::Later));
+    }
+
+    #[test]
+    fn each_controller_is_taken_back_alone() {
+        let dir = group(&[ON, ("a/cpu.max", "50000 100000\n"), ("a/memory.high", "max\n")]);
+        let before = ["a".to_owned()];
+        assert!(matches!(withdraw(Controller::Cpu, dir.path(), &before), Undone::Left(_)));
+        assert!(matches!(withdraw(Controller::Memory, dir.path(), &before), Undone::Now));
+        assert_eq!(fs::read_to_string(dir.path().join(CONTROL)).unwrap(), "-memory");
+        let limited = group(&[ON, ("a/memory.high", "4096\n")]);
+        assert!(matches!(withdraw(Controller::Memory, limited.path(), &before), Undone::Left(_)));
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl BandwidthGroup {
         let malformed = || error::io(&stat, std::io::ErrorKind::InvalidData.into());
         let name = Owner::this(&parent_group.roots).ok_or_else(malformed)?.next_name();
         controller::pass_on(parent_group)?;
-        let cpu = parent_group.cpu.join(&name);
+        let cpu = parent_group.folder.join(&name);
         let usage = parent_group.usage.as_ref().map(|parent| parent.join(&name));
         fs::create_dir(&cpu).map_err(|e| {
             controller::take_back(parent_group);

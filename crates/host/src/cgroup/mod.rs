@@ -1,7 +1,8 @@
-//! A control group with a CPU quota, the same for v1 and v2.
+//! A control group with a CPU quota, the same for v1 and v2, or with limits of memory, v2 alone.
 //!
 //! [`ParentGroup::find`] finds the group below which this process may make such a group,
-//! [`BandwidthGroup::create`] makes it, and dropping it removes it with all that runs inside.
+//! [`BandwidthGroup::create`] makes it, and dropping it removes it with all that runs inside;
+//! [`ParentGroup::find_memory`] and [`MemoryGroup`] do the same for memory.
 //! [`sweep`] removes what a run that was killed left behind.
 
 mod bandwidth;
@@ -9,6 +10,9 @@ mod clear;
 pub(crate) mod controller;
 mod error;
 mod group;
+mod kind;
+mod memory;
+mod memory_usage;
 mod namespace;
 mod parent_group;
 mod runs;
@@ -18,10 +22,13 @@ mod usage;
 pub use bandwidth::{Bandwidth, Limit};
 pub use error::{BadQuota, CgroupError};
 pub use group::BandwidthGroup;
+pub use kind::Controller;
+pub use memory::{MemoryGroup, MemoryLimits};
+pub use memory_usage::MemoryUsage;
 pub use namespace::enter_namespace;
 pub use parent_group::ParentGroup;
 pub use runs::ThrottledRuns;
-pub use sweep::{Swept, sweep};
+pub use sweep::{Swept, sweep, sweep_all};
 pub use usage::Usage;
 
 /// Reads a text as each of the files of a group.
@@ -29,6 +36,8 @@ pub use usage::Usage;
 pub(crate) fn fuzz(text: &str) {
     let usages = [Usage::from_v1(text, text), Usage::from_v2(text, text)];
     let _ = (usages[0].since(&usages[1]), bandwidth::parse_max(text));
+    let memory = MemoryUsage::from_texts(text, text, text);
+    let _ = memory.since(&memory);
 }
 
 #[cfg(test)]

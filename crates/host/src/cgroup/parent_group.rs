@@ -1,7 +1,8 @@
-//! The group below which this process may make a group with a quota.
+//! The group below which this process may make a group with a quota or a limit.
 
 use super::error::{self, CgroupError, shown};
-use crate::cgroup_tree::{GroupTree, Interface, unescape};
+use super::kind::Controller;
+use crate::cgroup_tree::{GroupTree, Interface, Lineage, unescape};
 use crate::roots::{self, Roots};
 use procfs_core::process::MountInfo;
 use rustix::fs::{Access, access};
@@ -11,15 +12,16 @@ use std::path::{Path, PathBuf};
 /// The most that is read of a mount table, in bytes.
 const MOUNTS_LIMIT: u64 = 16 << 20;
 
-/// A group below which groups with a quota can be made and processes moved into them.
+/// A group below which groups of a controller can be made and processes moved into them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParentGroup {
+    pub(super) controller: Controller,
     pub(super) interface: Interface,
     /// The parent of new groups.
-    pub(super) cpu: PathBuf,
+    pub(super) folder: PathBuf,
     /// The parent of their twins that count CPU time, where v1 counts it in another hierarchy.
     pub(super) usage: Option<PathBuf>,
-    /// Whether the parent has yet to give its children the cpu controller.
+    /// Whether the parent has yet to give its children the controller.
     pub(super) enable: bool,
     /// The parent and the groups above it, as far as they can be seen: their quotas bind.
     pub(super) above: Vec<PathBuf>,
@@ -27,7 +29,7 @@ pub struct ParentGroup {
 }
 
 impl ParentGroup {
-    /// Finds the nearest one, from this process's own group upwards.
+    /// Finds the nearest one of the cpu controller, from this process's own group upwards.
     ///
     /// Under v1 that is the own group in the hierarchy of the cpu controller. Under v2 it is the
     /// first group that has the controller, may be written by this user, and either passes the
@@ -38,24 +40,31 @@ impl ParentGroup {
     /// If there is none, with what would help.
     pub fn find(roots: &Roots) -> Result<Self, CgroupError> {
         let tree = GroupTree::read(roots);
-        let Some(lineage) = tree.lineage(roots, "cpu") else {
-            return Err(match tree.own_path("cpu") {
-                Some(group) => CgroupError::NotVisible { group: group.to_owned() },
-                None => CgroupError::NoController { path: shown(&roots.proc.join("self/cgroup")) },
-            });
-        };
+        let lineage = lineage(&tree, roots, Controller::Cpu)?;
         match lineage.interface {
             Interface::V1 => Self::of_v1(roots, &tree, tidy(lineage.groups)),
-            Interface::V2 => Self::of_v2(roots, tidy(lineage.groups)),
+            Interface::V2 => Self::of_v2(roots, Controller::Cpu, tidy(lineage.groups)),
+        }
+    }
+
+    /// Finds the nearest one of the memory controller, which has to be that of v2.
+    ///
+    /// # Errors
+    /// If there is none, with what would help.
+    pub fn find_memory(roots: &Roots) -> Result<Self, CgroupError> {
+        let lineage = lineage(&GroupTree::read(roots), roots, Controller::Memory)?;
+        match lineage.interface {
+            Interface::V1 => Err(CgroupError::MemoryOfV1),
+            Interface::V2 => Self::of_v2(roots, Controller::Memory, tidy(lineage.groups)),
         }
     }
 
     /// The directory below which groups are made.
     pub fn path(&self) -> &Path {
-        &self.cpu
+        &self.folder
     }
 
-    /// `v1` or `v2`: the interface of the hierarchy that has the cpu controller.
+    /// `v1` or `v2`: the interface of the hierarchy that has the controller.
     pub fn version(&self) -> &'static str {
         match self.interface {
             Interface::V1 => "v1",
@@ -64,31 +73,43 @@ impl ParentGroup {
     }
 
     fn of_v1(roots: &Roots, tree: &GroupTree, groups: Vec<PathBuf>) -> Result<Self, CgroupError> {
-        let Some(cpu) = groups.first().cloned() else {
-            return Err(CgroupError::NoController { path: shown(&roots.proc.join("self/cgroup")) });
+        let controller = Controller::Cpu;
+        let Some(folder) = groups.first().cloned() else {
+            return Err(nowhere(roots, controller));
         };
-        check_writable(roots, &cpu)?;
-        let quota = cpu.join("cpu.cfs_quota_us");
+        check_writable(roots, &folder)?;
+        let quota = folder.join("cpu.cfs_quota_us");
         if !quota.exists() {
             return Err(CgroupError::NoBandwidth { path: shown(&quota) });
         }
         // Without this hierarchy CPU time is not counted by group; quotas work all the same.
         let counting = tree.lineage(roots, "cpuacct").filter(|l| l.interface == Interface::V1);
         let usage = counting.and_then(|lineage| tidy(lineage.groups).into_iter().next());
-        let usage = usage.filter(|dir| *dir != cpu && check_writable(roots, dir).is_ok());
-        let interface = Interface::V1;
-        let roots = roots.clone();
-        Ok(ParentGroup { interface, cpu, usage, enable: false, above: groups, roots })
+        let usage = usage.filter(|dir| *dir != folder && check_writable(roots, dir).is_ok());
+        Ok(ParentGroup {
+            controller,
+            interface: Interface::V1,
+            folder,
+            usage,
+            enable: false,
+            above: groups,
+            roots: roots.clone(),
+        })
     }
 
-    fn of_v2(roots: &Roots, groups: Vec<PathBuf>) -> Result<Self, CgroupError> {
+    fn of_v2(
+        roots: &Roots,
+        controller: Controller,
+        groups: Vec<PathBuf>,
+    ) -> Result<Self, CgroupError> {
         let mut hindrance = None;
         for (index, group) in groups.iter().enumerate() {
-            match can_have_children(roots, group) {
+            match can_have_children(roots, controller, group) {
                 Ok(enable) => {
                     return Ok(ParentGroup {
+                        controller,
                         interface: Interface::V2,
-                        cpu: group.clone(),
+                        folder: group.clone(),
                         usage: None,
                         enable,
                         above: groups[index..].to_vec(),
@@ -105,9 +126,25 @@ impl ParentGroup {
                 },
             }
         }
-        let nowhere = || CgroupError::NoController { path: shown(&roots.proc.join("self/cgroup")) };
-        Err(hindrance.unwrap_or_else(nowhere))
+        Err(hindrance.unwrap_or_else(|| nowhere(roots, controller)))
     }
+}
+
+/// The groups of this process under a controller, its own first.
+fn lineage(
+    tree: &GroupTree,
+    roots: &Roots,
+    controller: Controller,
+) -> Result<Lineage, CgroupError> {
+    let name = controller.name();
+    tree.lineage(roots, name).ok_or_else(|| match tree.own_path(name) {
+        Some(group) => CgroupError::NotVisible { controller, group: group.to_owned() },
+        None => nowhere(roots, controller),
+    })
+}
+
+fn nowhere(roots: &Roots, controller: Controller) -> CgroupError {
+    CgroupError::NoController { controller, path: shown(&roots.proc.join("self/cgroup")) }
 }
 
 /// Paths without a slash at their end, for messages.
@@ -115,11 +152,15 @@ fn tidy(groups: Vec<PathBuf>) -> Vec<PathBuf> {
     groups.iter().map(|group| group.components().collect()).collect()
 }
 
-/// Whether a group of v2 has yet to pass the cpu controller on; an error where it cannot.
-fn can_have_children(roots: &Roots, group: &Path) -> Result<bool, CgroupError> {
+/// Whether a group of v2 has yet to pass a controller on; an error where it cannot.
+fn can_have_children(
+    roots: &Roots,
+    controller: Controller,
+    group: &Path,
+) -> Result<bool, CgroupError> {
     let path = || group.to_owned();
-    if !lists_cpu(&group.join("cgroup.controllers")) {
-        return Err(CgroupError::NoController { path: shown(&path()) });
+    if !lists(&group.join("cgroup.controllers"), controller) {
+        return Err(CgroupError::NoController { controller, path: shown(&path()) });
     }
     let kind = roots::read_text(&group.join("cgroup.type")).ok();
     // The root of the hierarchy has no such file.
@@ -128,20 +169,22 @@ fn can_have_children(roots: &Roots, group: &Path) -> Result<bool, CgroupError> {
         return Err(CgroupError::Threaded { path: shown(&path()) });
     }
     check_writable(roots, group)?;
-    if lists_cpu(&group.join("cgroup.subtree_control")) {
+    if lists(&group.join("cgroup.subtree_control"), controller) {
         return Ok(false);
     }
     let processes = roots::read_text(&group.join("cgroup.procs")).unwrap_or_default();
     let processes = processes.lines().count();
     if processes > 0 && !root {
-        return Err(CgroupError::Occupied { path: shown(&path()), processes: processes as u64 });
+        let processes = processes as u64;
+        return Err(CgroupError::Occupied { controller, path: shown(&path()), processes });
     }
     may_write(&group.join("cgroup.subtree_control"), Access::WRITE_OK)?;
     Ok(true)
 }
 
-fn lists_cpu(path: &Path) -> bool {
-    roots::read_text(path).is_ok_and(|text| text.split_whitespace().any(|name| name == "cpu"))
+fn lists(path: &Path, controller: Controller) -> bool {
+    let is_it = |name: &str| name == controller.name();
+    roots::read_text(path).is_ok_and(|text| text.split_whitespace().any(is_it))
 }
 
 /// Whether groups can be made here and processes moved into them.

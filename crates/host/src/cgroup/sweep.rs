@@ -4,6 +4,7 @@ use super::clear::clear;
 use super::error::CgroupError;
 use super::parent_group::ParentGroup;
 use crate::owner::Owner;
+use crate::roots::Roots;
 use std::path::{Path, PathBuf};
 
 /// What was swept.
@@ -21,7 +22,7 @@ pub struct Swept {
 /// What a gone run has passed on to the children of the parent group stands in its journal.
 pub fn sweep(parent_group: &ParentGroup) -> Swept {
     let mut swept = Swept::default();
-    for parent in std::iter::once(&parent_group.cpu).chain(&parent_group.usage) {
+    for parent in std::iter::once(&parent_group.folder).chain(&parent_group.usage) {
         for group in abandoned(parent_group, parent) {
             match clear(&group) {
                 Ok(()) => swept.removed.push(group),
@@ -30,6 +31,18 @@ pub fn sweep(parent_group: &ParentGroup) -> Swept {
         }
     }
     swept
+}
+
+/// [`sweep`] below every group below which this process may make one.
+pub fn sweep_all(roots: &Roots) -> Swept {
+    let mut all = Swept::default();
+    let parents = [ParentGroup::find(roots), ParentGroup::find_memory(roots)];
+    for parent in parents.into_iter().flatten() {
+        let Swept { removed, failed } = sweep(&parent);
+        all.removed.extend(removed);
+        all.failed.extend(failed);
+    }
+    all
 }
 
 fn abandoned(parent_group: &ParentGroup, parent: &Path) -> Vec<PathBuf> {

@@ -6,10 +6,10 @@ use super::sentence::ended;
 use super::suggestion::{self, Step};
 use super::{arm, heading, plain};
 use model::estimate::number;
-use model::evidence::{Behind, BehindKind, Holder, Resource, Task, Wait, part};
+use model::evidence::{Behind, BehindKind, Filler, Holder, Resource, Task, Wait, part};
 use model::explanation::{
-    Busiest, Cause, Cost, Delay, Happened, Mostly, QuotaCause, Rate, Remedy, SchedulersRan,
-    SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
+    Busiest, Cause, Cost, Delay, Happened, MemoryCause, Mostly, QuotaCause, Rate, Remedy,
+    SchedulersRan, SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
 };
 use model::machine::GuestOf;
 use model::{Explanation, FixOutcome, Meta, Unit};
@@ -25,6 +25,7 @@ pub fn cause(explanation: &Explanation, meta: Option<&Meta>) -> String {
             None => "No wait was seen.".to_owned(),
         },
         Cause::Quota(quota) => of_quota(quota),
+        Cause::Memory(memory) => of_memory(memory),
         Cause::NoCpu(delay) => ended(&of_delay(delay)),
         Cause::SchedulersThrottled(throttled) => of_throttled(throttled),
         Cause::SchedulersUneven(uneven) => of_uneven(uneven),
@@ -64,6 +65,7 @@ fn resource(resource: &Resource) -> String {
             format!("for a read-write semaphore in the kernel (pid {pid})")
         }
         Resource::Mutex { pid } => format!("for a mutex in the kernel (pid {pid})"),
+        Resource::MemoryHigh { .. } => "asleep, since its group was above memory.high".to_owned(),
         Resource::Sleep => "asleep in the kernel".to_owned(),
         Resource::Said(text) => format!("for {}", plain(text)),
     }
@@ -110,6 +112,41 @@ fn of_quota(quota: &QuotaCause) -> String {
         plural(quota.throttled_periods, "period"),
         worst.unwrap_or_default()
     )
+}
+
+/// `worker 7 filled the group /x with 40 MiB; its memory.high is 32 MiB.`
+fn of_memory(cause: &MemoryCause) -> String {
+    let MemoryCause { memory, longest } = cause;
+    let group = plain(&memory.group);
+    let filled = match &memory.filled_by {
+        Some(Filler { task: by, bytes }) => {
+            format!(
+                "{} filled the group {group} with {}",
+                task(by),
+                figure(*bytes as f64, Unit::Bytes)
+            )
+        }
+        None => format!("The group {group} held {}", figure(memory.held_bytes as f64, Unit::Bytes)),
+    };
+    let limits = [("memory.high", memory.high_bytes), ("memory.max", memory.max_bytes)];
+    let limits = limits.into_iter().filter_map(|(file, bytes)| Some((file, bytes?)));
+    let limits: Vec<String> = limits
+        .map(|(file, bytes)| format!("; its {file} is {}", figure(bytes as f64, Unit::Bytes)))
+        .collect();
+    let stalled = memory
+        .stalled_ns
+        .map(|ns| format!(" The limit had the group stand still for {} in total", ms(ns)));
+    let slept = longest.as_ref().map(|(who, ns)| {
+        format!("; {} slept {} at most at a time in the kernel", task(who), ms(*ns))
+    });
+    let stood = match (stalled, slept) {
+        (None, None) => String::new(),
+        (None, Some(slept)) => format!(" It put the group to sleep{slept}."),
+        (Some(stalled), slept) => format!("{stalled}{}.", slept.unwrap_or_default()),
+    };
+    let killed = memory.kills.filter(|kills| *kills > 0);
+    let killed = killed.map(|kills| format!(" {} killed.", plural(kills, "process")));
+    format!("{filled}{}.{stood}{}", limits.concat(), killed.unwrap_or_default())
 }
 
 /// `scanner 7 (nice 15) ran 2 ms and waited 260 ms for a CPU, 200 ms at most at a time`.
@@ -361,6 +398,7 @@ fn percent(percent: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::evidence::MemoryEvidence;
     use model::explanation::{IdleScheduler, Spun, Throttled};
 
     const MS: u64 = 1_000_000;
@@ -459,6 +497,36 @@ mod tests {
             seen(&throttles),
             "The quota kept the group off a CPU 3 times, 54 ms in total (cpu.stat: 50 ms), 40 ms at \
              most at a time; thread 2 was running when it was used up 2 times."
+        );
+    }
+
+    #[test]
+    fn a_limit_of_memory_names_the_group_and_who_filled_it() {
+        let memory = MemoryEvidence {
+            group: "/a".to_owned(),
+            high_bytes: Some(32 << 20),
+            max_bytes: None,
+            held_bytes: 34 << 20,
+            high_events: Some(9),
+            kills: Some(0),
+            stalled_ns: Some(900 * MS),
+            filled_by: Some(Filler { task: thread(7, "worker", 0), bytes: 33 << 20 }),
+        };
+        let longest = Some((thread(7, "worker", 0), 300 * MS));
+        let mut cause = MemoryCause { memory, longest };
+        assert_eq!(
+            of_memory(&cause),
+            "worker 7 filled the group /a with 33 MiB; its memory.high is 32 MiB. The limit had the \
+             group stand still for 900 ms in total; worker 7 slept 300 ms at most at a time in the \
+             kernel."
+        );
+        cause.memory.filled_by = None;
+        cause.memory.stalled_ns = None;
+        cause.memory.kills = Some(1);
+        assert_eq!(
+            of_memory(&cause),
+            "The group /a held 34 MiB; its memory.high is 32 MiB. It put the group to sleep; worker 7 \
+             slept 300 ms at most at a time in the kernel. 1 process killed."
         );
     }
 

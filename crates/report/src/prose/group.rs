@@ -1,21 +1,23 @@
 //! What is wrong with a control group.
 
-use model::GroupProblem;
-use model::group::BadQuota;
+use super::figures::figure;
+use model::group::{BadQuota, Controller};
+use model::{GroupProblem, Unit};
 use os::terminal::line as plain;
 
 /// What is wrong with a control group, and what would help: words without a full stop.
 pub fn group(problem: &GroupProblem) -> String {
     match problem {
-        GroupProblem::NoController { path } => format!(
-            "{}: no cpu controller; the kernel has none (CONFIG_CGROUP_SCHED), it is disabled \
-             (cgroup_disable=cpu), or a group above does not pass it on",
-            plain(path)
-        ),
-        GroupProblem::NotVisible { group } => format!(
-            "control group {} of the cpu controller cannot be seen here; mount its hierarchy, or \
-             run outside of the container",
-            plain(group)
+        GroupProblem::NoController { controller, path } => no_controller(*controller, path),
+        GroupProblem::MemoryOfV1 => {
+            "the memory controller of this machine is that of cgroup v1, which has no memory.high"
+                .to_owned()
+        }
+        GroupProblem::NotVisible { controller, group } => format!(
+            "control group {} of the {} controller cannot be seen here; mount its hierarchy, or run \
+             outside of the container",
+            plain(group),
+            controller.name()
         ),
         GroupProblem::ReadOnly { path } => format!(
             "{}: mounted read-only; run outside of the container, or give it a writable \
@@ -27,10 +29,11 @@ pub fn group(problem: &GroupProblem) -> String {
              --user --scope -p Delegate=yes tailback ...",
             plain(path)
         ),
-        GroupProblem::Occupied { path, processes } => format!(
-            "{}: holds {processes} processes itself, so it cannot give its children the cpu \
+        GroupProblem::Occupied { controller, path, processes } => format!(
+            "{}: holds {processes} processes itself, so it cannot give its children the {} \
              controller; move them into a child group of their own, or run outside of the container",
-            plain(path)
+            plain(path),
+            controller.name()
         ),
         GroupProblem::Threaded { path } => format!(
             "{}: a threaded group, whose children take no processes; start tailback from another \
@@ -55,6 +58,19 @@ pub fn group(problem: &GroupProblem) -> String {
         GroupProblem::Io { path, error } => format!("{}: {}", plain(path), plain(error)),
         GroupProblem::Value(value) => bad_value(value),
     }
+}
+
+fn no_controller(controller: Controller, path: &str) -> String {
+    let config = match controller {
+        Controller::Cpu => "CONFIG_CGROUP_SCHED",
+        Controller::Memory => "CONFIG_MEMCG",
+    };
+    let name = controller.name();
+    format!(
+        "{}: no {name} controller; the kernel has none ({config}), it is disabled \
+         (cgroup_disable={name}), or a group above does not pass it on",
+        plain(path)
+    )
 }
 
 /// A value that a group does not take.
@@ -91,6 +107,12 @@ fn bad_value(value: &BadQuota) -> String {
         BadQuota::NoBurst { path } => format!(
             "{}: missing; the kernel has no burst for quotas, which came with Linux 5.14",
             plain(path)
+        ),
+        BadQuota::MemoryAbove { path, limit_bytes, needed_bytes } => format!(
+            "{} allows {} of memory, and {} are needed; take less or raise that",
+            plain(path),
+            figure(*limit_bytes as f64, Unit::Bytes),
+            figure(*needed_bytes as f64, Unit::Bytes)
         ),
         BadQuota::Refused { path, value, error } => format!(
             "{}: the kernel refuses `{}`: {}; a group above, perhaps one that cannot be seen here, \

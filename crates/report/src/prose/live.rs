@@ -8,9 +8,9 @@ use super::figures::{figure, percent, plural};
 use super::not_seen::no_programs;
 pub use inside::inside;
 use model::live::{
-    Answer, AnswerState, Finding, FindingKind, ForeignReaders, LiveFix, LiveRuntime, Missing,
-    NeighbourFinding, NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source, SpinFinding,
-    Whose, stall,
+    Answer, AnswerState, Finding, FindingKind, ForeignReaders, LiveFix, LiveRuntime, MemoryFinding,
+    Missing, NeighbourFinding, NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source,
+    SpinFinding, Whose, stall,
 };
 use model::{Live, Meta, Unit};
 pub use node::node;
@@ -39,10 +39,10 @@ pub fn finding(finding: &Finding, meta_of: MetaOf) -> Said {
         at => format!("since second {at:.0}"),
     };
     let loss = format!(
-        "{} loses {}, the worst wait {}, {since}.",
+        "{} loses {}{}, {since}.",
         program(&finding.victim),
         figure(finding.cost_ms_per_s, Unit::MillisecondsPerSecond),
-        figure(finding.worst_ms, Unit::Milliseconds),
+        worst(finding),
     );
     let run = finding.run.as_ref();
     Said {
@@ -58,11 +58,19 @@ pub fn brief(finding: &Finding) -> String {
     let by = finding.culprits.first().filter(|culprit| **culprit != finding.victim);
     let by = by.map(|culprit| format!(" to {}", program(culprit))).unwrap_or_default();
     format!(
-        "{} loses {}{by}, the worst wait {}.",
+        "{} loses {}{by}{}.",
         program(&finding.victim),
         figure(finding.cost_ms_per_s, Unit::MillisecondsPerSecond),
-        figure(finding.worst_ms, Unit::Milliseconds),
+        worst(finding),
     )
+}
+
+/// The worst wait, where single waits are seen.
+fn worst(finding: &Finding) -> String {
+    match finding.worst_ms {
+        seen if seen > 0.0 => format!(", the worst wait {}", figure(seen, Unit::Milliseconds)),
+        _ => String::new(),
+    }
 }
 
 /// A program: `postgres (pid 7)`, `cc1 (12 processes, /build)`.
@@ -87,6 +95,7 @@ fn cause(finding: &Finding) -> String {
         FindingKind::ForeignReaders(facts) => foreign(facts, &by),
         FindingKind::Quota(facts) => quota(facts, &by),
         FindingKind::Neighbour(facts) => neighbour(facts, &by),
+        FindingKind::MemoryHigh(facts) => memory_high(facts, &by),
         FindingKind::BesideIdle(facts) => format!(
             "Of its time ready without a CPU {} passed while another CPU that it may use was idle.",
             percent(facts.share)
@@ -181,6 +190,22 @@ fn neighbour(facts: &NeighbourFinding, by: &str) -> String {
     )
 }
 
+fn memory_high(facts: &MemoryFinding, by: &str) -> String {
+    let asleep = facts.asleep.filter(|share| *share > 0.0);
+    let asleep = asleep.map(|share| {
+        format!(" In {} of the looks a thread of it slept in the kernel for that.", percent(share))
+    });
+    format!(
+        "Its group {} holds {}, its memory.high is {}; {by} holds most of it. It was found above {} \
+         times a second, and the kernel let it sleep.{}",
+        plain(&facts.group),
+        figure(facts.held_bytes as f64, Unit::Bytes),
+        figure(facts.high_bytes as f64, Unit::Bytes),
+        figure(facts.high_events_per_s, Unit::Count),
+        asleep.unwrap_or_default(),
+    )
+}
+
 fn time(us: u64) -> String {
     match us {
         us if us.is_multiple_of(1000) => format!("{} ms", us / 1000),
@@ -245,6 +270,11 @@ pub fn fix(fix: &LiveFix) -> String {
         LiveFix::ThreadsAsCpus => "Run no more threads than CPUs.".to_owned(),
         LiveFix::Separate => "Give the two CPUs of their own (cpuset, taskset).".to_owned(),
         LiveFix::Weigh => "Weigh them against each other (cpu.weight, nice).".to_owned(),
+        LiveFix::RaiseMemoryHigh => "Raise memory.high above what the work needs.".to_owned(),
+        LiveFix::MemoryMax => {
+            "Limit it by memory.max instead, so that it is killed and started again.".to_owned()
+        }
+        LiveFix::Swap => "Let the group swap (memory.swap.max), to zram for example.".to_owned(),
         LiveFix::Balance => "Look at affinities, cpusets and isolated CPUs.".to_owned(),
         LiveFix::DirtyScheduler => {
             "Run that function on a dirty scheduler, or in slices that yield.".to_owned()
@@ -314,6 +344,9 @@ pub fn missing(why: &Missing) -> String {
         Missing::NoGroups => {
             "no hierarchy of the cpu controller is mounted; mount cgroup2".to_owned()
         }
+        Missing::NoMemoryGroups => {
+            "no memory controller of cgroup v2, and v1 has no memory.high".to_owned()
+        }
     }
 }
 
@@ -337,6 +370,7 @@ pub fn source(source: Source) -> &'static str {
         Source::Samples => "who waits actively",
         Source::Schedstat => "/proc/PID/schedstat",
         Source::CpuStat => "cpu.stat",
+        Source::MemoryEvents => "memory.events",
         Source::Pressure => "/proc/pressure",
         Source::Steal => "steal time",
     }

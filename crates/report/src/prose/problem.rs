@@ -89,6 +89,7 @@ pub fn lacking(need: &Need, meta: Option<&Meta>) -> String {
             format!("{who} needs {least} CPUs; this process may use {allowed}")
         }
         Need::Quota(_) => "no CPU quota can be set here".to_owned(),
+        Need::MemoryLimit(_) => "no limit of memory can be set here".to_owned(),
         Need::Priority { nice } => {
             format!("--nice {nice}: this process may not raise a priority so far")
         }
@@ -115,7 +116,7 @@ pub fn grant(need: &Need, meta: Option<&Meta>) -> String {
             "widen its affinity mask or cpuset (taskset -pc, docker --cpuset-cpus), or use a \
              machine with more CPUs"
         }
-        Need::Quota(why) => return group(why),
+        Need::Quota(why) | Need::MemoryLimit(why) => return group(why),
         Need::Priority { .. } => "run as root, or raise the limit with `ulimit -e`",
         Need::Privilege(_) => "run as root",
         Need::Limit(_) => {

@@ -8,8 +8,7 @@ use crate::params::{Auto, Params};
 use crate::suggest;
 use crate::summary::{Summary, control_of};
 use analysis::Outcome;
-use model::scenario::FixMeta;
-use model::{ArmResult, Estimate, Fact, Plan, Role, State, Suggestion};
+use model::{ArmResult, Estimate, Fact, Plan, Role, State};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let headline = match outcome.state {
@@ -18,21 +17,10 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
         _ => Fact::new(say::UNSETTLED),
     };
     let suggestions = match (outcome.state, QuotaBlindParams::of_case(plan)) {
-        (State::Affected, Some(case)) => fixes(plan, &asked(&case)),
+        (State::Affected, Some(case)) => suggest::untried(&META, plan, &asked(&case).settings()),
         _ => Vec::new(),
     };
     Summary { headline, suggestions, kind: None }
-}
-
-/// The fixes that no arm of this study has: the control is one of them, and speaks for itself.
-fn fixes(plan: &Plan, asked: &QuotaBlindParams) -> Vec<Suggestion> {
-    let is_arm = |fix: &FixMeta| {
-        let mut arms = plan.arms.iter().filter(|arm| arm.role != Role::Case);
-        arms.any(|arm| (fix.change)(&arm.settings).as_ref() == Some(&arm.settings))
-    };
-    let asked = asked.settings();
-    let others = META.fixes.iter().filter(|fix| !is_arm(fix));
-    others.filter_map(|fix| suggest::fix(&META, fix, &asked)).collect()
 }
 
 /// What was asked for, without what was measured of this machine.

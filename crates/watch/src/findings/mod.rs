@@ -3,6 +3,7 @@
 mod foreign;
 mod idle;
 mod mailbox;
+mod memory;
 mod native;
 mod neighbour;
 mod node_quota;
@@ -36,6 +37,8 @@ pub struct Most {
     pub mailbox: f64,
     /// To what schedulers spin of a quota.
     pub spun: f64,
+    /// To the memory.high of a group.
+    pub memory: f64,
 }
 
 /// All findings, the dearest first.
@@ -53,6 +56,7 @@ pub fn all(window: &Window) -> Vec<Finding> {
     all.extend(neighbour::find(window));
     all.extend(idle::find(window));
     all.extend(spin::find(window));
+    all.extend(memory::find(window));
     all.sort_by(|a, b| b.cost_ms_per_s.total_cmp(&a.cost_ms_per_s));
     all
 }
@@ -69,5 +73,6 @@ pub fn most(window: &Window) -> Most {
         native: native::most(window),
         mailbox: mailbox::most(window),
         spun: node_quota::most(window),
+        memory: memory::most(window),
     }
 }

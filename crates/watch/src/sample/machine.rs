@@ -1,8 +1,8 @@
-//! The machine as a whole, and the memory of this process.
+//! The machine as a whole.
 
 use crate::tick::MachineTick;
+use host::Roots;
 use host::Snapshot;
-use host::roots::{Roots, read_start};
 use probe::idle::Idle;
 use std::time::Duration;
 
@@ -42,12 +42,4 @@ impl Machine {
             switches: None,
         }
     }
-}
-
-/// Memory of this process, in bytes.
-pub fn memory(roots: &Roots) -> u64 {
-    let text = read_start(&roots.proc.join("self/statm"), 256).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let pages: Option<u64> = text.split_whitespace().nth(1).and_then(|word| word.parse().ok());
-    pages.unwrap_or(0).saturating_mul(rustix::param::page_size() as u64)
 }

@@ -3,6 +3,7 @@
 mod gained;
 mod groups;
 mod machine;
+mod memory;
 mod nodes;
 mod processes;
 mod runtimes;
@@ -15,8 +16,9 @@ use crate::tick::{Spent, Tick};
 use dist::Watcher;
 use gained::Gained;
 use groups::Groups;
-use host::{CpuGroups, Roots};
+use host::{CpuGroups, MemoryGroups, Roots};
 use machine::Machine;
+use memory::Memory;
 use model::live::{Missing, Scope, Source, SourceUse};
 use model::not_seen::NoPrograms;
 use nodes::Nodes;
@@ -39,6 +41,7 @@ pub struct Sampler {
     spots: Spots,
     runtimes: Runtimes,
     groups: Option<Groups>,
+    memory: Option<Memory>,
     schedstat: Schedstat,
     nodes: Nodes,
     asked: Vec<Watcher>,
@@ -56,7 +59,8 @@ impl Sampler {
         let cpu_groups = CpuGroups::find(roots);
         scope::check(roots, scope, cpu_groups.as_ref())?;
         let probe = LiveProbe::start(roots);
-        let sources = sources(&probe, cpu_groups.is_some());
+        let memory = MemoryGroups::find(roots).map(|groups| Memory::new(roots, scope, groups));
+        let sources = sources(&probe, cpu_groups.is_some(), memory.is_some());
         let mut sampler = Sampler {
             roots: roots.clone(),
             scope: scope.clone(),
@@ -67,6 +71,7 @@ impl Sampler {
             spots: Spots::new(roots),
             runtimes: Runtimes::new(roots),
             groups: cpu_groups.map(Groups::new),
+            memory,
             schedstat: Schedstat::default(),
             nodes: Nodes::find(roots),
             asked: Vec::new(),
@@ -125,13 +130,16 @@ impl Sampler {
             groups.add(&mut tick);
         }
         self.runtimes.name(&mut tick);
+        if let Some(memory) = &mut self.memory {
+            memory.add(&mut tick);
+        }
         let now = cpu_time();
         let tool = now.saturating_sub(self.tool);
         self.tool = now;
         tick.spent = Spent {
             tool_ns: u64::try_from(tool.as_nanos()).unwrap_or(u64::MAX),
             programs_ns,
-            memory_bytes: machine::memory(&self.roots),
+            memory_bytes: host::resident_bytes(&self.roots, "self").unwrap_or(0),
             table_bytes,
             lost_threads,
         };
@@ -171,7 +179,7 @@ impl Sampler {
     }
 }
 
-fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool) -> Vec<SourceUse> {
+fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool, memory: bool) -> Vec<SourceUse> {
     let of = |source, missing: Option<Missing>| SourceUse { source, missing };
     let seen = probe.as_ref().map(LiveProbe::seen);
     let unless = |there: fn(&Seen) -> bool, why: Missing| match &seen {
@@ -188,6 +196,7 @@ fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool) -> Vec<SourceUse
         of(Source::Samples, unless(|seen| seen.samples, Missing::NoSamples)),
         of(Source::Schedstat, None),
         of(Source::CpuStat, (!groups).then_some(Missing::NoGroups)),
+        of(Source::MemoryEvents, (!memory).then_some(Missing::NoMemoryGroups)),
         of(Source::Pressure, None),
         of(Source::Steal, None),
     ];

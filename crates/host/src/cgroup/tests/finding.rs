@@ -5,7 +5,10 @@ fn v2_never_enables_where_processes_are_unless_it_is_the_root() {
     let tree = Tree::new(V2, "0::/\n");
     tree.group("/sys/fs/cgroup", &v2("", "1\n2\n"));
     let path = tree.shown("/sys/fs/cgroup");
-    assert_eq!(tree.refusal(), CgroupError::Occupied { path, processes: 2 });
+    assert_eq!(
+        tree.refusal(),
+        CgroupError::Occupied { controller: Controller::Cpu, path, processes: 2 }
+    );
     fs::remove_file(tree.path("/sys/fs/cgroup/cgroup.type")).unwrap();
     assert_eq!(tree.parent_group().path(), tree.path("/sys/fs/cgroup"));
 }
@@ -43,10 +46,10 @@ fn no_controller_anywhere_is_said() {
     tree.group("/sys/fs/cgroup", &[("cgroup.controllers", "memory pids\n")]);
     tree.group("/sys/fs/cgroup/a", &[("cgroup.controllers", "")]);
     let path = tree.shown("/sys/fs/cgroup/a");
-    assert_eq!(tree.refusal(), CgroupError::NoController { path });
+    assert_eq!(tree.refusal(), CgroupError::NoController { controller: Controller::Cpu, path });
     let tree = Tree::new("", "");
     let path = tree.shown("/proc/self/cgroup");
-    assert_eq!(tree.refusal(), CgroupError::NoController { path });
+    assert_eq!(tree.refusal(), CgroupError::NoController { controller: Controller::Cpu, path });
     assert!(Tree::new("nonsense\n", ":::\n").find().is_err());
 }
 
@@ -54,7 +57,7 @@ fn no_controller_anywhere_is_said() {
 fn a_hierarchy_that_is_not_mounted_is_said() {
     let tree = Tree::new("", "1:cpu:/docker/abc\n");
     let group = "/docker/abc".to_owned();
-    assert_eq!(tree.refusal(), CgroupError::NotVisible { group });
+    assert_eq!(tree.refusal(), CgroupError::NotVisible { controller: Controller::Cpu, group });
     let elsewhere = Tree::new(&V2.replace(" / /sys", " /other /sys"), "0::/mine\n");
     elsewhere.group("/sys/fs/cgroup", &v2("cpu\n", ""));
     assert!(matches!(elsewhere.find(), Err(CgroupError::NotVisible { .. })));

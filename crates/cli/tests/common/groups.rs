@@ -1,0 +1,37 @@
+//! Control groups.
+
+use std::path::{Path, PathBuf};
+
+/// How many levels are looked through.
+const LEVELS: u32 = 5;
+
+/// The groups of tailback that are there.
+pub fn of_tailback() -> Vec<PathBuf> {
+    starting_with("tailback-")
+}
+
+/// The groups of a run.
+pub fn of_run(tool: u32) -> Vec<PathBuf> {
+    starting_with(&format!("tailback-{tool}-"))
+}
+
+fn starting_with(start: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    below(Path::new("/sys/fs/cgroup"), LEVELS, start, &mut found);
+    found
+}
+
+fn below(folder: &Path, levels: u32, start: &str, found: &mut Vec<PathBuf>) {
+    if levels == 0 {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        if entry.file_name().to_string_lossy().starts_with(start) {
+            found.push(entry.path());
+        }
+        below(&entry.path(), levels - 1, start, found);
+    }
+}

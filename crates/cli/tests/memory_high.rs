@@ -1,0 +1,67 @@
+//! `memory-high` for real, on a machine whose memory controller is v2's; elsewhere what it says
+//! instead. `guest.rs` runs it in a guest.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Place, assert_refused, groups, sure, turn};
+use host::Roots;
+use host::cgroup::{CgroupError, ParentGroup};
+
+#[test]
+fn work_above_its_limit_stands_still_or_the_machine_is_told_what_it_lacks() {
+    let _turn = turn::take();
+    match ParentGroup::find_memory(&Roots::real()) {
+        Ok(_) => {
+            work_above_its_limit_stands_still();
+            killed_it_leaves_no_group();
+        }
+        Err(CgroupError::MemoryOfV1) => a_machine_with_cgroup_v1_is_told_so(),
+        Err(missing) => testing::skipped(format_args!("no group can be limited: {missing:?}")),
+    }
+}
+
+/// With its fix, `memory.max` and a restart.
+fn work_above_its_limit_stands_still() {
+    let Some(ran) = sure(&["run", "memory-high", "--quick", "--json"]) else { return };
+    let record = ran.json();
+    assert_eq!(record["verdict"]["state"], "affected", "{ran:?}");
+    let fixes = record["verdict"]["fixes"].as_array().unwrap();
+    assert_ne!(fixes[0]["outcome"], "not-shown", "{ran:?}");
+}
+
+/// Nor the controller, where it had to give it to the children of the group above.
+fn killed_it_leaves_no_group() {
+    let place = Place::new();
+    let args = ["run", "memory-high", "--duration", "20s", "--samples", "1", "--no-probe"];
+    let mut tool = place.tailback(&args).spawn().unwrap();
+    let there = || (!groups::of_run(tool.id()).is_empty()).then_some(());
+    common::wait_for("a group to be made", there);
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    place.say(&["restore"]);
+    assert_eq!(groups::of_run(tool.id()), Vec::<std::path::PathBuf>::new());
+}
+
+/// In one line, with the run in a guest.
+fn a_machine_with_cgroup_v1_is_told_so() {
+    let ran = Place::new().say(&["run", "memory-high"]);
+    assert_eq!(ran.status.code(), Some(3), "{ran:?}");
+    let line = ran.err.lines().find(|line| line.contains("cgroup v1")).unwrap();
+    assert!(line.contains("tailback vm --kernel debian:6.12 -- run memory-high"), "{ran:?}");
+}
+
+#[test]
+fn what_no_trial_can_be_made_of_is_refused_in_one_line() {
+    assert_refused(
+        &["run", "memory-high"],
+        &[
+            (&["--limit", "1MiB"], 2, "not between 16MiB and 1TiB"),
+            (&["--need", "much"], 2, "--need"),
+            (&["--unit", "1KiB"], 2, "not between 4KiB and 64MiB"),
+            (&["--by", "low"], 2, "high, max"),
+            (&["--swap", "some"], 2, "yes, no"),
+        ],
+    );
+}

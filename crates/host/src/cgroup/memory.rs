@@ -1,0 +1,156 @@
+//! One group with limits of memory, from its making to its end: cgroup v2 alone.
+
+use super::clear::clear;
+use super::controller;
+use super::error::{self, BadQuota, CgroupError, shown};
+use super::memory_usage::MemoryUsage;
+use super::parent_group::ParentGroup;
+use crate::journal::{self, write_existing};
+use crate::owner::Owner;
+use crate::text;
+use rustix::io::Errno;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The file with the limit of swap.
+const SWAP_MAX: &str = "memory.swap.max";
+
+/// Limits of memory, in bytes; no limit where one is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryLimits {
+    /// `memory.high`: above it the group is slowed down.
+    pub high: Option<u64>,
+    /// `memory.max`: above it processes of the group are killed.
+    pub max: Option<u64>,
+    /// Whether the group may swap.
+    pub swap: bool,
+}
+
+/// A group with limits of memory. Where it is dropped it is removed, with all that runs in it.
+#[derive(Debug)]
+pub struct MemoryGroup {
+    parent_group: ParentGroup,
+    folder: PathBuf,
+    removed: bool,
+}
+
+impl MemoryGroup {
+    /// Makes an empty group without limits below one that [`ParentGroup::find_memory`] has found,
+    /// named `tailback-PID-STARTTIME-N` after this process.
+    ///
+    /// The parent gives its children the memory controller first, where it does not yet.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn create(parent_group: &ParentGroup) -> Result<Self, CgroupError> {
+        journal::about_to_change();
+        let stat = parent_group.roots.proc.join("self/stat");
+        let malformed = || error::io(&stat, std::io::ErrorKind::InvalidData.into());
+        let name = Owner::this(&parent_group.roots).ok_or_else(malformed)?.next_name();
+        controller::pass_on(parent_group)?;
+        let folder = parent_group.folder.join(&name);
+        fs::create_dir(&folder).map_err(|failed| {
+            controller::take_back(parent_group);
+            error::io(&folder, failed)
+        })?;
+        Ok(MemoryGroup { parent_group: parent_group.clone(), folder, removed: false })
+    }
+
+    /// Sets its limits.
+    ///
+    /// # Errors
+    /// If the kernel refuses one.
+    pub fn set(&self, limits: &MemoryLimits) -> Result<(), CgroupError> {
+        let word = |limit: Option<u64>| limit.map_or_else(|| "max".to_owned(), |b| b.to_string());
+        // A kernel without swap has no such file, and nothing to forbid.
+        if self.has_swap_limit() {
+            write(&self.folder.join(SWAP_MAX), if limits.swap { "max" } else { "0" })?;
+        }
+        write(&self.folder.join("memory.high"), &word(limits.high))?;
+        write(&self.folder.join("memory.max"), &word(limits.max))
+    }
+
+    /// Whether the kernel can limit its swap.
+    pub fn has_swap_limit(&self) -> bool {
+        self.folder.join(SWAP_MAX).exists()
+    }
+
+    /// The group's directory.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Its name in its parent.
+    pub fn name(&self) -> String {
+        let name = self.folder.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// The processes in it.
+    pub fn processes(&self) -> Vec<u32> {
+        let text = crate::roots::read_text(&self.folder.join("cgroup.procs")).unwrap_or_default();
+        text.lines().filter_map(|line| line.trim().parse().ok()).collect()
+    }
+
+    /// What it holds, and what its limits have done so far.
+    pub fn usage(&self) -> MemoryUsage {
+        MemoryUsage::of(&self.folder)
+    }
+
+    /// Kills what runs in the group and removes it.
+    ///
+    /// # Errors
+    /// If it is still busy after some seconds, or if this very process is in it.
+    pub fn remove(mut self) -> Result<(), CgroupError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), CgroupError> {
+        if self.removed {
+            return Ok(());
+        }
+        self.removed = true;
+        let done = clear(&self.folder);
+        controller::take_back(&self.parent_group);
+        done
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        // There is no caller to return an error to; the next start sweeps.
+        let _ = self.end();
+    }
+}
+
+impl ParentGroup {
+    /// Makes sure that this group and those above it allow so much memory.
+    ///
+    /// # Errors
+    /// If one allows less.
+    pub fn check_memory(&self, needed_bytes: u64) -> Result<(), CgroupError> {
+        let files = ["memory.high", "memory.max"];
+        let all = self.above.iter().flat_map(|group| files.map(|file| group.join(file)));
+        for path in all {
+            // `max`, no number, is no limit; the root has no such file.
+            match text::number_in(&path) {
+                Some(limit_bytes) if limit_bytes < needed_bytes => {
+                    let path = shown(&path);
+                    return Err(BadQuota::MemoryAbove { path, limit_bytes, needed_bytes }.into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, value: &str) -> Result<(), CgroupError> {
+    write_existing(path, value).map_err(|failed| match Errno::from_io_error(&failed) {
+        Some(Errno::INVAL | Errno::RANGE) => {
+            let (path, error) = (shown(path), failed.to_string());
+            BadQuota::Refused { path, value: value.to_owned(), error }.into()
+        }
+        _ => error::io(path, failed),
+    })
+}

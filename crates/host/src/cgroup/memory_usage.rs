@@ -1,0 +1,106 @@
+//! What a group holds of memory, and how often and how long its limits held it up.
+
+use crate::roots;
+use crate::text;
+use std::path::Path;
+
+/// What the files of a group say; each figure is absent where the kernel does not say it. Events
+/// and times count from when the group was made; times of groups below are in them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryUsage {
+    /// Memory that it holds now, in bytes.
+    pub current_bytes: Option<u64>,
+    /// How often it was found above `memory.high` and throttled or reclaimed.
+    pub high_events: Option<u64>,
+    /// How often it was about to go above `memory.max`.
+    pub max_events: Option<u64>,
+    /// Processes of it that were killed for memory.
+    pub kills: Option<u64>,
+    /// Time in which one of its tasks or more stood still for memory, in nanoseconds.
+    pub some_ns: Option<u64>,
+    /// Time in which all of its tasks that had work did, in nanoseconds.
+    pub full_ns: Option<u64>,
+}
+
+impl MemoryUsage {
+    /// Reads those of a group of v2: its events by its own limits, not by those of groups below,
+    /// where the kernel tells them apart (since 5.3).
+    pub fn of(group: &Path) -> Self {
+        let text = |file: &str| roots::read_text(&group.join(file)).ok();
+        let events = text("memory.events.local").or_else(|| text("memory.events"));
+        let [current, pressure] = ["memory.current", "memory.pressure"].map(text);
+        let or_none = Option::unwrap_or_default;
+        MemoryUsage::from_texts(&or_none(current), &or_none(events), &or_none(pressure))
+    }
+
+    /// Reads the texts of `memory.current`, `memory.events` and `memory.pressure`.
+    pub(crate) fn from_texts(current: &str, events: &str, pressure: &str) -> Self {
+        MemoryUsage {
+            current_bytes: current.trim().parse().ok(),
+            high_events: text::counter(events, "high"),
+            max_events: text::counter(events, "max"),
+            kills: text::counter(events, "oom_kill"),
+            some_ns: stalled_ns(pressure, "some"),
+            full_ns: stalled_ns(pressure, "full"),
+        }
+    }
+
+    /// What was counted since an earlier reading, absent where either is; of memory what it holds
+    /// now.
+    pub fn since(&self, earlier: &MemoryUsage) -> MemoryUsage {
+        let less = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        MemoryUsage {
+            current_bytes: self.current_bytes,
+            high_events: less(self.high_events, earlier.high_events),
+            max_events: less(self.max_events, earlier.max_events),
+            kills: less(self.kills, earlier.kills),
+            some_ns: less(self.some_ns, earlier.some_ns),
+            full_ns: less(self.full_ns, earlier.full_ns),
+        }
+    }
+}
+
+/// The total of a line of pressure, `some avg10=0.00 avg60=0.00 avg300=0.00 total=12`, which counts
+/// microseconds.
+fn stalled_ns(pressure: &str, kind: &str) -> Option<u64> {
+    let line = pressure.lines().find_map(|line| line.strip_prefix(kind))?;
+    let total = line.split_ascii_whitespace().find_map(|word| word.strip_prefix("total="))?;
+    total.parse::<u64>().ok()?.checked_mul(1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PRESSURE: &str = "some avg10=1.00 avg60=0.00 avg300=0.00 total=12\n\
+                            full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+
+    #[test]
+    fn a_group_is_read_as_the_kernel_writes_it() {
+        let events = "low 0\nhigh 32\nmax 1\noom 2\noom_kill 3\noom_group_kill 0\n";
+        let now = MemoryUsage::from_texts("4096\n", events, PRESSURE);
+        assert_eq!(
+            (now.current_bytes, now.high_events, now.max_events),
+            (Some(4096), Some(32), Some(1))
+        );
+        assert_eq!((now.kills, now.some_ns, now.full_ns), (Some(3), Some(12_000), Some(7_000)));
+        let earlier = MemoryUsage::from_texts("1\n", "high 30\n", "");
+        let gained = now.since(&earlier);
+        assert_eq!((gained.current_bytes, gained.high_events), (Some(4096), Some(2)));
+        assert_eq!((gained.kills, gained.full_ns), (None, None));
+    }
+
+    #[test]
+    fn a_kernel_without_pressure_has_none() {
+        assert_eq!(MemoryUsage::of(Path::new("/nowhere")), MemoryUsage::default());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in ".{0,60}", cut in 0usize..60) {
+            let _ = MemoryUsage::from_texts(&text, &text, &text);
+            let _ = MemoryUsage::from_texts("", "", &PRESSURE[..cut]);
+        }
+    }
+}

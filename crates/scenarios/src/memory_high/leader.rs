@@ -1,0 +1,255 @@
+//! The leader: keeps a worker in the group, starts it again where it was killed, and counts.
+//!
+//! It is never in the group itself, so that the limit does not hold it up.
+
+use super::load::{Spec, Work, WorkReport, failure};
+use super::worker;
+use hdrhistogram::Histogram;
+use load::protocol::{Failure, FailureKind, Message};
+use load::{OwnArgs, OwnGenerator, histogram};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use serde_json::Value;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The generator.
+pub(super) const GENERATOR: OwnGenerator = OwnGenerator { name: "memory-leader", prepare };
+
+/// How long a worker may take to fill what it fills before it is ready.
+const READY_LIMIT: Duration = Duration::from_secs(30);
+
+/// The longest line that a worker may send before it works, in bytes.
+const LINE: usize = 4096;
+
+/// Bytes of what a worker sends of a unit.
+const RECORD: usize = 8;
+
+fn broken(what: impl std::fmt::Display) -> Failure {
+    Failure { kind: FailureKind::System, what: format!("{}: {what}", GENERATOR.name) }
+}
+
+fn prepare(spec: Value) -> Result<load::Work, Failure> {
+    let unusable = |what| Failure { kind: FailureKind::Unusable, what };
+    let spec: Spec = serde_json::from_value(spec)
+        .map_err(|error| unusable(format!("{}: {error}", GENERATOR.name)))?;
+    // Opened with the rights of the caller: those of who opened it count where it is written.
+    let procs = File::options().write(true).open(&spec.procs);
+    let what = format!("memory worker: cannot join the group of {}", spec.procs.display());
+    let procs = procs.map_err(|error| failure(&what, &error))?;
+    let worker = Worker::start(&spec.work, spec.user.as_deref(), &procs)?;
+    let worker = worker.filled(Instant::now() + READY_LIMIT)?;
+    let worker = worker.ok_or_else(|| broken("the worker was killed before its work began"))?;
+    Ok(Box::new(move || {
+        let report = lead(&spec, &procs, worker)?;
+        serde_json::to_value(report).map_err(broken)
+    }))
+}
+
+/// What is counted.
+struct Counts {
+    units: u64,
+    restarts: u64,
+    down_ns: u64,
+    worst_ns: u64,
+    durations: Histogram<u64>,
+}
+
+impl Counts {
+    fn duration(&mut self, ns: u64) {
+        histogram::record(&mut self.durations, ns);
+        self.worst_ns = self.worst_ns.max(ns);
+    }
+}
+
+/// Lets workers work until the time is over.
+fn lead(spec: &Spec, procs: &File, first: Worker) -> Result<WorkReport, Failure> {
+    let mut counts =
+        Counts { units: 0, restarts: 0, down_ns: 0, worst_ns: 0, durations: histogram::empty() };
+    let began = Instant::now();
+    let deadline = began + Duration::from_millis(spec.duration_ms);
+    let mut last = began;
+    let mut worker = Some(first);
+    while let Some(mut running) = worker.take() {
+        running.work_until(deadline, &mut counts, &mut last)?;
+        drop(running);
+        let ended = Instant::now();
+        if ended >= deadline {
+            break;
+        }
+        counts.restarts += 1;
+        // It begins with nothing, as a service that was killed does, and as the user of the leader.
+        let again = Work { fill: 0, ..spec.work };
+        worker = Worker::start(&again, None, procs)?.filled(deadline)?;
+        counts.down_ns = counts.down_ns.saturating_add(ns(ended.elapsed()));
+    }
+    // A unit that was under way counts for as long as it was, without the pause before it.
+    let pause = Duration::from_micros(spec.work.every_us);
+    counts.duration(ns(last.elapsed().saturating_sub(pause)));
+    Ok(WorkReport {
+        window_ns: ns(began.elapsed()),
+        down_ns: counts.down_ns,
+        units: counts.units,
+        restarts: counts.restarts,
+        worst_ns: counts.worst_ns,
+        durations: histogram::encode(&counts.durations),
+    })
+}
+
+/// What came of a worker.
+enum Next {
+    /// More bytes.
+    Bytes,
+    /// Nothing more: it has ended.
+    Ended,
+    /// Nothing in time.
+    Late,
+}
+
+/// A worker that runs; where it is dropped it is killed.
+struct Worker {
+    child: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+    bytes: Vec<u8>,
+}
+
+impl Worker {
+    /// Starts one, and moves it into the group before it takes memory.
+    fn start(work: &Work, user: Option<&str>, mut procs: &File) -> Result<Self, Failure> {
+        let told = serde_json::to_value(work).map_err(broken)?;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg("load");
+        if let Some(user) = user {
+            command.args(["--run-as", user]);
+        }
+        command.args(OwnArgs::to_args(&worker::GENERATOR, &told));
+        command.args(["--parent", &std::process::id().to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let cannot = |error| failure("memory worker: cannot be started", &error);
+        let mut child = command.spawn().map_err(cannot)?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (Some(input), Some(output)) = (input, output) else {
+            return Err(broken("no pipe to the worker"));
+        };
+        let mut worker = Worker { child, input, output, bytes: Vec::new() };
+        worker.wait_until_ready()?;
+        let moved = procs.write_all(worker.child.id().to_string().as_bytes());
+        moved.map_err(|error| failure("memory worker: cannot join its group", &error))?;
+        Ok(worker)
+    }
+
+    /// Waits for the line that says that it is set up.
+    fn wait_until_ready(&mut self) -> Result<(), Failure> {
+        let deadline = Instant::now() + READY_LIMIT;
+        loop {
+            if let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.bytes.drain(..=end).collect();
+                return match serde_json::from_slice(&line) {
+                    Ok(Message::Ready(_)) => Ok(()),
+                    Ok(Message::Error(failure)) => Err(failure),
+                    _ => Err(broken("the worker said something else than that it is ready")),
+                };
+            }
+            match self.read_before(deadline)? {
+                Next::Bytes if self.bytes.len() <= LINE => {}
+                _ => return Err(broken("the worker did not get ready")),
+            }
+        }
+    }
+
+    /// Has it fill what it fills first, and then work. None where it was killed meanwhile, or where
+    /// the time is over.
+    fn filled(mut self, deadline: Instant) -> Result<Option<Self>, Failure> {
+        // One that has been killed shows in what is read.
+        let _ = self.input.write_all(b"g");
+        while self.bytes.len() < RECORD {
+            match self.read_before(deadline)? {
+                Next::Bytes => {}
+                Next::Ended | Next::Late => return Ok(None),
+            }
+        }
+        self.bytes.drain(..RECORD);
+        Ok(Some(self))
+    }
+
+    /// Lets it work until it ends or the time is over, and kills it then.
+    fn work_until(
+        &mut self,
+        deadline: Instant,
+        counts: &mut Counts,
+        last: &mut Instant,
+    ) -> Result<(), Failure> {
+        let _ = self.input.write_all(b"g");
+        loop {
+            while let Some(record) = self.bytes.first_chunk::<RECORD>().copied() {
+                counts.duration(u64::from_le_bytes(record));
+                counts.units += 1;
+                *last = Instant::now();
+                self.bytes.drain(..RECORD);
+            }
+            match self.read_before(deadline)? {
+                Next::Bytes => {}
+                Next::Ended | Next::Late => return Ok(()),
+            }
+        }
+    }
+
+    fn read_before(&mut self, deadline: Instant) -> Result<Next, Failure> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Next::Late);
+            }
+            // A time too long for the kernel is no limit.
+            let left = rustix::time::Timespec::try_from(left).ok();
+            match poll(&mut [PollFd::new(&self.output, PollFlags::IN)], left.as_ref()) {
+                Ok(0) => return Ok(Next::Late),
+                Ok(_) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(broken(error)),
+            }
+        }
+        let mut some = [0; 4096];
+        match self.output.read(&mut some) {
+            Ok(0) => Ok(Next::Ended),
+            Ok(count) => {
+                self.bytes.extend_from_slice(&some[..count]);
+                Ok(Next::Bytes)
+            }
+            Err(error) => Err(broken(error)),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // What has ended already cannot be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert!(prepare(serde_json::json!({"procs": 7})).is_err());
+        let spec = Spec {
+            procs: "/nowhere/cgroup.procs".into(),
+            user: None,
+            work: Work { need: 8192, unit: 4096, every_us: 0, fill: 0 },
+            duration_ms: 1,
+        };
+        let Err(refused) = prepare(serde_json::to_value(spec).unwrap()) else { panic!() };
+        assert!(refused.what.contains("/nowhere/cgroup.procs"), "{}", refused.what);
+    }
+}

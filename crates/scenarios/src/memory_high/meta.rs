@@ -1,0 +1,137 @@
+//! The declaration of `memory-high`.
+
+use super::params::{By, MemoryHighParams};
+use super::sentences::SENTENCES;
+use crate::params::{self, YesNo, changed};
+use model::scenario::{FixMeta, MeasureMeta};
+use model::{Judging, Meta, Needs, Unit};
+use std::borrow::Cow;
+
+/// Names of the figures.
+pub(super) mod measure {
+    pub const LOST: &str = "lost";
+    pub const UNITS: &str = "units";
+    pub const UNIT_P99: &str = "unit_p99";
+    pub const WORST: &str = "worst";
+    pub const STALLED: &str = "stalled";
+    pub const EVENTS: &str = "events";
+    pub const OVER: &str = "over";
+    pub const KILLS: &str = "kills";
+}
+
+/// By how many percentage points of the time case and control may differ.
+///
+/// The kernel counts no time at all where a group is never short of memory; above its limit the
+/// work stands still for most of the time.
+const MARGIN: f64 = 5.0;
+
+/// What `memory-high` says of itself.
+pub const META: Meta = Meta {
+    id: "memory-high",
+    title: "a group above memory.high sleeps instead of working",
+    about: "A group that holds more than its memory.high is put to sleep on its way back to user \
+            space, each time that it has taken more memory, and for longer the further it is above: \
+            up to 2 s for each 256 KiB. Nothing is killed, nothing is logged, and the CPU is idle. \
+            The control is the same work in the same group with memory.high above what it needs. \
+            Judged is the part of the time in which the work stood still: it waited for memory, as \
+            the group's memory.pressure counts it, or its process was being started again, trial by \
+            trial.",
+    who: "containers and services with memory.high (MemoryHigh= of systemd, memory QoS of \
+          Kubernetes) whose memory cannot be reclaimed: anonymous memory without swap",
+    fixes: &[
+        FixMeta {
+            id: "raise",
+            what: "Raise memory.high above what the work needs.",
+            change: |settings| {
+                changed(settings, |params: &mut MemoryHighParams| *params = params.control())
+            },
+        },
+        FixMeta {
+            id: "memory-max",
+            what: "Limit it by memory.max, so that it is killed and started again.",
+            change: |settings| {
+                changed(settings, |params: &mut MemoryHighParams| params.by = By::Max)
+            },
+        },
+        FixMeta {
+            id: "swap",
+            what: "Let the group swap (memory.swap.max), to zram for example.",
+            change: |settings| {
+                changed(settings, |params: &mut MemoryHighParams| params.swap = YesNo::Yes)
+            },
+        },
+    ],
+    sentences: SENTENCES,
+    needs: Needs { cpus: 1, root: true },
+    parameters: params::of::<MemoryHighParams>(),
+    measures: &[
+        MeasureMeta {
+            name: measure::LOST,
+            heading: "stood still",
+            unit: Unit::Percent,
+            help: "part of the time in which the group stood still for memory, or the worker was being \
+                   started again",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::UNITS,
+            heading: "units",
+            unit: Unit::PerSecond,
+            help: "units of work a second; each fills the same amount of memory anew",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::UNIT_P99,
+            heading: "unit p99",
+            unit: Unit::Milliseconds,
+            help: "what the slowest of 100 units took, the one that was under way at the end included",
+            column: true,
+        },
+        MeasureMeta {
+            name: measure::WORST,
+            heading: "worst unit",
+            unit: Unit::Milliseconds,
+            help: "the longest unit of a trial, or the longest time without one",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::STALLED,
+            heading: "in memory.high",
+            unit: Unit::MillisecondsPerSecond,
+            help: "time in which a task of the group stood still for memory, in each second, as its \
+                   memory.pressure counts it (some)",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::EVENTS,
+            heading: "high events",
+            unit: Unit::PerSecond,
+            help: "how often a second the group was found above memory.high",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::OVER,
+            heading: "above",
+            unit: Unit::Percent,
+            help: "by how much the group was above its limit, at most, in percent of the limit",
+            column: false,
+        },
+        MeasureMeta {
+            name: measure::KILLS,
+            heading: "kills",
+            unit: Unit::Count,
+            help: "how often the worker was killed for memory in a trial, and started again",
+            column: false,
+        },
+    ],
+    judging: Judging {
+        measure: Cow::Borrowed(measure::LOST),
+        margin: MARGIN,
+        control_limit: 15.0,
+        // A wait for a CPU is no wait for memory.
+        wants_cpu: false,
+        error_rate: model::record::ERROR_RATE,
+        confidence: 0.95,
+    },
+    tags: &[],
+};

@@ -1,0 +1,109 @@
+//! The parameters of `memory-high`.
+
+use super::sentences::say;
+use crate::ScenarioError;
+use crate::params::{self, List, Size, Time, YesNo, between, choice, whole_us};
+use clap::{Args, ValueEnum};
+use model::Fact;
+use serde::{Deserialize, Serialize};
+
+/// The parameters of `memory-high`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct MemoryHighParams {
+    /// Which limit the group has: high (memory.high) slows it down, max (memory.max) has its
+    /// processes killed, after which the worker is started again
+    #[arg(long, default_value = "high")]
+    pub by: By,
+    /// The limit
+    #[arg(long, default_value = "32MiB", value_parser = between(Size::mib(16)..=Size::tib(1)))]
+    pub limit: Size,
+    /// Memory that the worker keeps once it has filled it
+    #[arg(long, default_value = "64MiB", value_parser = between(Size::mib(1)..=Size::tib(1)))]
+    pub need: Size,
+    /// Memory that each unit of work gives back and fills anew
+    #[arg(long, default_value = "256KiB", value_parser = between(Size::kib(4)..=Size::mib(64)))]
+    pub unit: Size,
+    /// How often a unit of work begins, at most; 0s for one right after the other
+    #[arg(long, default_value = "5ms", value_parser = whole_us(Time::ZERO..=Time::s(1)))]
+    pub every: Time,
+    /// Whether the group may swap
+    #[arg(long, default_value = "no")]
+    pub swap: YesNo,
+    /// What is tried against the stall, separated by semicolons: memory-max, swap
+    #[arg(
+        long,
+        default_value = "memory-max; swap",
+        default_value_if("quick", "true", "memory-max")
+    )]
+    pub fixes: List<MemoryFix>,
+    /// How long the worker goes on in a trial
+    #[arg(
+        long,
+        default_value = "800ms",
+        default_value_if("quick", "true", "500ms"),
+        value_parser = between(Time::ms(100)..=Time::s(3600))
+    )]
+    pub duration: Time,
+}
+
+/// A limit of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// `memory.high`
+    High,
+    /// `memory.max`
+    Max,
+}
+
+/// Something that may fix the stall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MemoryFix {
+    /// `memory.max` instead, and a restart
+    MemoryMax,
+    /// Swap for the group
+    Swap,
+}
+
+choice!(By, MemoryFix);
+
+impl Default for MemoryHighParams {
+    fn default() -> Self {
+        params::defaults(false)
+    }
+}
+
+impl MemoryHighParams {
+    /// A limit that the worker does not come near: what it keeps, a quarter of it, and 16 MiB for
+    /// the program itself and what the kernel holds for it.
+    pub fn enough(&self) -> Size {
+        let need = self.need.get();
+        Size::bytes(need.saturating_add(need / 4).saturating_add(16 << 20))
+    }
+
+    /// The same work in the same group, with `memory.high` above what it needs.
+    pub fn control(&self) -> Self {
+        MemoryHighParams { by: By::High, limit: self.limit.max(self.enough()), ..self.clone() }
+    }
+
+    /// The same with a fix.
+    pub fn with(&self, fix: MemoryFix) -> Self {
+        match fix {
+            MemoryFix::MemoryMax => MemoryHighParams { by: By::Max, ..self.clone() },
+            MemoryFix::Swap => MemoryHighParams { swap: YesNo::Yes, ..self.clone() },
+        }
+    }
+
+    /// What no trial could be made of.
+    ///
+    /// # Errors
+    /// If the worker would keep less than two units.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let two = self.unit.get().saturating_mul(2);
+        if self.need.get() < two {
+            let fact = Fact::new(say::FEW_UNITS).with("need", self.need.to_string());
+            return Err(ScenarioError::unusable(fact.with("two", Size::bytes(two).to_string())));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! From parameters to arms and limits, checked against the machine.
+
+use super::params::{By, MemoryFix, MemoryHighParams};
+use super::sentences::say;
+use crate::{Arms, Host, ScenarioError};
+use host::cgroup::{CgroupError, MemoryGroup, MemoryLimits, ParentGroup, sweep};
+use model::{Arm, Changed, Fact, LeftOut, Need, Problem, Role, WhyLeftOut};
+use std::time::Duration;
+
+/// What setting a trial up costs beside its duration, roughly, for the progress bar.
+pub(super) const SET_UP: Duration = Duration::from_millis(150);
+
+/// The group below which groups with a limit are made, or what is missing.
+pub(super) fn home(host: &Host) -> Result<ParentGroup, Need> {
+    ParentGroup::find_memory(host.roots).map_err(need_of)
+}
+
+/// What the scenario lacks here.
+pub(super) fn missing(host: &Host) -> Option<Need> {
+    home(host).err()
+}
+
+/// Where the machine itself has no such limit, a guest has.
+fn need_of(error: CgroupError) -> Need {
+    match error {
+        CgroupError::MemoryOfV1 => lacking(say::OF_V1, say::IN_A_GUEST),
+        _ => Need::MemoryLimit(error),
+    }
+}
+
+fn lacking(what: &str, grant: &str) -> Need {
+    Need::Scenario { what: Fact::new(what), grant: Fact::new(grant) }
+}
+
+/// A group error as a scenario's.
+pub(super) fn refused(error: CgroupError) -> ScenarioError {
+    if error.is_bad_value() {
+        ScenarioError::Unusable(Problem::Group(error))
+    } else if error.is_privilege() {
+        ScenarioError::Missing(need_of(error))
+    } else {
+        ScenarioError::Broken(Problem::Group(error))
+    }
+}
+
+/// The arms: a limit above the need, the limit below it, and what may fix it.
+pub(super) fn arms(
+    params: &MemoryHighParams,
+    host: &Host,
+) -> Result<Arms<MemoryHighParams>, ScenarioError> {
+    params.check()?;
+    let home = home(host).map_err(ScenarioError::Missing)?;
+    let control = params.control();
+    check_room(control.limit.get(), host)?;
+    home.check_memory(control.limit.get()).map_err(refused)?;
+    // What a run that was killed left behind goes first.
+    sweep(&home);
+    let no_swap = no_swap(host, try_out(&home, params)?);
+    if let (true, Some(why)) = (params.swap.is_yes(), no_swap) {
+        return Err(ScenarioError::Missing(lacking(why, say::SWITCH_ON)));
+    }
+    let mut all = Arms::from(vec![
+        arm("raised", Role::Control, control, Some(say::RAISED)),
+        arm("case", Role::Case, params.clone(), None),
+    ]);
+    for fix in params.fixes.parts() {
+        let (id, change) = match fix {
+            MemoryFix::MemoryMax => ("memory-max", say::MEMORY_MAX),
+            MemoryFix::Swap => ("swap", say::SWAP),
+        };
+        let settings = params.with(*fix);
+        if let (MemoryFix::Swap, Some(why)) = (fix, no_swap) {
+            let why = WhyLeftOut::Scenario(Fact::new(why));
+            all.left_out.push(LeftOut { id: id.to_owned(), why });
+        } else if settings != *params {
+            // What the case does already is no fix of it.
+            all.arms.push(arm(id, Role::Fix, settings, Some(change)));
+        }
+    }
+    Ok(all)
+}
+
+fn arm(
+    id: &str,
+    role: Role,
+    settings: MemoryHighParams,
+    change: Option<&str>,
+) -> Arm<MemoryHighParams> {
+    Arm {
+        id: id.to_owned(),
+        role,
+        against: None,
+        settings,
+        change: change.map(|id| Changed::Scenario(Fact::new(id))),
+    }
+}
+
+/// Refuses work for which the machine has no room: without a limit it would take the memory of
+/// others.
+fn check_room(bytes: u64, host: &Host) -> Result<(), ScenarioError> {
+    match os::memory::available(&host.roots.proc) {
+        Some(available) if available / 2 < bytes => {
+            let fact = Fact::new(say::NO_ROOM).with("needed", bytes >> 20);
+            Err(ScenarioError::unusable(fact.with("available", available >> 20)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tries the limits out, so that a refusal comes before anything is measured. Whether swap can be
+/// limited too.
+fn try_out(home: &ParentGroup, params: &MemoryHighParams) -> Result<bool, ScenarioError> {
+    let group = MemoryGroup::create(home).map_err(refused)?;
+    group.set(&limits(params)).map_err(refused)?;
+    let (swap_limit, usage) = (group.has_swap_limit(), group.usage());
+    group.remove().map_err(refused)?;
+    if usage.some_ns.is_none() {
+        return Err(ScenarioError::Missing(lacking(say::NO_PRESSURE, say::WITH_PSI)));
+    }
+    Ok(swap_limit)
+}
+
+/// The limits of the group of a trial.
+pub(super) fn limits(params: &MemoryHighParams) -> MemoryLimits {
+    let limit = Some(params.limit.get());
+    let swap = params.swap.is_yes();
+    match params.by {
+        By::High => MemoryLimits { high: limit, max: None, swap },
+        By::Max => MemoryLimits { high: None, max: limit, swap },
+    }
+}
+
+/// Why a group cannot be given swap here; none where it can.
+fn no_swap(host: &Host, swap_limit: bool) -> Option<&'static str> {
+    let swaps = host::roots::read_text(&host.roots.proc.join("swaps")).unwrap_or_default();
+    match (is_switched_on(&swaps), swap_limit) {
+        (false, _) => Some(say::NO_SWAP),
+        (true, false) => Some(say::NO_SWAP_LIMIT),
+        (true, true) => None,
+    }
+}
+
+/// Whether `/proc/swaps` lists any, below its heading.
+fn is_switched_on(swaps: &str) -> bool {
+    swaps.lines().skip(1).any(|line| line.split_ascii_whitespace().count() >= 5)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+use super::*;
+use crate::memory_high::META;
+use crate::params::{Size, YesNo};
+use crate::testing::told;
+use host::Roots;
+use model::Machine;
+use model::group::BadQuota;
+use std::fs;
+
+/// A machine with cgroup v2, whose kernel takes every limit, and so much memory available.
+fn tree(available_kib: u64, swaps: &str, limits: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
+    let dir = tempfile::tempdir().unwrap();
+    let put = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("proc/self/mountinfo", "30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("proc/self/cgroup", "0::/\n");
+    put("proc/meminfo", &format!("MemAvailable: {available_kib} kB\n"));
+    put("proc/swaps", swaps);
+    put("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+    put("sys/fs/cgroup/cgroup.subtree_control", "memory\n");
+    put("sys/fs/cgroup/cgroup.procs", "");
+    limits.iter().for_each(|(file, text)| put(&format!("sys/fs/cgroup/{file}"), text));
+    let roots = Roots::at(dir.path());
+    (dir, roots)
+}
+
+fn planned(
+    params: &MemoryHighParams,
+    roots: &Roots,
+) -> Result<Arms<MemoryHighParams>, ScenarioError> {
+    let machine = Machine::default();
+    arms(params, &Host { roots, machine: &machine })
+}
+
+#[test]
+fn the_control_differs_by_the_limit_alone() {
+    let case = MemoryHighParams::default();
+    let control = case.control();
+    assert_eq!(control.limit, Size::mib(96));
+    assert_eq!(control, MemoryHighParams { limit: Size::mib(96), ..case.clone() });
+    // A limit that is high enough already stays: then both are the same.
+    let enough = MemoryHighParams { limit: Size::mib(200), ..case };
+    assert_eq!(enough.control(), enough);
+}
+
+#[test]
+fn the_limits_are_those_of_the_settings() {
+    let case = MemoryHighParams::default();
+    let high = Some(32 << 20);
+    assert_eq!(limits(&case), MemoryLimits { high, max: None, swap: false });
+    let max = case.with(MemoryFix::MemoryMax);
+    assert_eq!(limits(&max), MemoryLimits { high: None, max: high, swap: false });
+    let swap = case.with(MemoryFix::Swap);
+    assert_eq!(swap.swap, YesNo::Yes);
+    assert_eq!(limits(&swap), MemoryLimits { high, max: None, swap: true });
+}
+
+#[test]
+fn what_the_machine_has_no_room_for_is_refused() {
+    let (_dir, roots) = tree(100 << 10, "", &[]);
+    let refused = planned(&MemoryHighParams::default(), &roots).unwrap_err();
+    let fact = Fact::new(say::NO_ROOM).with("needed", 96_u64).with("available", 100_u64);
+    told(&META, &fact);
+    assert_eq!(refused, ScenarioError::unusable(fact));
+    let (_dir, roots) = tree(1 << 20, "", &[("memory.max", "50331648\n")]);
+    let refused = planned(&MemoryHighParams::default(), &roots).unwrap_err();
+    let path = roots.sys.join("fs/cgroup/memory.max").display().to_string();
+    let above = BadQuota::MemoryAbove { path, limit_bytes: 48 << 20, needed_bytes: 96 << 20 };
+    assert_eq!(refused, ScenarioError::Unusable(Problem::Group(above.into())));
+}
+
+#[test]
+fn two_units_have_to_fit() {
+    let params = MemoryHighParams { unit: Size::mib(64), ..MemoryHighParams::default() };
+    let fact = Fact::new(say::FEW_UNITS).with("need", "64MiB").with("two", "128MiB");
+    told(&META, &fact);
+    assert_eq!(params.check().unwrap_err(), ScenarioError::unusable(fact));
+}
+
+#[test]
+fn a_machine_with_v1_is_told_what_it_lacks_and_the_run_in_a_guest() {
+    let (dir, roots) = tree(1 << 20, "", &[]);
+    let mount = "30 1 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+    fs::create_dir_all(dir.path().join("sys/fs/cgroup/memory")).unwrap();
+    fs::write(dir.path().join("proc/self/mountinfo"), mount).unwrap();
+    fs::write(dir.path().join("proc/self/cgroup"), "9:memory:/\n0::/\n").unwrap();
+    let machine = Machine::default();
+    let missing = missing(&Host { roots: &roots, machine: &machine }).unwrap();
+    assert_eq!(missing, lacking(say::OF_V1, say::IN_A_GUEST));
+    assert!(told(&META, &Fact::new(say::IN_A_GUEST)).ends_with("-- run memory-high"));
+}
+
+#[test]
+fn swap_is_tried_only_where_there_is_some() {
+    let heading = "Filename Type Size Used Priority\n";
+    assert!(!is_switched_on("") && !is_switched_on(heading));
+    assert!(is_switched_on(&format!("{heading}/dev/zram0 partition 65532 0 -2\n")));
+    let (_dir, roots) = tree(1 << 20, heading, &[]);
+    let machine = Machine::default();
+    let host = Host { roots: &roots, machine: &machine };
+    assert_eq!(no_swap(&host, true), Some(say::NO_SWAP));
+    fs::write(roots.proc.join("swaps"), format!("{heading}/swap file 65532 0 -2\n")).unwrap();
+    assert_eq!((no_swap(&host, false), no_swap(&host, true)), (Some(say::NO_SWAP_LIMIT), None));
+    assert!(told(&META, &Fact::new(say::SWITCH_ON)).contains("swapon"));
+}

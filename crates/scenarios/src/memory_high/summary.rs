@@ -1,0 +1,111 @@
+//! What `memory-high` says of an outcome.
+
+use super::meta::{META, measure};
+use super::params::{By, MemoryHighParams};
+use super::sentences::say;
+use crate::params::Params;
+use crate::suggest;
+use crate::summary::{Summary, control_of};
+use analysis::Outcome;
+use model::{ArmResult, Estimate, Fact, Plan, Role, State};
+
+pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+    let case = MemoryHighParams::of_case(plan);
+    let headline = match outcome.state {
+        State::Affected => compared(say::STANDS, case.as_ref(), plan, arms),
+        State::NotAffected => compared(say::RUNS, case.as_ref(), plan, arms),
+        _ => Fact::new(say::UNSETTLED),
+    };
+    let suggestions = match (outcome.state, case) {
+        (State::Affected, Some(case)) => suggest::untried(&META, plan, &asked(&case).settings()),
+        _ => Vec::new(),
+    };
+    Summary { headline, suggestions, kind: None }
+}
+
+/// What was asked for, without what is tried and for how long.
+fn asked(case: &MemoryHighParams) -> MemoryHighParams {
+    let MemoryHighParams { fixes, duration, .. } = MemoryHighParams::default();
+    MemoryHighParams { fixes, duration, ..case.clone() }
+}
+
+/// What case and control did.
+fn compared(id: &str, params: Option<&MemoryHighParams>, plan: &Plan, arms: &[ArmResult]) -> Fact {
+    let fact = Fact::new(id);
+    let (Some(case), Some(params)) = (arms.iter().find(|arm| arm.role == Role::Case), params)
+    else {
+        return fact;
+    };
+    let control = control_of(plan, case, arms);
+    let of_control = |name: &str| -> Option<&Estimate> { control?.measures.get(name) };
+    let file = match params.by {
+        By::High => "memory.high",
+        By::Max => "memory.max",
+    };
+    let kills = case.measures.get(measure::KILLS).map(|kills| kills.median.round() as u64);
+    fact.with("file", file.to_owned())
+        .with("limit", params.limit.to_string())
+        .with("need", params.need.to_string())
+        .with_some("lost", case.measures.get(measure::LOST))
+        .with_some("control", of_control(measure::LOST))
+        .with_some("units", case.measures.get(measure::UNITS))
+        .with_some("control_units", of_control(measure::UNITS))
+        .with_some("kills", kills.filter(|kills| *kills > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{settings, told};
+    use model::testing::{arm, estimate, plan, result};
+    use model::{Arm, Test, Unit};
+
+    fn plan_of() -> Plan {
+        let arm = |id, role, limit| Arm {
+            settings: settings(&META, &[("limit", limit)]),
+            ..arm(id, role)
+        };
+        let arms = vec![arm("raised", Role::Control, "96MiB"), arm("case", Role::Case, "32MiB")];
+        Plan { arms, ..plan(&[]) }
+    }
+
+    fn results(state: State, kills: f64) -> Vec<ArmResult> {
+        let of = |id, role, state| {
+            let mut arm = result(id, role, state);
+            for (name, value, unit) in [
+                (measure::LOST, 90.0, Unit::Percent),
+                (measure::UNITS, 20.0, Unit::PerSecond),
+                (measure::KILLS, kills, Unit::Count),
+            ] {
+                arm.measures.insert(name.to_owned(), estimate(value, unit));
+            }
+            arm
+        };
+        vec![of("raised", Role::Control, None), of("case", Role::Case, Some(state))]
+    }
+
+    #[test]
+    fn case_and_control_are_told_side_by_side() {
+        let outcome = |state| Outcome::new(state, measure::LOST, Test::default());
+        for (state, start) in [
+            (
+                State::Affected,
+                "Work above its limit of memory stands still here: under memory.high",
+            ),
+            (State::NotAffected, "The limit of memory does not make the work stand still: under"),
+            (State::Inconclusive, "It is not settled"),
+        ] {
+            let summary = summary(&plan_of(), &outcome(state), &results(state, 0.0));
+            let sentence = told(&META, &summary.headline);
+            assert!(sentence.starts_with(start), "{sentence}");
+            // What the control has is told by it.
+            let left: Vec<_> = summary.suggestions.iter().map(|one| &one.what).collect();
+            let all = usize::from(state == State::Affected) * 2;
+            assert_eq!(left.len(), all, "{left:?}");
+        }
+        let killed = summary(&plan_of(), &outcome(State::Affected), &results(State::Affected, 3.0));
+        let sentence = told(&META, &killed.headline);
+        assert!(sentence.ends_with("started again 3 times a trial."), "{sentence}");
+        told(&META, &summary(&plan_of(), &outcome(State::Affected), &[]).headline);
+    }
+}

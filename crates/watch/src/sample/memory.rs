@@ -1,0 +1,134 @@
+//! Groups that have a memory.high: how often they were above it, and who slept for that.
+
+use super::scope;
+use crate::tick::{MemoryTask, MemoryTick, Tick};
+use host::cgroup::MemoryUsage;
+use host::roots::{Roots, read_start};
+use host::{MemoryGroups, resident_bytes};
+use model::live::Scope;
+use os::terminal;
+use std::collections::HashMap;
+
+/// Groups that are read in an interval at most.
+const MOST: usize = 256;
+
+/// Processes of a group that are looked at in an interval at most.
+const MOST_PROCESSES: usize = 64;
+
+/// Threads of a process whose place in the kernel is looked at in an interval at most.
+const MOST_THREADS: usize = 32;
+
+/// Intervals after which all groups are looked through for a limit again.
+const OLD: u64 = 5;
+
+/// The function of the kernel in which a task sleeps that is above the limit.
+const SLEEPS_IN: &str = "mem_cgroup_handle_over_high";
+
+/// Reads the groups, and remembers their counters.
+pub struct Memory {
+    roots: Roots,
+    scope: Scope,
+    groups: MemoryGroups,
+    names: Vec<String>,
+    before: HashMap<String, MemoryUsage>,
+    interval: u64,
+}
+
+impl Memory {
+    /// For a hierarchy.
+    pub fn new(roots: &Roots, scope: &Scope, groups: MemoryGroups) -> Self {
+        let (roots, scope) = (roots.clone(), scope.clone());
+        Memory { roots, scope, groups, names: Vec::new(), before: HashMap::new(), interval: 0 }
+    }
+
+    /// Adds what the counters gained to a tick. Processes are looked at only in a group that was
+    /// found above its limit, or is.
+    pub fn add(&mut self, tick: &mut Tick) {
+        if self.interval.is_multiple_of(OLD) {
+            self.names = self.groups.with_high();
+            self.names.truncate(MOST);
+        }
+        self.interval += 1;
+        let mut now = HashMap::new();
+        for group in &self.names {
+            let Some(high_bytes) = self.groups.high(group) else { continue };
+            let usage = self.groups.usage(group);
+            if let Some(before) = self.before.get(group) {
+                let gained = usage.since(before);
+                let above = gained.high_events > Some(0) || usage.current_bytes > Some(high_bytes);
+                let tasks = if above { self.tasks(group) } else { Vec::new() };
+                let group = group.clone();
+                tick.memory.push(MemoryTick { group, high_bytes, gained, tasks });
+            }
+            now.insert(group.clone(), usage);
+        }
+        self.before = now;
+    }
+
+    fn tasks(&self, group: &str) -> Vec<MemoryTask> {
+        let pids = self.groups.processes(group, MOST_PROCESSES);
+        pids.into_iter().filter_map(|pid| self.task(pid, group)).collect()
+    }
+
+    fn task(&self, pid: u32, group: &str) -> Option<MemoryTask> {
+        let folder = self.roots.proc.join(pid.to_string());
+        let text = |file: &str| {
+            let bytes = read_start(&folder.join(file), 1_024).ok()?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let name = terminal::line(text("comm")?.trim_end_matches('\n'));
+        let bytes = resident_bytes(&self.roots, pid)?;
+        let in_scope = scope::holds(&self.scope, pid, &name, Some(group));
+        let threads = std::fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
+        let mut threads = threads.filter_map(|thread| thread.file_name().into_string().ok());
+        let sleeps = threads.by_ref().take(MOST_THREADS).any(|thread| {
+            text(&format!("task/{thread}/wchan")).is_some_and(|place| place.contains(SLEEPS_IN))
+        });
+        Some(MemoryTask { pid, name, bytes, sleeps, in_scope })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn machine() -> (tempfile::TempDir, Roots) {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        put("proc/self/mountinfo", "30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        put("proc/self/cgroup", "0::/\n");
+        put("proc/7/comm", "a) b\n");
+        put("proc/7/statm", "9 5 1 1 0 1 0\n");
+        put("proc/7/task/7/wchan", "ep_poll");
+        put("proc/7/task/9/wchan", "__mem_cgroup_handle_over_high");
+        put("sys/fs/cgroup/cgroup.controllers", "memory\n");
+        put("sys/fs/cgroup/a/memory.high", "4096\n");
+        put("sys/fs/cgroup/a/memory.current", "5000\n");
+        put("sys/fs/cgroup/a/memory.events", "high 3\n");
+        put("sys/fs/cgroup/a/cgroup.procs", "7\n");
+        let roots = Roots::at(dir.path());
+        (dir, roots)
+    }
+
+    #[test]
+    fn a_group_above_its_limit_is_read_with_those_who_sleep_for_it() {
+        let (dir, roots) = machine();
+        let groups = MemoryGroups::find(&roots).unwrap();
+        let mut memory = Memory::new(&roots, &Scope::default(), groups);
+        let mut tick = Tick::default();
+        memory.add(&mut tick);
+        assert!(tick.memory.is_empty(), "what was so far is not ours to tell");
+        fs::write(dir.path().join("sys/fs/cgroup/a/memory.events"), "high 9\n").unwrap();
+        memory.add(&mut tick);
+        let [one] = &tick.memory[..] else { panic!("{tick:?}") };
+        assert_eq!((one.high_bytes, one.gained.high_events), (4096, Some(6)));
+        let page = rustix::param::page_size() as u64;
+        let [task] = &one.tasks[..] else { panic!("{one:?}") };
+        assert_eq!((task.name.as_str(), task.bytes, task.sleeps), ("a) b", 5 * page, true));
+    }
+}
