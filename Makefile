@@ -150,6 +150,7 @@ cases: build
 	scripts/case-exporter $(abspath $(BINARY)) docs/cases/exporter.md
 	scripts/case-postgres $(abspath $(BINARY)) docs/cases/postgres.md
 	scripts/case-preempted-postgres $(abspath $(BINARY)) docs/cases/preempted-postgres.md
+	scripts/case-rabbitmq $(abspath $(BINARY)) docs/cases/rabbitmq.md
 
 lint: lint-needs
 	$(CARGO) fmt --all --check

@@ -1,5 +1,6 @@
 //! What is said of an Erlang node, whether or not anything holds it up.
 
+use crate::inside::InsideSums;
 use crate::limits::RAN_MS_PER_S;
 use crate::node::NodeSums;
 use crate::parts;
@@ -97,7 +98,7 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
     let bound = bound(window, key);
     Node {
         program: program(key, pid),
-        name: sums.facts.name.clone(),
+        name: sums.facts.name.clone().or_else(|| named_inside(window, pid)),
         schedulers: sums.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0),
         online: online(sums),
         chosen: sums.facts.online.is_some(),
@@ -107,6 +108,12 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
         quota_cpus: bound.map(|bound| bound.cpus),
         throttled_periods: bound.map(|bound| bound.throttled_periods),
     }
+}
+
+/// The name by which a node was asked that is this process.
+fn named_inside(window: &Window, pid: u32) -> Option<String> {
+    let is_it = |inside: &InsideSums| inside.os_pid() == Some(pid);
+    window.inside.iter().find(|(_, inside)| is_it(inside)).map(|(name, _)| name.clone())
 }
 
 fn roles(sums: &NodeSums) -> Vec<RoleTime> {
@@ -147,6 +154,7 @@ fn code(sums: &NodeSums) -> Vec<CodeTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inside::InsideTick;
     use crate::testing::{MS, group, node, process, second};
 
     #[test]
@@ -165,5 +173,25 @@ mod tests {
         let all = all(&Window::of([&tick]));
         assert_eq!((all[0].schedulers, all[0].online, all[0].chosen), (4, 2, false));
         assert_eq!((all[0].quota_cpus, all[0].throttled_periods), (Some(0.5), Some(0.5)));
+    }
+    #[test]
+    fn a_node_without_a_name_has_the_one_by_which_it_was_asked() {
+        let mut tick = second();
+        process(&mut tick, 7, "beam.smp", None);
+        let mut one = node(7, 1);
+        one.facts.name = None;
+        tick.nodes.push(one);
+        assert_eq!(all(&Window::of([&tick]))[0].name, None);
+        let said = dist::Inside { os_pid: Some(7), ..dist::Inside::default() };
+        let look = dist::Look {
+            state: dist::State::Answering,
+            inside: Some(said),
+            ..dist::Look::default()
+        };
+        tick.inside.push(InsideTick { name: "rabbit@web".into(), look });
+        let window = Window::of([&tick]);
+        assert_eq!(all(&window)[0].name.as_deref(), Some("rabbit@web"));
+        assert_eq!(node_named(&window, "rabbit@web").0.name, "beam.smp");
+        assert_eq!(node_named(&window, "other@web").0.name, "other@web");
     }
 }
