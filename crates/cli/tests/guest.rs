@@ -345,7 +345,11 @@ fn a_guest_of_a_matrix_whose_kernel_panics_at_boot_is_booted_once_more() {
     let ran = place.start(command).end_within(PATIENCE);
     assert_eq!(ran.err.matches("booting once more").count(), 1, "{ran:?}");
     let row = &ran.json()["rows"][0];
-    assert_eq!((&row["kernel"], &row["result"]), (&KERNEL.into(), &"inconclusive".into()));
+    assert_eq!(
+        (&row["kernel"], &row["result"]),
+        (&KERNEL.into(), &"inconclusive".into()),
+        "{ran:?}"
+    );
 }
 
 #[test]
