@@ -21,7 +21,7 @@ use crate::{
     Arms, Context, Host, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult, hang,
 };
 use analysis::Outcome;
-use model::{ArmResult, Meta, Need, Plan, Trial};
+use model::{ArmResult, Judging, Meta, Need, Plan, Trial};
 use std::time::Duration;
 
 /// The scenario.
@@ -40,6 +40,10 @@ impl Scenario for PreemptedHolder {
 
     fn missing(&self, _: &Host) -> Option<Need> {
         None
+    }
+
+    fn judging(&self, params: &PreemptedHolderParams) -> Vec<Judging> {
+        vec![plan::judging(params)]
     }
 
     fn arms(

@@ -21,16 +21,20 @@ pub fn find(window: &Window) -> Vec<Finding> {
     found
 }
 
-/// The most that all programs together lose to the quota of one group, in milliseconds a second.
+/// The most that all programs together lose to the quota of one group, in milliseconds a second;
+/// without groups whose quota a runtime uses up too early, which is another stall.
 pub fn most(window: &Window) -> f64 {
+    let of_runtimes: Vec<String> =
+        of_runtimes(window).into_iter().map(|(_, facts)| facts.group).collect();
+    let groups = window.groups.iter().filter(|(group, _)| !of_runtimes.contains(group));
     let held = |group: &String| {
         let of = |sums: &Sums| sums.quota.get(&Some(group.clone())).copied().unwrap_or(0);
         window.victims().map(|(_, sums)| of(sums)).fold(0, u64::saturating_add)
     };
     match window.machine.switches {
-        Some(_) => largest(window.groups.keys().map(|group| window.rate(held(group)))),
+        Some(_) => largest(groups.map(|(group, _)| window.rate(held(group)))),
         None => {
-            let counted = window.groups.values().filter_map(|group| group.gained.throttled_ns);
+            let counted = groups.filter_map(|(_, sums)| sums.gained.throttled_ns);
             largest(counted.map(|ns| window.rate(ns)))
         }
     }
@@ -38,11 +42,17 @@ pub fn most(window: &Window) -> f64 {
 
 /// The most that programs lose to a quota that a runtime of theirs uses up too early.
 pub fn most_to_runtimes(window: &Window) -> f64 {
-    let lost = find(window).into_iter().filter(|finding| {
-        let FindingKind::Quota(facts) = &finding.kind else { return false };
-        matches!(facts.cause, QuotaCause::Runtime(_))
-    });
-    largest(lost.map(|finding| finding.cost_ms_per_s))
+    largest(of_runtimes(window).into_iter().map(|(cost, _)| cost))
+}
+
+/// What was lost to each quota that a runtime uses up too early, in milliseconds a second.
+fn of_runtimes(window: &Window) -> Vec<(f64, QuotaFinding)> {
+    let of = |finding: Finding| match finding.kind {
+        FindingKind::Quota(facts) => Some((finding.cost_ms_per_s, facts)),
+        _ => None,
+    };
+    let all = find(window).into_iter().filter_map(of);
+    all.filter(|(_, facts)| matches!(facts.cause, QuotaCause::Runtime(_))).collect()
 }
 
 /// Of all programs that a group's quota holds the one that loses most.
@@ -322,7 +332,8 @@ mod tests {
         // Its quota is what the scenario has by default.
         assert_eq!(run.parameters.0.len(), 1);
         assert_eq!(run.parameters.0["runtime"].to_string(), "node");
-        assert!(most_to_runtimes(&Window::of([&tick])) > 0.0);
+        assert_eq!(most_to_runtimes(&Window::of([&tick])), 400.0);
+        assert_eq!(most(&Window::of([&tick])), 0.0, "it is no cpu-quota");
         // As long as one thread alone is: it only wants more than it has.
         tick.groups = vec![group("/a/b", 50, 500, (10, 480))];
         assert_eq!(find(&Window::of([&tick]))[0].kind.stall(), "cpu-quota");
