@@ -1,4 +1,4 @@
-//! Passing a controller of v2 on to the children of a group, and taking it back.
+//! Passing a controller of v2 on to the children of a group, making one, and taking it back.
 //!
 //! Taking it back takes their settings, as `cpu.max`, from all children. So it is done only where
 //! no child came since and none has a setting of its own; else somebody may rely on it, and it
@@ -12,6 +12,7 @@ use crate::journal::{self, Change, Noted, Undone, write_existing};
 use crate::owner::Owner;
 use crate::roots;
 use rustix::io::Errno;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -38,6 +39,22 @@ static PASSED_ON: Mutex<Vec<PassedOn>> = Mutex::new(Vec::new());
 fn passed_on() -> MutexGuard<'static, Vec<PassedOn>> {
     // Pushed and taken out whole, so a panic elsewhere leaves nothing half done.
     PASSED_ON.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes an empty group, named `tailback-PID-STARTTIME-N` after this process, below one whose
+/// controllers its children get first, where they do not have them yet.
+pub(super) fn make_group(parent: &ParentGroup) -> Result<PathBuf, CgroupError> {
+    journal::about_to_change();
+    let stat = parent.roots.proc.join("self/stat");
+    let malformed = || error::io(&stat, std::io::ErrorKind::InvalidData.into());
+    let name = Owner::this(&parent.roots).ok_or_else(malformed)?.next_name();
+    pass_on(parent)?;
+    let folder = parent.folder.join(name);
+    fs::create_dir(&folder).map_err(|failed| {
+        take_back(parent);
+        error::io(&folder, failed)
+    })?;
+    Ok(folder)
 }
 
 /// Has the parent group give its children the controller, where it does not yet.

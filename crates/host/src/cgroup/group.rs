@@ -7,8 +7,7 @@ use super::error::{self, BadQuota, CgroupError, shown};
 use super::parent_group::ParentGroup;
 use super::usage::Usage;
 use crate::cgroup_tree::Interface;
-use crate::journal::{self, write_existing};
-use crate::owner::Owner;
+use crate::journal::write_existing;
 use rustix::io::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,17 +34,9 @@ impl BandwidthGroup {
     /// # Errors
     /// If the kernel refuses.
     pub fn create(parent_group: &ParentGroup) -> Result<Self, CgroupError> {
-        journal::about_to_change();
-        let stat = parent_group.roots.proc.join("self/stat");
-        let malformed = || error::io(&stat, std::io::ErrorKind::InvalidData.into());
-        let name = Owner::this(&parent_group.roots).ok_or_else(malformed)?.next_name();
-        controller::pass_on(parent_group)?;
-        let cpu = parent_group.folder.join(&name);
-        let usage = parent_group.usage.as_ref().map(|parent| parent.join(&name));
-        fs::create_dir(&cpu).map_err(|e| {
-            controller::take_back(parent_group);
-            error::io(&cpu, e)
-        })?;
+        let cpu = controller::make_group(parent_group)?;
+        let name = cpu.file_name().unwrap_or_default();
+        let usage = parent_group.usage.as_ref().map(|parent| parent.join(name));
         // From here on dropping it cleans up, whatever fails.
         let mut group =
             BandwidthGroup { parent_group: parent_group.clone(), cpu, usage: None, removed: false };

@@ -5,11 +5,9 @@ use super::controller;
 use super::error::{self, BadQuota, CgroupError, shown};
 use super::memory_usage::MemoryUsage;
 use super::parent_group::ParentGroup;
-use crate::journal::{self, write_existing};
-use crate::owner::Owner;
+use crate::journal::write_existing;
 use crate::text;
 use rustix::io::Errno;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The file with the limit of swap.
@@ -43,16 +41,7 @@ impl MemoryGroup {
     /// # Errors
     /// If the kernel refuses.
     pub fn create(parent_group: &ParentGroup) -> Result<Self, CgroupError> {
-        journal::about_to_change();
-        let stat = parent_group.roots.proc.join("self/stat");
-        let malformed = || error::io(&stat, std::io::ErrorKind::InvalidData.into());
-        let name = Owner::this(&parent_group.roots).ok_or_else(malformed)?.next_name();
-        controller::pass_on(parent_group)?;
-        let folder = parent_group.folder.join(&name);
-        fs::create_dir(&folder).map_err(|failed| {
-            controller::take_back(parent_group);
-            error::io(&folder, failed)
-        })?;
+        let folder = controller::make_group(parent_group)?;
         Ok(MemoryGroup { parent_group: parent_group.clone(), folder, removed: false })
     }
 

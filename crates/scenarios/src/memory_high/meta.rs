@@ -29,7 +29,7 @@ const MARGIN: f64 = 5.0;
 pub const META: Meta = Meta {
     id: "memory-high",
     title: "a group above memory.high sleeps instead of working",
-    about: "A group that holds more than its memory.high is put to sleep on its way back to user \
+    about: "The tasks of a group that holds more than its memory.high sleep on their way back to user \
             space, each time that it has taken more memory, and for longer the further it is above: \
             up to 2 s for each 256 KiB. Nothing is killed, nothing is logged, and the CPU is idle. \
             The control is the same work in the same group with memory.high above what it needs. \

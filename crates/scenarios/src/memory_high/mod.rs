@@ -1,4 +1,4 @@
-//! `memory-high`: a group above memory.high is put to sleep each time it takes memory.
+//! `memory-high`: tasks of a group above memory.high sleep each time that they take memory.
 
 mod leader;
 mod load;
