@@ -27,7 +27,7 @@ pub mod wire;
 
 pub use app::App;
 pub use debian::{Cache, DebianError};
-pub use eetf::{ExternalFun, List, Pid, Reference, Term, Tuple};
+pub use eetf::{ExternalFun, List, Pid, Port, Reference, Term, Tuple};
 pub use error::{BeamError, CallError, Death};
 pub use node::{Hello, Node, NodeOptions};
 pub use otp::{Fetch, Flags, OLDEST, Origin, Otp, SUITES, suite_of};

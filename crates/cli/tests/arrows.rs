@@ -99,15 +99,9 @@ fn the_files_of_a_crate_import_from_each_other_in_one_direction() {
 
 #[test]
 fn circles_are_found_by_what_is_imported() {
-    let folder = tempfile::tempdir().unwrap();
     let circles = |files: &[(&str, &str)]| -> Vec<String> {
-        let src = tempfile::tempdir_in(folder.path()).unwrap();
-        for (name, text) in files {
-            let path = src.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let arrows = imports::arrows(src.path());
+        let src = testing::Tree::new(files);
+        let arrows = imports::arrows(src.root());
         let name = |circle: &BTreeSet<imports::Module>| {
             circle.iter().map(|module| module.join("::")).collect::<Vec<_>>().join(" ")
         };

@@ -161,11 +161,12 @@ fn native_code_and_schedulers_beyond_a_quota_show_from_outside() {
     assert!(of_node(&live, "native-call", &limited).is_none(), "{live:#}");
 }
 
-/// What a node has in it, written all the time: modules, processes, tables, whether schedulers are
-/// measured, what is traced.
+/// What a node has in it, written all the time: modules, processes, tables, whether schedulers and
+/// the states of threads are measured, what is traced.
 const SNAPSHOTS: &str = "spawn(fun L() -> ok = file:write_file(\"snap.new\", \
     io_lib:format(\"~0p~n\", [{lists:sort([M || {M, _} <- code:all_loaded()]), \
     length(processes()), length(ets:all()), erlang:statistics(scheduler_wall_time) =:= undefined, \
+    erlang:statistics(microstate_accounting) =:= undefined, \
     erlang:trace_info(new, flags), nodes(connected)}])), \
     ok = file:rename(\"snap.new\", \"snap\"), timer:sleep(100), L() end)";
 
@@ -211,6 +212,8 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     let live = seen(&Place::new().say(&[&["watch", "--for", "8s", "--json"], &asks[..]].concat()));
     let said = &live["inside"][0]["said"];
     assert_eq!((&said["online"], &live["inside"][0]["problem"]), (&2.into(), &Value::Null));
+    let states = said["micro"].as_array().unwrap().iter().find(|of| of["threads"] == "scheduler");
+    assert!(states.unwrap()["shares"]["emulator"].as_f64().unwrap() > 0.1, "{said:#}");
     let found = of_node(&live, "mailbox-flood", &node).unwrap_or_else(|| panic!("{live:#}"));
     let mailbox = &found["kind"]["mailbox-flood"]["mailbox"];
     assert_eq!((&mailbox["function"], &mailbox["name"]), (&"dets:req/2".into(), &"flooded".into()));
@@ -221,8 +224,9 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     let mut killed = Command::new(common::BINARY);
     killed.args(["watch", "--json"]).args(asks).stdout(Stdio::null()).stderr(Stdio::null());
     let mut killed = Node(killed.spawn().unwrap());
-    let measured = snapshot(folder.path(), |text| text.contains(",false,"));
-    assert!(measured.contains(",false,"), "it was not asked: {measured}");
+    let is_measured = |text: &str| text.contains(",false,false,");
+    let measured = snapshot(folder.path(), is_measured);
+    assert!(is_measured(&measured), "it was not asked: {measured}");
     for file in ["cmdline", "environ"] {
         let bytes = std::fs::read(format!("/proc/{}/{file}", killed.0.id())).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains(COOKIE), "the cookie is in {file}");

@@ -87,6 +87,26 @@ impl Client {
         self.spawn(Call::all(vec![set, wait]), vec![atom("link")])
     }
 
+    /// The same for a flag that belongs to no process, which would outlive whoever set it.
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub fn hold_of_nobody(&mut self, flag: &str) -> Result<(), Problem> {
+        let set = |value| vec![atom(flag), atom(value)];
+        let trap = vec![atom("trap_exit"), atom("true")];
+        let trap = Call::new("erlang", "process_flag", trap);
+        let on = Call::new("erlang", "system_flag", set("true"));
+        // The end of the link is a message to it, which wakes it: its last call takes the flag back.
+        let then = vec![atom("erlang"), atom("system_flag"), list(set("false"))];
+        let wait = Call::new("erlang", "hibernate", then);
+        self.spawn(Call::all(vec![trap, on, wait]), vec![atom("link")])
+    }
+
+    /// Our name, as the node knows it.
+    pub fn own_name(&self) -> &str {
+        &self.own.node.name
+    }
+
     /// Asks for the value of a call: the number that the answer will have.
     ///
     /// # Errors
@@ -127,7 +147,7 @@ impl Client {
     }
 
     /// The bytes of an answer, where a message is the one with this number.
-    fn answer(bytes: &[u8], number: i32) -> Result<Option<Vec<u8>>, Problem> {
+    pub(crate) fn answer(bytes: &[u8], number: i32) -> Result<Option<Vec<u8>>, Problem> {
         let nonsense = Problem::Nonsense;
         let length = wire::first(bytes).map_err(nonsense)?;
         let control = wire::decode(&bytes[..length]).map_err(nonsense)?;

@@ -2,8 +2,9 @@
 //!
 //! A client is a hidden node. What it asks are calls of kernel, stdlib and erts, by the server that
 //! every node has for such calls: no module is loaded into the node, nothing is traced, and no
-//! message's content is read. What has to stay while it looks on, a process that holds
-//! `scheduler_wall_time`, is linked to the connection and ends with it, however it ends.
+//! message's content is read. What has to stay while it looks on, processes that hold
+//! `scheduler_wall_time` and `microstate_accounting`, is linked to the connection and ends with it,
+//! however it ends.
 //!
 //! What a node sends is not trusted: frames, depth and number of terms are bounded, and each wait
 //! ends.
@@ -13,8 +14,12 @@ mod client;
 mod cookie;
 mod error;
 mod frames;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
+mod links;
 mod look;
 mod mailboxes;
+mod micro;
 mod receives;
 mod target;
 mod view;
@@ -22,5 +27,6 @@ mod view;
 pub use cookie::Cookie;
 pub use error::DistError;
 pub use look::{Look, State, Watcher};
+pub use micro::Micro;
 pub use target::Target;
 pub use view::{Frame, Inside, Mailbox, Memory, Use};

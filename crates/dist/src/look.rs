@@ -3,7 +3,9 @@
 use crate::calls::{self, Call};
 use crate::client::Client;
 use crate::cookie::Cookie;
+use crate::links;
 use crate::mailboxes::{Length, Pass, slice};
+use crate::micro;
 use crate::receives;
 use crate::target::Target;
 use crate::view::{self, Inside, Mailbox};
@@ -188,6 +190,8 @@ struct Asking<'a> {
     next_slice: Instant,
     longest: Vec<Length>,
     otp: u32,
+    /// Whether we have the VM count what its threads do.
+    counts_micro: bool,
     /// Names of processes that have none by registration.
     names: BTreeMap<String, String>,
     /// Functions that wait for a message, of the modules that were asked for.
@@ -208,6 +212,7 @@ impl<'a> Asking<'a> {
             next_slice: now,
             longest: Vec::new(),
             otp: 0,
+            counts_micro: false,
             names: BTreeMap::new(),
             receives: BTreeMap::new(),
         })
@@ -265,11 +270,34 @@ impl<'a> Asking<'a> {
         }
         let memory = self.value(view::memory_question())?;
         inside.memory = memory.as_ref().map(view::memory).unwrap_or_default();
+        inside.micro = self.micro()?;
+        inside.queued = self.queued()?;
         let mut told = self.shared.told();
         told.look.inside = Some(inside);
         told.look.took = took;
         told.at = Some(Instant::now());
         Ok(())
+    }
+
+    /// What its threads did. Where nobody has that counted we do, and the next answer has it.
+    fn micro(&mut self) -> Result<Option<micro::Micro>, Problem> {
+        let micro = self.value(micro::question())?.as_ref().and_then(micro::read);
+        if micro.is_none() && !self.counts_micro {
+            self.client.hold_of_nobody(micro::FLAG)?;
+            self.counts_micro = true;
+        }
+        Ok(micro)
+    }
+
+    /// What waits to be sent to other nodes.
+    fn queued(&mut self) -> Result<Vec<(String, u64)>, Problem> {
+        let Some(answer) = self.value(links::question())? else { return Ok(Vec::new()) };
+        let links = links::read(&answer, self.client.own_name());
+        if links.is_empty() {
+            return Ok(Vec::new());
+        }
+        let answer = self.value(links::queues_question(&links))?;
+        Ok(answer.map(|answer| links::queues(&links, &answer)).unwrap_or_default())
     }
 
     /// A step of the pass through all mailboxes.

@@ -1,6 +1,7 @@
 //! What a node says of itself, read of its answers.
 
 use crate::calls::Call;
+use crate::micro::Micro;
 use beam::term::{self, atom, list};
 use beam::{Pid, Term};
 use os::terminal;
@@ -31,6 +32,10 @@ pub struct Inside {
     pub processes: u64,
     /// Memory by kind.
     pub memory: Memory,
+    /// What its threads did; none while the VM does not count it.
+    pub micro: Option<Micro>,
+    /// Nodes that it is connected to, and how many bytes wait in the port to each.
+    pub queued: Vec<(String, u64)>,
 }
 
 /// How a scheduler was used; times in the VM's own unit, which only their ratio is made of.
@@ -133,6 +138,8 @@ pub fn read(answer: &Term) -> Option<Inside> {
         used: used(used_times),
         processes: term::as_u64(processes).ok()?,
         memory: Memory::default(),
+        micro: None,
+        queued: Vec::new(),
     })
 }
 

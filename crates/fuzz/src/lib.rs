@@ -31,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "parameters", take: texts::parameters },
     Target { name: "journal", take: texts::journal },
     Target { name: "node", take: peers::node },
+    Target { name: "connection", take: peers::connection },
     Target { name: "guest", take: peers::guest },
     Target { name: "qmp", take: peers::qmp },
     Target { name: "package", take: peers::package },

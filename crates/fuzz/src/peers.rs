@@ -10,6 +10,11 @@ pub(crate) fn node(bytes: &[u8]) {
     beam::fuzz::node(bytes);
 }
 
+/// What a node answers over the distribution protocol.
+pub(crate) fn connection(bytes: &[u8]) {
+    dist::fuzz::connection(bytes);
+}
+
 /// What a guest sends over its port, and writes to its console.
 pub(crate) fn guest(bytes: &[u8]) {
     guest::fuzz::port(bytes);

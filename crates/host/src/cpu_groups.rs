@@ -152,28 +152,22 @@ fn group_in(text: &str, interface: Interface) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use testing::{CGROUP2, Tree};
 
-    fn tree(kind: &str, files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
-        let dir = tempfile::tempdir().unwrap();
-        let roots = Roots::at(dir.path());
-        let (mount, own) = match kind {
-            "v1" => (
-                "30 1 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
-                 31 1 0:31 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n",
-                "3:cpu:/\n2:cpuacct:/\n0::/\n",
-            ),
-            _ => ("30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n"),
-        };
-        let put = |path: &str, text: &str| {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        put("proc/self/mountinfo", mount);
-        put("proc/self/cgroup", own);
-        files.iter().for_each(|(path, text)| put(path, text));
-        (dir, roots)
+    const CGROUP1: [(&str, &str); 2] = [
+        (
+            "proc/self/mountinfo",
+            "30 1 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+             31 1 0:31 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n",
+        ),
+        ("proc/self/cgroup", "3:cpu:/\n2:cpuacct:/\n0::/\n"),
+    ];
+
+    fn tree(kind: &str, files: &[(&str, &str)]) -> (Tree, Roots) {
+        let own = if kind == "v1" { CGROUP1 } else { CGROUP2 };
+        let tree = Tree::new(&[&own[..], files].concat());
+        let roots = Roots::at(tree.root());
+        (tree, roots)
     }
 
     #[test]

@@ -135,17 +135,12 @@ fn unquote(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use testing::Tree;
 
-    fn tree(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Roots) {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, content) in files {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
-        }
-        let roots = Roots::at(dir.path());
-        (dir, roots)
+    fn tree(files: &[(&str, &[u8])]) -> (Tree, Roots) {
+        let tree = Tree::new(files);
+        let roots = Roots::at(tree.root());
+        (tree, roots)
     }
 
     fn kernel() -> KernelName {

@@ -50,17 +50,12 @@ fn may_renice(nice: i32, current: i32, limit: Option<u64>, capable: bool) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use testing::Tree;
 
-    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let roots = Roots::at(dir.path());
-        (dir, roots)
+    fn tree(files: &[(&str, &str)]) -> (Tree, Roots) {
+        let tree = Tree::new(files);
+        let roots = Roots::at(tree.root());
+        (tree, roots)
     }
 
     #[test]

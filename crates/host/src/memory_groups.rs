@@ -76,20 +76,13 @@ fn high_of(folder: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use testing::{CGROUP2, Tree};
 
-    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
-        let dir = tempfile::tempdir().unwrap();
-        let put = |path: &str, text: &str| {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        put("proc/self/mountinfo", "30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        put("proc/self/cgroup", "0::/\n");
-        files.iter().for_each(|(path, text)| put(&format!("sys/fs/cgroup/{path}"), text));
-        let roots = Roots::at(dir.path());
-        (dir, roots)
+    fn tree(files: &[(&str, &str)]) -> (Tree, Roots) {
+        let tree = Tree::new(&CGROUP2);
+        files.iter().for_each(|(path, text)| tree.put(&format!("sys/fs/cgroup/{path}"), text));
+        let roots = Roots::at(tree.root());
+        (tree, roots)
     }
 
     #[test]

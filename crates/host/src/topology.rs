@@ -58,26 +58,24 @@ fn number(path: &Path) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use testing::Tree;
 
-    fn write(roots: &Roots, path: &str, text: &str) {
-        let path = roots.sys.join("devices/system").join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+    fn write(tree: &Tree, path: &str, text: &str) {
+        tree.put(&format!("sys/devices/system/{path}"), text);
     }
 
     #[test]
     fn threads_of_a_core_share_its_lowest_number() {
-        let dir = tempfile::tempdir().unwrap();
-        let roots = Roots::at(dir.path());
-        write(&roots, "cpu/online", "0-3\n");
-        write(&roots, "node/online", "0-1\n");
-        write(&roots, "node/node0/cpulist", "0,2\n");
-        write(&roots, "node/node1/cpulist", "1,3\n");
+        let tree = Tree::new::<&str>(&[]);
+        let roots = Roots::at(tree.root());
+        write(&tree, "cpu/online", "0-3\n");
+        write(&tree, "node/online", "0-1\n");
+        write(&tree, "node/node0/cpulist", "0,2\n");
+        write(&tree, "node/node1/cpulist", "1,3\n");
         for (cpu, siblings, package) in [(0, "0,2", "0"), (1, "1,3", "1"), (2, "0,2", "0")] {
-            write(&roots, &format!("cpu/cpu{cpu}/topology/core_cpus_list"), siblings);
-            write(&roots, &format!("cpu/cpu{cpu}/topology/core_id"), "0");
-            write(&roots, &format!("cpu/cpu{cpu}/topology/physical_package_id"), package);
+            write(&tree, &format!("cpu/cpu{cpu}/topology/core_cpus_list"), siblings);
+            write(&tree, &format!("cpu/cpu{cpu}/topology/core_id"), "0");
+            write(&tree, &format!("cpu/cpu{cpu}/topology/physical_package_id"), package);
         }
         let cpu = |id, core, package, node| Cpu { id, core, package, node };
         let expected = [
@@ -91,16 +89,16 @@ mod tests {
 
     #[test]
     fn nonsense_is_unknown() {
-        let dir = tempfile::tempdir().unwrap();
-        let roots = Roots::at(dir.path());
+        let tree = Tree::new::<&str>(&[]);
+        let roots = Roots::at(tree.root());
         assert_eq!(cpus(&roots), []);
-        write(&roots, "cpu/online", "1");
-        write(&roots, "cpu/cpu1/topology/thread_siblings_list", "0-99999999");
-        write(&roots, "cpu/cpu1/topology/core_id", "18446744073709551616");
-        write(&roots, "cpu/cpu1/topology/physical_package_id", "-1");
-        write(&roots, "node/online", "0-4294967295");
+        write(&tree, "cpu/online", "1");
+        write(&tree, "cpu/cpu1/topology/thread_siblings_list", "0-99999999");
+        write(&tree, "cpu/cpu1/topology/core_id", "18446744073709551616");
+        write(&tree, "cpu/cpu1/topology/physical_package_id", "-1");
+        write(&tree, "node/online", "0-4294967295");
         assert_eq!(cpus(&roots), [Cpu { id: 1, core: None, package: None, node: None }]);
-        write(&roots, "cpu/online", "0-4294967295");
+        write(&tree, "cpu/online", "0-4294967295");
         assert_eq!(cpus(&roots), []);
     }
 }

@@ -9,7 +9,9 @@ mod program;
 
 use crate::not_seen::NoPrograms;
 use crate::suggestion::Run;
-pub use inside::{Inside, Mailbox, MailboxFlood, NodeMemory, Problem, Said, UnevenQueues};
+pub use inside::{
+    BusyLink, Inside, Mailbox, MailboxFlood, Micro, NodeMemory, Problem, Said, UnevenQueues,
+};
 pub use node::{
     BusyWait, Code, CodeTime, Configured, MoreSchedulers, NativeCall, Node, NodeFlag, NodeFlags,
     Place, Role, RoleTime,

@@ -59,17 +59,11 @@ fn text(roots: &Roots, path: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn tree(capabilities: &str, lockdown: &str, btf: bool) -> tempfile::TempDir {
-        let root = tempfile::tempdir().unwrap();
-        let put = |path: &str, text: &str| {
-            let path = root.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
-        put("proc/self/status", &format!("Name:\tx\nCapEff:\t{capabilities}\n"));
-        put("sys/kernel/security/lockdown", lockdown);
+    fn tree(capabilities: &str, lockdown: &str, btf: bool) -> testing::Tree {
+        let root = testing::Tree::new(&[("sys/kernel/security/lockdown", lockdown)]);
+        root.put("proc/self/status", format!("Name:\tx\nCapEff:\t{capabilities}\n"));
         if btf {
-            put("sys/kernel/btf/vmlinux", "");
+            root.put("sys/kernel/btf/vmlinux", "");
         }
         root
     }
@@ -78,7 +72,7 @@ mod tests {
     fn each_thing_that_is_missing_is_named() {
         let open = "[none] integrity confidentiality";
         let checked = |capabilities, lockdown, btf| {
-            check(&Roots::at(tree(capabilities, lockdown, btf).path()))
+            check(&Roots::at(tree(capabilities, lockdown, btf).root()))
         };
         assert_eq!(checked("000001fffeffffff", open, true), Ok(()));
         assert_eq!(checked("000000c000000000", open, true), Ok(()));

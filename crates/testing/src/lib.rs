@@ -1,6 +1,10 @@
 //! What the tests of several crates share. No part of tailback: tests alone may use it.
 
+mod tree;
+
 use std::fmt::Display;
+
+pub use tree::{CGROUP2, Tree};
 
 /// Prints that a test is skipped, and why.
 ///

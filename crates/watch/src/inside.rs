@@ -2,7 +2,7 @@
 
 use crate::limits::{NEWEST_OTP, UNEVEN_LENGTH};
 use dist::{Frame, Look, State, Use};
-use model::live::{Inside, Mailbox, NodeMemory, Problem, Said};
+use model::live::{BusyLink, Inside, Mailbox, Micro, NodeMemory, Problem, Said};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const MOST: usize = 64;
 const FUNCTIONS: usize = 64;
 
-/// Mailboxes that are listed, and callers of a function.
+/// Mailboxes and connections that are listed, and callers of a function.
 const LISTED: usize = 5;
 const CALLERS: usize = 3;
 
@@ -46,7 +46,16 @@ pub struct InsideSums {
     uneven: u32,
     longest: f64,
     first_used: Vec<Use>,
+    first_micro: Option<dist::Micro>,
+    links: BTreeMap<String, Link>,
     mailboxes: BTreeMap<String, MailboxSums>,
+}
+
+/// A connection to another node: answers in which something waited, and the most bytes.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Link {
+    waiting: u32,
+    bytes: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -101,6 +110,20 @@ impl InsideSums {
         if self.first_used.is_empty() {
             self.first_used = inside.used.clone();
         }
+        if self.first_micro.is_none() {
+            self.first_micro = inside.micro.clone();
+        }
+        self.links(&inside.queued);
+    }
+
+    fn links(&mut self, queued: &[(String, u64)]) {
+        for (node, bytes) in queued.iter().filter(|(_, bytes)| *bytes > 0) {
+            if self.links.len() < MOST || self.links.contains_key(node) {
+                let link = self.links.entry(node.clone()).or_default();
+                link.waiting += 1;
+                link.bytes = link.bytes.max(*bytes);
+            }
+        }
     }
 
     fn mailbox(&mut self, seen: &dist::Mailbox) {
@@ -135,6 +158,38 @@ impl InsideSums {
         };
         let online = inside.used.iter().filter(|one| one.scheduler <= inside.online);
         online.filter_map(used).collect()
+    }
+
+    /// What threads of each kind did between the first answer that tells it and the last.
+    fn micro(&self) -> Vec<Micro> {
+        let now = self.last.inside.as_ref().and_then(|inside| inside.micro.as_ref());
+        let (Some(now), Some(first)) = (now, &self.first_micro) else { return Vec::new() };
+        let of = |threads: &String| {
+            let before =
+                |state: &String| first.get(threads).and_then(|all| all.get(state)).copied();
+            let gained = |(state, time): (&String, &u64)| {
+                (state.clone(), time.saturating_sub(before(state).unwrap_or(0)) as f64)
+            };
+            let gained: Vec<(String, f64)> = now[threads].iter().map(gained).collect();
+            let all: f64 = gained.iter().map(|(_, time)| time).sum();
+            let shares = gained.into_iter().map(|(state, time)| (state, time / all)).collect();
+            (all > 0.0).then(|| Micro { threads: threads.clone(), shares })
+        };
+        now.keys().filter_map(of).collect()
+    }
+
+    /// Connections in which something waited, the most often so first.
+    fn busy_links(&self) -> Vec<BusyLink> {
+        let answers = f64::from(self.answers.max(1));
+        let of = |(node, link): (&String, &Link)| BusyLink {
+            node: node.clone(),
+            waiting: f64::from(link.waiting) / answers,
+            bytes: link.bytes,
+        };
+        let mut all: Vec<BusyLink> = self.links.iter().map(of).collect();
+        all.sort_by(|a, b| b.waiting.total_cmp(&a.waiting));
+        all.truncate(LISTED);
+        all
     }
 
     /// Its operating system's process, as it says; another machine may have one of that number.
@@ -184,6 +239,8 @@ impl InsideSums {
             uneven: f64::from(self.uneven) / answers,
             longest: self.longest / f64::from(self.uneven.max(1)),
             worst_ratio: self.worst_ratio,
+            micro: self.micro(),
+            links: self.busy_links(),
             memory: NodeMemory {
                 total: memory.total,
                 processes: memory.processes,
@@ -306,6 +363,31 @@ mod tests {
         let inside = sums.inside("a@b");
         assert_eq!(inside.problem, Some(Problem::Silent(3_000)));
         assert_eq!(inside.said.unwrap().answers, 1);
+    }
+
+    #[test]
+    fn what_threads_did_is_told_from_the_first_answer_that_has_it() {
+        let mut sums = InsideSums::default();
+        let micro = |emulator, sleep| {
+            let states = [("emulator".to_owned(), emulator), ("sleep".to_owned(), sleep)];
+            Some(dist::Micro::from([("scheduler".to_owned(), states.into())]))
+        };
+        let answers = [(None, 0), (micro(50, 950), 0), (micro(350, 1_050), 9), (micro(80, 90), 70)];
+        let said = answers.map(|(micro, bytes)| {
+            let mut look = answering(&[1], (0, 1));
+            let inside = look.inside.as_mut().unwrap();
+            (inside.micro, inside.queued) = (micro, vec![("c@d".to_owned(), bytes)]);
+            sums.add(&look, 1);
+            sums.inside("a@b").said.unwrap()
+        });
+        assert_eq!((&said[0].micro, &said[1].micro), (&vec![], &vec![]));
+        let shares = &said[2].micro[0].shares;
+        assert_eq!((shares["emulator"], shares["sleep"]), (0.75, 0.25));
+        // Somebody who has it counted anew does not make shares beyond one.
+        assert_eq!(said[3].micro[0].shares["emulator"], 1.0);
+        assert_eq!(said[1].links, []);
+        let link = BusyLink { node: "c@d".into(), waiting: 0.5, bytes: 70 };
+        assert_eq!(said[3].links, [link]);
     }
 
     #[test]

@@ -150,22 +150,13 @@ fn children(group: &Path) -> Vec<String> {
 mod tests {
     use super::*;
     use std::fs;
-
-    fn group(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        dir
-    }
+    use testing::Tree;
 
     fn withdrawn(files: &[(&str, &str)], before: &[&str]) -> (bool, String) {
-        let dir = group(files);
+        let dir = Tree::new(files);
         let before: Vec<String> = before.iter().map(|name| (*name).to_owned()).collect();
-        let undone = withdraw(Controller::Cpu, dir.path(), &before);
-        (matches!(undone, Undone::Now), fs::read_to_string(dir.path().join(CONTROL)).unwrap())
+        let undone = withdraw(Controller::Cpu, dir.root(), &before);
+        (matches!(undone, Undone::Now), fs::read_to_string(dir.path(CONTROL)).unwrap())
     }
 
     const ON: (&str, &str) = (CONTROL, "cpu memory\n");
@@ -189,19 +180,19 @@ mod tests {
 
     #[test]
     fn a_group_of_another_run_keeps_it_for_later() {
-        let dir = group(&[ON, ("tailback-1-2-3/cpu.max", "max 100000\n")]);
-        assert!(matches!(withdraw(Controller::Cpu, dir.path(), &[]), Undone::Later));
+        let dir = Tree::new(&[ON, ("tailback-1-2-3/cpu.max", "max 100000\n")]);
+        assert!(matches!(withdraw(Controller::Cpu, dir.root(), &[]), Undone::Later));
     }
 
     #[test]
     fn each_controller_is_taken_back_alone() {
-        let dir = group(&[ON, ("a/cpu.max", "50000 100000\n"), ("a/memory.high", "max\n")]);
+        let dir = Tree::new(&[ON, ("a/cpu.max", "50000 100000\n"), ("a/memory.high", "max\n")]);
         let before = ["a".to_owned()];
-        assert!(matches!(withdraw(Controller::Cpu, dir.path(), &before), Undone::Left(_)));
-        assert!(matches!(withdraw(Controller::Memory, dir.path(), &before), Undone::Now));
-        assert_eq!(fs::read_to_string(dir.path().join(CONTROL)).unwrap(), "-memory");
-        let limited = group(&[ON, ("a/memory.high", "4096\n")]);
-        assert!(matches!(withdraw(Controller::Memory, limited.path(), &before), Undone::Left(_)));
+        assert!(matches!(withdraw(Controller::Cpu, dir.root(), &before), Undone::Left(_)));
+        assert!(matches!(withdraw(Controller::Memory, dir.root(), &before), Undone::Now));
+        assert_eq!(fs::read_to_string(dir.path(CONTROL)).unwrap(), "-memory");
+        let limited = Tree::new(&[ON, ("a/memory.high", "4096\n")]);
+        assert!(matches!(withdraw(Controller::Memory, limited.root(), &before), Undone::Left(_)));
     }
 
     #[test]

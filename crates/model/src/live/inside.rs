@@ -1,6 +1,7 @@
 //! What an Erlang node says of itself.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a node was asked and said.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -85,6 +86,13 @@ pub struct Said {
     pub longest: f64,
     /// The longest run queue over the middle one, the largest that was seen.
     pub worst_ratio: f64,
+    /// What its threads did, by kind of thread, by microstate accounting; empty where the VM did not
+    /// count it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub micro: Vec<Micro>,
+    /// Nodes to which data had to wait in the port of the connection, the most often so first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<BusyLink>,
     /// Memory, in bytes, as it was last.
     pub memory: NodeMemory,
     /// How long the last look at all mailboxes took, in milliseconds; absent before the first.
@@ -93,6 +101,28 @@ pub struct Said {
     /// The longest mailboxes, those that grew longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mailboxes: Vec<Mailbox>,
+}
+
+/// What threads of a kind did, by the VM's microstate accounting.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Micro {
+    /// Kind of thread, as the VM calls it: `scheduler`, `dirty_cpu_scheduler`, ..
+    pub threads: String,
+    /// Share of their time in each state, from 0 to 1, by the VM's names: `emulator`, `gc`, ..
+    pub shares: BTreeMap<String, f64>,
+}
+
+/// Data for another node waited in the port of its connection: the socket did not take it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BusyLink {
+    /// The other node.
+    pub node: String,
+    /// Share of the answers in which something waited, from 0 to 1.
+    pub waiting: f64,
+    /// Bytes that waited, the most that were seen.
+    pub bytes: u64,
 }
 
 /// Memory of a node, in bytes.

@@ -130,15 +130,9 @@ mod tests {
     #[test]
     fn values_that_cannot_work_here_are_refused() {
         let machine = Machine::default();
-        let folder = tempfile::tempdir().unwrap();
-        let roots = host::Roots::at(folder.path());
-        let put = |path: &str, text: &str| {
-            let path = folder.path().join("proc").join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
-        put("sys/vm/max_map_count", "65530");
-        put("sys/kernel/pid_max", "32768");
+        let files = [("proc/sys/vm/max_map_count", "65530"), ("proc/sys/kernel/pid_max", "32768")];
+        let tree = ::testing::Tree::new(&files);
+        let roots = host::Roots::at(tree.root());
         let host = Host { roots: &roots, machine: &machine };
         let refused = testing::refused(&META, check_processes(&params(&[10_000]), &host));
         assert!(refused.starts_with("--busy 10000: 20000 processes are more"), "{refused}");
@@ -150,7 +144,7 @@ mod tests {
         assert!(refused.contains("vm.max_map_count (65530) allows"), "{refused}");
         let refused = testing::refused(&META, check_procfile(&params(&[1]), &host));
         assert!(refused.contains("such as smaps, maps or status"), "{refused}");
-        put("meminfo", "MemAvailable: 4096 kB");
+        tree.put("proc/meminfo", "MemAvailable: 4096 kB");
         let refused = testing::refused(&META, check_size(&params(&[1]), &host));
         assert!(refused.contains("of the 4 MiB of memory"), "{refused}");
     }

@@ -91,39 +91,34 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use testing::{CGROUP2, Tree};
 
-    fn machine() -> (tempfile::TempDir, Roots) {
-        let dir = tempfile::tempdir().unwrap();
-        let put = |path: &str, text: &str| {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        put("proc/self/mountinfo", "30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        put("proc/self/cgroup", "0::/\n");
-        put("proc/7/comm", "a) b\n");
-        put("proc/7/statm", "9 5 1 1 0 1 0\n");
-        put("proc/7/task/7/wchan", "ep_poll");
-        put("proc/7/task/9/wchan", "__mem_cgroup_handle_over_high");
-        put("sys/fs/cgroup/cgroup.controllers", "memory\n");
-        put("sys/fs/cgroup/a/memory.high", "4096\n");
-        put("sys/fs/cgroup/a/memory.current", "5000\n");
-        put("sys/fs/cgroup/a/memory.events", "high 3\n");
-        put("sys/fs/cgroup/a/cgroup.procs", "7\n");
-        let roots = Roots::at(dir.path());
-        (dir, roots)
+    fn machine() -> (Tree, Roots) {
+        let files = [
+            ("proc/7/comm", "a) b\n"),
+            ("proc/7/statm", "9 5 1 1 0 1 0\n"),
+            ("proc/7/task/7/wchan", "ep_poll"),
+            ("proc/7/task/9/wchan", "__mem_cgroup_handle_over_high"),
+            ("sys/fs/cgroup/cgroup.controllers", "memory\n"),
+            ("sys/fs/cgroup/a/memory.high", "4096\n"),
+            ("sys/fs/cgroup/a/memory.current", "5000\n"),
+            ("sys/fs/cgroup/a/memory.events", "high 3\n"),
+            ("sys/fs/cgroup/a/cgroup.procs", "7\n"),
+        ];
+        let tree = Tree::new(&[&CGROUP2[..], &files].concat());
+        let roots = Roots::at(tree.root());
+        (tree, roots)
     }
 
     #[test]
     fn a_group_above_its_limit_is_read_with_those_who_sleep_for_it() {
-        let (dir, roots) = machine();
+        let (tree, roots) = machine();
         let groups = MemoryGroups::find(&roots).unwrap();
         let mut memory = Memory::new(&roots, &Scope::default(), groups);
         let mut tick = Tick::default();
         memory.add(&mut tick);
         assert!(tick.memory.is_empty(), "what was so far is not ours to tell");
-        fs::write(dir.path().join("sys/fs/cgroup/a/memory.events"), "high 9\n").unwrap();
+        tree.put("sys/fs/cgroup/a/memory.events", "high 9\n");
         memory.add(&mut tick);
         let [one] = &tick.memory[..] else { panic!("{tick:?}") };
         assert_eq!((one.high_bytes, one.gained.high_events), (4096, Some(6)));

@@ -42,10 +42,31 @@ fn told(said: &Said) -> String {
         figure(said.took_ms, Unit::Milliseconds),
         figure(said.age_ms, Unit::Milliseconds),
     );
+    text.push_str(&micro(said));
+    for link in &said.links {
+        text.push_str(&format!(
+            " Data for {} waited in {} of the answers, {} at most.",
+            plain(&link.node),
+            percent(link.waiting),
+            figure(link.bytes as f64, Unit::Bytes),
+        ));
+    }
     if let Some(longest) = said.mailboxes.first() {
         text.push_str(&format!(" Longest mailbox: {}.", mailbox(longest)));
     }
     text
+}
+
+/// What the normal schedulers did, by microstate accounting; the other threads are in the record.
+fn micro(said: &Said) -> String {
+    let Some(of) = said.micro.iter().find(|one| one.threads == "scheduler") else {
+        return String::new();
+    };
+    let mut shares: Vec<_> = of.shares.iter().filter(|(_, share)| **share >= 0.005).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(a.1));
+    let of = |(state, share): &(&String, &f64)| format!("{} {}", plain(state), percent(**share));
+    let shares: Vec<String> = shares.iter().map(of).collect();
+    format!(" States of its schedulers: {}.", shares.join(", "))
 }
 
 /// A mailbox: whose, how long, how fast it grows.
@@ -156,6 +177,7 @@ pub fn problem(problem: &Problem) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::live::{BusyLink, Micro};
 
     #[test]
     fn what_a_node_says_cannot_steer_a_terminal() {
@@ -163,6 +185,11 @@ mod tests {
         let said = Said {
             otp: evil.clone(),
             mailboxes: vec![Mailbox { name: evil.clone(), length: 9, ..Mailbox::default() }],
+            micro: vec![Micro {
+                threads: "scheduler".to_owned(),
+                shares: [(evil.clone(), 1.0)].into(),
+            }],
+            links: vec![BusyLink { node: evil.clone(), waiting: 1.0, bytes: 1 }],
             ..Said::default()
         };
         let problem = Some(Problem::Nonsense(evil.clone()));

@@ -5,26 +5,19 @@ use crate::testing::told;
 use host::Roots;
 use model::Machine;
 use model::group::BadQuota;
-use std::fs;
+use testing::{CGROUP2, Tree};
 
 /// A machine with cgroup v2, whose kernel takes every limit, and so much memory available.
-fn tree(available_kib: u64, swaps: &str, limits: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
-    let dir = tempfile::tempdir().unwrap();
-    let put = |path: &str, text: &str| {
-        let path = dir.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    put("proc/self/mountinfo", "30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    put("proc/self/cgroup", "0::/\n");
-    put("proc/meminfo", &format!("MemAvailable: {available_kib} kB\n"));
-    put("proc/swaps", swaps);
-    put("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
-    put("sys/fs/cgroup/cgroup.subtree_control", "memory\n");
-    put("sys/fs/cgroup/cgroup.procs", "");
-    limits.iter().for_each(|(file, text)| put(&format!("sys/fs/cgroup/{file}"), text));
-    let roots = Roots::at(dir.path());
-    (dir, roots)
+fn tree(available_kib: u64, swaps: &str, limits: &[(&str, &str)]) -> (Tree, Roots) {
+    let tree = Tree::new(&CGROUP2);
+    tree.put("proc/meminfo", format!("MemAvailable: {available_kib} kB\n"));
+    tree.put("proc/swaps", swaps);
+    tree.put("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+    tree.put("sys/fs/cgroup/cgroup.subtree_control", "memory\n");
+    tree.put("sys/fs/cgroup/cgroup.procs", "");
+    limits.iter().for_each(|(file, text)| tree.put(&format!("sys/fs/cgroup/{file}"), text));
+    let roots = Roots::at(tree.root());
+    (tree, roots)
 }
 
 fn planned(
@@ -82,11 +75,11 @@ fn two_units_have_to_fit() {
 
 #[test]
 fn a_machine_with_v1_is_told_what_it_lacks_and_the_run_in_a_guest() {
-    let (dir, roots) = tree(1 << 20, "", &[]);
+    let (tree, roots) = tree(1 << 20, "", &[]);
     let mount = "30 1 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
-    fs::create_dir_all(dir.path().join("sys/fs/cgroup/memory")).unwrap();
-    fs::write(dir.path().join("proc/self/mountinfo"), mount).unwrap();
-    fs::write(dir.path().join("proc/self/cgroup"), "9:memory:/\n0::/\n").unwrap();
+    tree.put("sys/fs/cgroup/memory/cgroup.procs", "");
+    tree.put("proc/self/mountinfo", mount);
+    tree.put("proc/self/cgroup", "9:memory:/\n0::/\n");
     let machine = Machine::default();
     let missing = missing(&Host { roots: &roots, machine: &machine }).unwrap();
     assert_eq!(missing, lacking(say::OF_V1, say::IN_A_GUEST));
@@ -98,11 +91,11 @@ fn swap_is_tried_only_where_there_is_some() {
     let heading = "Filename Type Size Used Priority\n";
     assert!(!is_switched_on("") && !is_switched_on(heading));
     assert!(is_switched_on(&format!("{heading}/dev/zram0 partition 65532 0 -2\n")));
-    let (_dir, roots) = tree(1 << 20, heading, &[]);
+    let (tree, roots) = tree(1 << 20, heading, &[]);
     let machine = Machine::default();
     let host = Host { roots: &roots, machine: &machine };
     assert_eq!(no_swap(&host, true), Some(say::NO_SWAP));
-    fs::write(roots.proc.join("swaps"), format!("{heading}/swap file 65532 0 -2\n")).unwrap();
+    tree.put("proc/swaps", format!("{heading}/swap file 65532 0 -2\n"));
     assert_eq!((no_swap(&host, false), no_swap(&host, true)), (Some(say::NO_SWAP_LIMIT), None));
     assert!(told(&META, &Fact::new(say::SWITCH_ON)).contains("swapon"));
 }

@@ -1,0 +1,73 @@
+//! Connections of a node to other nodes, and what waits to be sent over them.
+
+use crate::calls::Call;
+use beam::Term;
+use beam::term::{self, atom};
+use os::terminal;
+
+/// Connections that are asked about at most.
+const MOST: usize = 64;
+
+/// A connection whose port is asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// The node at its other end.
+    pub node: String,
+    port: Term,
+}
+
+/// Asks for the connections of a node.
+pub fn question() -> Call {
+    Call::new("erlang", "system_info", vec![atom("dist_ctrl")])
+}
+
+/// Reads the answer to [`question`]: those over a port. Those that a process drives, as with TLS,
+/// have no queue that could be asked for.
+pub fn read(answer: &Term, own_name: &str) -> Vec<Link> {
+    let of = |one: &Term| {
+        let [node, port] = term::as_tuple::<2>(one)?;
+        Ok((term::as_atom(node)?.to_owned(), port.clone()))
+    };
+    let all = term::each(answer, of).unwrap_or_default();
+    let others =
+        all.into_iter().filter(|(node, port)| node != own_name && matches!(port, Term::Port(_)));
+    others.take(MOST).map(|(node, port)| Link { node: terminal::line(&node), port }).collect()
+}
+
+/// Asks how many bytes wait in the ports of these connections.
+pub fn queues_question(links: &[Link]) -> Call {
+    let ports = links.iter().map(|link| link.port.clone()).collect();
+    Call::each(("erlang", "port_info"), ports, &atom("queue_size"))
+}
+
+/// Reads the answer to [`queues_question`]: for each connection that is still there, the node and
+/// the bytes that wait.
+pub fn queues(links: &[Link], answer: &Term) -> Vec<(String, u64)> {
+    let Ok(all) = term::as_list(answer) else { return Vec::new() };
+    let bytes = |info: &Term| {
+        let [_, bytes] = term::as_tuple::<2>(info).ok()?;
+        term::as_u64(bytes).ok()
+    };
+    let each = links.iter().zip(all.iter());
+    each.filter_map(|(link, info)| Some((link.node.clone(), bytes(info)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beam::Port;
+    use beam::term::{list, tuple, uint};
+
+    #[test]
+    fn bytes_are_told_of_ports_alone_and_not_of_our_own() {
+        let port = |id| Term::from(Port { node: "a@b".into(), id, creation: 1 });
+        let link = |node: &str, port| tuple(vec![atom(node), port]);
+        let all = [link("c@d", port(1)), link("tls@d", atom("x")), link("us@d", port(2))];
+        let links = read(&list(all.to_vec()), "us@d");
+        assert_eq!(links.iter().map(|link| &link.node).collect::<Vec<_>>(), ["c@d"]);
+        let size = tuple(vec![atom("queue_size"), uint(70)]);
+        assert_eq!(queues(&links, &list(vec![size])), [("c@d".to_owned(), 70)]);
+        assert_eq!(queues(&links, &list(vec![atom("undefined")])), []);
+        assert_eq!(read(&atom("nonsense"), ""), []);
+    }
+}

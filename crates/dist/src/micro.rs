@@ -1,0 +1,79 @@
+//! Microstate accounting: what threads of a node did, by the VM's own clock.
+
+use crate::calls::Call;
+use beam::Term;
+use beam::term::{self, atom};
+use os::terminal;
+use std::collections::BTreeMap;
+
+/// The flag of the system that has the VM count.
+pub const FLAG: &str = "microstate_accounting";
+
+/// Kinds of threads, and states, that are read at most: the VM has six of the one and seven of the
+/// other, or some twenty where it is built with more.
+const MOST: usize = 32;
+
+/// How long threads were in each state since the VM counts, by kind of thread and state as the VM
+/// calls them; times in its own unit, which only their ratio is made of.
+pub type Micro = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// Asks for it; the answer is `undefined` while nobody has the VM count.
+pub fn question() -> Call {
+    Call::new("erlang", "statistics", vec![atom(FLAG)])
+}
+
+/// Reads the answer to [`question`]; none while nothing is counted.
+pub fn read(answer: &Term) -> Option<Micro> {
+    let mut micro = Micro::new();
+    for thread in term::as_list(answer).ok()?.iter() {
+        let kind = term::field(thread, "type", term::as_atom).ok()?;
+        let Ok(Term::Map(counters)) = term::field(thread, "counters", Ok) else { return None };
+        let kind = terminal::line(kind);
+        if micro.len() >= MOST && !micro.contains_key(&kind) {
+            continue;
+        }
+        let states = micro.entry(kind).or_default();
+        for (state, time) in &counters.map {
+            let (Ok(state), Ok(time)) = (term::as_atom(state), term::as_u64(time)) else {
+                continue;
+            };
+            let state = terminal::line(state);
+            if states.len() < MOST || states.contains_key(&state) {
+                let sum = states.entry(state).or_default();
+                *sum = sum.saturating_add(time);
+            }
+        }
+    }
+    Some(micro)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beam::term::{list, map, uint};
+
+    fn thread(kind: &str, emulator: u64, sleep: u64) -> Term {
+        let counters = map([("emulator", uint(emulator)), ("sleep", uint(sleep))]);
+        map([("type", atom(kind)), ("id", uint(1)), ("counters", counters)])
+    }
+
+    #[test]
+    fn threads_of_a_kind_are_added_up() {
+        let threads = [thread("scheduler", 5, 1), thread("aux", 0, 9), thread("scheduler", 2, 3)];
+        let micro = read(&list(threads.to_vec())).unwrap();
+        assert_eq!(
+            micro["scheduler"],
+            BTreeMap::from([("emulator".into(), 7), ("sleep".into(), 4)])
+        );
+        assert_eq!(micro["aux"]["sleep"], 9);
+    }
+
+    #[test]
+    fn what_is_not_counted_or_nonsense_is_none() {
+        assert_eq!(read(&atom("undefined")), None);
+        assert_eq!(read(&list(vec![atom("x")])), None);
+        assert_eq!(read(&list(vec![thread("a", 1, 1), map([("type", atom("b"))])])), None);
+        let many: Vec<Term> = (0..99).map(|n| thread(&format!("t{n}"), 1, u64::MAX)).collect();
+        assert_eq!(read(&list(many)).unwrap().len(), MOST);
+    }
+}
