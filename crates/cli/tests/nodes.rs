@@ -163,12 +163,13 @@ fn native_code_and_schedulers_beyond_a_quota_show_from_outside() {
 
 /// What a node has in it, written all the time: modules, processes, tables, whether schedulers and
 /// the states of threads are measured, what is traced.
-const SNAPSHOTS: &str = "spawn(fun L() -> ok = file:write_file(\"snap.new\", \
+const SNAPSHOTS: &str = "spawn(fun() -> (fun L(Before) -> Now = lists:sum([T || \
+    #{counters := C} <- erlang:statistics(microstate_accounting), T <- maps:values(C)]), ok = file:write_file(\"snap.new\", \
     io_lib:format(\"~0p~n\", [{lists:sort([M || {M, _} <- code:all_loaded()]), \
     length(processes()), length(ets:all()), erlang:statistics(scheduler_wall_time) =:= undefined, \
-    erlang:statistics(microstate_accounting) =:= undefined, \
+    Now =:= Before, \
     erlang:trace_info(new, flags), nodes(connected)}])), \
-    ok = file:rename(\"snap.new\", \"snap\"), timer:sleep(100), L() end)";
+    ok = file:rename(\"snap.new\", \"snap\"), timer:sleep(100), L(Now) end)(0) end)";
 
 /// Waits until the file holds what is wanted, and returns it; what it held last otherwise.
 fn snapshot(folder: &Path, wanted: impl Fn(&str) -> bool) -> String {

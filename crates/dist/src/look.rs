@@ -192,6 +192,8 @@ struct Asking<'a> {
     otp: u32,
     /// Whether we have the VM count what its threads do.
     counts_micro: bool,
+    /// All that was counted, as it was told last.
+    micro_total: Option<u64>,
     /// Names of processes that have none by registration.
     names: BTreeMap<String, String>,
     /// Functions that wait for a message, of the modules that were asked for.
@@ -213,6 +215,7 @@ impl<'a> Asking<'a> {
             longest: Vec::new(),
             otp: 0,
             counts_micro: false,
+            micro_total: None,
             names: BTreeMap::new(),
             receives: BTreeMap::new(),
         })
@@ -279,14 +282,18 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    /// What its threads did. Where nobody has that counted we do, and the next answer has it.
+    /// What its threads did; none as long as it is not known to be counted. Where nobody has it
+    /// counted, which shows by two answers that are equal, we do.
     fn micro(&mut self) -> Result<Option<micro::Micro>, Problem> {
-        let micro = self.value(micro::question())?.as_ref().and_then(micro::read);
-        if micro.is_none() && !self.counts_micro {
+        let answer = self.value(micro::question())?;
+        let Some(micro) = answer.as_ref().and_then(micro::read) else { return Ok(None) };
+        let total = micro::total(&micro);
+        let before = self.micro_total.replace(total);
+        if before == Some(total) && !self.counts_micro {
             self.client.hold_of_nobody(micro::FLAG)?;
             self.counts_micro = true;
         }
-        Ok(micro)
+        Ok(before.is_some_and(|before| before != total).then_some(micro))
     }
 
     /// What waits to be sent to other nodes.
