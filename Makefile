@@ -185,6 +185,7 @@ bench: needs build
 	@scripts/bench-probes $(BUILD)/release/examples/hold
 	$(CARGO) build --release --locked -p tailback-probe --example turns
 	@scripts/bench-watch $(BINARY) $(BUILD)/release/examples/hold $(BUILD)/release/examples/turns
+	@scripts/bench-node $(BINARY)
 
 kernels:
 	@vm/build-kernels
