@@ -87,16 +87,16 @@ impl Client {
         self.spawn(Call::all(vec![set, wait]), vec![atom("link")])
     }
 
-    /// The same for a flag that belongs to no process, which would outlive whoever set it.
+    /// Has a process hold a flag that no process owns, and take it back when the connection ends.
     ///
     /// # Errors
     /// If the connection has ended.
-    pub fn hold_of_nobody(&mut self, flag: &str) -> Result<(), Problem> {
+    pub fn hold_unowned(&mut self, flag: &str) -> Result<(), Problem> {
         let set = |value| vec![atom(flag), atom(value)];
         let trap = vec![atom("trap_exit"), atom("true")];
         let trap = Call::new("erlang", "process_flag", trap);
         let on = Call::new("erlang", "system_flag", set("true"));
-        // The end of the link is a message to it, which wakes it: its last call takes the flag back.
+        // The end of the link is a message to it and wakes it: its last call takes the flag back.
         let then = vec![atom("erlang"), atom("system_flag"), list(set("false"))];
         let wait = Call::new("erlang", "hibernate", then);
         self.spawn(Call::all(vec![trap, on, wait]), vec![atom("link")])

@@ -290,7 +290,7 @@ impl<'a> Asking<'a> {
         let total = micro::total(&micro);
         let before = self.micro_total.replace(total);
         if before == Some(total) && !self.counts_micro {
-            self.client.hold_of_nobody(micro::FLAG)?;
+            self.client.hold_unowned(micro::FLAG)?;
             self.counts_micro = true;
         }
         Ok(before.is_some_and(|before| before != total).then_some(micro))

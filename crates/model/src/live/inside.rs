@@ -86,8 +86,8 @@ pub struct Said {
     pub longest: f64,
     /// The longest run queue over the middle one, the largest that was seen.
     pub worst_ratio: f64,
-    /// What its threads did, by kind of thread, by microstate accounting; empty where the VM did not
-    /// count it.
+    /// What its threads did, by kind of thread, by microstate accounting; empty where the VM did
+    /// not count it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub micro: Vec<Micro>,
     /// Nodes to which data had to wait in the port of the connection, the most often so first.
