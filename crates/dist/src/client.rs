@@ -87,7 +87,8 @@ impl Client {
         self.spawn(Call::all(vec![set, wait]), vec![atom("link")])
     }
 
-    /// Has a process hold a flag that no process owns, and take it back when the connection ends.
+    /// Switches on a flag that the VM keeps for nobody. A linked process switches it off when the
+    /// connection ends, also where somebody else wants it by then.
     ///
     /// # Errors
     /// If the connection has ended.

@@ -9,7 +9,7 @@ use beam::{Pid, Term, wire};
 /// The number of the question that an answer has to be to.
 const NUMBER: i32 = 1;
 
-/// What comes over a connection, as the answer to every question that there is.
+/// What comes over a connection, as the answer to each question.
 pub fn connection(mut bytes: &[u8]) {
     let mut frames = Frames::default();
     while let Ok(frame) = frames.next(&mut bytes) {

@@ -5,7 +5,8 @@ use beam::Term;
 use beam::term::{self, atom};
 use os::terminal;
 
-/// Connections that are asked about at most.
+/// Connections that are asked about at most: a cluster may have hundreds, and question and answer
+/// are to stay short.
 const MOST: usize = 64;
 
 /// A connection whose port is asked about.
@@ -31,7 +32,14 @@ pub fn read(answer: &Term, own_name: &str) -> Vec<Link> {
     let all = term::each(answer, of).unwrap_or_default();
     let others =
         all.into_iter().filter(|(node, port)| node != own_name && matches!(port, Term::Port(_)));
-    others.take(MOST).map(|(node, port)| Link { node: terminal::line(&node), port }).collect()
+    let mut links: Vec<Link> = Vec::new();
+    for (node, port) in others {
+        let node = terminal::line(&node);
+        if links.len() < MOST && links.iter().all(|link| link.node != node) {
+            links.push(Link { node, port });
+        }
+    }
+    links
 }
 
 /// Asks how many bytes wait in the ports of these connections.
@@ -62,7 +70,8 @@ mod tests {
     fn bytes_are_told_of_ports_alone_and_not_of_our_own() {
         let port = |id| Term::from(Port { node: "a@b".into(), id, creation: 1 });
         let link = |node: &str, port| tuple(vec![atom(node), port]);
-        let all = [link("c@d", port(1)), link("tls@d", atom("x")), link("us@d", port(2))];
+        let again = link("c@d", port(3));
+        let all = [link("c@d", port(1)), link("tls@d", atom("x")), link("us@d", port(2)), again];
         let links = read(&list(all.to_vec()), "us@d");
         assert_eq!(links.iter().map(|link| &link.node).collect::<Vec<_>>(), ["c@d"]);
         let size = tuple(vec![atom("queue_size"), uint(70)]);

@@ -190,9 +190,9 @@ struct Asking<'a> {
     next_slice: Instant,
     longest: Vec<Length>,
     otp: u32,
-    /// Whether we have the VM count what its threads do.
+    /// Whether we have just had the VM count what its threads do.
     counts_micro: bool,
-    /// All that was counted, as it was told last.
+    /// The sum of all times in the last answer to that, in the VM's unit.
     micro_total: Option<u64>,
     /// Names of processes that have none by registration.
     names: BTreeMap<String, String>,
@@ -204,7 +204,10 @@ impl<'a> Asking<'a> {
     fn connect(target: &Target, cookie: &Cookie, shared: &'a Shared) -> Result<Self, Problem> {
         let mut client = Client::connect(target, cookie, CONNECT)?;
         client.hold("scheduler_wall_time")?;
-        shared.told().look.state = State::Answering;
+        let mut told = shared.told();
+        // What it said before is of another connection, and maybe of another node.
+        (told.look.state, told.look.inside) = (State::Answering, None);
+        drop(told);
         let now = Instant::now();
         Ok(Asking {
             client,
@@ -262,7 +265,6 @@ impl<'a> Asking<'a> {
     fn figures(&mut self) -> Result<(), Problem> {
         let began = Instant::now();
         let answer = self.value(view::question())?;
-        let took = began.elapsed();
         let Some(mut inside) = answer.as_ref().and_then(view::read) else {
             let why = || Problem::Nonsense("no figures of schedulers".to_owned());
             return if self.shared.ends() { Ok(()) } else { Err(why()) };
@@ -275,6 +277,7 @@ impl<'a> Asking<'a> {
         inside.memory = memory.as_ref().map(view::memory).unwrap_or_default();
         inside.micro = self.micro()?;
         inside.queued = self.queued()?;
+        let took = began.elapsed();
         let mut told = self.shared.told();
         told.look.inside = Some(inside);
         told.look.took = took;
@@ -282,18 +285,21 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    /// What its threads did; none as long as it is not known to be counted. Where nobody has it
-    /// counted, which shows by two answers that are equal, we do.
+    /// What its threads did; none until two answers differ. Two that are equal mean that nobody has
+    /// it counted, or no longer: then we do.
     fn micro(&mut self) -> Result<Option<micro::Micro>, Problem> {
         let answer = self.value(micro::question())?;
         let Some(micro) = answer.as_ref().and_then(micro::read) else { return Ok(None) };
         let total = micro::total(&micro);
         let before = self.micro_total.replace(total);
-        if before == Some(total) && !self.counts_micro {
+        let moved = before.is_some_and(|before| before != total);
+        if moved {
+            self.counts_micro = false;
+        } else if before.is_some() && !self.counts_micro {
             self.client.hold_unowned(micro::FLAG)?;
             self.counts_micro = true;
         }
-        Ok(before.is_some_and(|before| before != total).then_some(micro))
+        Ok(moved.then_some(micro))
     }
 
     /// What waits to be sent to other nodes.

@@ -13,6 +13,9 @@ pub const FLAG: &str = "microstate_accounting";
 /// other, or some twenty where it is built with more.
 const MOST: usize = 32;
 
+/// Characters of their names.
+const LONGEST: usize = 64;
+
 /// How long threads were in each state since the VM counts, by kind of thread and state as the VM
 /// calls them; times in its own unit, which only their ratio is made of.
 pub type Micro = BTreeMap<String, BTreeMap<String, u64>>;
@@ -33,7 +36,7 @@ pub fn read(answer: &Term) -> Option<Micro> {
     for thread in term::as_list(answer).ok()?.iter() {
         let kind = term::field(thread, "type", term::as_atom).ok()?;
         let Ok(Term::Map(counters)) = term::field(thread, "counters", Ok) else { return None };
-        let kind = terminal::line(kind);
+        let kind = name(kind);
         if micro.len() >= MOST && !micro.contains_key(&kind) {
             continue;
         }
@@ -42,7 +45,7 @@ pub fn read(answer: &Term) -> Option<Micro> {
             let (Ok(state), Ok(time)) = (term::as_atom(state), term::as_u64(time)) else {
                 continue;
             };
-            let state = terminal::line(state);
+            let state = name(state);
             if states.len() < MOST || states.contains_key(&state) {
                 let sum = states.entry(state).or_default();
                 *sum = sum.saturating_add(time);
@@ -50,6 +53,10 @@ pub fn read(answer: &Term) -> Option<Micro> {
         }
     }
     Some(micro)
+}
+
+fn name(text: &str) -> String {
+    terminal::line(&text.chars().take(LONGEST).collect::<String>())
 }
 
 #[cfg(test)]

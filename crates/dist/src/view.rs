@@ -34,7 +34,7 @@ pub struct Inside {
     pub memory: Memory,
     /// What its threads did; none while the VM does not count it.
     pub micro: Option<Micro>,
-    /// Nodes that it is connected to, and how many bytes wait in the port to each.
+    /// Nodes that it is connected to, and how many bytes wait in the driver of the port to each.
     pub queued: Vec<(String, u64)>,
 }
 

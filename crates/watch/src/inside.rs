@@ -24,11 +24,14 @@ pub struct InsideTick {
 }
 
 impl InsideTick {
-    /// How many places it takes: schedulers, and functions of stacks.
+    /// How many places it takes: schedulers, states of threads, connections, functions of stacks.
     pub fn places(&self) -> usize {
         let stacks = self.look.mailboxes.iter().flatten().map(|mailbox| mailbox.stack.len() + 1);
-        let schedulers = self.look.inside.as_ref().map_or(0, |inside| inside.used.len());
-        schedulers.saturating_add(stacks.sum())
+        let of = |inside: &dist::Inside| {
+            let states = inside.micro.iter().flat_map(dist::Micro::values).map(BTreeMap::len);
+            inside.used.len() + inside.queued.len() + states.sum::<usize>()
+        };
+        self.look.inside.as_ref().map_or(0, of).saturating_add(stacks.sum())
     }
 }
 
@@ -46,7 +49,8 @@ pub struct InsideSums {
     uneven: u32,
     longest: f64,
     first_used: Vec<Use>,
-    first_micro: Option<dist::Micro>,
+    /// What its threads did: the first answer and the last, between which nothing was counted anew.
+    micro: Option<(dist::Micro, dist::Micro)>,
     links: BTreeMap<String, Link>,
     mailboxes: BTreeMap<String, MailboxSums>,
 }
@@ -85,7 +89,8 @@ impl InsideSums {
         for mailbox in seen {
             self.mailbox(mailbox);
         }
-        self.last = Look { mailboxes: Vec::new(), ..look.clone() };
+        let said = look.inside.clone().or(self.last.inside.take());
+        self.last = Look { mailboxes: Vec::new(), inside: said, ..look.clone() };
         let Some(inside) = look.inside.as_ref().filter(|_| look.state == State::Answering) else {
             return;
         };
@@ -110,10 +115,16 @@ impl InsideSums {
         if self.first_used.is_empty() {
             self.first_used = inside.used.clone();
         }
-        if self.first_micro.is_none() {
-            self.first_micro = inside.micro.clone();
-        }
+        self.add_micro(inside.micro.as_ref());
         self.links(&inside.queued);
+    }
+
+    /// A node that was started anew, or somebody who has it counted from zero, begins again.
+    fn add_micro(&mut self, now: Option<&dist::Micro>) {
+        let Some(now) = now else { return };
+        let first = self.micro.take().map(|(first, _)| first);
+        let first = first.filter(|first| goes_on(first, now));
+        self.micro = Some((first.unwrap_or_else(|| now.clone()), now.clone()));
     }
 
     fn links(&mut self, queued: &[(String, u64)]) {
@@ -162,8 +173,7 @@ impl InsideSums {
 
     /// What threads of each kind did between the first answer that tells it and the last.
     fn micro(&self) -> Vec<Micro> {
-        let now = self.last.inside.as_ref().and_then(|inside| inside.micro.as_ref());
-        let (Some(now), Some(first)) = (now, &self.first_micro) else { return Vec::new() };
+        let Some((first, now)) = &self.micro else { return Vec::new() };
         let of = |threads: &String| {
             let before =
                 |state: &String| first.get(threads).and_then(|all| all.get(state)).copied();
@@ -279,6 +289,15 @@ impl MailboxSums {
     }
 }
 
+/// Whether no time is less than it was.
+fn goes_on(before: &dist::Micro, now: &dist::Micro) -> bool {
+    let is_kept = |(threads, states): (&String, &BTreeMap<String, u64>)| {
+        let now = now.get(threads);
+        states.iter().all(|(state, time)| now.and_then(|now| now.get(state)) >= Some(time))
+    };
+    before.iter().all(is_kept)
+}
+
 /// How work is spread over run queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Balance {
@@ -383,8 +402,7 @@ mod tests {
         assert_eq!((&said[0].micro, &said[1].micro), (&vec![], &vec![]));
         let shares = &said[2].micro[0].shares;
         assert_eq!((shares["emulator"], shares["sleep"]), (0.75, 0.25));
-        // Somebody who has it counted anew does not make shares beyond one.
-        assert_eq!(said[3].micro[0].shares["emulator"], 1.0);
+        assert_eq!(said[3].micro, [], "it was counted anew");
         assert_eq!(said[1].links, []);
         let link = BusyLink { node: "c@d".into(), waiting: 0.5, bytes: 70 };
         assert_eq!(said[3].links, [link]);

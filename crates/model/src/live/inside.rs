@@ -121,7 +121,8 @@ pub struct BusyLink {
     pub node: String,
     /// Share of the answers in which something waited, from 0 to 1.
     pub waiting: f64,
-    /// Bytes that waited, the most that were seen.
+    /// Bytes that waited in the driver of the port, the most that were seen. More may have waited
+    /// in the VM before it, which tells nobody.
     pub bytes: u64,
 }
 

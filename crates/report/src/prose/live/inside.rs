@@ -45,9 +45,9 @@ fn told(said: &Said) -> String {
     text.push_str(&micro(said));
     for link in &said.links {
         text.push_str(&format!(
-            " Data for {} waited in {} of the answers, {} at most.",
-            plain(&link.node),
+            " In {} of the answers data waited to be sent to {}, at least {} at one time.",
             percent(link.waiting),
+            plain(&link.node),
             figure(link.bytes as f64, Unit::Bytes),
         ));
     }
