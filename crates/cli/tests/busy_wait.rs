@@ -25,8 +25,8 @@ fn under_a_quota_the_defaults_stall_and_no_busy_waiting_fixes_it() {
     assert_eq!(verdict["kind"], "latency-under-quota");
     let fix = &verdict["fixes"][0];
     assert_eq!((&fix["arm"], &fix["change"]), (&"flags-quota".into(), &json!({ "flags": NONE })));
-    let p99 = |side: &str| fix[side]["p99"]["median"].as_f64().unwrap();
-    assert!(p99("with") < p99("without"), "{fix}");
+    // Not by medians: where this load is throttled in less than half of the trials they are alike.
+    assert!(["helped", "fixed"].contains(&fix["outcome"].as_str().unwrap()), "{fix}");
     // Control and case differ by the flags alone, and the load that was found stands in both.
     let arms = record["plan"]["arms"].as_array().unwrap();
     let setting = |arm: usize, name: &str| arms[arm]["settings"][name].clone();
