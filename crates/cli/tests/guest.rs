@@ -51,8 +51,8 @@ fn kernel_or_skip() -> bool {
     lacks.is_none()
 }
 
-/// Why there is no kernel, where there is none. A guest that may take a second is ended, but has had
-/// its kernel looked for and fetched before.
+/// Why there is no kernel, where there is none. A guest that may take a second is ended, but has
+/// had its kernel looked for and fetched before.
 fn no_kernel() -> Option<String> {
     let place = Place::new();
     let ran = place.run(vm(&place, &["vm", "--kernel", KERNEL, "--limit", "1s", "--", "list"]));

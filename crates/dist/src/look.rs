@@ -39,6 +39,10 @@ const REST: u32 = 200;
 const REST_MOST: Duration = Duration::from_secs(2);
 const REST_MOST_LIST: Duration = Duration::from_secs(30);
 
+/// States of threads are counted for two seconds, this often: where processes take turns millions
+/// of times a second, counting costs a sixth of what the node does.
+const COUNTED_EVERY: Duration = Duration::from_secs(60);
+
 /// The oldest OTP that is asked, and the oldest that has labels of processes.
 const OLDEST: u32 = 25;
 const LABELS: u32 = 27;
@@ -181,6 +185,19 @@ fn pause(shared: &Shared, time: Duration) {
     }
 }
 
+/// How far the counting of states of threads is; from one question to the next.
+#[derive(Debug, Clone, Copy)]
+enum Counting {
+    /// Not asked about until then.
+    Pause(Instant),
+    /// Asked about; all times together were so much, in the VM's unit.
+    Before(u64),
+    /// Switched on by us; the next answer is the first of two.
+    First,
+    /// The next answer is the second one.
+    Second,
+}
+
 /// A connection under questions.
 struct Asking<'a> {
     client: Client,
@@ -190,10 +207,9 @@ struct Asking<'a> {
     next_slice: Instant,
     longest: Vec<Length>,
     otp: u32,
-    /// Whether we have just had the VM count what its threads do.
-    counts_micro: bool,
-    /// The sum of all times in the last answer to that, in the VM's unit.
-    micro_total: Option<u64>,
+    /// How far the counting of states of threads is, and whether a process holds its flag for us.
+    counting: Counting,
+    holds_micro: bool,
     /// Names of processes that have none by registration.
     names: BTreeMap<String, String>,
     /// Functions that wait for a message, of the modules that were asked for.
@@ -217,8 +233,8 @@ impl<'a> Asking<'a> {
             next_slice: now,
             longest: Vec::new(),
             otp: 0,
-            counts_micro: false,
-            micro_total: None,
+            counting: Counting::Pause(now),
+            holds_micro: false,
             names: BTreeMap::new(),
             receives: BTreeMap::new(),
         })
@@ -285,21 +301,36 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    /// What its threads did; none until two answers differ. Two that are equal mean that nobody has
-    /// it counted, or no longer: then we do.
+    /// What its threads did; none while it is not counted. It is asked twice before we have it
+    /// counted: where the answers differ somebody else has.
     fn micro(&mut self) -> Result<Option<micro::Micro>, Problem> {
+        if matches!(self.counting, Counting::Pause(until) if Instant::now() < until) {
+            return Ok(None);
+        }
         let answer = self.value(micro::question())?;
         let Some(micro) = answer.as_ref().and_then(micro::read) else { return Ok(None) };
         let total = micro::total(&micro);
-        let before = self.micro_total.replace(total);
-        let moved = before.is_some_and(|before| before != total);
-        if moved {
-            self.counts_micro = false;
-        } else if before.is_some() && !self.counts_micro {
+        let (next, is_counted) = match self.counting {
+            Counting::Pause(_) => (Counting::Before(total), false),
+            Counting::Before(before) if before != total => (Counting::Before(total), true),
+            Counting::Before(_) => (self.count(true)?, false),
+            Counting::First => (Counting::Second, true),
+            Counting::Second => (self.count(false)?, true),
+        };
+        self.counting = next;
+        Ok(is_counted.then_some(micro))
+    }
+
+    /// Switches the counting on or off. The process that switches it off at the end of the
+    /// connection is there from the first time on.
+    fn count(&mut self, on: bool) -> Result<Counting, Problem> {
+        if on && !self.holds_micro {
             self.client.hold_unowned(micro::FLAG)?;
-            self.counts_micro = true;
+            self.holds_micro = true;
+        } else {
+            self.value(micro::switch(on))?;
         }
-        Ok(moved.then_some(micro))
+        Ok(if on { Counting::First } else { Counting::Pause(Instant::now() + COUNTED_EVERY) })
     }
 
     /// What waits to be sent to other nodes.

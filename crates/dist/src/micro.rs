@@ -25,6 +25,11 @@ pub fn question() -> Call {
     Call::new("erlang", "statistics", vec![atom(FLAG)])
 }
 
+/// Has the VM count, or no longer.
+pub fn switch(on: bool) -> Call {
+    Call::new("erlang", "system_flag", vec![atom(FLAG), atom(if on { "true" } else { "false" })])
+}
+
 /// All times together, of all threads.
 pub fn total(micro: &Micro) -> u64 {
     micro.values().flat_map(BTreeMap::values).fold(0, |all, time| all.saturating_add(*time))

@@ -201,12 +201,16 @@ impl WorkerPool {
         drop(self.release);
         let mut tally = Tally::default();
         let deadline = spec.limit.map(|limit| Instant::now() + limit);
-        wait_for_end(&self.alive, deadline, &mut |order| match order {
+        let ended = wait_for_end(&self.alive, deadline, &mut |order| match order {
             b'b' => tally.begin = counts(self.slots.all()),
             _ => tally.end = Some(counts(self.slots.all())),
         });
-        // A worker that has ended before the leader kills was killed from outside.
-        let exited = find_exited(&self.pids);
+        // A worker that has ended before the leader kills was killed from outside. Its end of the
+        // pipe is closed some time before it can be waited for.
+        let exited = match ended {
+            true => self.pids.iter().copied().collect(),
+            false => find_exited(&self.pids),
+        };
         kill_all(&self.pids);
         let (mut killed, mut signal) = (0, 0);
         for pid in &self.pids {
@@ -265,24 +269,29 @@ impl Tally {
 }
 
 /// Waits until every worker has ended, standard input has, or time is up; passes on the bytes that
-/// come from standard input meanwhile.
-fn wait_for_end(alive: &PipeReader, deadline: Option<Instant>, on_byte: &mut dyn FnMut(u8)) {
+/// come from standard input meanwhile. Whether it was the first: all workers have closed their ends
+/// of the pipe, which they keep until they end.
+fn wait_for_end(
+    alive: &PipeReader,
+    deadline: Option<Instant>,
+    on_byte: &mut dyn FnMut(u8),
+) -> bool {
     let stdin = rustix::stdio::stdin();
     loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
-            return;
+            return false;
         }
         let left = left.and_then(|left| Timespec::try_from(left).ok());
         let mut fds = [PollFd::new(alive, PollFlags::IN), PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut fds, left.as_ref()) {
-            Ok(_) if !fds[0].revents().is_empty() => return,
+            Ok(_) if !fds[0].revents().is_empty() => return true,
             Ok(_) if !fds[1].revents().is_empty() => match control::read_byte() {
                 Some(byte) => on_byte(byte),
-                None => return,
+                None => return false,
             },
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
+            Err(_) => return false,
         }
     }
 }
