@@ -82,10 +82,10 @@ RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 
 # strace delays a system call in one of the tests, chromium opens the pages, some boot a guest,
 # which Debian's later releases show a folder by a package of its own; gcc and make are there
-# already. What a lane prints comes when it has ended, in one piece. What failed is told once more
-# at the end.
+# already. A reader of Parquet wants the names of time zones. What a lane prints comes when it has
+# ended, in one piece. What failed is told once more at the end.
 test: needs erlang-needs
-	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86 python3-venv
+	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86 python3-venv tzdata
 	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
 	$(MAKE) -C erlang all
 	$(RUST_TESTS) --no-run
