@@ -38,10 +38,10 @@ pub struct Job {
     /// The modules that are loaded before that folder is mounted.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// A folder below that root with compiled applications, copied so that they need not be made
-    /// again where everything is slow; none where there is none.
+    /// The host's cache, a folder below that root; none where there is none. What the host has
+    /// compiled is copied, so that it need not be compiled again where everything is slow.
     #[serde(default)]
-    pub applications: Option<PathBuf>,
+    pub cache: Option<PathBuf>,
     /// What the host knows of the guest, for its record.
     pub guest: Guest,
 }

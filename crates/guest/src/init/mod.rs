@@ -101,7 +101,7 @@ fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
             port.send(Kind::Warning, warning.as_bytes());
         }
         root::enter(tag)?;
-        root::copy_applications(job, Path::new(CACHE));
+        root::copy_compiled(job, Path::new(CACHE));
         root::show_otps(job, Path::new(CACHE));
     }
     if let Err(error) = events::pass_on(port.clone()) {

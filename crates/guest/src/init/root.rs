@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Has the kernel unpack a module itself.
 const COMPRESSED: i32 = 4;
 
-/// The most that is copied of the host's compiled applications, in bytes.
+/// The most that is copied of each kind of what the host has compiled, in bytes.
 const MOST_COPIED: u64 = 64 << 20;
 
 /// Loads modules; what could not be loaded, a sentence each.
@@ -65,23 +65,23 @@ pub(super) fn enter(tag: &str) -> Result<(), String> {
     std::env::set_current_dir("/").map_err(|error| failed("chdir", error))
 }
 
-/// Copies the host's compiled applications to where the command looks for them; what cannot be
-/// copied is compiled again.
-pub(super) fn copy_applications(job: &Job, cache: &Path) {
-    let Some(from) = &job.applications else { return };
-    let to = cache.join("tailback/erlang");
-    if copy_all(from, &to).is_err() {
-        // Half an application would be taken for a whole one.
-        let _ = std::fs::remove_dir_all(&to);
+/// Copies what the host has compiled to where the command looks for it: applications of Erlang, and
+/// workers of runtimes. What cannot be copied is compiled again.
+pub(super) fn copy_compiled(job: &Job, cache: &Path) {
+    let Some(from) = &job.cache else { return };
+    for kind in ["erlang", "workers"] {
+        let to = cache.join("tailback").join(kind);
+        if copy_all(&from.join(kind), &to).is_err() {
+            // Half of it would be taken for the whole.
+            let _ = std::fs::remove_dir_all(&to);
+        }
     }
 }
 
 /// Shows the OTPs that the host has fetched where the command looks for them. They stay where they
 /// are: their programs name their loader by its place.
 pub(super) fn show_otps(job: &Job, cache: &Path) {
-    let Some(otps) = job.applications.as_ref().map(|folder| folder.with_file_name("otp")) else {
-        return;
-    };
+    let Some(otps) = job.cache.as_ref().map(|cache| cache.join("otp")) else { return };
     let to = cache.join("tailback");
     if otps.is_dir() && std::fs::create_dir_all(&to).is_ok() {
         // Without it the command says that it cannot fetch one.
@@ -128,19 +128,20 @@ fn copy(from: &Path, to: &Path, left: &mut u64) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     fn job(folder: &Path) -> Job {
-        Job { applications: Some(folder.to_owned()), ..Job::default() }
+        Job { cache: Some(folder.to_owned()), ..Job::default() }
     }
 
     #[test]
     fn fetched_otps_are_found_where_they_lie() {
         let place = tempfile::tempdir().unwrap();
-        let (from, cache) = (place.path().join("erlang"), place.path().join("cache"));
-        show_otps(&job(&from), &cache);
+        let cache = place.path().join("cache");
+        show_otps(&job(place.path()), &cache);
         assert!(!cache.exists(), "nothing to show");
         std::fs::create_dir_all(place.path().join("otp/roots")).unwrap();
-        show_otps(&job(&from), &cache);
+        show_otps(&job(place.path()), &cache);
         let shown = cache.join("tailback/otp").canonicalize().unwrap();
         assert_eq!(shown, place.path().join("otp").canonicalize().unwrap());
     }
@@ -149,16 +150,16 @@ mod tests {
     fn compiled_applications_are_copied_or_left_out_as_a_whole() {
         let place = tempfile::tempdir().unwrap();
         let (from, cache) = (place.path().join("erlang"), place.path().join("cache"));
-        copy_applications(&job(&from), &cache);
+        copy_compiled(&job(place.path()), &cache);
         assert!(!cache.join("tailback/erlang").exists(), "nothing to copy");
         std::fs::create_dir_all(from.join("a-otp25/tailback/ebin")).unwrap();
         std::fs::write(from.join("a-otp25/tailback/ebin/wait.beam"), "code").unwrap();
-        copy_applications(&job(&from), &cache);
+        copy_compiled(&job(place.path()), &cache);
         let copied = cache.join("tailback/erlang/a-otp25/tailback/ebin/wait.beam");
         assert_eq!(std::fs::read_to_string(copied).unwrap(), "code");
         std::fs::create_dir_all(from.join("a-otp25-user7")).unwrap();
         std::fs::create_dir_all(from.join("b-otp25-user7/tailback")).unwrap();
-        copy_applications(&job(&from), &cache);
+        copy_compiled(&job(place.path()), &cache);
         let names = std::fs::read_dir(cache.join("tailback/erlang")).unwrap();
         let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
@@ -166,7 +167,20 @@ mod tests {
         std::fs::create_dir(from.join("c-otp25")).unwrap();
         let big = File::create(from.join("c-otp25/big")).unwrap();
         big.set_len(MOST_COPIED + 1).unwrap();
-        copy_applications(&job(&from), &cache);
+        copy_compiled(&job(place.path()), &cache);
         assert!(!cache.join("tailback/erlang").exists(), "half of them is none");
+    }
+
+    #[test]
+    fn a_worker_is_copied_as_a_program() {
+        let place = tempfile::tempdir().unwrap();
+        let (workers, cache) = (place.path().join("workers"), place.path().join("cache"));
+        std::fs::create_dir_all(workers.join("go1.24-user7")).unwrap();
+        let worker = workers.join("go1.24-user7/worker");
+        std::fs::write(&worker, "code").unwrap();
+        std::fs::set_permissions(&worker, std::fs::Permissions::from_mode(0o755)).unwrap();
+        copy_compiled(&job(place.path()), &cache);
+        let copied = cache.join("tailback/workers/go1.24/worker");
+        assert_eq!(copied.metadata().unwrap().mode() & 0o777, 0o755);
     }
 }

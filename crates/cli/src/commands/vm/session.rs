@@ -170,7 +170,7 @@ impl Host {
             args: args.to_vec(),
             root: self.machine.root.is_some().then(|| guest::ROOT_TAG.to_owned()),
             modules: names(&kernel.modules),
-            applications: Some(self.cache.folder().with_file_name("erlang")),
+            cache: self.cache.folder().parent().map(Path::to_owned),
             guest: self.guest_facts(kernel),
         };
         let pack = |job: &Job| initramfs::build(Path::new("/proc/self/exe"), kernel, job);
