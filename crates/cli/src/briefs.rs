@@ -54,6 +54,11 @@ impl Briefs {
         Ok(Some(Briefs { host, identity: identity::here(), file, exit_zero }))
     }
 
+    /// The file that they are written to; none for standard output.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// Prints a line for each record, or writes it into the file.
     ///
     /// # Errors

@@ -53,6 +53,7 @@ pub fn command() -> Command {
         .subcommand(completions())
         .subcommand(man())
         .subcommand(load())
+        .subcommand(reader())
 }
 
 fn list() -> Command {
@@ -420,6 +421,11 @@ fn load() -> Command {
     load::LoadCommand::augment_subcommands(command)
         .subcommand_required(true)
         .about("Be a load generator")
+}
+
+/// The process that opens for `watch` what users wrote; hidden, since only `watch` starts it.
+fn reader() -> Command {
+    Command::new("reader").hide(true).about("Open files of processes, for watch")
 }
 
 fn seed() -> Arg {

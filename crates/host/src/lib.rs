@@ -10,6 +10,7 @@
 //! - [`placement`]: which CPU for what.
 //! - [`disturbance`]: what disturbed a trial from outside.
 //! - [`private`]: whether a cache is the caller's alone.
+//! - [`process_files`]: what another process executes and has mapped, opened by no path of its own.
 //! - [`program`]: other people's programs that root runs with its own rights; [`tool`] runs them
 //!   within a limit.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
@@ -35,6 +36,7 @@ mod owner;
 pub mod placement;
 mod preemption;
 pub mod private;
+pub mod process_files;
 pub mod program;
 mod resident;
 pub mod restore;
@@ -52,6 +54,7 @@ pub use facts::machine;
 pub use memory_groups::MemoryGroups;
 pub use otps::otps;
 pub use placement::Placement;
+pub use process_files::{MappedFile, ProcessFiles};
 pub use resident::resident_bytes;
 pub use restore::{Restored, restore};
 pub use roots::Roots;

@@ -5,6 +5,7 @@
 //! - [`pin`]: the CPUs of a thread; [`cpulist`] reads and writes them as the kernel does.
 //! - [`folders`]: where the user's state and caches belong.
 //! - [`memory`]: how much of it there is; [`random`]: numbers that nobody can guess.
+//! - [`sandbox`]: what a process may do from here on.
 //! - [`terminal`]: text of others, made fit to be shown; [`quote`]: and to be pasted into a shell.
 
 pub mod cpulist;
@@ -14,5 +15,6 @@ pub mod memory;
 pub mod pin;
 pub mod quote;
 pub mod random;
+pub mod sandbox;
 pub mod terminal;
 pub mod user;

@@ -10,6 +10,7 @@
 pub const IDLE: &str = "idle";
 
 pub mod calls;
+pub mod elf;
 mod error;
 pub mod event;
 mod files;

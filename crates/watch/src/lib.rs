@@ -6,7 +6,8 @@
 //!
 //! Nothing of the machine is changed, and what is read of /proc takes no lock of the process that
 //! it is about: neither `cmdline` nor `maps` nor `smaps`. Of Erlang nodes alone
-//! `cmdline` is read once, and `maps` once or when there is new code.
+//! `cmdline` is read once, and `maps` once or when there is new code. What users of the machine
+//! wrote is read by a process of its own, without privileges ([`reader`]).
 
 mod answers;
 mod findings;
@@ -15,6 +16,7 @@ pub mod limits;
 mod node;
 mod nodes;
 mod parts;
+pub mod reader;
 mod sample;
 mod since;
 mod size;
@@ -27,7 +29,7 @@ mod window;
 
 pub use inside::InsideTick;
 pub use node::{NodeFacts, NodeTick, SchedulerTick, Seen};
-pub use sample::{Sampler, ScopeError};
+pub use sample::{Sampled, Sampler, Sampling, ScopeError, StartError, Step, Steps};
 pub use since::Since;
 pub use tick::{GroupTick, Job, MachineTick, Process, Spent, Tick};
 pub use view::{interval, live};

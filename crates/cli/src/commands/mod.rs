@@ -64,6 +64,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<u8, Failure> {
         Some(("completions", matches)) => generate::completions(matches),
         Some(("man", matches)) => generate::man(matches),
         Some(("load", matches)) => load_generator(matches),
+        Some(("reader", _)) => watch::reader(),
         _ => Err(Failure::usage("no such command; see tailback --help")),
     }
 }

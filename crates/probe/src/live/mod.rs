@@ -33,6 +33,8 @@ pub use nodes::NODES;
 #[cfg(feature = "bpf")]
 pub use read::LiveProbe;
 pub use seen::Seen;
+#[cfg(feature = "bpf")]
+pub use stats::Counting;
 
 /// Erlang nodes that are looked at more closely at most.
 #[cfg(not(feature = "bpf"))]
@@ -40,6 +42,19 @@ pub const NODES: usize = 16;
 
 #[cfg(not(feature = "bpf"))]
 use model::not_seen::NoPrograms;
+
+/// In a build without programs for the kernel nothing is counted.
+#[cfg(not(feature = "bpf"))]
+#[derive(Debug)]
+pub struct Counting(std::convert::Infallible);
+
+#[cfg(not(feature = "bpf"))]
+impl Counting {
+    /// Always none.
+    pub fn start() -> Option<Self> {
+        None
+    }
+}
 
 /// In a build without programs for the kernel there is none.
 #[cfg(not(feature = "bpf"))]
@@ -63,6 +78,11 @@ impl LiveProbe {
 
     /// Looks more closely at nodes.
     pub fn look_at_nodes(&mut self, _: &[u32], _: bool) {
+        match self.0 {}
+    }
+
+    /// Whether the programs' time is to be counted.
+    pub fn count_next(&mut self) -> bool {
         match self.0 {}
     }
 

@@ -6,7 +6,7 @@ use super::nodes::Nodes;
 use super::object::types::bss;
 use super::raw::{Cpu, Pairs, Raw, Reader, ReaderKey};
 use super::seen::Seen;
-use super::stats::{Counting, run_time};
+use super::stats::run_time;
 use super::threads::Threads;
 use crate::refused::refused;
 use host::Roots;
@@ -35,7 +35,8 @@ pub struct LiveProbe {
     last_ns: u64,
     threads: Threads,
     nodes: Nodes,
-    counting: Option<Counting>,
+    /// Whether the programs' time was to be counted in the interval under way.
+    is_counted: bool,
     counted_before: u64,
     table_bytes: u64,
 }
@@ -65,7 +66,7 @@ impl LiveProbe {
             last_ns: 0,
             threads,
             nodes,
-            counting: None,
+            is_counted: false,
             counted_before: 0,
             table_bytes: 0,
         };
@@ -152,16 +153,20 @@ impl LiveProbe {
         (0..map.max_entries()).map(of).sum()
     }
 
+    /// Whether the kernel is to count the programs' time in the interval that begins: the caller
+    /// sees to it, who may lack the privilege.
+    pub fn count_next(&mut self) -> bool {
+        self.is_counted = self.readings.is_multiple_of(COUNTED);
+        self.is_counted
+    }
+
     /// CPU time of the programs in the interval that has ended, where it was counted.
     fn programs(&mut self) -> Option<(u64, u64)> {
         let spent: u64 = self.descriptors().into_iter().filter_map(run_time).sum();
         let over = now_ns().saturating_sub(self.last_ns);
-        let counted = self.counting.take().map(|_| (spent - self.counted_before.min(spent), over));
+        let gained = spent - self.counted_before.min(spent);
         self.counted_before = spent;
-        if self.readings.is_multiple_of(COUNTED) {
-            self.counting = Counting::start();
-        }
-        counted
+        (self.is_counted && gained > 0).then_some((gained, over))
     }
 
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {

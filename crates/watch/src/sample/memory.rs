@@ -1,6 +1,7 @@
 //! Groups that have a memory.high: how often they were above it, and who slept for that.
 
 use super::scope;
+use crate::reader::{Answer, MOST_PLACES, Readers, What};
 use crate::tick::{MemoryTask, MemoryTick, Tick};
 use host::cgroup::MemoryUsage;
 use host::roots::{Roots, read_start};
@@ -13,10 +14,10 @@ use std::collections::HashMap;
 const MOST: usize = 256;
 
 /// Processes of a group that are looked at in an interval at most.
-const MOST_PROCESSES: usize = 64;
+const MOST_PROCESSES: usize = MOST_PLACES;
 
-/// Threads of a process whose place in the kernel is looked at in an interval at most.
-const MOST_THREADS: usize = 32;
+/// The most that is read of a name, in bytes.
+const NAME: u64 = 64;
 
 /// Intervals after which all groups are looked through for a limit again.
 const OLD: u64 = 5;
@@ -43,7 +44,7 @@ impl Memory {
 
     /// Adds what the counters gained to a tick. Processes are looked at only in a group that was
     /// found above its limit, or is.
-    pub fn add(&mut self, tick: &mut Tick) {
+    pub fn add(&mut self, tick: &mut Tick, readers: &mut Readers) {
         if self.interval.is_multiple_of(OLD) {
             self.names = self.groups.with_high();
             self.names.truncate(MOST);
@@ -56,7 +57,7 @@ impl Memory {
             if let Some(before) = self.before.get(group) {
                 let gained = usage.since(before);
                 let above = gained.high_events > Some(0) || usage.current_bytes > Some(high_bytes);
-                let tasks = if above { self.tasks(group) } else { Vec::new() };
+                let tasks = if above { self.tasks(group, readers) } else { Vec::new() };
                 let group = group.clone();
                 tick.memory.push(MemoryTick { group, high_bytes, gained, tasks });
             }
@@ -65,26 +66,26 @@ impl Memory {
         self.before = now;
     }
 
-    fn tasks(&self, group: &str) -> Vec<MemoryTask> {
+    fn tasks(&self, group: &str, readers: &mut Readers) -> Vec<MemoryTask> {
         let pids = self.groups.processes(group, MOST_PROCESSES);
-        pids.into_iter().filter_map(|pid| self.task(pid, group)).collect()
+        let mut tasks: Vec<MemoryTask> =
+            pids.into_iter().filter_map(|pid| self.task(pid, group)).collect();
+        let Some(first) = tasks.first().map(|task| task.pid) else { return tasks };
+        let all = tasks.iter().map(|task| task.pid).collect();
+        let what = What::SleepIn(SLEEPS_IN.to_owned(), all);
+        if let Some(Answer::Each(sleep)) = readers.ask(&self.roots, first, what) {
+            tasks.iter_mut().zip(sleep).for_each(|(task, sleeps)| task.sleeps = sleeps);
+        }
+        tasks
     }
 
     fn task(&self, pid: u32, group: &str) -> Option<MemoryTask> {
         let folder = self.roots.proc.join(pid.to_string());
-        let text = |file: &str| {
-            let bytes = read_start(&folder.join(file), 1_024).ok()?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
-        };
-        let name = terminal::line(text("comm")?.trim_end_matches('\n'));
+        let name = read_start(&folder.join("comm"), NAME).ok()?;
+        let name = terminal::line(String::from_utf8_lossy(&name).trim_end_matches('\n'));
         let bytes = resident_bytes(&self.roots, pid)?;
         let in_scope = scope::holds(&self.scope, pid, &name, Some(group));
-        let threads = std::fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
-        let mut threads = threads.filter_map(|thread| thread.file_name().into_string().ok());
-        let sleeps = threads.by_ref().take(MOST_THREADS).any(|thread| {
-            text(&format!("task/{thread}/wchan")).is_some_and(|place| place.contains(SLEEPS_IN))
-        });
-        Some(MemoryTask { pid, name, bytes, sleeps, in_scope })
+        Some(MemoryTask { pid, name, bytes, sleeps: false, in_scope })
     }
 }
 
@@ -116,10 +117,10 @@ mod tests {
         let groups = MemoryGroups::find(&roots).unwrap();
         let mut memory = Memory::new(&roots, &Scope::default(), groups);
         let mut tick = Tick::default();
-        memory.add(&mut tick);
+        memory.add(&mut tick, &mut Readers::Here);
         assert!(tick.memory.is_empty(), "what was so far is not ours to tell");
         tree.put("sys/fs/cgroup/a/memory.events", "high 9\n");
-        memory.add(&mut tick);
+        memory.add(&mut tick, &mut Readers::Here);
         let [one] = &tick.memory[..] else { panic!("{tick:?}") };
         assert_eq!((one.high_bytes, one.gained.high_events), (4096, Some(6)));
         let page = rustix::param::page_size() as u64;

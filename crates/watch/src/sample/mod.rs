@@ -10,8 +10,11 @@ mod runtimes;
 mod schedstat;
 mod scope;
 mod spots;
+mod steps;
+mod thread;
 
 use crate::inside::InsideTick;
+use crate::reader::Readers;
 use crate::tick::{Spent, Tick};
 use dist::Watcher;
 use gained::Gained;
@@ -28,7 +31,9 @@ use runtimes::Runtimes;
 use schedstat::Schedstat;
 pub use scope::ScopeError;
 use spots::Spots;
+pub use steps::{Step, Steps};
 use std::time::{Duration, Instant};
+pub use thread::{Sampled, Sampling, StartError};
 
 /// Reads a live system.
 pub struct Sampler {
@@ -45,9 +50,11 @@ pub struct Sampler {
     schedstat: Schedstat,
     nodes: Nodes,
     asked: Vec<Watcher>,
+    readers: Readers,
     machine: Machine,
     last: Instant,
     tool: Duration,
+    steps: Steps,
 }
 
 impl Sampler {
@@ -55,11 +62,12 @@ impl Sampler {
     ///
     /// # Errors
     /// If a process or the group that is named does not exist.
-    pub fn start(roots: &Roots, scope: &Scope) -> Result<Self, ScopeError> {
+    pub fn start(roots: &Roots, scope: &Scope, mut readers: Readers) -> Result<Self, ScopeError> {
         let cpu_groups = CpuGroups::find(roots);
         scope::check(roots, scope, cpu_groups.as_ref())?;
         let probe = LiveProbe::start(roots);
         let memory = MemoryGroups::find(roots).map(|groups| Memory::new(roots, scope, groups));
+        let nodes = Nodes::find(roots, &mut readers);
         let sources = sources(&probe, cpu_groups.is_some(), memory.is_some());
         let mut sampler = Sampler {
             roots: roots.clone(),
@@ -73,15 +81,23 @@ impl Sampler {
             groups: cpu_groups.map(Groups::new),
             memory,
             schedstat: Schedstat::default(),
-            nodes: Nodes::find(roots),
+            nodes,
             asked: Vec::new(),
+            readers,
             machine: Machine::start(roots),
             last: Instant::now(),
             tool: cpu_time(),
+            steps: Steps::default(),
         };
         // What was so far is not ours to tell.
         let _ = sampler.tick();
         Ok(sampler)
+    }
+
+    /// Says there what it is at.
+    #[must_use]
+    pub fn with_steps(self, steps: Steps) -> Self {
+        Sampler { steps, ..self }
     }
 
     /// Where the figures come from.
@@ -94,21 +110,13 @@ impl Sampler {
         self.asked = nodes;
     }
 
-    /// What is looked at.
-    pub fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    /// Whether anything at all can be measured here.
-    pub fn measures_anything(&self) -> bool {
-        !self.asked.is_empty() || self.sources.iter().any(|one| one.missing.is_none())
-    }
-
     /// What happened since the last call, or since the start.
     pub fn tick(&mut self) -> Tick {
+        self.steps.begin(Step::Tables);
         let counts = self.counts();
         let over = self.last.elapsed();
         self.last = Instant::now();
+        self.steps.begin(Step::Machine);
         let mut tick = Tick {
             over_ns: u64::try_from(over.as_nanos()).unwrap_or(u64::MAX),
             whole_machine: self.scope == Scope::default(),
@@ -118,20 +126,27 @@ impl Sampler {
         let lost_threads = counts.lost_threads;
         let table_bytes = counts.table_bytes;
         let programs_ns = counts.programs_ns;
-        tick.nodes = self.nodes.take(&counts);
+        self.readers.begin();
+        self.steps.begin(Step::Nodes);
+        tick.nodes = self.nodes.take(&counts, &mut self.readers);
         self.look_at_nodes();
         let inside =
             |node: &Watcher| InsideTick { name: node.name().to_owned(), look: node.look() };
         tick.inside = self.asked.iter().map(inside).collect();
         self.gained.take(counts, &mut tick);
+        self.steps.begin(Step::Processes);
         self.processes.name(&mut tick);
-        self.spots.name(&mut tick);
+        self.steps.begin(Step::Spots);
+        self.spots.name(&mut tick, &mut self.readers);
+        self.steps.begin(Step::Groups);
         if let Some(groups) = &mut self.groups {
             groups.add(&mut tick);
         }
-        self.runtimes.name(&mut tick);
+        self.steps.begin(Step::Runtimes);
+        self.runtimes.name(&mut tick, &mut self.readers);
+        self.steps.begin(Step::Memory);
         if let Some(memory) = &mut self.memory {
-            memory.add(&mut tick);
+            memory.add(&mut tick, &mut self.readers);
         }
         let now = cpu_time();
         let tool = now.saturating_sub(self.tool);
@@ -157,7 +172,10 @@ impl Sampler {
     fn counts(&mut self) -> Counts {
         if let Some(probe) = &mut self.probe {
             match probe.read() {
-                Ok(counts) => return counts,
+                Ok(counts) => {
+                    self.readers.count(probe.count_next());
+                    return counts;
+                }
                 Err(error) => {
                     self.probe = None;
                     let of_probe = [

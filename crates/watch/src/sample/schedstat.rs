@@ -7,21 +7,29 @@ use probe::live::{Counts, ThreadCounts};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Threads that are read in an interval at most.
+/// Threads that are read in an interval at most; further ones are counted as lost.
 const MOST: usize = 4_096;
 
 /// The sums as they were first read: what was before that is not ours to tell.
 #[derive(Debug, Default)]
 pub struct Schedstat {
     first: HashMap<u32, (u64, u64)>,
+    /// Threads that the last reading left out.
+    dropped: u64,
 }
 
 impl Schedstat {
     /// The sums since the first reading, of what is looked at.
     pub fn read(&mut self, roots: &Roots, scope: &Scope) -> Counts {
         let mut counts = Counts::default();
+        self.dropped = 0;
         for pid in numbers(&roots.proc) {
             if !scope.pids.is_empty() && !scope.pids.contains(&pid) {
+                continue;
+            }
+            // At least one thread of each process that there is no more room for.
+            if counts.threads.len() >= MOST {
+                self.dropped += 1;
                 continue;
             }
             let folder = roots.proc.join(pid.to_string());
@@ -30,14 +38,15 @@ impl Schedstat {
             if !scope::holds(&named, pid, name.trim_end(), None) {
                 continue;
             }
-            for tid in numbers(&folder.join("task")) {
-                if counts.threads.len() >= MOST {
-                    return counts;
-                }
+            let threads = numbers(&folder.join("task"));
+            let room = MOST - counts.threads.len();
+            self.dropped += threads.len().saturating_sub(room) as u64;
+            for tid in threads.into_iter().take(room) {
                 let task = folder.join("task").join(tid.to_string());
                 counts.threads.extend(self.thread(&task, pid, tid, name.trim_end()));
             }
         }
+        counts.lost_threads = self.dropped;
         counts
     }
 

@@ -16,17 +16,22 @@ const FORMAT: &[u8] = b"application/openmetrics-text; version=1.0.0; charset=utf
 /// A server of the last figures; it ends when it is dropped.
 pub struct Listener {
     text: Arc<Mutex<String>>,
-    address: SocketAddr,
     end: Arc<std::sync::atomic::AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-impl Listener {
-    /// Starts to answer at an address of this machine, or where `anywhere` allows it at any.
+/// An address that is waited at, before there is anybody who answers.
+pub struct Bound {
+    server: Server,
+    address: SocketAddr,
+}
+
+impl Bound {
+    /// Waits at an address of this machine, or where `anywhere` allows it at any.
     ///
     /// # Errors
     /// If others could reach the address, or if it cannot be had.
-    pub fn start(address: SocketAddr, anywhere: bool) -> Result<Self, Failure> {
+    pub fn at(address: SocketAddr, anywhere: bool) -> Result<Self, Failure> {
         if !address.ip().is_loopback() && !anywhere {
             return Err(Failure::usage(format!(
                 "--listen {address}: others could reach that address, and it names programs of this \
@@ -38,19 +43,29 @@ impl Listener {
         };
         let server = Server::http(address).map_err(|error| failed(&error))?;
         let address = server.server_addr().to_ip().unwrap_or(address);
-        let text = Arc::new(Mutex::new(String::from("# EOF\n")));
-        let end = Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (shown, ended) = (Arc::clone(&text), Arc::clone(&end));
-        let thread = std::thread::Builder::new()
-            .name("metrics".to_owned())
-            .spawn(move || serve(&server, &shown, &ended))
-            .map_err(|error| failed(&error))?;
-        Ok(Listener { text, address, end, thread: Some(thread) })
+        Ok(Bound { server, address })
     }
 
     /// Where it answers.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+}
+
+impl Listener {
+    /// Starts to answer.
+    ///
+    /// # Errors
+    /// If there is no thread for it.
+    pub fn start(bound: Bound) -> Result<Self, Failure> {
+        let text = Arc::new(Mutex::new(String::from("# EOF\n")));
+        let end = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let (shown, ended) = (Arc::clone(&text), Arc::clone(&end));
+        let thread = std::thread::Builder::new()
+            .name("metrics".to_owned())
+            .spawn(move || serve(&bound.server, &shown, &ended))
+            .map_err(|error| Failure::need(format!("--listen: no thread: {error}")))?;
+        Ok(Listener { text, end, thread: Some(thread) })
     }
 
     /// Shows these figures from now on.
@@ -107,20 +122,22 @@ mod tests {
 
     #[test]
     fn the_last_figures_are_answered_and_nothing_else() {
-        let listener = Listener::start("127.0.0.1:0".parse().unwrap(), false).unwrap();
+        let bound = Bound::at("127.0.0.1:0".parse().unwrap(), false).unwrap();
+        let address = bound.address();
+        let listener = Listener::start(bound).unwrap();
         listener.show(&Live { over_ns: 1, ..Live::default() });
-        let answer = ask(listener.address(), "/metrics");
+        let answer = ask(address, "/metrics");
         assert!(
             answer.starts_with("HTTP/1.1 200") && answer.contains("tailback_watch"),
             "{answer}"
         );
-        assert!(ask(listener.address(), "/etc/passwd").starts_with("HTTP/1.1 404"));
+        assert!(ask(address, "/etc/passwd").starts_with("HTTP/1.1 404"));
     }
 
     #[test]
     fn an_address_that_others_reach_has_to_be_wanted() {
-        let refused = Listener::start("0.0.0.0:0".parse().unwrap(), false).err().unwrap();
+        let refused = Bound::at("0.0.0.0:0".parse().unwrap(), false).err().unwrap();
         assert!(refused.code == 2 && refused.line.contains("--listen-anywhere"), "{refused:?}");
-        assert!(Listener::start("0.0.0.0:0".parse().unwrap(), true).is_ok());
+        assert!(Bound::at("0.0.0.0:0".parse().unwrap(), true).is_ok());
     }
 }

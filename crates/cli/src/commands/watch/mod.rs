@@ -8,6 +8,7 @@ pub mod record;
 mod screen;
 mod session;
 mod terminal;
+mod walls;
 
 use crate::briefs::{self, Briefs};
 use crate::exit::{self, Failure};
@@ -17,22 +18,33 @@ use crate::signals::Interruption;
 use clap::ArgMatches;
 use hindsight::Ring;
 use host::Roots;
-use listen::Listener;
+use listen::{Bound, Listener};
 use model::Live;
-use model::live::Scope;
+use model::live::{Scope, SourceUse};
 use session::Session;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 use terminal::Terminal;
-use watch::Sampler;
+use watch::reader::{Reader, Readers};
+use watch::{Sampler, Sampling, StartError, Step, Tick};
 
 /// How often the sums are read.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often keys and an interruption are noticed.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// A reading that takes longer than this is named.
+const LATE: Duration = Duration::from_secs(5);
+
+/// How long the last interval is waited for once all is over.
+const LAST: Duration = Duration::from_secs(1);
 
 /// The schema of a line of JSON.
 const SCHEMA: &str = "tailback/watch/1";
@@ -52,24 +64,31 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
     let wanted = Wanted::of(matches)?;
     let interruption = Interruption::watch();
     let dump = crate::signals::Asked::watch();
-    let listener = listener(matches)?;
-    let nodes = nodes::asked(matches)?;
-    let mut sampler = Sampler::start(&Roots::real(), &scope(matches))
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    sampler.ask(nodes);
-    if !sampler.measures_anything() {
+    let bound = bind(matches)?;
+    let nodes = nodes::wanted(matches)?;
+    let (sampling, sources) = sample(scope(matches))?;
+    if nodes.is_empty() && sources.iter().all(|one| one.missing.is_some()) {
         return Err(Failure::need("nothing can be measured here; run it as root"));
     }
-    let mut ring = wanted.ring.map(Ring::new);
-    let mut session = Session::new(sampler, wanted.record.is_some() && ring.is_none());
     let mut terminal = if wanted.screen { Some(Terminal::enter()?) } else { None };
+    walls::enter(&wanted.writes(), wanted.ring.unwrap_or(0), !nodes.is_empty());
+    // What begins here has no more rights than this thread has now.
+    let listener = bound.map(Listener::start).transpose()?;
+    sampling.ask(nodes::start(nodes)?);
+    let mut ring = wanted.ring.map(Ring::new);
+    let keeps = wanted.record.is_some() && ring.is_none();
+    let mut session = Session::new((sampling, sources), scope(matches), keeps);
     let began = Instant::now();
     let is_over = || wanted.length.is_some_and(|length| began.elapsed() >= length);
     let mut goes_on = true;
     while goes_on && !interruption.noticed() && !is_over() {
         let left = wanted.length.map_or(INTERVAL, |all| all.saturating_sub(began.elapsed()));
         goes_on = wait(INTERVAL.min(left), &interruption, &mut terminal, &session);
-        let tick = session.tick();
+        let Some(tick) = tick(&mut session, &mut terminal, &|| {
+            interruption.noticed() || is_over()
+        }) else {
+            break;
+        };
         if let (Some(ring), Some(path)) = (&mut ring, wanted.record) {
             ring.add(tick);
             keep_what_led_to_it(ring, &session, path, dump.noticed())?;
@@ -86,6 +105,77 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
     }
     drop(terminal);
     finish(&session, &wanted, matches)
+}
+
+/// Opens files of processes for another `watch`, which is at the other end of standard input.
+pub fn reader() -> Result<u8, Failure> {
+    let not_asked = || Failure::usage("reader: only `tailback watch` starts it");
+    let socket = std::io::stdin().as_fd().try_clone_to_owned().map_err(|_| not_asked())?;
+    ::watch::reader::serve(UnixStream::from(socket)).map(|()| 0).map_err(|_| not_asked())
+}
+
+/// Starts the sampler, and the reader that opens for it what users wrote.
+fn sample(scope: Scope) -> Result<(Sampling, Vec<SourceUse>), Failure> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("tailback").arg("reader").env_clear().current_dir("/").process_group(0);
+    let readers = match Reader::start(command) {
+        Ok(reader) => Readers::Process(reader),
+        Err(error) => {
+            output::note(&format!("watch: no reader of programs: {error}; functions have no names"));
+            Readers::None
+        }
+    };
+    let make = move |steps| {
+        Sampler::start(&Roots::real(), &scope, readers).map(|sampler| sampler.with_steps(steps))
+    };
+    Sampling::start(make, walls::enter_sampling).map_err(|error| match error {
+        StartError::Scope(error) => Failure::usage(error.to_string()),
+        StartError::Thread(error) => Failure::need(format!("watch: {error}; see ulimit -u")),
+    })
+}
+
+/// Reads an interval. What takes too long is named; none where all is over meanwhile.
+fn tick(
+    session: &mut Session,
+    terminal: &mut Option<Terminal>,
+    is_over: &dyn Fn() -> bool,
+) -> Option<Tick> {
+    let began = Instant::now();
+    let (mut is_named, mut over_since) = (false, None);
+    loop {
+        if let Some(tick) = session.tick(PAUSE) {
+            return Some(tick);
+        }
+        if let Some(terminal) = terminal
+            && !terminal.show(session.seen(), Duration::ZERO)
+        {
+            return None;
+        }
+        if began.elapsed() >= LATE && !is_named && terminal.is_none() {
+            is_named = true;
+            output::note(&late(session.step()));
+        }
+        if is_over() && over_since.get_or_insert_with(Instant::now).elapsed() >= LAST {
+            output::note(&late(session.step()));
+            return None;
+        }
+    }
+}
+
+/// What takes too long.
+fn late(step: Step) -> String {
+    let what = match step {
+        Step::Idle => "an interval",
+        Step::Tables => "the kernel's tables",
+        Step::Machine => "the figures of the machine",
+        Step::Nodes => "the Erlang nodes",
+        Step::Processes => "the names and groups of processes",
+        Step::Spots => "the functions in which threads wait actively",
+        Step::Groups => "the counters of control groups",
+        Step::Runtimes => "the runtimes of programs",
+        Step::Memory => "the memory of control groups",
+    };
+    format!("watch: reading {what} hangs; figures stay as they were until it ends")
 }
 
 impl<'a> Wanted<'a> {
@@ -113,13 +203,20 @@ impl<'a> Wanted<'a> {
         }
         Ok(Wanted { screen: !quiet && is_terminal, ..wanted })
     }
+
+    /// The folders that are written to.
+    fn writes(&self) -> Vec<PathBuf> {
+        let files = self.record.into_iter().map(PathBuf::as_path);
+        let files = files.chain(self.briefs.as_ref().and_then(Briefs::file));
+        files.map(crate::sandbox::folder_of).collect()
+    }
 }
 
-fn listener(matches: &ArgMatches) -> Result<Option<Listener>, Failure> {
+fn bind(matches: &ArgMatches) -> Result<Option<Bound>, Failure> {
     let Some(address) = matches.get_one::<SocketAddr>("listen") else { return Ok(None) };
-    let listener = Listener::start(*address, matches.get_flag("listen-anywhere"))?;
-    output::note(&format!("metrics: http://{}/metrics", listener.address()));
-    Ok(Some(listener))
+    let bound = Bound::at(*address, matches.get_flag("listen-anywhere"))?;
+    output::note(&format!("metrics: http://{}/metrics", bound.address()));
+    Ok(Some(bound))
 }
 
 /// What is said at the end.

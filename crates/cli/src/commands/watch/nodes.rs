@@ -8,11 +8,11 @@ use std::path::PathBuf;
 /// Nodes at most.
 const MOST: usize = 32;
 
-/// Begins to ask the nodes that are named.
+/// The nodes that are named, and the cookie that they are asked with.
 ///
 /// # Errors
 /// If a name is none, or there is no cookie.
-pub fn asked(matches: &ArgMatches) -> Result<Vec<Watcher>, Failure> {
+pub fn wanted(matches: &ArgMatches) -> Result<Vec<(Target, Cookie)>, Failure> {
     let names: Vec<&String> = matches.get_many("node").into_iter().flatten().collect();
     if names.is_empty() {
         return Ok(Vec::new());
@@ -21,12 +21,24 @@ pub fn asked(matches: &ArgMatches) -> Result<Vec<Watcher>, Failure> {
         return Err(Failure::usage(format!("--node: {MOST} nodes at most")));
     }
     let cookie = cookie(matches.get_one::<PathBuf>("cookie-file"))?;
-    let start = |name: &&String| {
+    let target = |name: &&String| {
         let target = Target::read(name).map_err(|error| Failure::usage(error.to_string()))?;
-        let watcher = Watcher::start(target, cookie.clone());
-        watcher.map_err(|error| Failure::need(format!("--node {name}: no thread: {error}")))
+        Ok((target, cookie.clone()))
     };
-    names.iter().map(start).collect()
+    names.iter().map(target).collect()
+}
+
+/// Begins to ask them.
+///
+/// # Errors
+/// If there is no thread for one.
+pub fn start(wanted: Vec<(Target, Cookie)>) -> Result<Vec<Watcher>, Failure> {
+    let start = |(target, cookie): (Target, Cookie)| {
+        let name = target.name();
+        Watcher::start(target, cookie)
+            .map_err(|error| Failure::need(format!("--node {name}: no thread: {error}")))
+    };
+    wanted.into_iter().map(start).collect()
 }
 
 fn cookie(file: Option<&PathBuf>) -> Result<Cookie, Failure> {

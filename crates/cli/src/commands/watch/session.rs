@@ -2,9 +2,10 @@
 
 use super::record;
 use model::Live;
-use model::live::Interval;
+use model::live::{Interval, Scope, SourceUse};
 use std::collections::VecDeque;
-use watch::{Sampler, Since, Tick, Window, interval, live};
+use std::time::Duration;
+use watch::{Sampling, Since, Step, Tick, Window, interval, live};
 
 /// Intervals that the screen, a line of JSON and the metrics are about.
 const RECENT: usize = 5;
@@ -14,7 +15,9 @@ const KEPT: usize = 600;
 
 /// A watch under way.
 pub struct Session {
-    sampler: Sampler,
+    sampling: Sampling,
+    scope: Scope,
+    sources: Vec<SourceUse>,
     from: String,
     all: Window,
     recent: VecDeque<Tick>,
@@ -26,9 +29,15 @@ pub struct Session {
 
 impl Session {
     /// Begins; `keeps` each interval for a record of all.
-    pub fn new(sampler: Sampler, keeps: bool) -> Self {
+    pub fn new(
+        (sampling, sources): (Sampling, Vec<SourceUse>),
+        scope: Scope,
+        keeps: bool,
+    ) -> Self {
         Session {
-            sampler,
+            sampling,
+            scope,
+            sources,
             from: record::now(),
             all: Window::default(),
             recent: VecDeque::new(),
@@ -38,9 +47,16 @@ impl Session {
         }
     }
 
-    /// Reads an interval.
-    pub fn tick(&mut self) -> Tick {
-        let tick = self.sampler.tick();
+    /// What is being read.
+    pub fn step(&self) -> Step {
+        self.sampling.step()
+    }
+
+    /// Reads an interval, if that is done within this time; else it is there later.
+    pub fn tick(&mut self, within: Duration) -> Option<Tick> {
+        let sampled = self.sampling.tick(within)?;
+        self.sources = sampled.sources;
+        let tick = sampled.tick;
         let began_s = self.all.seconds();
         self.since.look(&Window::of([&tick]), began_s);
         self.all.add(&tick);
@@ -54,7 +70,7 @@ impl Session {
         if self.recent.len() > RECENT {
             self.recent.pop_front();
         }
-        tick
+        Some(tick)
     }
 
     /// Works out what the last intervals say.
@@ -97,7 +113,6 @@ impl Session {
     }
 
     fn view(&self, window: &Window) -> Live {
-        let (scope, sources) = (self.sampler.scope(), self.sampler.sources());
-        live(window, &self.since, scope, sources, &self.from)
+        live(window, &self.since, &self.scope, &self.sources, &self.from)
     }
 }

@@ -2,21 +2,19 @@
 //!
 //! Of a node `cmdline` is read once, when it is found, and `maps` where a sample lies in code that
 //! is not known yet, once a minute at most: both are read under the lock of its memory map, for
-//! some microseconds.
+//! some microseconds, by the reader.
 
-mod cmdline;
-mod maps;
-mod symbols;
+mod places;
 
 use crate::node::{NodeFacts, NodeTick, SchedulerTick, Seen};
+use crate::reader::{Answer, MOST_PLACES, Maps, Readers, Told, What, file_name};
 use beam::ThreadKind;
-use host::roots::{Roots, read_start, read_text_up_to};
-use maps::{Maps, Told, file_name};
+use host::roots::{Roots, read_start};
+use host::{MappedFile, ProcessFiles, process_files};
 use model::live::{Code, Place, Role};
+use places::{Found, Held};
 use probe::live::{Counts, NODES, NodeSample, Sampled, Sleep, ThreadCounts, ThreadState};
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
-use symbols::Symbols;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Processes that are looked through for nodes at the start, at most.
 const MOST_PROCESSES: usize = 32_768;
@@ -24,12 +22,21 @@ const MOST_PROCESSES: usize = 32_768;
 /// Threads of a node that are known at most.
 const MOST_THREADS: usize = 4_096;
 
-/// Libraries whose functions are kept.
-const MOST_LIBRARIES: usize = 64;
+/// Functions that are kept of a node's libraries.
+const MOST_FUNCTIONS: usize = 4_096;
 
-/// The most that is read of a command line and of a map, in bytes.
-const CMDLINE: u64 = 64 << 10;
-const MAPS: u64 = 4 << 20;
+/// Libraries of a node whose functions are asked for in an interval.
+const LIBRARIES: usize = 4;
+
+/// Processes that may be nodes: looked at in an interval, and remembered as none.
+const MET: usize = 4;
+const MOST_REFUSED: usize = 4_096;
+
+/// Candidates whose user is looked up in an interval.
+const CANDIDATES: usize = 128;
+
+/// The most that is read of `status`, in bytes.
+const STATUS: u64 = 4_096;
 
 /// Intervals between two readings of a node's threads, and of its map.
 const OLD: u64 = 60;
@@ -48,7 +55,8 @@ const CALLS_FOR: u64 = 2;
 pub struct Nodes {
     roots: Roots,
     known: BTreeMap<u32, Known>,
-    libraries: HashMap<PathBuf, Symbols>,
+    /// Processes that got no place, and when that was.
+    refused: HashMap<u32, u64>,
     interval: u64,
     last_ns: u64,
     is_suspicious: bool,
@@ -57,9 +65,16 @@ pub struct Nodes {
 #[derive(Default)]
 struct Known {
     facts: NodeFacts,
+    user: u32,
+    /// The interval in which it was met.
+    since: u64,
+    /// When the process began; another one of this number is no such node.
+    started: u64,
     threads: HashMap<u32, Thread>,
     maps: Maps,
     maps_read: Option<u64>,
+    /// Functions of its libraries, by where those are mapped and the offset in their file.
+    functions: HashMap<(u64, u64), Option<String>>,
     threads_read: u64,
     /// Whether it was looked at before: what came before that is not of any interval.
     is_followed: bool,
@@ -75,23 +90,23 @@ struct Thread {
 
 impl Nodes {
     /// Those that run now.
-    pub fn find(roots: &Roots) -> Self {
+    pub fn find(roots: &Roots, readers: &mut Readers) -> Self {
         let mut nodes = Nodes {
             roots: roots.clone(),
             known: BTreeMap::new(),
-            libraries: HashMap::new(),
+            refused: HashMap::new(),
             interval: 0,
             last_ns: 0,
             is_suspicious: false,
         };
         let entries = std::fs::read_dir(&roots.proc).into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        for pid in pids.take(MOST_PROCESSES) {
-            let comm = nodes.roots.proc.join(pid.to_string()).join("comm");
-            if read_start(&comm, 16).is_ok_and(|name| name.starts_with(b"beam.")) {
-                nodes.meet(pid);
-            }
-        }
+        let is_node = |pid: &u32| {
+            let comm = roots.proc.join(pid.to_string()).join("comm");
+            read_start(&comm, 16).is_ok_and(|name| name.starts_with(b"beam."))
+        };
+        let found: Vec<u32> = pids.take(MOST_PROCESSES).filter(is_node).collect();
+        nodes.meet_in_turn(&found, NODES, readers);
         nodes
     }
 
@@ -106,38 +121,80 @@ impl Nodes {
     }
 
     /// What they gained.
-    pub fn take(&mut self, counts: &Counts) -> Vec<NodeTick> {
+    pub fn take(&mut self, counts: &Counts, readers: &mut Readers) -> Vec<NodeTick> {
         self.interval += 1;
-        let new = counts.threads.iter().filter(|thread| {
-            !self.known.contains_key(&thread.pid)
-                && matches!(ThreadKind::of(&thread.name), ThreadKind::Scheduler(_))
-        });
-        let mut new: Vec<u32> = new.map(|thread| thread.pid).collect();
-        new.dedup();
-        new.into_iter().for_each(|pid| self.meet(pid));
-        let gone = |pid: &u32| !self.roots.proc.join(pid.to_string()).join("comm").exists();
-        let gone: Vec<u32> = self.known.keys().copied().filter(gone).collect();
-        gone.iter().for_each(|pid| drop(self.known.remove(pid)));
+        self.forget();
+        let schedulers = counts
+            .threads
+            .iter()
+            .filter(|thread| matches!(ThreadKind::of(&thread.name), ThreadKind::Scheduler(_)));
+        let new: BTreeSet<u32> = schedulers.map(|thread| thread.pid).collect();
+        let is_new = |pid: &u32| !self.known.contains_key(pid) && !self.refused.contains_key(pid);
+        let new: Vec<u32> = new.into_iter().filter(is_new).collect();
+        self.meet_in_turn(&new, MET, readers);
         let over_ns = counts.at_ns.saturating_sub(self.last_ns);
         self.last_ns = counts.at_ns;
         let pids = self.pids();
         let all: Vec<NodeTick> =
-            pids.iter().filter_map(|pid| self.tick(*pid, counts, over_ns)).collect();
+            pids.iter().filter_map(|pid| self.tick(*pid, (counts, over_ns), readers)).collect();
         self.is_suspicious = all.iter().any(may_hide_native_code);
         all
     }
 
-    /// Reads what a process is that may be a node.
-    fn meet(&mut self, pid: u32) {
-        let of_pid = self.roots.proc.join(pid.to_string());
-        let facts = read_start(&of_pid.join("cmdline"), CMDLINE);
-        let Ok(mut facts) = facts.map(|bytes| cmdline::facts(&bytes)) else { return };
-        facts.threads = self.threads(pid);
-        let is_node = facts.threads.contains_key(&Role::Scheduler);
-        if is_node && self.known.len() < NODES {
-            let threads_read = self.interval;
-            self.known.insert(pid, Known { facts, threads_read, ..Known::default() });
+    /// Forgets those that have ended, and what was refused long ago.
+    fn forget(&mut self) {
+        let roots = &self.roots;
+        self.known.retain(|pid, known| process_files::started(roots, *pid) == Some(known.started));
+        let interval = self.interval;
+        self.refused.retain(|_, since| interval - *since < OLD);
+        if self.refused.len() > MOST_REFUSED {
+            self.refused.clear();
         }
+    }
+
+    /// Looks at some of these processes, of every user in turn.
+    fn meet_in_turn(&mut self, pids: &[u32], most: usize, readers: &mut Readers) {
+        let of = |pid: &u32| Some((*pid, user(&self.roots, *pid)?));
+        let candidates: Vec<(u32, u32)> = pids.iter().take(CANDIDATES).filter_map(of).collect();
+        for pid in places::in_turn(&candidates, most) {
+            let user = candidates.iter().find(|(one, _)| *one == pid).map_or(0, |(_, user)| *user);
+            self.meet(pid, user, readers);
+        }
+    }
+
+    /// Reads what a process is that may be a node.
+    fn meet(&mut self, pid: u32, user: u32, readers: &mut Readers) {
+        let held = |(pid, known): (&u32, &Known)| Held {
+            pid: *pid,
+            user: known.user,
+            since: known.since,
+        };
+        let held: Vec<Held> = self.known.iter().map(held).collect();
+        let place = places::find(user, &held, NODES);
+        let threads = if place == Found::None { BTreeMap::new() } else { self.threads(pid) };
+        let Some(started) = process_files::started(&self.roots, pid) else { return };
+        if !threads.contains_key(&Role::Scheduler) {
+            self.refused.insert(pid, self.interval);
+            return;
+        }
+        let line = match readers.ask(&self.roots, pid, What::CommandLine) {
+            // In the next interval it is there.
+            None => return,
+            Some(Answer::CommandLine(line)) => line,
+            Some(_) => {
+                self.refused.insert(pid, self.interval);
+                return;
+            }
+        };
+        if let Found::InsteadOf(other) = place {
+            self.known.remove(&other);
+            self.refused.insert(other, self.interval);
+        }
+        let (name, online, configured) = (line.name, line.online, line.configured);
+        let facts = NodeFacts { name, online, configured, threads };
+        let (since, threads_read) = (self.interval, self.interval);
+        let known = Known { facts, user, since, started, threads_read, ..Known::default() };
+        self.known.insert(pid, known);
     }
 
     /// How many threads there are of each role.
@@ -153,7 +210,12 @@ impl Nodes {
         all
     }
 
-    fn tick(&mut self, pid: u32, counts: &Counts, over_ns: u64) -> Option<NodeTick> {
+    fn tick(
+        &mut self,
+        pid: u32,
+        (counts, over_ns): (&Counts, u64),
+        readers: &mut Readers,
+    ) -> Option<NodeTick> {
         let interval = self.interval;
         if interval - self.known.get(&pid)?.threads_read >= OLD {
             let threads = self.threads(pid);
@@ -171,20 +233,60 @@ impl Nodes {
         let now: HashMap<u32, &ThreadCounts> = now.map(|thread| (thread.tid, thread)).collect();
         known.gained(&now, (counts.at_ns, over_ns), &mut tick);
         let samples = counts.samples.iter().filter(|sample| sample.pid == pid);
-        self.samples(pid, &samples.collect::<Vec<_>>(), &mut tick);
+        let samples: Vec<&NodeSample> = samples.collect();
+        self.read_maps(pid, &samples, readers);
+        self.read_functions(pid, &samples, readers);
+        self.samples(pid, &samples, &mut tick);
         Some(tick)
     }
 
-    fn samples(&mut self, pid: u32, samples: &[&NodeSample], tick: &mut NodeTick) {
-        let of_pid = self.roots.proc.join(pid.to_string());
+    /// Has the map of a process read, where a sample lies in code that is not known.
+    fn read_maps(&mut self, pid: u32, samples: &[&NodeSample], readers: &mut Readers) {
         let Some(known) = self.known.get_mut(&pid) else { return };
         let strange = samples.iter().any(|sample| !known.maps.knows(sample.ip));
         let old = known.maps_read.is_none_or(|at| self.interval - at >= OLD);
-        if strange && old {
-            known.maps_read = Some(self.interval);
-            let text = read_text_up_to(&of_pid.join("maps"), MAPS);
-            known.maps = text.map(|text| Maps::read(&text)).unwrap_or_default();
+        if !strange || !old {
+            return;
         }
+        // Where the answer is not there yet it is asked for again in the next interval.
+        let Some(answer) = readers.ask(&self.roots, pid, What::Maps) else { return };
+        known.maps_read = Some(self.interval);
+        known.functions.clear();
+        known.maps = match answer {
+            Answer::Maps(maps) => maps,
+            _ => Maps::default(),
+        };
+    }
+
+    /// Has the functions read in which threads are that hold their scheduler.
+    fn read_functions(&mut self, pid: u32, samples: &[&NodeSample], readers: &mut Readers) {
+        let Some(known) = self.known.get_mut(&pid) else { return };
+        let mut wanted: HashMap<MappedFile, BTreeSet<u64>> = HashMap::new();
+        for sample in samples.iter().filter(|sample| holds_scheduler(sample.what)) {
+            if let Told::Library(file, offset) = known.maps.tell(sample.ip, &sample.stack) {
+                if !known.functions.contains_key(&(file.from, offset)) {
+                    wanted.entry(file).or_default().insert(offset);
+                }
+            }
+        }
+        if known.functions.len() > MOST_FUNCTIONS {
+            known.functions.clear();
+        }
+        for (file, offsets) in wanted.into_iter().take(LIBRARIES) {
+            let (from, offsets): (_, Vec<u64>) =
+                (file.from, offsets.into_iter().take(MOST_PLACES).collect());
+            let what = What::InFile(file, offsets.clone());
+            let Some(answer) = readers.ask(&self.roots, pid, what) else { continue };
+            let names = match answer {
+                Answer::Functions(names) => names,
+                _ => vec![None; offsets.len()],
+            };
+            known.functions.extend(offsets.into_iter().map(|offset| (from, offset)).zip(names));
+        }
+    }
+
+    fn samples(&mut self, pid: u32, samples: &[&NodeSample], tick: &mut NodeTick) {
+        let Some(known) = self.known.get_mut(&pid) else { return };
         for sample in samples {
             let kind = known.threads.get(&sample.tid).map_or(ThreadKind::Other, |one| one.kind);
             let spins = sample.what == Sampled::Spinning;
@@ -193,14 +295,10 @@ impl Nodes {
                     Place { code: Code::Waiting, ..place }
                 }
                 Told::Plain(place) => place,
-                Told::Library(path, offset) => {
-                    let held = matches!(sample.what, Sampled::Asleep | Sampled::Silent);
-                    let symbol = held.then(|| symbol(&mut self.libraries, &of_pid, &path, offset));
-                    Place {
-                        code: Code::Library,
-                        file: Some(file_name(&path)),
-                        symbol: symbol.flatten(),
-                    }
+                Told::Library(file, offset) => {
+                    let symbol = known.functions.get(&(file.from, offset)).cloned().flatten();
+                    let symbol = symbol.filter(|_| holds_scheduler(sample.what));
+                    Place { code: Code::Library, file: Some(file_name(&file)), symbol }
                 }
             };
             let number = if let ThreadKind::Scheduler(number) = kind { number } else { 0 };
@@ -321,18 +419,18 @@ fn may_hide_native_code(tick: &NodeTick) -> bool {
     busy && all > 0 && native as f64 >= all as f64 * NATIVE_SHARE
 }
 
-fn symbol(
-    libraries: &mut HashMap<PathBuf, Symbols>,
-    of_pid: &std::path::Path,
-    path: &std::path::Path,
-    offset: u64,
-) -> Option<String> {
-    let file = of_pid.join("root").join(path.strip_prefix("/").unwrap_or(path));
-    if !libraries.contains_key(&file) && libraries.len() >= MOST_LIBRARIES {
-        return None;
-    }
-    let symbols = libraries.entry(file).or_insert_with_key(|file| Symbols::read(file));
-    symbols.at(offset).map(str::to_owned)
+/// Whether a thread that is seen so does not give its scheduler back.
+fn holds_scheduler(what: Sampled) -> bool {
+    matches!(what, Sampled::Asleep | Sampled::Silent)
+}
+
+/// The user of a process.
+fn user(roots: &Roots, pid: u32) -> Option<u32> {
+    let status = ProcessFiles::open(roots, pid).ok()?.read("status", STATUS)?;
+    let status = String::from_utf8_lossy(&status).into_owned();
+    // The name comes before it and cannot hold the end of a line.
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 fn role(kind: ThreadKind) -> Role {

@@ -1,25 +1,27 @@
 //! Which file an address of a node belongs to.
 
+use host::MappedFile;
 use model::live::{Code, Place};
 use os::terminal;
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
 
-/// Executable mappings of a process that are kept at most.
-const MOST: usize = 4_096;
+/// Executable mappings of a process that are kept at most; a busy node has some hundred.
+const MOST: usize = 1_024;
+
+/// The longest path that is kept, in characters; the mappings of longer ones are nobody's.
+const LONGEST: usize = 512;
 
 /// An executable mapping.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mapping {
-    from: u64,
-    to: u64,
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Mapping {
+    file: MappedFile,
     /// Where in its file it begins.
     offset: u64,
     code: Whose,
-    path: PathBuf,
 }
 
 /// Whose code a mapping holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Whose {
     Vm,
     /// The C library and what every program has: what counts is who called it.
@@ -29,8 +31,8 @@ enum Whose {
     Library,
 }
 
-/// The executable mappings of a process.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The executable mappings of a process, by where they begin.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maps(Vec<Mapping>);
 
 /// An address, told.
@@ -39,13 +41,15 @@ pub enum Told {
     /// Code of the VM or compiled by it, or not known.
     Plain(Place),
     /// In a library, so far behind the beginning of its file.
-    Library(PathBuf, u64),
+    Library(MappedFile, u64),
 }
 
 impl Maps {
     /// Reads the text of `maps`.
     pub fn read(text: &str) -> Self {
-        Maps(text.lines().filter_map(mapping).take(MOST).collect())
+        let mut all: Vec<Mapping> = text.lines().filter_map(mapping).take(MOST).collect();
+        all.sort_by_key(|mapping| mapping.file.from);
+        Maps(all)
     }
 
     /// Whether an address lies in any of them.
@@ -70,14 +74,16 @@ impl Maps {
             Whose::Erlang => plain(Code::Erlang),
             Whose::System => unknown(),
             Whose::Library => {
-                let offset = (address - mapping.from).saturating_add(mapping.offset);
-                Told::Library(mapping.path.clone(), offset)
+                let offset = (address - mapping.file.from).saturating_add(mapping.offset);
+                Told::Library(mapping.file.clone(), offset)
             }
         }
     }
 
     fn at(&self, address: u64) -> Option<&Mapping> {
-        self.0.iter().find(|mapping| (mapping.from..mapping.to).contains(&address))
+        let behind = self.0.partition_point(|mapping| mapping.file.from <= address);
+        let last = self.0.get(behind.checked_sub(1)?)?;
+        (address < last.file.to).then_some(last)
     }
 }
 
@@ -90,8 +96,13 @@ fn mapping(line: &str) -> Option<Mapping> {
         return None;
     }
     let offset = number(words.next()?)?;
-    let path = words.nth(2).unwrap_or_default().trim_start();
-    Some(Mapping { from, to, offset, code: whose(path), path: PathBuf::from(path) })
+    let inode = words.nth(1)?.parse().ok()?;
+    let path = words.next().unwrap_or_default().trim_start();
+    if to <= from || path.chars().nth(LONGEST).is_some() {
+        return None;
+    }
+    let file = MappedFile { from, to, inode, path: path.to_owned() };
+    Some(Mapping { file, offset, code: whose(path) })
 }
 
 fn whose(path: &str) -> Whose {
@@ -112,8 +123,8 @@ fn whose(path: &str) -> Whose {
 }
 
 /// The name of a library's file.
-pub fn file_name(path: &std::path::Path) -> String {
-    terminal::line(&path.file_name().unwrap_or_default().to_string_lossy())
+pub fn file_name(file: &MappedFile) -> String {
+    terminal::line(file.path.rsplit('/').next().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -139,8 +150,8 @@ mod tests {
         assert_eq!(code(0x2800, &[]), Code::Unknown);
         assert_eq!(code(0x5800, &[7, 0x2100, 0x5100, 0x4010, 0x1800]), Code::Library);
         assert_eq!(code(0x5800, &[0x1800, 0x4010]), Code::Vm);
-        let Told::Library(path, offset) = maps.tell(0x4010, &[]) else { panic!() };
-        assert_eq!((file_name(&path).as_str(), offset), ("nif.so", 0x1010));
+        let Told::Library(file, offset) = maps.tell(0x4010, &[]) else { panic!() };
+        assert_eq!((file_name(&file).as_str(), offset), ("nif.so", 0x1010));
         assert!(maps.knows(0x1000) && !maps.knows(0x6000));
     }
 

@@ -2,15 +2,26 @@
 //!
 //! It may hold the node's cookie, so nothing of it is kept but what is asked for here.
 
-use crate::node::NodeFacts;
 use model::live::Configured;
 use os::terminal;
+use serde::{Deserialize, Serialize};
 
 /// The longest name of a node that is kept, in bytes.
 const MOST_NAME: usize = 255;
 
+/// What it tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLine {
+    /// The node's name, as `-name` or `-sname` gave it.
+    pub name: Option<String>,
+    /// Schedulers that are to be online, where `+S` says so.
+    pub online: Option<u32>,
+    /// Where its flags are set.
+    pub configured: Configured,
+}
+
 /// Reads the words of a command line, which zero bytes part.
-pub fn facts(bytes: &[u8]) -> NodeFacts {
+pub fn facts(bytes: &[u8]) -> CommandLine {
     let words: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
     let text = |word: &[u8]| std::str::from_utf8(word).ok().map(str::to_owned);
     let after = |flags: &[&str]| {
@@ -19,11 +30,10 @@ pub fn facts(bytes: &[u8]) -> NodeFacts {
         words.get(at + 1).and_then(|word| text(word))
     };
     let name = after(&["-name", "-sname"]).filter(|name| name.len() <= MOST_NAME);
-    NodeFacts {
+    CommandLine {
         name: name.map(|name| terminal::line(&name)),
         online: after(&["-S"]).and_then(|value| online(&value)),
         configured: configured(&words),
-        ..NodeFacts::default()
     }
 }
 
@@ -55,7 +65,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(line: &str) -> NodeFacts {
+    fn of(line: &str) -> CommandLine {
         facts(line.replace(' ', "\0").as_bytes())
     }
 

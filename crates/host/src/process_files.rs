@@ -1,0 +1,220 @@
+//! Files of a process that another user runs: what /proc tells of it, the program that it executes,
+//! and the files that it has mapped.
+//!
+//! No path that the process could have chosen is followed. The folder in /proc is held open, so
+//! that a later process of the same number is not taken for this one. Its program and its mapped
+//! files are reached by the links that the kernel itself keeps. They are first opened without
+//! asking the file for anything (`O_PATH`), so that a device or a pipe is never really opened.
+
+use crate::owner::parse_stat;
+use crate::roots::Roots;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, openat, openat2, statat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+
+/// The largest file that is opened, in bytes.
+pub const MOST_BYTES: u64 = 1 << 30;
+
+/// The most that is read of `stat`, in bytes.
+const STAT: u64 = 1_024;
+
+/// What `maps` appends to the name of a file that has none any more.
+const DELETED: &str = " (deleted)";
+
+/// A mapping of a file, as `maps` describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MappedFile {
+    /// Where it begins in memory.
+    pub from: u64,
+    /// Where it ends.
+    pub to: u64,
+    /// The number of the file.
+    pub inode: u64,
+    /// Its name, which the process may have made mean another file since.
+    pub path: String,
+}
+
+/// The folder of one process in /proc.
+#[derive(Debug)]
+pub struct ProcessFiles(OwnedFd);
+
+/// When a process began, in clock ticks after boot; it tells two processes of one number apart.
+pub fn started(roots: &Roots, pid: u32) -> Option<u64> {
+    ProcessFiles::open(roots, pid).ok()?.started()
+}
+
+impl ProcessFiles {
+    /// Opens the folder of a process.
+    ///
+    /// # Errors
+    /// If there is no such process.
+    pub fn open(roots: &Roots, pid: u32) -> Result<Self, Errno> {
+        let path = roots.proc.join(pid.to_string());
+        openat(CWD, &path, FOLDER, Mode::empty()).map(ProcessFiles)
+    }
+
+    /// When the process began.
+    pub fn started(&self) -> Option<u64> {
+        let stat = self.read("stat", STAT)?;
+        parse_stat(&String::from_utf8_lossy(&stat)).map(|(_, started)| started)
+    }
+
+    /// The first bytes of a file in the folder; none where it cannot be read, or is no file.
+    pub fn read(&self, name: &str, most: u64) -> Option<Vec<u8>> {
+        let flags = READ | OFlags::NOFOLLOW;
+        let file = openat(&self.0, name, flags, Mode::empty()).ok()?;
+        let mut bytes = Vec::new();
+        File::from(file).take(most).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    /// The numbers of the threads, at most so many.
+    pub fn threads(&self, most: usize) -> Vec<u32> {
+        let Ok(folder) = openat(&self.0, "task", FOLDER_READ, Mode::empty()) else {
+            return Vec::new();
+        };
+        let Ok(entries) = rustix::fs::Dir::new(folder) else { return Vec::new() };
+        let numbers =
+            entries.flatten().filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok());
+        numbers.take(most).collect()
+    }
+
+    /// The program that it executes.
+    pub fn program(&self) -> Option<File> {
+        regular(&openat(&self.0, "exe", LOOK, Mode::empty()).ok()?, None)
+    }
+
+    /// A file that it has mapped.
+    pub fn mapped(&self, mapping: &MappedFile) -> Option<File> {
+        let link = format!("map_files/{:x}-{:x}", mapping.from, mapping.to);
+        match openat(&self.0, link.as_str(), LOOK, Mode::empty()) {
+            Ok(file) => regular(&file, None),
+            // Only who has CAP_CHECKPOINT_RESTORE may follow these links.
+            Err(Errno::PERM | Errno::ACCESS) => self.by_name(mapping),
+            Err(_) => None,
+        }
+    }
+
+    /// A mapped file by its name, below the root of the process, without links that lead out.
+    fn by_name(&self, mapping: &MappedFile) -> Option<File> {
+        if mapping.path.ends_with(DELETED) {
+            return None;
+        }
+        let root = openat(&self.0, "root", FOLDER, Mode::empty()).ok()?;
+        let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let file = openat2(&root, mapping.path.as_str(), LOOK, Mode::empty(), within).ok()?;
+        regular(&file, Some(mapping.inode))
+    }
+}
+
+/// A folder to look things up in.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const FOLDER_READ: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// To see what a file is, without opening it.
+const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+/// To read a file that may turn out to be something else.
+const READ: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// Opens for reading what was only looked at, if it is a file, not too large, and of this number
+/// where one is given.
+fn regular(looked: &OwnedFd, inode: Option<u64>) -> Option<File> {
+    let about = statat(looked, "", AtFlags::EMPTY_PATH).ok()?;
+    let is_file = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
+    let fits = u64::try_from(about.st_size).is_ok_and(|size| size <= MOST_BYTES);
+    if !is_file || !fits || inode.is_some_and(|inode| inode != about.st_ino) {
+        return None;
+    }
+    reopen(looked).ok()
+}
+
+fn reopen(looked: &OwnedFd) -> Result<File, Errno> {
+    let link = format!("/proc/self/fd/{}", looked.as_fd().as_raw_fd());
+    openat(CWD, Path::new(&link), READ, Mode::empty()).map(File::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn this() -> ProcessFiles {
+        ProcessFiles::open(&Roots::real(), std::process::id()).unwrap()
+    }
+
+    /// The first file that this process executes, as `maps` describes it.
+    fn first() -> MappedFile {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let line = maps.lines().find(|line| line.contains(" r-xp ") && line.contains('/')).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (from, to) = words[0].split_once('-').unwrap();
+        let number = |text| u64::from_str_radix(text, 16).unwrap();
+        let inode = words[4].parse().unwrap();
+        MappedFile { from: number(from), to: number(to), inode, path: words[5].to_owned() }
+    }
+
+    #[test]
+    fn the_program_of_a_process_is_the_file_that_it_executes() {
+        let program = this().program().unwrap().metadata().unwrap();
+        let wanted = std::fs::metadata("/proc/self/exe").unwrap();
+        assert_eq!((program.dev(), program.ino()), (wanted.dev(), wanted.ino()));
+        assert!(this().started().is_some());
+    }
+
+    #[test]
+    fn a_mapped_file_is_found_by_the_kernels_link_and_by_its_name() {
+        let (files, mapping) = (this(), first());
+        let wanted = std::fs::metadata(&mapping.path).unwrap().ino();
+        let inode = |file: Option<File>| file.unwrap().metadata().unwrap().ino();
+        assert_eq!(inode(files.mapped(&mapping)), wanted);
+        assert_eq!(inode(files.by_name(&mapping)), wanted);
+    }
+
+    #[test]
+    fn a_name_that_means_another_file_by_now_is_refused() {
+        let files = this();
+        let place = tempfile::tempdir().unwrap();
+        let named = |name: &str, inode| {
+            let path = place.path().join(name).display().to_string();
+            files.by_name(&MappedFile { from: 1, to: 2, inode, path })
+        };
+        std::fs::write(place.path().join("t.so"), "x").unwrap();
+        let inode = std::fs::metadata(place.path().join("t.so")).unwrap().ino();
+        assert!(named("t.so", inode).is_some());
+        assert!(named("t.so", inode + 1).is_none());
+        // What `maps` prints for a file that was unlinked, made by somebody as a link.
+        std::os::unix::fs::symlink("t.so", place.path().join("t.so (deleted)")).unwrap();
+        assert!(named("t.so (deleted)", inode).is_none());
+        // A link of the kernel's that leads out of every root.
+        std::os::unix::fs::symlink("/proc/self/exe", place.path().join("exe")).unwrap();
+        assert!(named("exe", std::fs::metadata("/proc/self/exe").unwrap().ino()).is_none());
+    }
+
+    #[test]
+    fn pipes_devices_and_folders_are_not_opened() {
+        let place = tempfile::tempdir().unwrap();
+        let process = place.path().join("proc/7");
+        std::fs::create_dir_all(&process).unwrap();
+        let roots = Roots::at(place.path());
+        let (pipe, exe) = (place.path().join("pipe"), process.join("exe"));
+        let mode = Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, mode, 0).unwrap();
+        for target in [pipe.as_path(), Path::new("/dev/zero"), place.path()] {
+            let _ = std::fs::remove_file(&exe);
+            std::os::unix::fs::symlink(target, &exe).unwrap();
+            let files = ProcessFiles::open(&roots, 7).unwrap();
+            assert!(files.program().is_none(), "{}", target.display());
+        }
+        let large = File::create(place.path().join("large")).unwrap();
+        large.set_len(MOST_BYTES + 1).unwrap();
+        std::fs::remove_file(&exe).unwrap();
+        std::os::unix::fs::symlink(place.path().join("large"), &exe).unwrap();
+        assert!(ProcessFiles::open(&roots, 7).unwrap().program().is_none());
+    }
+}

@@ -1,0 +1,243 @@
+//! What a process may do from here on: fewer privileges, fewer files, fewer system calls, less
+//! memory. All of it is for good, and holds for whatever the process starts later.
+//!
+//! Privileges and Landlock's rules are those of the calling thread and of threads that it starts
+//! later; so they are set before there are others, or by each of them.
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, remove_capability_from_bounding_set,
+    set_capabilities, set_no_new_privs,
+};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_threads};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Rights of the newest version of Landlock that is asked for; an older kernel takes what it knows.
+const NEWEST: ABI = ABI::V6;
+
+/// System calls that nothing of tailback makes once it is restricted: what starts programs, looks
+/// into other processes, changes mounts, namespaces, keys, the clock or the kernel.
+const REFUSED: &[libc::c_long] = &[
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsmount,
+    libc::SYS_mount_setattr,
+    libc::SYS_setns,
+    libc::SYS_unshare,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_request_key,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_mknodat,
+    libc::SYS_personality,
+];
+
+/// What of the network is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// Nothing: neither connecting nor waiting for connections, but for sockets that are open.
+    None,
+    /// Connecting to others.
+    Connect,
+}
+
+/// What of the files is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Files<'a> {
+    /// None, but those that are open.
+    None,
+    /// Reading all of them, and writing below these folders; executing none.
+    Read {
+        /// The folders.
+        writable: &'a [PathBuf],
+    },
+}
+
+/// Takes every privilege but these from the calling thread, for good. Those that it does not have
+/// it does not get.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn keep_privileges(kept: CapabilitySet) -> io::Result<()> {
+    set_no_new_privs(true)?;
+    let own = capabilities(None)?;
+    // A program of root's that is started has no more than this; it wants a privilege of its own,
+    // and a thread that lacks that starts no programs with new privileges anyway.
+    for one in CapabilitySet::all().iter().filter(|one| !kept.contains(*one)) {
+        let _ = remove_capability_from_bounding_set(one);
+    }
+    let kept = own.permitted & kept;
+    let inheritable = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable })?;
+    Ok(())
+}
+
+/// Restricts the files and the network of the calling thread, and whom it signals; whether the
+/// kernel enforces it (Landlock, Linux 5.13).
+///
+/// A thread that is restricted so can no longer look into processes outside, not even with
+/// `CAP_SYS_PTRACE`: /proc/PID/exe and maps of others are closed to it.
+///
+/// # Errors
+/// If a folder does not exist, or the kernel refuses.
+pub fn restrict(files: Files, network: Network) -> Result<bool, RulesetError> {
+    let net = match network {
+        Network::None => AccessNet::from_all(NEWEST),
+        Network::Connect => AccessNet::from_all(NEWEST) & !AccessNet::ConnectTcp,
+    };
+    let none: BitFlags<AccessFs> = AccessFs::from_all(NEWEST);
+    let rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(none)?
+        .handle_access(net)?
+        .scope(Scope::from_all(NEWEST))?
+        .create()?;
+    let rules = match files {
+        Files::None => rules,
+        Files::Read { writable } => {
+            let read = AccessFs::from_read(NEWEST) & !AccessFs::Execute;
+            rules
+                .add_rules(path_beneath_rules([Path::new("/")], read))?
+                .add_rules(path_beneath_rules(writable, none & !AccessFs::Execute))?
+        }
+    };
+    Ok(rules.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// Has the kernel refuse system calls by which a process that was taken over would reach further,
+/// for all threads of this process.
+///
+/// # Errors
+/// If the kernel has no such filters, or refuses.
+pub fn refuse_calls() -> io::Result<()> {
+    let rules: BTreeMap<i64, Vec<_>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let arch = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
+    let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch);
+    let program: BpfProgram =
+        filter.and_then(TryInto::try_into).map_err(io::Error::other)?;
+    apply_filter_all_threads(&program).map_err(io::Error::other)
+}
+
+/// Limits the address space of this process, in bytes; a limit that is lower already stays.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn limit_memory(bytes: u64) -> io::Result<()> {
+    lower(Resource::As, bytes)
+}
+
+/// Limits the memory that this process has for itself, in bytes: what it has asked for and may write
+/// to.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn limit_data(bytes: u64) -> io::Result<()> {
+    lower(Resource::Data, bytes)
+}
+
+/// Limits the CPU time of this process, in seconds, and lets it leave no core dump.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn limit_time(seconds: u64) -> io::Result<()> {
+    lower(Resource::Core, 0)?;
+    lower(Resource::Cpu, seconds)
+}
+
+fn lower(resource: Resource, to: u64) -> io::Result<()> {
+    let now = getrlimit(resource);
+    let least = |limit: Option<u64>| Some(limit.unwrap_or(u64::MAX).min(to));
+    let both = Rlimit { current: least(now.current), maximum: least(now.maximum) };
+    Ok(setrlimit(resource, both)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Runs in a thread of its own, which alone is restricted, and ends.
+    fn apart<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
+        std::thread::spawn(run).join().unwrap()
+    }
+
+    #[test]
+    fn only_privileges_that_are_named_are_kept() {
+        let before = capabilities(None).unwrap().effective;
+        let wanted = CapabilitySet::DAC_READ_SEARCH | CapabilitySet::SYS_PTRACE;
+        let after = apart(move || {
+            keep_privileges(wanted).unwrap();
+            capabilities(None).unwrap()
+        });
+        assert_eq!(after.effective, before & wanted);
+        assert_eq!((after.permitted, after.inheritable.is_empty()), (after.effective, true));
+    }
+
+    #[test]
+    fn files_are_written_where_that_is_allowed_and_executed_nowhere() {
+        let place = tempfile::tempdir().unwrap();
+        let (own, other) = (place.path().join("own"), place.path().join("other"));
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::create_dir_all(&other).unwrap();
+        std::fs::write(other.join("record"), "read me").unwrap();
+        let tried = apart(move || {
+            let files = Files::Read { writable: std::slice::from_ref(&own) };
+            if !restrict(files, Network::None).unwrap() {
+                testing::skipped("this kernel has no Landlock");
+                return None;
+            }
+            let read = std::fs::read_to_string(other.join("record")).is_ok();
+            let written = |folder: &Path| std::fs::write(folder.join("a"), "").is_ok();
+            let run = Command::new("/bin/true").status().is_ok();
+            Some((read, written(&own), written(&other), run))
+        });
+        if let Some(tried) = tried {
+            assert_eq!(tried, (true, true, false, false));
+        }
+    }
+
+    #[test]
+    fn who_may_open_nothing_reads_what_is_open_alone() {
+        let open = std::fs::File::open("/proc/self/status").unwrap();
+        let tried = apart(move || {
+            let enforced = restrict(Files::None, Network::None).unwrap();
+            let again = std::fs::File::open("/proc/self/status").is_ok();
+            (enforced, again, std::io::read_to_string(open).is_ok())
+        });
+        if !tried.0 {
+            return testing::skipped("this kernel has no Landlock");
+        }
+        assert_eq!(tried, (true, false, true));
+    }
+}

@@ -1,0 +1,325 @@
+//! Functions in a program's file, which anybody may have made up.
+//!
+//! Whatever the file says, what is read of it is bounded, what is kept are the names that were
+//! asked for, and the work grows with the number of symbols alone.
+
+use object::elf::FileHeader64;
+use object::read::elf::{FileHeader, ProgramHeader};
+pub use object::read::ReadCacheOps;
+use object::read::{ReadCache, ReadRef};
+use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
+use os::terminal;
+use std::cell::Cell;
+use std::ops::Range;
+
+/// The most that is read of a file, in bytes: the tables of the largest programs are below it.
+const MOST_BYTES: u64 = 160 << 20;
+
+/// Symbols of each of the two tables that are looked through at most.
+const MOST_SYMBOLS: usize = 1_000_000;
+
+/// What it costs to have looked at a name, beside its bytes: the cache keeps each of them.
+const NAME_COST: u64 = 64;
+
+/// Segments at most; linkers make a dozen.
+const MOST_SEGMENTS: usize = 256;
+
+/// The longest name of a function that is kept, in characters.
+const LONGEST: usize = 80;
+
+/// The most that is read of a program to tell whether Go's linker made it, in bytes: its headers
+/// and notes stand at its begin.
+pub const START: u64 = 16_384;
+
+/// The name and the type of the note with the build id of a program in Go.
+const GO_NOTE: (&[u8], u32) = (b"Go", 4);
+
+/// Where in a program a function is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// So many bytes behind the beginning of the file.
+    InFile(u64),
+    /// So many bytes behind the beginning of the code in memory.
+    InCode(u64),
+}
+
+/// A file of which no more is read than is allowed in all.
+struct Bounded<R: ReadCacheOps> {
+    file: ReadCache<R>,
+    left: Cell<u64>,
+}
+
+impl<R: ReadCacheOps> Bounded<R> {
+    fn new(file: R) -> Self {
+        Bounded { file: ReadCache::new(file), left: Cell::new(MOST_BYTES) }
+    }
+
+    fn take(&self, bytes: u64) -> Result<(), ()> {
+        self.left.set(self.left.get().checked_sub(bytes).ok_or(())?);
+        Ok(())
+    }
+}
+
+impl<'a, R: ReadCacheOps> ReadRef<'a> for &'a Bounded<R> {
+    fn len(self) -> Result<u64, ()> {
+        ReadRef::len(&self.file)
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        self.take(size)?;
+        self.file.read_bytes_at(offset, size)
+    }
+
+    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
+        let bytes = self.file.read_bytes_at_until(range, delimiter)?;
+        self.take(bytes.len() as u64 + NAME_COST)?;
+        Ok(bytes)
+    }
+}
+
+/// The functions at these places of a file, in their order; none where there is none, or where the
+/// file is no program.
+pub fn functions<R: ReadCacheOps>(file: R, places: &[Place]) -> Vec<Option<String>> {
+    let file = Bounded::new(file);
+    names(&file, places).unwrap_or_else(|| vec![None; places.len()])
+}
+
+/// Where in the file of a library a function of this name begins.
+pub fn offset_of<R: ReadCacheOps>(file: R, name: &str) -> Option<u64> {
+    let file = Bounded::new(file);
+    let object = object::File::parse(&file).ok()?;
+    let segments = Segments::of(&object)?;
+    let found = symbols(&object).find(|symbol| symbol.name() == Ok(name))?;
+    segments.offset(found.address())
+}
+
+fn names<'data>(file: impl ReadRef<'data>, places: &[Place]) -> Option<Vec<Option<String>>> {
+    let object = object::File::parse(file).ok()?;
+    let segments = Segments::of(&object)?;
+    // Ascending by address, each with its place in the answer.
+    let mut wanted: Vec<(u64, usize)> = (0..)
+        .zip(places)
+        .filter_map(|(index, place)| Some((segments.address(*place)?, index)))
+        .collect();
+    wanted.sort_unstable();
+    let mut found: Vec<Option<(u64, String)>> = vec![None; places.len()];
+    for symbol in symbols(&object) {
+        let (from, to) = (symbol.address(), symbol.address().saturating_add(symbol.size().max(1)));
+        let first = wanted.partition_point(|(address, _)| *address < from);
+        for (_, index) in wanted[first..].iter().take_while(|(address, _)| *address < to) {
+            let closer = found[*index].as_ref().is_none_or(|(begin, _)| from > *begin);
+            let name = symbol.name().ok().filter(|name| closer && !name.is_empty());
+            if let Some(name) = name {
+                found[*index] = Some((from, shown(name)));
+            }
+        }
+    }
+    Some(found.into_iter().map(|one| one.map(|(_, name)| name)).collect())
+}
+
+fn shown(name: &str) -> String {
+    let start: String = name.chars().take(LONGEST).collect();
+    terminal::line(&start)
+}
+
+/// The functions of a file, of both its tables.
+fn symbols<'data: 'file, 'file, R: ReadRef<'data>>(
+    object: &'file object::File<'data, R>,
+) -> impl Iterator<Item = object::Symbol<'data, 'file, R>> {
+    let all = object.symbols().take(MOST_SYMBOLS);
+    let all = all.chain(object.dynamic_symbols().take(MOST_SYMBOLS));
+    all.filter(|symbol| symbol.kind() == SymbolKind::Text && !symbol.is_undefined())
+}
+
+/// A part of a file, and where it lies in memory.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    address: u64,
+    offset: u64,
+    size: u64,
+    is_code: bool,
+}
+
+/// The segments of a file.
+struct Segments(Vec<Segment>);
+
+impl Segments {
+    fn of<'data>(object: &object::File<'data, impl ReadRef<'data>>) -> Option<Self> {
+        let of = |segment: object::Segment<'data, '_, _>| {
+            let (offset, size) = segment.file_range();
+            let is_code =
+                matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & 1 != 0);
+            Segment { address: segment.address(), offset, size, is_code }
+        };
+        let all: Vec<Segment> = object.segments().take(MOST_SEGMENTS + 1).map(of).collect();
+        (all.len() <= MOST_SEGMENTS).then_some(Segments(all))
+    }
+
+    /// The address that a program gives to a place.
+    fn address(&self, place: Place) -> Option<u64> {
+        match place {
+            Place::InFile(offset) => self.0.iter().find_map(|segment| {
+                let within = offset.checked_sub(segment.offset)?;
+                (within < segment.size).then(|| segment.address.checked_add(within))?
+            }),
+            Place::InCode(offset) => {
+                let code = self.0.iter().filter(|segment| segment.is_code);
+                code.map(|segment| segment.address).min()?.checked_add(offset)
+            }
+        }
+    }
+
+    fn offset(&self, address: u64) -> Option<u64> {
+        self.0.iter().find_map(|segment| {
+            let within = address.checked_sub(segment.address)?;
+            (within < segment.size).then(|| segment.offset.checked_add(within))?
+        })
+    }
+}
+
+/// Whether a program that begins so was made by the linker of Go.
+pub fn is_go(start: &[u8]) -> bool {
+    has_go_note(start).unwrap_or(false)
+}
+
+fn has_go_note(start: &[u8]) -> object::Result<bool> {
+    let header = FileHeader64::<Endianness>::parse(start)?;
+    let endian = header.endian()?;
+    for segment in header.program_headers(endian, start)?.iter().take(MOST_SEGMENTS) {
+        // The notes of one segment may lie behind what was read.
+        let Ok(Some(mut notes)) = segment.notes(endian, start) else { continue };
+        while let Some(note) = notes.next()? {
+            if (note.name(), note.n_type(endian)) == GO_NOTE {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::fs::File;
+    use std::io::{Cursor, Write};
+
+    fn own() -> File {
+        File::open("/proc/self/exe").unwrap()
+    }
+
+    #[test]
+    fn functions_of_this_very_program_are_found_by_place_and_by_name() {
+        let name = "functions_of_this_very_program_are_found_by_place_and_by_name";
+        let here = functions_of_this_very_program_are_found_by_place_and_by_name as fn() as usize;
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let code = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(23).unwrap();
+        let behind = here as u64 - code.parse::<u64>().unwrap();
+        let places = [Place::InCode(behind + 1), Place::InCode(u64::MAX), Place::InFile(0)];
+        let found = functions(own(), &places);
+        assert!(found[0].as_ref().unwrap().contains(&name[..20]), "{found:?}");
+        assert_eq!(found[1..], [None, None]);
+        // By its offset in the file it is the same function.
+        let object = std::fs::read("/proc/self/exe").unwrap();
+        let object = object::File::parse(object.as_slice()).unwrap();
+        let full = symbols(&object).find(|one| one.name().is_ok_and(|one| one.contains(name)));
+        let full = full.unwrap().name().unwrap().to_owned();
+        let offset = offset_of(own(), &full).unwrap();
+        assert_eq!(functions(own(), &[Place::InFile(offset)]), [found[0].clone()]);
+        assert_eq!(offset_of(own(), "no such function"), None);
+    }
+
+    #[test]
+    fn what_is_no_program_has_no_functions() {
+        let none = functions(File::open("/etc/passwd").unwrap(), &[Place::InFile(1)]);
+        assert_eq!(none, [None]);
+    }
+
+    #[test]
+    fn a_file_that_claims_endless_tables_is_given_up() {
+        // A header, and a table of symbols over a file of 900 MiB of nothing.
+        let mut file = tempfile::tempfile().unwrap();
+        let size: u64 = 900 << 20;
+        file.write_all(&elf(&section(2, 200, size - 200), 0, 1)).unwrap();
+        file.set_len(size).unwrap();
+        assert_eq!(functions(file, &[Place::InFile(1)]), [None]);
+    }
+
+    /// A header of a section: a type, and where its bytes are.
+    fn section(kind: u32, offset: u64, size: u64) -> Vec<u8> {
+        let mut bytes = vec![0; 4];
+        bytes.extend(kind.to_le_bytes());
+        for word in [0, 0, offset, size, 0, 0, 24] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// A header of ELF with tables at the end of what follows, which may hold anything.
+    fn elf(rest: &[u8], segments: u16, sections: u16) -> Vec<u8> {
+        let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0\x01\0\0\0".to_vec();
+        for place in [0x40_1000, 64, 64_u64] {
+            bytes.extend(place.to_le_bytes());
+        }
+        bytes.extend([0, 0, 0, 0, 64, 0, 56, 0]);
+        bytes.extend(segments.to_le_bytes());
+        bytes.extend([64, 0]);
+        bytes.extend(sections.to_le_bytes());
+        bytes.extend([1, 0]);
+        bytes.extend_from_slice(rest);
+        bytes
+    }
+
+    /// The begin of a program with one segment, of notes.
+    fn program(notes: &[u8]) -> Vec<u8> {
+        let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0\x01\0\0\0".to_vec();
+        for place in [0x40_1000, 64, 0_u64] {
+            bytes.extend(place.to_le_bytes());
+        }
+        bytes.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 0, 0, 0, 0]);
+        bytes.extend([4, 0, 0, 0, 4, 0, 0, 0]);
+        let size = notes.len() as u64;
+        for word in [120, 0, 0, size, size, 4] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend_from_slice(notes);
+        bytes
+    }
+
+    fn note(name: &[u8; 4], kind: u8) -> Vec<u8> {
+        let len = name.iter().filter(|byte| **byte != 0).count() as u8 + 1;
+        let mut bytes = vec![len, 0, 0, 0, 4, 0, 0, 0, kind, 0, 0, 0];
+        bytes.extend_from_slice(name);
+        bytes.extend(b"abcd");
+        bytes
+    }
+
+    #[test]
+    fn a_program_in_go_is_known_by_its_note() {
+        assert!(is_go(&program(&note(b"Go\0\0", 4))));
+        assert!(is_go(&program(&[note(b"GNU\0", 3), note(b"Go\0\0", 4)].concat())));
+        assert!(!is_go(&program(&note(b"GNU\0", 4))));
+        assert!(!is_go(&program(&note(b"Go\0\0", 3))));
+        assert!(!is_go(&program(&note(b"Go\0\0", 4))[..125]));
+        assert!(!is_go(b"#!/bin/sh"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_program_makes_the_reader_panic(
+            rest in proptest::collection::vec(prop_oneof![0u8..5, any::<u8>()], 0..600),
+            tables in any::<(u16, u16)>(),
+            few in (0u16..4, 0u16..6),
+            offset in prop_oneof![0u64..200, any::<u64>()],
+        ) {
+            let places = [Place::InFile(offset), Place::InCode(offset)];
+            for (segments, sections) in [tables, few] {
+                functions(Cursor::new(elf(&rest, segments, sections)), &places);
+            }
+            functions(Cursor::new(&rest), &places);
+            offset_of(Cursor::new(&rest), "x");
+            is_go(&rest);
+            is_go(&program(&rest));
+        }
+    }
+}

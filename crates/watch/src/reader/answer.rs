@@ -1,0 +1,35 @@
+//! From what was opened to an answer. Pure but for reading that file: a test or a fuzzer gives it
+//! any bytes.
+
+use super::command_line;
+use super::maps::Maps;
+use super::question::{Answer, What};
+use probe::elf::{self, ReadCacheOps};
+
+/// What a worker opened or read for a question while it had its privileges.
+pub enum Material<F> {
+    /// The text of a file of /proc.
+    Text(Vec<u8>),
+    /// A file, and where the code of the program begins in memory, as the kernel says.
+    File(F, u64),
+    /// For each process whether such a thread was found.
+    Found(Vec<bool>),
+}
+
+/// Answers a question.
+pub fn answer<F: ReadCacheOps>(what: &What, material: Material<F>) -> Answer {
+    match (what, material) {
+        (What::CommandLine, Material::Text(bytes)) => {
+            Answer::CommandLine(command_line::facts(&bytes))
+        }
+        (What::Maps, Material::Text(bytes)) => {
+            Answer::Maps(Maps::read(&String::from_utf8_lossy(&bytes)))
+        }
+        (What::IsGo, Material::Text(start)) => Answer::Is(elf::is_go(&start)),
+        (What::InFile(..) | What::InProgram(_), Material::File(file, code)) => {
+            Answer::Functions(elf::functions(file, &what.places(code)))
+        }
+        (What::SleepIn(..), Material::Found(each)) => Answer::Each(each),
+        _ => Answer::None,
+    }
+}

@@ -1,0 +1,160 @@
+//! Asking the reader, within a time.
+
+use super::question::{Answer, Question, Request, What};
+use super::server::MOST_ANSWERED;
+use host::{Roots, process_files};
+use os::death;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long all questions of an interval are waited for together. An answer that comes later is
+/// there in the next interval.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Questions that are under way at most.
+const UNDER_WAY: usize = 32;
+
+/// Answers that nobody came back for, at most; and processes that are not asked about again.
+const KEPT: usize = 256;
+
+/// The reader, as the process that watches sees it. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Reader {
+    socket: UnixStream,
+    child: Child,
+    inbox: Vec<u8>,
+    next: u64,
+    under_way: HashMap<u64, Question>,
+    answered: HashMap<Question, Answer>,
+    /// Processes that a worker gave up at: they are not asked about again.
+    given_up: HashSet<(u32, u64)>,
+    left: Duration,
+}
+
+impl Reader {
+    /// Starts the reader: `command` runs [`serve`](super::serve) with its standard input as socket.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(mut command: Command) -> io::Result<Self> {
+        let (own, other) = UnixStream::pair()?;
+        own.set_nonblocking(true)?;
+        command.stdin(OwnedFd::from(other)).stdout(Stdio::null()).stderr(Stdio::null());
+        death::bind(&mut command, Signal::KILL);
+        Ok(Reader {
+            socket: own,
+            child: command.spawn()?,
+            inbox: Vec::new(),
+            next: 0,
+            under_way: HashMap::new(),
+            answered: HashMap::new(),
+            given_up: HashSet::new(),
+            left: PATIENCE,
+        })
+    }
+
+    /// An interval begins: there is time again.
+    pub fn begin(&mut self) {
+        self.left = PATIENCE;
+    }
+
+    /// Has the kernel count the time of programs, or no longer.
+    pub fn count(&mut self, on: bool) {
+        // Without the reader nothing is counted.
+        let _ = self.send(&Request::Count(on));
+    }
+
+    /// Asks about a process; none where the answer is not there yet: ask again in the next interval.
+    pub fn ask(&mut self, roots: &Roots, pid: u32, what: What) -> Option<Answer> {
+        let Some(started) = process_files::started(roots, pid) else { return Some(Answer::None) };
+        if self.given_up.contains(&(pid, started)) {
+            return Some(Answer::GivenUp);
+        }
+        let question = Question { pid, started, what };
+        if let Some(answer) = self.answered.remove(&question) {
+            return Some(answer);
+        }
+        if !self.under_way.values().any(|one| *one == question) {
+            if self.under_way.len() >= UNDER_WAY {
+                return None;
+            }
+            self.next += 1;
+            if self.send(&Request::Ask(self.next, question.clone())).is_err() {
+                return Some(Answer::None);
+            }
+            self.under_way.insert(self.next, question.clone());
+        }
+        let began = Instant::now();
+        while self.receive(self.left.saturating_sub(began.elapsed())) {
+            if let Some(answer) = self.answered.remove(&question) {
+                self.left = self.left.saturating_sub(began.elapsed());
+                return Some(answer);
+            }
+        }
+        self.left = self.left.saturating_sub(began.elapsed());
+        None
+    }
+
+    fn send(&self, request: &Request) -> io::Result<()> {
+        let mut line = serde_json::to_vec(request).map_err(io::Error::other)?;
+        line.push(b'\n');
+        // A question is far smaller than what a socket holds.
+        (&self.socket).write_all(&line)
+    }
+
+    /// Takes what has come within this time; whether something has.
+    fn receive(&mut self, within: Duration) -> bool {
+        let Ok(within) = Timespec::try_from(within) else { return false };
+        let mut socket = [PollFd::new(&self.socket, PollFlags::IN)];
+        if !matches!(poll(&mut socket, Some(&within)), Ok(1..)) {
+            return false;
+        }
+        let mut bytes = [0; 16 << 10];
+        let Ok(count @ 1..) = (&self.socket).read(&mut bytes) else { return false };
+        self.inbox.extend_from_slice(&bytes[..count]);
+        while let Some(end) = self.inbox.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.inbox.drain(..=end).collect();
+            if let Ok((number, answer)) = serde_json::from_slice(&line) {
+                self.keep(number, answer);
+            }
+        }
+        // A reader that was taken over is no longer listened to.
+        if self.inbox.len() > MOST_ANSWERED + 1_024 {
+            self.inbox.clear();
+            let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        }
+        true
+    }
+
+    fn keep(&mut self, number: u64, answer: Answer) {
+        let Some(question) = self.under_way.remove(&number) else { return };
+        if self.answered.len() >= KEPT {
+            self.answered.clear();
+        }
+        if self.given_up.len() >= KEPT {
+            self.given_up.clear();
+        }
+        if answer == Answer::GivenUp {
+            self.given_up.insert((question.pid, question.started));
+        }
+        self.answered.insert(question, answer);
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // Its socket ends, and so does it; a signal may no longer be allowed.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        let _ = self.child.kill();
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}

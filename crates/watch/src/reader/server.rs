@@ -1,0 +1,217 @@
+//! The process that starts a worker for each question, and ends those that take too long.
+
+use super::question::{Answer, Question, Request};
+use super::worker::work;
+use host::Roots;
+use os::death;
+use os::sandbox::{keep_privileges, limit_memory, refuse_calls};
+use probe::live::Counting;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use rustix::thread::CapabilitySet;
+use std::collections::VecDeque;
+use std::io::{self, PipeReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Workers at once.
+const WORKERS: usize = 2;
+
+/// Questions that wait at most; further ones are answered with nothing.
+const WAITING: usize = 64;
+
+/// How long a worker may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The longest question and the longest answer, in bytes.
+const MOST_ASKED: usize = 64 << 10;
+pub const MOST_ANSWERED: usize = 512 << 10;
+
+/// Address space of the reader, in bytes.
+const MEMORY: u64 = 1 << 30;
+
+/// What the reader needs: to look at the processes of others, to follow the links to what they have
+/// mapped, to open files that root could, to have workers become nobody, and to have the kernel
+/// count what programs cost.
+const NEEDED: [CapabilitySet; 6] = [
+    CapabilitySet::SYS_PTRACE,
+    CapabilitySet::CHECKPOINT_RESTORE,
+    CapabilitySet::DAC_READ_SEARCH,
+    CapabilitySet::SETUID,
+    CapabilitySet::SETGID,
+    CapabilitySet::SYS_ADMIN,
+];
+
+/// A worker under way.
+struct Worker {
+    number: u64,
+    pid: Pid,
+    pipe: PipeReader,
+    bytes: Vec<u8>,
+    until: Instant,
+}
+
+/// Answers what comes by the socket until that ends. The calling process has one thread.
+///
+/// # Errors
+/// If the socket breaks.
+pub fn serve(socket: UnixStream) -> io::Result<()> {
+    restrict()?;
+    socket.set_nonblocking(true)?;
+    let mut server = Server {
+        socket,
+        inbox: Vec::new(),
+        waiting: VecDeque::new(),
+        workers: Vec::new(),
+        counting: None,
+    };
+    while server.step()? {}
+    Ok(())
+}
+
+fn restrict() -> io::Result<()> {
+    limit_memory(MEMORY)?;
+    let needed = NEEDED.into_iter().fold(CapabilitySet::empty(), |all, one| all | one);
+    keep_privileges(needed)?;
+    // A kernel without such filters refuses none; the workers have given everything up anyway.
+    let _ = refuse_calls();
+    Ok(())
+}
+
+struct Server {
+    socket: UnixStream,
+    inbox: Vec<u8>,
+    waiting: VecDeque<(u64, Question)>,
+    workers: Vec<Worker>,
+    counting: Option<Counting>,
+}
+
+impl Server {
+    /// Waits for something to happen and sees to it; whether anybody is left to ask.
+    fn step(&mut self) -> io::Result<bool> {
+        let (is_asked, ready) = self.wait()?;
+        if is_asked && !self.hear()? {
+            return Ok(false);
+        }
+        for index in (0..self.workers.len()).rev() {
+            let is_done = ready[index] && self.workers[index].read();
+            if is_done || Instant::now() >= self.workers[index].until {
+                let worker = self.workers.swap_remove(index);
+                self.end(worker, is_done)?;
+            }
+        }
+        while self.workers.len() < WORKERS {
+            let Some((number, question)) = self.waiting.pop_front() else { break };
+            match start(number, &question) {
+                Ok(worker) => self.workers.push(worker),
+                Err(_) => self.say(number, &Answer::None)?,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether something was asked, and which workers have something to say.
+    fn wait(&self) -> io::Result<(bool, Vec<bool>)> {
+        let mut all = vec![PollFd::new(&self.socket, PollFlags::IN)];
+        all.extend(self.workers.iter().map(|one| PollFd::new(&one.pipe, PollFlags::IN)));
+        let first = self.workers.iter().map(|worker| worker.until).min();
+        let left = first.map(|until| until.saturating_duration_since(Instant::now()));
+        // A little later, so that the time is over then.
+        let left = left.map(|left| left + Duration::from_millis(1));
+        let left = left.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
+        match poll(&mut all, left.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut ready = all.iter().map(|one| !one.revents().is_empty());
+        Ok((ready.next().unwrap_or(false), ready.collect()))
+    }
+
+    /// Takes what was asked; whether there may be more.
+    fn hear(&mut self) -> io::Result<bool> {
+        let mut bytes = [0; 16 << 10];
+        let count = match self.socket.read(&mut bytes) {
+            Ok(0) => return Ok(false),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        self.inbox.extend_from_slice(&bytes[..count]);
+        while let Some(end) = self.inbox.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.inbox.drain(..=end).collect();
+            match serde_json::from_slice(&line).map_err(io::Error::other)? {
+                Request::Count(true) => self.counting = Counting::start(),
+                Request::Count(false) => self.counting = None,
+                Request::Ask(number, question) if self.waiting.len() < WAITING => {
+                    self.waiting.push_back((number, question));
+                }
+                Request::Ask(number, _) => self.say(number, &Answer::None)?,
+            }
+        }
+        match self.inbox.len() <= MOST_ASKED {
+            true => Ok(true),
+            false => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// Ends a worker, and passes on what it said.
+    fn end(&self, worker: Worker, is_done: bool) -> io::Result<()> {
+        // One that is done may still be ending.
+        let _ = kill_process(worker.pid, Signal::KILL);
+        let _ = waitpid(Some(worker.pid), WaitOptions::empty());
+        let said = is_done.then(|| serde_json::from_slice(&worker.bytes).ok()).flatten();
+        self.say(worker.number, &said.unwrap_or(Answer::GivenUp))
+    }
+
+    fn say(&self, number: u64, answer: &Answer) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&(number, answer)).map_err(io::Error::other)?;
+        line.push(b'\n');
+        // Who asked reads every second, so waiting for room is no waiting for ever.
+        let mut rest = line.as_slice();
+        while !rest.is_empty() {
+            match (&self.socket).write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], None)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Worker {
+    /// Reads what it says; whether that was all.
+    fn read(&mut self) -> bool {
+        let mut bytes = [0; 16 << 10];
+        match self.pipe.read(&mut bytes) {
+            Ok(count) if count > 0 && self.bytes.len() + count <= MOST_ANSWERED => {
+                self.bytes.extend_from_slice(&bytes[..count]);
+                false
+            }
+            _ => true,
+        }
+    }
+}
+
+fn start(number: u64, question: &Question) -> io::Result<Worker> {
+    let (pipe, mut end) = io::pipe()?;
+    let reader = getpid();
+    // SAFETY: this process has one thread, so the child may do all that the parent may.
+    let pid = match unsafe { libc::fork() } {
+        0 => {
+            let dies = death::die_with(reader.as_raw_nonzero().get().cast_unsigned(), Signal::KILL);
+            if dies.is_ok() {
+                let reader = reader.as_raw_nonzero().get().cast_unsigned();
+                let answer = work(&Roots::real(), question, reader);
+                let _ = serde_json::to_vec(&answer).map(|bytes| end.write_all(&bytes));
+            }
+            // SAFETY: ends this process at once; nothing of the reader's is cleaned up twice.
+            unsafe { libc::_exit(0) }
+        }
+        pid => pid,
+    };
+    let pid = Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error)?;
+    Ok(Worker { number, pid, pipe, bytes: Vec::new(), until: Instant::now() + PATIENCE })
+}
