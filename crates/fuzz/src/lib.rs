@@ -9,6 +9,7 @@ mod fleet;
 mod machine;
 mod peers;
 mod records;
+mod strangers;
 mod texts;
 
 /// Something that takes bytes from outside.
@@ -41,6 +42,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "machine", take: machine::machine },
     Target { name: "process", take: machine::process },
     Target { name: "programs", take: peers::programs },
+    Target { name: "elf", take: strangers::elf },
+    Target { name: "strangers", take: strangers::texts },
     Target { name: "index", take: records::index },
 ];
 

@@ -38,6 +38,20 @@ pub struct MappedFile {
     pub path: String,
 }
 
+impl MappedFile {
+    /// Of a line of `maps`; none where no file is mapped there.
+    pub fn of_line(line: &str) -> Option<Self> {
+        let mut words = line.splitn(6, ' ');
+        let (from, to) = words.next()?.split_once('-')?;
+        let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        let (from, to) = (number(from)?, number(to)?);
+        let inode = words.nth(3)?.parse().ok()?;
+        let path = words.next()?.trim_start();
+        let is_file = path.starts_with('/') && to > from;
+        is_file.then(|| MappedFile { from, to, inode, path: path.to_owned() })
+    }
+}
+
 /// The folder of one process in /proc.
 #[derive(Debug)]
 pub struct ProcessFiles(OwnedFd);
@@ -151,12 +165,8 @@ mod tests {
     /// The first file that this process executes, as `maps` describes it.
     fn first() -> MappedFile {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let line = maps.lines().find(|line| line.contains(" r-xp ") && line.contains('/')).unwrap();
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let (from, to) = words[0].split_once('-').unwrap();
-        let number = |text| u64::from_str_radix(text, 16).unwrap();
-        let inode = words[4].parse().unwrap();
-        MappedFile { from: number(from), to: number(to), inode, path: words[5].to_owned() }
+        let code = maps.lines().filter(|line| line.contains(" r-xp "));
+        code.filter_map(MappedFile::of_line).next().unwrap()
     }
 
     #[test]

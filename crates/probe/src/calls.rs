@@ -8,7 +8,8 @@ mod target;
 
 use crate::ProbeError;
 use host::roots::Roots;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 
 pub use table::{CpuCalls, Table};
 pub use target::CallTarget;
@@ -34,14 +35,14 @@ pub fn count(
     let mut with = |read: &dyn Fn() -> Table| {
         run(&mut Calls { read, before: Table::default(), process: process.clone() });
     };
-    attached(roots, target, &file, &mut with)
+    attached(roots, target, file, &mut with)
 }
 
 #[cfg(feature = "bpf")]
 fn attached(
     roots: &Roots,
     target: &CallTarget,
-    file: &Path,
+    file: File,
     run: &mut dyn FnMut(&dyn Fn() -> Table),
 ) -> Result<(), ProbeError> {
     crate::privilege::check(roots)?;
@@ -52,7 +53,7 @@ fn attached(
 fn attached(
     _: &Roots,
     _: &CallTarget,
-    _: &Path,
+    _: File,
     _: &mut dyn FnMut(&dyn Fn() -> Table),
 ) -> Result<(), ProbeError> {
     Err(ProbeError::NoPrograms(model::not_seen::NoPrograms::NotBuilt))

@@ -11,6 +11,8 @@
 
 mod answers;
 mod findings;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod inside;
 pub mod limits;
 mod node;

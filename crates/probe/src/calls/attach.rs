@@ -2,6 +2,7 @@
 
 use super::{CallTarget, CpuCalls, Table};
 use crate::ProbeError;
+use crate::elf;
 use crate::refused::refused;
 use crate::shared::{Shared, elements};
 use libbpf_rs::UprobeOpts;
@@ -9,8 +10,9 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use model::not_seen::ProgramPart;
 use object::CallsSkelBuilder;
 use object::types::bss;
+use std::fs::File;
 use std::mem::MaybeUninit;
-use std::path::Path;
+use std::os::fd::AsRawFd;
 use std::ptr::addr_of_mut;
 
 /// Compiled by the build.
@@ -27,7 +29,7 @@ const ARGUMENTS: u32 = 6;
 /// If the kernel refuses the program, or the function does not exist.
 pub fn attached(
     target: &CallTarget,
-    file: &Path,
+    file: File,
     run: &mut dyn FnMut(&dyn Fn() -> Table),
 ) -> Result<(), ProbeError> {
     let size = target.size_argument.unwrap_or(0);
@@ -45,13 +47,18 @@ pub fn attached(
         rodata.size_argument = size;
     }
     let skel = open.load().map_err(not_loaded)?;
-    let options = UprobeOpts { func_name: Some(target.symbol.clone()), ..UprobeOpts::default() };
+    let no_symbol = |why: String| ProbeError::NoSymbol {
+        what: format!("{} in {}", target.symbol, target.library),
+        why: format!("{why}; nm -D {} lists what is there", target.library),
+    };
+    // By this link the kernel takes the file that is open, whatever its name means by now.
+    let link_to_file = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let offset = elf::offset_of(&file, &target.symbol).and_then(|at| usize::try_from(at).ok());
+    let offset = offset.ok_or_else(|| no_symbol("no such function".to_owned()))?;
     let pid = i32::try_from(target.pid).map_err(|_| ProbeError::NoProcess(target.pid))?;
-    let link = skel.progs.on_call.attach_uprobe_with_opts(pid, file, 0, options);
-    let link = link.map_err(|error| ProbeError::NoSymbol {
-        what: format!("{} in {}", target.symbol, file.display()),
-        why: format!("{error:#}; nm -D {} lists what is there", file.display()),
-    })?;
+    let options = UprobeOpts::default();
+    let link = skel.progs.on_call.attach_uprobe_with_opts(pid, link_to_file, offset, options);
+    let link = link.map_err(|error| no_symbol(format!("{error:#}")))?;
     let memory =
         Shared::map(&skel.maps.bss).map_err(|error| refused(ProgramPart::Table, &error))?;
     run(&|| read(&memory));

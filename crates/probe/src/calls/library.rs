@@ -2,45 +2,49 @@
 
 use crate::ProbeError;
 use host::roots::{Roots, read_text_up_to};
-use std::path::{Path, PathBuf};
+use host::{MappedFile, ProcessFiles};
+use std::fs::File;
 
 /// The largest map of mappings that is read, in bytes.
 const LIMIT: u64 = 64 << 20;
 
-/// The file of a library, by the way of the process's own root: it may live in a container.
+/// The file of a library, opened by the kernel's own link to it: the process may live in a container,
+/// and the file's name may mean another one by now.
 ///
 /// # Errors
 /// If there is no such process, or it has no such library.
-pub fn find(roots: &Roots, pid: u32, library: &str) -> Result<PathBuf, ProbeError> {
-    let of_pid = roots.proc.join(pid.to_string());
-    if !of_pid.exists() {
-        return Err(ProbeError::NoProcess(pid));
-    }
-    let maps = read_text_up_to(&of_pid.join("maps"), LIMIT).map_err(|error| {
-        ProbeError::NoSymbol { what: format!("maps of pid {pid}"), why: error.to_string() }
+pub fn find(roots: &Roots, pid: u32, library: &str) -> Result<File, ProbeError> {
+    let files = ProcessFiles::open(roots, pid).map_err(|_| ProbeError::NoProcess(pid))?;
+    let maps = roots.proc.join(pid.to_string()).join("maps");
+    let maps = read_text_up_to(&maps, LIMIT).map_err(|error| ProbeError::NoSymbol {
+        what: format!("maps of pid {pid}"),
+        why: error.to_string(),
     })?;
-    let path = mapped(&maps, library).ok_or_else(|| ProbeError::NoSymbol {
-        what: format!("{library} in pid {pid}"),
+    let what = || format!("{library} in pid {pid}");
+    let mapping = mapped(&maps, library).ok_or_else(|| ProbeError::NoSymbol {
+        what: what(),
         why: format!(
             "not mapped by this process (yet); see /proc/{pid}/maps, or wait until it has loaded it"
         ),
     })?;
-    Ok(of_pid.join("root").join(path.strip_prefix("/").unwrap_or(&path)))
+    files.mapped(&mapping).ok_or_else(|| ProbeError::NoSymbol {
+        what: what(),
+        why: "its file is gone, or may not be read; run as root".to_owned(),
+    })
 }
 
-/// The mapped file whose name is the library's, or whose whole path is; a name may leave out what
-/// stands behind it, as `libcrypto` for `libcrypto.so.3`.
-fn mapped(maps: &str, library: &str) -> Option<PathBuf> {
-    let paths = || maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
-    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+/// The mapping of the file whose name is the library's, or whose whole path is; a name may leave out
+/// what stands behind it, as `libcrypto` for `libcrypto.so.3`.
+fn mapped(maps: &str, library: &str) -> Option<MappedFile> {
+    let all = || maps.lines().filter_map(MappedFile::of_line);
+    let name = |file: &MappedFile| file.path.rsplit('/').next().map(str::to_owned);
     let exact =
-        |path: &&Path| *path == Path::new(library) || name(path).as_deref() == Some(library);
-    let begins = |path: &&Path| {
-        name(path).is_some_and(|name| {
-            name.strip_prefix(library).is_some_and(|rest| rest.starts_with('.'))
-        })
+        |file: &MappedFile| file.path == library || name(file).as_deref() == Some(library);
+    let begins = |file: &MappedFile| {
+        let name = name(file).unwrap_or_default();
+        name.strip_prefix(library).is_some_and(|rest| rest.starts_with('.'))
     };
-    paths().find(exact).or_else(|| paths().find(begins)).map(Path::to_path_buf)
+    all().find(exact).or_else(|| all().find(begins))
 }
 
 #[cfg(test)]
@@ -54,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_library_is_found_by_name_stem_or_path() {
-        let found = |library| mapped(MAPS, library).map(|path| path.display().to_string());
+        let found = |library| mapped(MAPS, library).map(|file| file.path);
         assert_eq!(found("libcrypto.so.3").as_deref(), Some("/usr/lib/libcrypto.so.3"));
         assert_eq!(found("libz").as_deref(), Some("/opt/my app/libz.so.1.2"));
         assert_eq!(found("/usr/lib/libcrypto.so.3").as_deref(), Some("/usr/lib/libcrypto.so.3"));
@@ -66,7 +70,7 @@ mod tests {
     fn a_process_that_is_not_there_is_named() {
         let root = tempfile::tempdir().unwrap();
         let found = find(&Roots::at(root.path()), 7, "libc.so.6");
-        assert_eq!(found, Err(ProbeError::NoProcess(7)));
+        assert_eq!(found.err(), Some(ProbeError::NoProcess(7)));
     }
 
     proptest! {

@@ -35,6 +35,7 @@ pub struct Reader {
     /// Processes that a worker gave up at: they are not asked about again.
     given_up: HashSet<(u32, u64)>,
     left: Duration,
+    counts: bool,
 }
 
 impl Reader {
@@ -56,6 +57,7 @@ impl Reader {
             answered: HashMap::new(),
             given_up: HashSet::new(),
             left: PATIENCE,
+            counts: false,
         })
     }
 
@@ -67,7 +69,9 @@ impl Reader {
     /// Has the kernel count the time of programs, or no longer.
     pub fn count(&mut self, on: bool) {
         // Without the reader nothing is counted.
-        let _ = self.send(&Request::Count(on));
+        if on != self.counts && self.send(&Request::Count(on)).is_ok() {
+            self.counts = on;
+        }
     }
 
     /// Asks about a process; none where the answer is not there yet: ask again in the next interval.
@@ -149,9 +153,8 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // Its socket ends, and so does it; a signal may no longer be allowed.
+        // Its socket ends, and so does it; Landlock no longer allows a signal.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
-        let _ = self.child.kill();
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(1));

@@ -20,8 +20,9 @@ const WORKERS: usize = 2;
 /// Questions that wait at most; further ones are answered with nothing.
 const WAITING: usize = 64;
 
-/// How long a worker may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a worker may take. Nobody waits for it that long: its answer is there when it is asked
+/// for again.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The longest question and the longest answer, in bytes.
 const MOST_ASKED: usize = 64 << 10;

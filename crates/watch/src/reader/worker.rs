@@ -26,7 +26,7 @@ const MOST_THREADS: usize = 32;
 const MEMORY: u64 = 512 << 20;
 
 /// CPU time of a worker, in seconds; the reader ends it before by the clock.
-const SECONDS: u64 = 3;
+const SECONDS: u64 = 5;
 
 /// The user and group that the kernel itself gives to what belongs to nobody.
 const NOBODY: u32 = 65_534;

@@ -222,6 +222,12 @@ fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool, memory: bool) ->
     all
 }
 
+/// What is read of `stat`, for the fuzzer.
+#[cfg(feature = "fuzz")]
+pub fn fuzz(text: &str) {
+    processes::fuzz(text);
+}
+
 /// CPU time of this process.
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);

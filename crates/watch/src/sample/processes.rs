@@ -171,6 +171,15 @@ fn stat(text: &str) -> Option<Stat> {
     })
 }
 
+/// Any text, for the fuzzer.
+#[cfg(feature = "fuzz")]
+pub fn fuzz(text: &str) {
+    if let Some(stat) = stat(text) {
+        assert!(!stat.name.chars().any(terminal::steers));
+        let _ = job(&stat, Some(text));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,34 @@
+//! What users of a machine wrote that is watched: programs, libraries, names, command lines, maps.
+
+use probe::elf::{self, Place};
+use std::io::Cursor;
+use watch::reader::{Answer, Material, What, answer};
+
+/// A program or a library; the first bytes say which places are looked up in it.
+pub(crate) fn elf(bytes: &[u8]) {
+    let Some((places, file)) = bytes.split_first_chunk::<16>() else { return };
+    let numbers = places.chunks_exact(8).map(|eight| {
+        eight.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
+    });
+    let places: Vec<Place> =
+        numbers.flat_map(|number| [Place::InFile(number), Place::InCode(number % 4_096)]).collect();
+    assert_eq!(elf::functions(Cursor::new(file), &places).len(), places.len());
+    let _ = elf::offset_of(Cursor::new(file), "spin_here");
+    let _ = elf::is_go(file);
+}
+
+/// Texts of /proc, and an answer of the reader: the first byte says which.
+pub(crate) fn texts(bytes: &[u8]) {
+    let Some((which, rest)) = bytes.split_first() else { return };
+    let text = || Material::<Cursor<Vec<u8>>>::Text(rest.to_vec());
+    match which % 4 {
+        0 => drop(answer(&What::CommandLine, text())),
+        1 => {
+            if let Answer::Maps(maps) = answer(&What::Maps, text()) {
+                let _ = maps.tell(0x7f00_0000_1000, &[0x1000, u64::MAX]);
+            }
+        }
+        2 => drop(serde_json::from_slice::<(u64, Answer)>(rest)),
+        _ => watch::fuzz::names(&String::from_utf8_lossy(rest)),
+    }
+}
