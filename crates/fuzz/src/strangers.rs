@@ -7,9 +7,9 @@ use watch::reader::{Answer, Material, What, answer};
 /// A program or a library; the first bytes say which places are looked up in it.
 pub(crate) fn elf(bytes: &[u8]) {
     let Some((places, file)) = bytes.split_first_chunk::<16>() else { return };
-    let numbers = places.chunks_exact(8).map(|eight| {
-        eight.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
-    });
+    let numbers = places
+        .chunks_exact(8)
+        .map(|eight| eight.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)));
     let places: Vec<Place> =
         numbers.flat_map(|number| [Place::InFile(number), Place::InCode(number % 4_096)]).collect();
     assert_eq!(elf::functions(Cursor::new(file), &places).len(), places.len());

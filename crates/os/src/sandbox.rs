@@ -144,8 +144,7 @@ pub fn refuse_calls() -> io::Result<()> {
     let arch = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
     let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch);
-    let program: BpfProgram =
-        filter.and_then(TryInto::try_into).map_err(io::Error::other)?;
+    let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(io::Error::other)?;
     apply_filter_all_threads(&program).map_err(io::Error::other)
 }
 

@@ -4,8 +4,8 @@
 //! asked for, and the work grows with the number of symbols alone.
 
 use object::elf::FileHeader64;
-use object::read::elf::{FileHeader, ProgramHeader};
 pub use object::read::ReadCacheOps;
+use object::read::elf::{FileHeader, ProgramHeader};
 use object::read::{ReadCache, ReadRef};
 use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 use os::terminal;

@@ -5,7 +5,8 @@
 pub struct Command {
     /// Its name here.
     pub name: &'static str,
-    /// Its words; `{folder}` is the folder of the studies, `{kernel}` the guest's kernel.
+    /// Its words; `{folder}` is the folder of the studies, `{kernel}` the guest's kernel, `{node}` an
+    /// Erlang node and `{cookie}` the file of its cookie.
     pub words: &'static str,
     /// How long it takes about on a machine with two CPUs, in milliseconds: kills are spread over
     /// it.
@@ -21,6 +22,11 @@ impl Command {
     pub fn needs_kernel(&self) -> bool {
         self.words.contains("{kernel}")
     }
+
+    /// Whether it needs an Erlang node.
+    pub fn needs_node(&self) -> bool {
+        self.words.contains("{node}")
+    }
 }
 
 const fn long(name: &'static str, words: &'static str, lasts_ms: u64, weight: u32) -> Command {
@@ -30,6 +36,11 @@ const fn long(name: &'static str, words: &'static str, lasts_ms: u64, weight: u3
 const fn short(name: &'static str, words: &'static str, lasts_ms: u64) -> Command {
     Command { name, words, lasts_ms, weight: 1, short: true }
 }
+
+/// With all that it can have open at once; it would go on until it is killed.
+const WATCH: &str = "watch --json --ring 4MiB --record /tmp/w.json --listen 127.0.0.1:0";
+const WATCH_NODE: &str = "watch --json --ring 4MiB --record /tmp/w.json --listen 127.0.0.1:0 \
+     --node {node} --cookie-file {cookie}";
 
 /// All of them.
 pub const ALL: &[Command] = &[
@@ -55,6 +66,8 @@ pub const ALL: &[Command] = &[
     long("compat-map", "compat run-proc-vs-map --nsamples 2 -- --duration 2", 15_000, 1),
     long("compat-fib", "compat runfibtest", 15_000, 1),
     long("compat-flood", "compat msgq-flood", 15_000, 1),
+    long("watch", WATCH, 3_000, 2),
+    long("watch-node", WATCH_NODE, 3_000, 2),
     short("short-mmap", "run mmap-lock --busy 1 --samples 2 --duration 50ms --no-probe", 1_000),
     short("short-quota", "run cpu-quota --samples 1 --duration 100ms --no-probe", 2_000),
     short("short-flood", "run mailbox-flood --quick --samples 1 --no-probe", 6_000),

@@ -15,6 +15,7 @@ mod workers;
 
 use case::{Calls, Case, Outcome};
 use clap::Parser;
+use plan::There;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -43,6 +44,12 @@ struct Flags {
     /// The guest's kernel, one of those
     #[arg(long, default_value = "built:plain")]
     kernel: String,
+    /// An Erlang node that watch asks; without it none is asked
+    #[arg(long, requires = "cookie_file")]
+    node: Option<String>,
+    /// The file of its cookie, outside of /tmp
+    #[arg(long)]
+    cookie_file: Option<PathBuf>,
     /// Kills at random moments
     #[arg(long, default_value_t = 100)]
     moments: u64,
@@ -95,6 +102,7 @@ fn torture(flags: &Flags) -> io::Result<bool> {
         studies: flags.studies.canonicalize()?,
         kernels: flags.kernels.as_ref().map(|folder| folder.canonicalize()).transpose()?,
         kernel: flags.kernel.clone(),
+        node: flags.node.clone().zip(flags.cookie_file.clone()),
     };
     let cases = match &flags.case {
         Some(case) => vec![serde_json::from_str(case)?],
@@ -140,8 +148,8 @@ fn tell(outcome: &Outcome, always: bool) -> io::Result<()> {
 
 /// All cases, in random order of their kinds, so that a part of them is a fair part.
 fn all(flags: &Flags, setup: &Setup) -> io::Result<Vec<Case>> {
-    let kernel = flags.kernels.is_some();
-    let mut kinds = vec![plan::moments(flags.seed, flags.moments, kernel, flags.only.as_deref())];
+    let there = There { kernel: flags.kernels.is_some(), node: flags.node.is_some() };
+    let mut kinds = vec![plan::moments(flags.seed, flags.moments, there, flags.only.as_deref())];
     if flags.calls > 0 {
         kinds.push(in_calls(flags, setup)?);
     }

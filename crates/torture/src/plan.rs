@@ -33,11 +33,22 @@ const FAILURES: &[(&str, &str)] = &[
     ("flock", "ENOLCK"),
 ];
 
+/// What there is for commands that need it.
+#[derive(Debug, Clone, Copy)]
+pub struct There {
+    /// A guest's kernel.
+    pub kernel: bool,
+    /// An Erlang node.
+    pub node: bool,
+}
+
 /// Processes killed at random moments.
-pub fn moments(seed: u64, count: u64, kernel: bool, only: Option<&str>) -> Vec<Case> {
+pub fn moments(seed: u64, count: u64, there: There, only: Option<&str>) -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let fits = |command: &&Command| {
-        (kernel || !command.needs_kernel()) && only.is_none_or(|only| command.name == only)
+        (there.kernel || !command.needs_kernel())
+            && (there.node || !command.needs_node())
+            && only.is_none_or(|only| command.name == only)
     };
     let commands: Vec<&Command> = commands::ALL.iter().filter(fits).collect();
     let weights: Vec<u32> = commands.iter().map(|command| command.weight).collect();
@@ -121,22 +132,26 @@ pub fn saves() -> Vec<Case> {
 mod tests {
     use super::*;
 
+    const ALL: There = There { kernel: true, node: true };
+    const NONE: There = There { kernel: false, node: false };
+
     fn shown(cases: &[Case]) -> String {
         serde_json::to_string(cases).unwrap()
     }
 
     #[test]
     fn a_seed_gives_the_same_moments_again() {
-        let cases = moments(7, 50, true, None);
-        assert_eq!(shown(&cases), shown(&moments(7, 50, true, None)));
-        assert_ne!(shown(&cases), shown(&moments(8, 50, true, None)));
-        assert!(moments(7, 50, false, None).iter().all(|case| !case.command.starts_with("vm")));
-        assert!(moments(7, 5, true, Some("check")).iter().all(|case| case.command == "check"));
+        let cases = moments(7, 50, ALL, None);
+        assert_eq!(shown(&cases), shown(&moments(7, 50, ALL, None)));
+        assert_ne!(shown(&cases), shown(&moments(8, 50, ALL, None)));
+        let needs = |case: &Case| case.command.starts_with("vm") || case.command == "watch-node";
+        assert!(!moments(7, 50, NONE, None).iter().any(needs));
+        assert!(moments(7, 5, ALL, Some("check")).iter().all(|case| case.command == "check"));
     }
 
     #[test]
     fn every_case_can_be_written_and_read_again() {
-        let cases = [moments(1, 20, true, None), restores(9), saves()].concat();
+        let cases = [moments(1, 20, ALL, None), restores(9), saves()].concat();
         let again: Vec<Case> = serde_json::from_str(&shown(&cases)).unwrap();
         assert_eq!(shown(&again), shown(&cases));
     }

@@ -7,12 +7,12 @@ use crate::place::Place;
 use crate::records;
 use crate::state::State;
 use crate::trace;
+use crate::workers::Setup;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::WaitStatus;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -34,8 +34,8 @@ const LASTING: Duration = Duration::from_secs(3);
 pub struct Runner {
     place: Place,
     ends: Ends,
-    studies: PathBuf,
-    kernel: String,
+    /// What stands for words of a command.
+    stands_for: Vec<(&'static str, String)>,
 }
 
 /// A run that was hit.
@@ -46,9 +46,17 @@ struct Hit {
 }
 
 impl Runner {
-    /// In this place, with the folder of the studies, and what a guest's kernel is called.
-    pub fn new(place: Place, studies: PathBuf, kernel: String) -> Self {
-        Runner { place, ends: Ends::default(), studies, kernel }
+    /// In this place.
+    pub fn new(place: Place, setup: &Setup) -> Self {
+        let mut stands_for = vec![
+            ("{folder}", setup.studies.display().to_string()),
+            ("{kernel}", setup.kernel.clone()),
+        ];
+        if let Some((node, cookie)) = &setup.node {
+            stands_for
+                .extend([("{node}", node.clone()), ("{cookie}", cookie.display().to_string())]);
+        }
+        Runner { place, ends: Ends::default(), stands_for }
     }
 
     /// Runs one case.
@@ -264,9 +272,11 @@ impl Runner {
     fn words(&self, name: &str) -> io::Result<Vec<String>> {
         let unknown = || io::Error::other(format!("no command {name}"));
         let words = commands::find(name).ok_or_else(unknown)?.words;
-        let studies = self.studies.display().to_string();
-        let put = |word: &str| word.replace("{folder}", &studies).replace("{kernel}", &self.kernel);
-        Ok(words.split(' ').map(put).collect())
+        let real = |word: &str| {
+            let all = self.stands_for.iter();
+            all.fold(word.to_owned(), |word, (from, to)| word.replace(from, to))
+        };
+        Ok(words.split(' ').map(real).collect())
     }
 
     fn plain(&self, words: &[String]) -> Command {

@@ -22,6 +22,8 @@ pub struct Setup {
     pub kernels: Option<PathBuf>,
     /// What a guest's kernel is called.
     pub kernel: String,
+    /// The name of an Erlang node, and the file of its cookie; none where there is none.
+    pub node: Option<(String, PathBuf)>,
 }
 
 /// What a worker is asked for.
@@ -106,7 +108,7 @@ pub fn work() -> io::Result<()> {
     // No other user may write to a folder above the cache, so it is not in /tmp.
     let base = tempfile::Builder::new().prefix("tailback-torture-").tempdir_in("/run")?;
     let place = Place::make(base.path(), &setup.binary, setup.kernels.as_deref())?;
-    let mut runner = Runner::new(place, setup.studies, setup.kernel);
+    let mut runner = Runner::new(place, &setup);
     for line in lines {
         let answer = match serde_json::from_str(&line?)? {
             Request::Count(command, calls) => {

@@ -38,8 +38,7 @@ pub fn find(roots: &Roots, pid: u32, library: &str) -> Result<File, ProbeError> 
 fn mapped(maps: &str, library: &str) -> Option<MappedFile> {
     let all = || maps.lines().filter_map(MappedFile::of_line);
     let name = |file: &MappedFile| file.path.rsplit('/').next().map(str::to_owned);
-    let exact =
-        |file: &MappedFile| file.path == library || name(file).as_deref() == Some(library);
+    let exact = |file: &MappedFile| file.path == library || name(file).as_deref() == Some(library);
     let begins = |file: &MappedFile| {
         let name = name(file).unwrap_or_default();
         name.strip_prefix(library).is_some_and(|rest| rest.starts_with('.'))

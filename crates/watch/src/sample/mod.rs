@@ -31,8 +31,8 @@ use runtimes::Runtimes;
 use schedstat::Schedstat;
 pub use scope::ScopeError;
 use spots::Spots;
-pub use steps::{Step, Steps};
 use std::time::{Duration, Instant};
+pub use steps::{Step, Steps};
 pub use thread::{Sampled, Sampling, StartError};
 
 /// Reads a live system.

@@ -164,11 +164,8 @@ impl Nodes {
 
     /// Reads what a process is that may be a node.
     fn meet(&mut self, pid: u32, user: u32, readers: &mut Readers) {
-        let held = |(pid, known): (&u32, &Known)| Held {
-            pid: *pid,
-            user: known.user,
-            since: known.since,
-        };
+        let held =
+            |(pid, known): (&u32, &Known)| Held { pid: *pid, user: known.user, since: known.since };
         let held: Vec<Held> = self.known.iter().map(held).collect();
         let place = places::find(user, &held, NODES);
         let threads = if place == Found::None { BTreeMap::new() } else { self.threads(pid) };

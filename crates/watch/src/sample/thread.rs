@@ -110,12 +110,7 @@ impl Sampling {
     }
 }
 
-fn serve(
-    sampler: &mut Sampler,
-    steps: &Steps,
-    to_do: &Receiver<Order>,
-    done: &Sender<Sampled>,
-) {
+fn serve(sampler: &mut Sampler, steps: &Steps, to_do: &Receiver<Order>, done: &Sender<Sampled>) {
     while let Ok(order) = to_do.recv() {
         match order {
             Order::Ask(nodes) => sampler.ask(nodes),

@@ -84,9 +84,8 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
     while goes_on && !interruption.noticed() && !is_over() {
         let left = wanted.length.map_or(INTERVAL, |all| all.saturating_sub(began.elapsed()));
         goes_on = wait(INTERVAL.min(left), &interruption, &mut terminal, &session);
-        let Some(tick) = tick(&mut session, &mut terminal, &|| {
-            interruption.noticed() || is_over()
-        }) else {
+        let Some(tick) = tick(&mut session, &mut terminal, &|| interruption.noticed() || is_over())
+        else {
             break;
         };
         if let (Some(ring), Some(path)) = (&mut ring, wanted.record) {
@@ -121,7 +120,9 @@ fn sample(scope: Scope) -> Result<(Sampling, Vec<SourceUse>), Failure> {
     let readers = match Reader::start(command) {
         Ok(reader) => Readers::Process(reader),
         Err(error) => {
-            output::note(&format!("watch: no reader of programs: {error}; functions have no names"));
+            output::note(&format!(
+                "watch: no reader of programs: {error}; functions have no names"
+            ));
             Readers::None
         }
     };

@@ -29,11 +29,7 @@ pub struct Session {
 
 impl Session {
     /// Begins; `keeps` each interval for a record of all.
-    pub fn new(
-        (sampling, sources): (Sampling, Vec<SourceUse>),
-        scope: Scope,
-        keeps: bool,
-    ) -> Self {
+    pub fn new((sampling, sources): (Sampling, Vec<SourceUse>), scope: Scope, keeps: bool) -> Self {
         Session {
             sampling,
             scope,

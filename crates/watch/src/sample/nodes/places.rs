@@ -65,7 +65,8 @@ mod tests {
     use super::*;
 
     fn held(users: &[u32]) -> Vec<Held> {
-        let held = (0..).zip(users).map(|(at, user)| Held { pid: at, user: *user, since: at.into() });
+        let held =
+            (0..).zip(users).map(|(at, user)| Held { pid: at, user: *user, since: at.into() });
         held.collect()
     }
 
