@@ -8,6 +8,7 @@ mod place;
 mod plan;
 mod records;
 mod run;
+mod setup;
 mod state;
 mod tally;
 mod trace;
@@ -16,12 +17,13 @@ mod workers;
 use case::{Calls, Case, Outcome};
 use clap::Parser;
 use plan::There;
+use setup::Setup;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tally::Tally;
-use workers::{Answer, Request, Setup};
+use workers::{Answer, Request};
 
 /// Kills tailback, and what it starts, at random moments and in its n-th system call, fills its
 /// disks, lets its calls fail, and looks for what is left: processes, control groups, mounts,

@@ -3,28 +3,13 @@
 use crate::case::{Calls, Case, Outcome};
 use crate::place::Place;
 use crate::run::Runner;
+use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// What every worker needs.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Setup {
-    /// The program under test.
-    pub binary: PathBuf,
-    /// The folder of the studies.
-    pub studies: PathBuf,
-    /// The folder of built kernels; none where there is none.
-    pub kernels: Option<PathBuf>,
-    /// What a guest's kernel is called.
-    pub kernel: String,
-    /// The name of an Erlang node, and the file of its cookie; none where there is none.
-    pub node: Option<(String, PathBuf)>,
-}
 
 /// What a worker is asked for.
 #[derive(Debug, Clone, Serialize, Deserialize)]

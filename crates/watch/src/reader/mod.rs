@@ -27,7 +27,7 @@ use host::Roots;
 #[derive(Debug)]
 pub enum Readers {
     /// The reader.
-    Process(Reader),
+    Process(Box<Reader>),
     /// Nobody: it could not be started.
     None,
     /// This very process, without any wall.

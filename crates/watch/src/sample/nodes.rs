@@ -260,10 +260,10 @@ impl Nodes {
         let Some(known) = self.known.get_mut(&pid) else { return };
         let mut wanted: HashMap<MappedFile, BTreeSet<u64>> = HashMap::new();
         for sample in samples.iter().filter(|sample| holds_scheduler(sample.what)) {
-            if let Told::Library(file, offset) = known.maps.tell(sample.ip, &sample.stack) {
-                if !known.functions.contains_key(&(file.from, offset)) {
-                    wanted.entry(file).or_default().insert(offset);
-                }
+            if let Told::Library(file, offset) = known.maps.tell(sample.ip, &sample.stack)
+                && !known.functions.contains_key(&(file.from, offset))
+            {
+                wanted.entry(file).or_default().insert(offset);
             }
         }
         if known.functions.len() > MOST_FUNCTIONS {

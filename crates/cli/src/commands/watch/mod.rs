@@ -118,7 +118,7 @@ fn sample(scope: Scope) -> Result<(Sampling, Vec<SourceUse>), Failure> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("tailback").arg("reader").env_clear().current_dir("/").process_group(0);
     let readers = match Reader::start(command) {
-        Ok(reader) => Readers::Process(reader),
+        Ok(reader) => Readers::Process(Box::new(reader)),
         Err(error) => {
             output::note(&format!(
                 "watch: no reader of programs: {error}; functions have no names"
