@@ -112,10 +112,8 @@ const START: u64 = 64 << 10;
 
 /// The first bytes of a file.
 fn start(path: &Path) -> Option<Vec<u8>> {
-    use std::io::Read;
-    let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
-    read.is_ok().then_some(start)
+    // A pipe may have been put there, and is no record.
+    os::file::read_start(path, START).ok()
 }
 
 /// The file that a page was asked to be written to.

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Place, Ran, Running, allowed_cpus, processes, turn};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -45,6 +46,28 @@ fn a_single_cpu_is_too_few() {
     let ran = place.start_on(one, place.tailback(&["check", "--only", "mmap-lock"])).end();
     assert_eq!(ran.code(), 3, "{ran:?}");
     assert!(ran.out.contains("skipped") && ran.err.contains("taskset"), "{ran:?}");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_of_an_otp_is_not_waited_for() {
+    let _turn = turn::take();
+    let place = Place::new();
+    let [bin, release] = ["otp/bin", "otp/releases/27"].map(|name| place.path(name));
+    for folder in [&bin, &release] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::fs::copy("/bin/true", bin.join("erl")).unwrap();
+    let (pipe, mode) = (release.join("OTP_VERSION"), Mode::from_raw_mode(0o644));
+    mknodat(CWD, &pipe, FileType::Fifo, mode, 0).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let brief = [&SHORT[..SHORT.len() - 1], &["--no-probe", "--brief"]].concat();
+    for args in [&["identify", "--json"][..], &brief] {
+        let mut command = place.tailback(args);
+        command.env("PATH", &path);
+        let ran = place.run(command);
+        ran.assert_no_panic();
+        assert!(ran.out.contains("\"27\""), "{ran:?}");
+    }
 }
 
 /// The binary as nobody, from a place that nobody can reach.

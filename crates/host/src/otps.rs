@@ -14,6 +14,9 @@ const MOST_FOLDERS: usize = 64;
 /// Releases of one installation that are looked at, at most.
 const MOST_RELEASES: usize = 16;
 
+/// Entries of the folder of its releases that are looked at, at most: it may be anybody's.
+const MOST_ENTRIES: usize = 1_024;
+
 /// The longest version, in bytes.
 const LONGEST: u64 = 64;
 
@@ -33,8 +36,8 @@ pub fn otps(roots: &Roots, path: Option<&OsStr>) -> Vec<String> {
 }
 
 fn releases(place: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(place.join("releases")).into_iter().flatten().flatten();
-    let releases = entries.filter_map(|entry| {
+    let entries = std::fs::read_dir(place.join("releases")).into_iter().flatten();
+    let releases = entries.take(MOST_ENTRIES).flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let is_release = name.len() <= 3 && name.bytes().all(|byte| byte.is_ascii_digit());
         is_release.then(|| version(&entry.path()).unwrap_or(name))
@@ -53,6 +56,7 @@ fn version(release: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::fs;
 
     #[test]
@@ -75,6 +79,12 @@ mod tests {
         let path = dir.path().join("bin").into_os_string();
         let roots = Roots::at(dir.path());
         assert_eq!(otps(&roots, Some(&path)), ["25.2.3", "27"]);
+        // A pipe that nobody writes to: it is not waited for.
+        let pipe = dir.path().join("opt/otp/releases/28");
+        fs::create_dir_all(&pipe).unwrap();
+        let (pipe, mode) = (pipe.join("OTP_VERSION"), Mode::from_raw_mode(0o600));
+        mknodat(CWD, &pipe, FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(otps(&roots, Some(&path)), ["25.2.3", "27", "28"]);
         assert_eq!(otps(&roots, None), ["25.2.3"]);
     }
 }

@@ -1,8 +1,6 @@
 //! Where the kernel's files are: the real ones, or a fake tree.
 
 use crate::error::HostError;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The most that is read of an ordinary file, in bytes.
@@ -102,17 +100,14 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, HostError> {
     Ok(bytes)
 }
 
-/// The first `limit` bytes of a file, or all of a shorter one.
+/// The first `limit` bytes of a file, or all of a shorter one. A pipe or a device is not read:
+/// some of these paths lead through folders of other users.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// If the file cannot be read, or is no regular file.
 pub fn read_start(path: &Path, limit: u64) -> Result<Vec<u8>, HostError> {
-    let read = || {
-        let mut bytes = Vec::new();
-        File::open(path)?.take(limit).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    read().map_err(|source| HostError::Read { path: path.to_owned(), source })
+    os::file::read_start(path, limit)
+        .map_err(|source| HostError::Read { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The memory of the machine, by `/proc/meminfo`; `proc` is where /proc is.
 
-use std::io::Read;
 use std::path::Path;
 
 /// How much of the file is read, in bytes; it has one or two thousand.
@@ -17,8 +16,7 @@ pub fn available(proc: &Path) -> Option<u64> {
 }
 
 fn read(proc: &Path) -> Option<String> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(proc.join("meminfo")).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    let bytes = crate::file::read_start(&proc.join("meminfo"), MOST).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

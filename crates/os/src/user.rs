@@ -5,7 +5,6 @@ use rustix::process::geteuid;
 use rustix::thread::{CapabilitySet, capabilities, set_no_new_privs};
 use std::fmt;
 use std::io;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -205,8 +204,7 @@ fn is_mapped(map: &str, id: u32) -> bool {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    let bytes = crate::file::read_start(path, MOST).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -9,7 +9,7 @@ use crate::text::first_line;
 use host::private::{self, PrivateError};
 use os::user::{Account, User};
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -108,10 +108,9 @@ impl Otp {
     /// Its version, such as `27.3.4.1`; its release where it does not say.
     pub fn version(&self) -> String {
         let file = self.root.join(format!("releases/{}/OTP_VERSION", self.release));
-        let text = std::fs::File::open(file).ok().and_then(|file| {
-            let mut text = String::new();
-            file.take(LONGEST_VERSION).read_to_string(&mut text).ok().map(|_| text)
-        });
+        // The root is what the program says of itself, so that is anybody's too.
+        let text = os::file::read_start(&file, LONGEST_VERSION).ok();
+        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
         let version = text.as_deref().map(str::trim).filter(|text| probe::is_version(text));
         version.map_or_else(|| self.release.to_string(), str::to_owned)
     }

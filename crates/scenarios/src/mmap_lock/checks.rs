@@ -49,7 +49,7 @@ fn check_procfile(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioEr
 fn read_a_byte(path: &std::path::Path) -> std::io::Result<()> {
     use std::io::Read;
     let mut byte = [0];
-    std::fs::File::open(path)?.read(&mut byte).map(|_| ())
+    os::file::open_regular(path)?.read(&mut byte).map(|_| ())
 }
 
 fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {

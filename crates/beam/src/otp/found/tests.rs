@@ -93,3 +93,32 @@ fn the_environments_erlang_variables_are_taken_away() {
     let removed: Vec<_> = command.get_envs().filter(|(_, value)| value.is_none()).collect();
     assert_eq!(removed, [("ERL_TEST_OF_TAILBACK".as_ref(), None)]);
 }
+
+#[test]
+fn a_root_with_a_pipe_for_its_version_is_not_waited_for() {
+    let root = tempfile::tempdir().unwrap();
+    let release = root.path().join("releases/27");
+    std::fs::create_dir_all(&release).unwrap();
+    let otp = Otp {
+        erl: "/bin/false".into(),
+        release: 27,
+        erts: "15.2".into(),
+        root: root.path().to_owned(),
+        word_size: 8,
+        account: None,
+        origin: None,
+    };
+    let version = || {
+        let (answer, asked) = std::sync::mpsc::channel();
+        let otp = otp.clone();
+        std::thread::spawn(move || answer.send(otp.version()));
+        asked.recv_timeout(Duration::from_secs(60)).expect("it waits for a writer")
+    };
+    let file = release.join("OTP_VERSION");
+    std::fs::write(&file, "27.3.4.1\n").unwrap();
+    assert_eq!(version(), "27.3.4.1");
+    std::fs::remove_file(&file).unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o644);
+    rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    assert_eq!(version(), "27");
+}

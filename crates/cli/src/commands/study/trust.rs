@@ -3,8 +3,6 @@
 use crate::exit::Failure;
 use runner::studies::Design;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// Refuses a file that runs programs or kernels of its own choice, shows a folder to a guest or
@@ -49,8 +47,7 @@ fn may_replace(path: &Path) -> bool {
     if !metadata.is_file() {
         return false;
     }
-    let mut start = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(100).read_to_end(&mut start));
+    let Ok(start) = os::file::read_start(path, 100) else { return false };
     let begins = |id: &str| start.starts_with(format!("{id}: ").as_bytes());
-    read.is_ok() && (start.is_empty() || scenarios::ALL.iter().any(|s| begins(s.meta().id)))
+    start.is_empty() || scenarios::ALL.iter().any(|s| begins(s.meta().id))
 }
