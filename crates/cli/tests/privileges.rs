@@ -6,6 +6,9 @@
 mod common;
 
 use common::{Place, erlang_or_skip, processes, turn, two_cpus_or_skip, wait_for};
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use testing::root_or_skip;
 
@@ -261,4 +264,90 @@ fn root_runs_no_erl_of_another_user() {
     }
     let told = std::fs::read_to_string(&told).unwrap();
     assert!(!told.is_empty() && told.lines().all(|line| line == uid.to_string()), "{told:?}");
+}
+
+/// A folder of another user's, with these scripts as programs; each appends its user to `told`.
+fn theirs(place: &Place, name: &str, programs: &[(&str, String)]) -> PathBuf {
+    let (uid, gid) = somebody();
+    let folder = place.path(name);
+    std::fs::create_dir(&folder).unwrap();
+    let told = place.path("told");
+    std::fs::write(&told, "").unwrap();
+    std::fs::set_permissions(&told, Permissions::from_mode(0o666)).unwrap();
+    for (program, rest) in programs {
+        let file = folder.join(program);
+        let script = format!("#!/bin/sh\nid -u >> {}\n{rest}\n", told.display());
+        std::fs::write(&file, script).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+        chown(&file, Some(uid), Some(gid)).unwrap();
+    }
+    chown(&folder, Some(uid), Some(gid)).unwrap();
+    folder
+}
+
+/// The users that programs of [`theirs`] ran as.
+fn told(place: &Place) -> Vec<String> {
+    let told = std::fs::read_to_string(place.path("told")).unwrap();
+    told.lines().map(str::to_owned).collect()
+}
+
+/// This search path behind a folder.
+fn first(folder: &Path) -> String {
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
+}
+
+#[test]
+fn root_starts_nothing_by_name_from_a_folder_of_another_user() {
+    if !root_or_skip() || !erlang_or_skip() {
+        return;
+    }
+    let (place, cache) = (Place::new(), tempfile::tempdir().unwrap());
+    // What `erl` and a C compiler start by name.
+    let path = std::env::var_os("PATH").unwrap();
+    let real = |name: &str| {
+        let found = std::env::split_paths(&path).map(|folder| folder.join(name));
+        found.into_iter().find(|file| file.is_file()).map(|file| (name.to_owned(), file))
+    };
+    let tools: Vec<_> = ["dirname", "sed", "as", "ld"].into_iter().filter_map(real).collect();
+    let tool = |(name, real): &(String, PathBuf)| {
+        (name.clone(), format!("exec {} \"$@\"", real.display()))
+    };
+    let tools: Vec<_> = tools.iter().map(tool).collect();
+    let tools: Vec<_> = tools.iter().map(|(name, rest)| (name.as_str(), rest.clone())).collect();
+    let bin = theirs(&place, "bin", &tools);
+    let home = theirs(&place, "home", &[]);
+    let text = format!(
+        "file:write_file(\"{}\", os:cmd(\"id -u\"), [append]).",
+        place.path("told").display()
+    );
+    std::fs::write(home.join(".erlang"), text).unwrap();
+    let app = place.path("app").display().to_string();
+    for args in [vec!["erlang-app", app.as_str()], vec!["compat", "nifwait", "1", "1", "1", "1"]] {
+        let mut command = by_sudo(&place, &args, None);
+        command.env("PATH", first(&bin)).env("HOME", &home).env("XDG_CACHE_HOME", cache.path());
+        let ran = place.run(command);
+        ran.assert_no_panic();
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        assert!(!told(&place).contains(&"0".to_owned()), "{args:?}: {:?}", told(&place));
+    }
+}
+
+#[test]
+fn root_runs_no_erl_by_a_link_that_another_user_can_lead_elsewhere() {
+    if !root_or_skip() || !erlang_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let path = std::env::var_os("PATH").unwrap();
+    let erl = std::env::split_paths(&path).map(|folder| folder.join("erl")).find(|f| f.is_file());
+    // `erl` looks for this one beside itself, and runs it.
+    let bin = theirs(&place, "bin", &[("dyn_erl", "exit 1".to_owned())]);
+    std::os::unix::fs::symlink(erl.unwrap(), bin.join("erl")).unwrap();
+    let app = place.path("app").display().to_string();
+    let mut command = by_sudo(&place, &["erlang-app", &app], None);
+    command.env("PATH", first(&bin));
+    let ran = place.run(command);
+    ran.assert_no_panic();
+    assert!(!told(&place).contains(&"0".to_owned()), "{:?} {ran:?}", told(&place));
+    assert_eq!(ran.code(), 3, "{ran:?}");
 }

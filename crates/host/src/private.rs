@@ -5,9 +5,13 @@
 //! else, could have put there is refused.
 
 use rustix::fs::OFlags;
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+/// How many links a path may lead through, as the kernel counts them.
+const MOST_LINKS: u32 = 40;
 
 /// Why something is not taken for the caller's own.
 #[derive(Debug, thiserror::Error)]
@@ -62,13 +66,64 @@ pub fn check(real: &Path) -> Result<()> {
     ancestors(real, true)
 }
 
-/// Refuses a folder, given without symbolic links, in which another user could take away or replace
-/// what is the caller's; others may add to it.
+/// Refuses a path that another user could lead elsewhere: each folder and each symbolic link on the
+/// way is the caller's or root's, and so is what it comes to. Returns that, without links.
 ///
 /// # Errors
 /// As [`check`].
-pub fn check_above(real: &Path) -> Result<()> {
-    ancestors(real, false)
+pub fn reached(path: &Path) -> Result<PathBuf> {
+    let real = followed(path)?;
+    ancestors(&real, true)?;
+    Ok(real)
+}
+
+/// As [`reached`], for a folder in which others may add something, but take away or replace nothing
+/// that is the caller's.
+///
+/// # Errors
+/// As [`check`].
+pub fn reached_shared(path: &Path) -> Result<PathBuf> {
+    let real = followed(path)?;
+    ancestors(&real, false)?;
+    Ok(real)
+}
+
+/// What a path comes to, by folders and links that no other user can change.
+fn followed(path: &Path) -> Result<PathBuf> {
+    let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
+    let mut left = parts_reversed(&std::path::absolute(path).map_err(failed("find it"))?);
+    let (mut real, mut links) = (PathBuf::from("/"), 0);
+    while let Some(name) = left.pop() {
+        // Before anything in it is believed, even if the way leads out of it again.
+        refuse(&real, objection(&look(&real)?, false))?;
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&name);
+        let metadata = look(&next)?;
+        if !metadata.is_symlink() {
+            real = next;
+            continue;
+        }
+        refuse(&next, foreign(&metadata))?;
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(failed("find it")(rustix::io::Errno::LOOP.into()));
+        }
+        let target = next.read_link().map_err(failed("find it"))?;
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        left.extend(parts_reversed(&target));
+    }
+    Ok(real)
+}
+
+/// The names in a path, the last one first; what only means the same place is left out.
+fn parts_reversed(path: &Path) -> Vec<OsString> {
+    let named = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
+    path.components().rev().filter(named).map(|part| part.as_os_str().to_owned()).collect()
 }
 
 /// Refuses a folder if another user could have put anything below it there; `real` is given without
@@ -90,7 +145,7 @@ pub fn open(path: &Path) -> Result<File> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     ancestors(&folder.canonicalize().map_err(failed("find it"))?, true)?;
     // Opening a pipe would wait for a writer.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let file = file.map_err(failed("open it, links not followed"))?;
     let metadata = file.metadata().map_err(failed("look at it"))?;
@@ -128,12 +183,14 @@ pub fn is_still_at(file: &File, path: &Path) -> bool {
 fn ancestors(real: &Path, is_ours: bool) -> Result<()> {
     for (depth, path) in real.ancestors().enumerate() {
         let innermost = is_ours && depth == 0;
-        let metadata = look(path)?;
-        if let Some(why) = objection(&metadata, innermost) {
-            return Err(PrivateError::Unsafe { path: path.to_owned(), why });
-        }
+        refuse(path, objection(&look(path)?, innermost))?;
     }
     Ok(())
+}
+
+/// Refuses what there is an objection to.
+fn refuse(path: &Path, objection: Option<String>) -> Result<()> {
+    objection.map_or(Ok(()), |why| Err(PrivateError::Unsafe { path: path.to_owned(), why }))
 }
 
 fn below(folder: &Path) -> Result<()> {
@@ -143,9 +200,7 @@ fn below(folder: &Path) -> Result<()> {
         let path = entry.map_err(failed)?.path();
         let metadata = look(&path)?;
         let link = metadata.is_symlink().then(|| "a symbolic link".to_owned());
-        if let Some(why) = link.or_else(|| objection(&metadata, true)) {
-            return Err(PrivateError::Unsafe { path, why });
-        }
+        refuse(&path, link.or_else(|| objection(&metadata, true)))?;
         if metadata.is_dir() {
             below(&path)?;
         }
@@ -165,12 +220,17 @@ fn is_regular(metadata: &Metadata) -> Option<String> {
     (!metadata.is_file()).then(|| "no regular file".to_owned())
 }
 
+/// What is wrong with the owner.
+fn foreign(metadata: &Metadata) -> Option<String> {
+    let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    (owner != us && owner != 0).then(|| format!("owned by user {owner}, not by user {us}"))
+}
+
 /// What is wrong with the owner or the mode; `innermost` for what has to be the caller's own.
 fn objection(metadata: &Metadata, innermost: bool) -> Option<String> {
     let (owner, mode) = (metadata.uid(), metadata.mode());
-    let us = rustix::process::geteuid().as_raw();
-    if owner != us && owner != 0 {
-        return Some(format!("owned by user {owner}, not by user {us}"));
+    if let Some(why) = foreign(metadata) {
+        return Some(why);
     }
     // In a folder such as /tmp others may add, but not take away what is ours.
     let sticky = metadata.is_dir() && mode & 0o1000 != 0 && !innermost;
@@ -276,6 +336,42 @@ mod tests {
             assert!(open(&file).unwrap_err().to_string().contains("owned by user 65534"));
             assert!(tree(&ours).is_err());
         }
+    }
+
+    #[test]
+    fn a_path_is_followed_through_links_of_ours_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let (ours, theirs) = (top.join("ours"), top.join("theirs"));
+        for folder in [&ours, &theirs] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(ours.join("file"), "").unwrap();
+        symlink("../ours/./file", ours.join("link")).unwrap();
+        symlink(ours.join("link"), ours.join("absolute")).unwrap();
+        symlink("round", ours.join("round")).unwrap();
+        assert_eq!(reached(&ours.join("absolute")).unwrap(), ours.join("file"));
+        assert_eq!(reached(&ours.join("../ours/link")).unwrap(), ours.join("file"));
+        assert!(reached(&ours.join("round")).is_err() && reached(&ours.join("none")).is_err());
+        // Through a folder of theirs and out of it again, by a link of theirs, and by ours to it.
+        symlink(ours.join("file"), theirs.join("link")).unwrap();
+        symlink(theirs.join("link"), ours.join("over")).unwrap();
+        symlink("file", ours.join("given")).unwrap();
+        if std::os::unix::fs::lchown(ours.join("given"), Some(65_534), None).is_err() {
+            return testing::skipped("only root can give a link away");
+        }
+        chown(&theirs, Some(65_534), None).unwrap();
+        for path in ["theirs/../ours/file", "theirs/link", "ours/over", "ours/given"] {
+            let error = reached(&top.join(path)).unwrap_err().to_string();
+            assert!(error.contains("owned by user 65534"), "{path}: {error}");
+        }
+        // Where others may write, they may put a link there; what is ours there stays ours.
+        chown(&theirs, Some(0), None).unwrap();
+        reached(&ours.join("over")).unwrap();
+        mode(&theirs, 0o1777);
+        reached(&ours.join("over")).unwrap();
+        mode(&theirs, 0o777);
+        assert!(reached(&ours.join("over")).is_err());
     }
 
     #[test]

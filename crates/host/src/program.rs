@@ -2,15 +2,27 @@
 //! called sudo decides what root runs.
 //!
 //! With `sudo -E`, or a sudo that keeps PATH, root has the search path and the environment of the
-//! user who asked. A program that another user could have put there is passed over, and variables
-//! that make programs load code or read other settings stay behind. A caller who is not root runs
-//! what it likes.
+//! user who asked. A program that another user could have put there is passed over, and refused
+//! where it was named. Variables that make programs load code or read other settings stay behind,
+//! and so do another user's home, and folders of the PATH in which others may put programs: a
+//! program starts others by name.
+//! A caller who is not root runs what it likes.
+//!
+//! [`check`] is the one check for all of them, also for runtimes and compilers, which another user
+//! runs wherever root may become one.
 
 use crate::private::{self, PrivateError};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Where programs are that no other user put there, if the caller's PATH names no such folder.
+const USUAL_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The home of a program that root runs, where the caller's is another user's: programs read their
+/// settings there, and `erl` runs its `.erlang`.
+const NO_HOME: &str = "/";
 
 /// What is left of root's environment: where things are, the language, and how the network is
 /// reached.
@@ -39,12 +51,65 @@ pub fn command(program: &str) -> Result<Command, PrivateError> {
         return Ok(Command::new(program));
     }
     let path = match program.contains('/') {
-        true => PathBuf::from(program),
+        true => {
+            let path = PathBuf::from(program);
+            if path.exists() {
+                check(&path)?;
+            }
+            path
+        }
         false => safe(program, &std::env::var_os("PATH").unwrap_or_default())?,
     };
     let mut command = Command::new(path);
-    command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_kept(name)));
+    strip(&mut command);
     Ok(command)
+}
+
+/// Refuses a program that the caller must not run with its own rights: the caller is root, and
+/// another user could have put the program there, or could lead the path to another.
+///
+/// # Errors
+/// Who could, and by what on the way.
+pub fn check(program: &Path) -> Result<(), PrivateError> {
+    if !os::user::is_exposed() {
+        return Ok(());
+    }
+    private::reached(program).map(|_| ()).map_err(|error| match error {
+        PrivateError::Unsafe { path, why } if path != program => {
+            let why = format!("{}: {why}", path.display());
+            PrivateError::Unsafe { path: program.to_owned(), why }
+        }
+        error => error,
+    })
+}
+
+/// Leaves a program that root runs with its own rights no more of the environment than is safe;
+/// what was set for the command stays. That of another caller is its own affair.
+pub fn strip(command: &mut Command) {
+    if !os::user::is_exposed() {
+        return;
+    }
+    let set: Vec<_> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
+    command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_kept(name)));
+    command.env("PATH", safe_path(&std::env::var_os("PATH").unwrap_or_default()));
+    let is_theirs = |home: OsString| private::reached(Path::new(&home)).is_err();
+    if std::env::var_os("HOME").is_none_or(is_theirs) {
+        command.env("HOME", NO_HOME);
+    }
+    command.envs(set);
+}
+
+/// The folders of a search path in which no other user can put a program.
+fn safe_path(search: &OsStr) -> OsString {
+    let folders = std::env::split_paths(search).filter(|folder| folder.is_absolute());
+    let safe = folders.filter(|folder| private::reached(folder).is_ok());
+    match std::env::join_paths(safe) {
+        Ok(path) if !path.is_empty() => path,
+        _ => USUAL_PATH.into(),
+    }
 }
 
 /// Whether the folder for temporary files is one in which nobody takes away or replaces what is the
@@ -53,12 +118,7 @@ pub fn command(program: &str) -> Result<Command, PrivateError> {
 /// # Errors
 /// Who could.
 pub fn check_temporary(folder: &Path) -> Result<(), PrivateError> {
-    let real = folder.canonicalize().map_err(|source| PrivateError::File {
-        path: folder.to_owned(),
-        what: "find it",
-        source,
-    })?;
-    private::check_above(&real)
+    private::reached_shared(folder).map(|_| ())
 }
 
 fn is_kept(name: &OsStr) -> bool {
@@ -72,15 +132,10 @@ fn safe(name: &str, search: &OsString) -> Result<PathBuf, PrivateError> {
         let path = folder.join(name);
         let is_program =
             |file: std::fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
-        let Some(real) =
-            path.canonicalize().ok().filter(|real| real.metadata().is_ok_and(is_program))
-        else {
+        if !path.metadata().is_ok_and(is_program) {
             continue;
-        };
-        // Neither the program nor the link that leads to it.
-        match private::check(&real)
-            .and_then(|()| private::check_above(&folder.canonicalize().unwrap_or(folder)))
-        {
+        }
+        match check(&path) {
             Ok(()) => return Ok(path),
             Err(error) => refused = refused.or(Some(error)),
         }
@@ -122,6 +177,13 @@ mod tests {
         std::os::unix::fs::symlink(ours.join("tool"), theirs.join("own")).unwrap();
         assert!(safe("own", &theirs.clone().into_os_string()).is_err());
         assert!(safe("none", &both).unwrap().starts_with("/nonexistent"));
+        // By a path it is refused all the same, and its folder is none to look for others in.
+        for path in [theirs.join("tool"), theirs.join("own"), ours.join("other")] {
+            assert!(check(&path).is_err() && command(path.to_str().unwrap()).is_err(), "{path:?}");
+        }
+        check(&ours.join("tool")).unwrap();
+        assert_eq!(safe_path(&both), *ours.as_os_str());
+        assert_eq!(safe_path(theirs.as_os_str()), USUAL_PATH);
         assert!(safe("tool", &"relative:".into()).unwrap().starts_with("/nonexistent"));
     }
 

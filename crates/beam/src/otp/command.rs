@@ -13,11 +13,13 @@ pub(crate) const QUIET: [&str; 4] = ["-noshell", "-noinput", "-boot", "no_dot_er
 /// What another user's process is left of the environment; the rest is the caller's own affair.
 const KEPT: [&str; 4] = ["PATH", "LANG", "LANGUAGE", "TZ"];
 
-/// A command without `ERL_*` in its environment and without crash dumps.
+/// A command without `ERL_*` in its environment and without crash dumps. `erl` is a script that
+/// starts programs by name, so root's has none of another user's folders on its PATH.
 pub(super) fn command(erl: &Path, account: Option<&Account>) -> Command {
     let mut command = command_in(erl, std::env::vars_os().map(|(name, _)| name));
-    if let Some(account) = account {
-        strip(&mut command, account);
+    match account {
+        Some(account) => strip(&mut command, account),
+        None => host::program::strip(&mut command),
     }
     command
 }

@@ -6,7 +6,7 @@ use super::probe::{self, Answer};
 use crate::error::BeamError;
 use crate::run;
 use crate::text::first_line;
-use host::private::{self, PrivateError};
+use host::private::PrivateError;
 use os::user::{Account, User};
 use std::ffi::OsString;
 use std::io;
@@ -149,13 +149,10 @@ impl Otp {
 
 /// Refuses a program that root would run and another user could have put there.
 fn check_own(program: &Path) -> Result<(), BeamError> {
-    let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
-    match private::check(&real) {
-        Err(PrivateError::Unsafe { path, why }) if os::user::is_exposed() => {
-            Err(BeamError::UnsafeProgram { path, why })
-        }
-        _ => Ok(()),
-    }
+    host::program::check(program).map_err(|error| match error {
+        PrivateError::Unsafe { path, why } => BeamError::UnsafeProgram { path, why },
+        PrivateError::File { path, source, .. } => BeamError::NotExecutable { path, source },
+    })
 }
 
 /// Whether this user may execute a program; where not, it is root's own, which root executes.
@@ -175,7 +172,7 @@ fn may_execute(account: &Account, program: &Path) -> bool {
     let Ok(real) = program.canonicalize() else { return true };
     let named = program.ancestors().skip(1).chain(real.ancestors().skip(1));
     let reached = reaches(&real, 0o5) && named.into_iter().all(|folder| reaches(folder, 0o1));
-    reached || private::check(&real).is_err()
+    reached || host::program::check(program).is_err()
 }
 
 /// The program that a user named.

@@ -153,6 +153,7 @@ pub fn evaluate(otp: Option<&str>, text: &str, expression: &str) -> Result<Comma
     let mut command = Command::new(&vm.otp.erl);
     command.args(flags.words()).args(["-noshell", "-noinput", "-pa"]).arg(&vm.app.ebin);
     command.args(["-eval", expression]);
+    host::program::strip(&mut command);
     Ok(command)
 }
 
