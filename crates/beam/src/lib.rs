@@ -4,6 +4,7 @@
 //! - [`App`]: the Erlang application, which this crate carries as sources, compiled for that OTP.
 //! - [`Node`]: a VM driven by calls over pipes, which sends events; each gets its time of arrival.
 //! - [`term`]: reading and making Erlang terms.
+//! - [`run`]: a compiler or another program run to its end, as another user where there is one.
 //! - [`ThreadSampler`]: what the VM's threads do, seen from outside.
 //!
 //! What a VM sends is not trusted: frames, depth and number of terms are bounded, and what is
@@ -31,6 +32,7 @@ pub use eetf::{ExternalFun, List, Pid, Port, Reference, Term, Tuple};
 pub use error::{BeamError, CallError, Death};
 pub use node::{Hello, Node, NodeOptions};
 pub use otp::{Fetch, Flags, OLDEST, Origin, Otp, SUITES, suite_of};
+pub use run::{Ran, run};
 pub use threads::{
     Class, Shares, ThreadKind, ThreadReport, ThreadSampler, ThreadSeries, ThreadTotal,
 };

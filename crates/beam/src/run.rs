@@ -19,7 +19,7 @@ const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// What a program did.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub struct Ran {
     /// How it ended; absent where it was killed for taking too long.
     pub status: Option<ExitStatus>,
     /// The beginning of its standard output.
@@ -29,11 +29,11 @@ pub(crate) struct Ran {
 }
 
 /// Runs a program as that user, or as the caller, with nothing to read, and kills it with its group
-/// after `limit`.
+/// after `limit`, and all that it has left running once it ends.
 ///
 /// # Errors
 /// If it cannot be started.
-pub(crate) fn run(mut command: Command, user: Option<User>, limit: Duration) -> io::Result<Ran> {
+pub fn run(mut command: Command, user: Option<User>, limit: Duration) -> io::Result<Ran> {
     let deadline = Instant::now() + limit;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = Guard(supervised(command, user)?);

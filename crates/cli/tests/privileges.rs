@@ -296,6 +296,53 @@ fn first(folder: &Path) -> String {
     format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
 }
 
+const RUNTIMES: [(&str, &str, &str); 4] = [
+    ("go", "go", "--program"),
+    ("jvm", "java", "--program"),
+    ("node", "node", "--program"),
+    ("beam", "erl", "--otp"),
+];
+
+#[test]
+fn root_that_cannot_become_another_user_runs_no_runtime_of_one() {
+    let has_setpriv =
+        Command::new("setpriv").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    if !root_or_skip() || !two_cpus_or_skip() || !testing::has_or_skip(has_setpriv, "no setpriv") {
+        return;
+    }
+    let _turn = turn::take();
+    let (place, cache) = (Place::new(), tempfile::tempdir().unwrap());
+    let answer = |program: &str| (program.to_owned(), "echo go1.24.9".to_owned());
+    let all = ["go", "java", "javac", "node", "erl"].map(answer);
+    let all: Vec<_> = all.iter().map(|(name, rest)| (name.as_str(), rest.clone())).collect();
+    let bin = theirs(&place, "bin", &all);
+    // A compiler of theirs for a runtime of root's.
+    let javac = theirs(&place, "javac", &[("javac", String::new())]);
+    let ours = cache.path().join("java");
+    std::fs::write(&ours, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&ours, Permissions::from_mode(0o755)).unwrap();
+    let refused = |lost: &str, words: &[&str], search: &Path| {
+        let mut command = place.program("setpriv");
+        command.arg(format!("--bounding-set=-{lost}")).arg(common::BINARY);
+        command.args(["run", "quota-blind", "--samples", "1", "--no-probe", "--runtime"]);
+        command.args(words).env("PATH", first(search)).env("XDG_CACHE_HOME", cache.path());
+        let ran = place.run(command);
+        ran.assert_no_panic();
+        assert_eq!(told(&place), [""; 0], "{lost} {words:?}: {ran:?}");
+        assert_eq!(ran.code(), 3, "{lost} {words:?}: {ran:?}");
+        assert!(ran.err.contains("root runs no program that others"), "{lost} {words:?}: {ran:?}");
+    };
+    let nowhere = place.path("nowhere");
+    for (runtime, program, flag) in RUNTIMES {
+        for lost in ["sys_ptrace", "kill", "setuid", "setgid"] {
+            refused(lost, &[runtime], &bin);
+            let program = bin.join(program);
+            refused(lost, &[runtime, flag, program.to_str().unwrap()], &nowhere);
+        }
+    }
+    refused("sys_ptrace", &["jvm", "--program", ours.to_str().unwrap()], &javac);
+}
+
 #[test]
 fn root_starts_nothing_by_name_from_a_folder_of_another_user() {
     if !root_or_skip() || !erlang_or_skip() {
@@ -350,4 +397,54 @@ fn root_runs_no_erl_by_a_link_that_another_user_can_lead_elsewhere() {
     ran.assert_no_panic();
     assert!(!told(&place).contains(&"0".to_owned()), "{:?} {ran:?}", told(&place));
     assert_eq!(ran.code(), 3, "{ran:?}");
+}
+
+/// What a compiler of another user does to whoever has it compile: it puts a link in the place of
+/// the folder that it works in, makes links of its results, and leaves a program running that holds
+/// the pipe.
+const HOSTILE_GO: &str = r#"
+here=$(pwd -P)
+setsid sleep 600 &
+echo $! >> TOLD
+case "$1" in
+env)
+    mv "$here" "$here.moved" && ln -s VICTIM "$here"
+    echo go1.24.9 ;;
+build)
+    ln -s SECRET worker ;;
+esac
+exit 0"#;
+
+#[test]
+fn a_compiler_of_another_user_leads_root_nowhere_and_leaves_nothing_running() {
+    if !root_or_skip() || !two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let (place, cache) = (Place::new(), tempfile::tempdir().unwrap());
+    let (uid, gid) = somebody();
+    let [victim, secret] = ["victim", "secret"].map(|name| cache.path().join(name));
+    std::fs::create_dir(&victim).unwrap();
+    std::fs::write(&secret, "secret").unwrap();
+    let script = [("TOLD", place.path("left")), ("VICTIM", victim.clone()), ("SECRET", secret)]
+        .iter()
+        .fold(HOSTILE_GO.to_owned(), |text, (word, path)| {
+            text.replace(word, path.to_str().unwrap())
+        });
+    let bin = theirs(&place, "bin", &[("go", script)]);
+    let args = ["run", "quota-blind", "--runtime", "go", "--samples", "1", "--no-probe"];
+    let mut command = by_sudo(&place, &args, Some(&uid.to_string()));
+    command.env("PATH", first(&bin)).env("XDG_CACHE_HOME", cache.path());
+    let ran = place.run(command);
+    ran.assert_no_panic();
+    assert!(ran.code() > 1 && ran.wrongs().len() == 1, "{ran:?}");
+    assert!(ran.err.contains("work/worker: "), "{ran:?}");
+    // It ran twice, as the user of sudo.
+    assert_eq!(told(&place), [uid.to_string(), uid.to_string()], "{gid}");
+    assert_eq!(common::files(&victim), Vec::<PathBuf>::new());
+    assert_eq!(common::files(&cache.path().join("tailback/workers")), Vec::<PathBuf>::new());
+    for pid in std::fs::read_to_string(place.path("left")).unwrap().lines() {
+        let pid = pid.parse().unwrap();
+        wait_for("what it left to go", || processes::at(pid).is_none().then_some(()));
+    }
 }

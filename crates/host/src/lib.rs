@@ -13,10 +13,12 @@
 //! - [`process_files`]: what another process executes and has mapped, opened by no path of its own.
 //! - [`program`]: other people's programs that root runs with its own rights; [`tool`] runs them
 //!   within a limit.
+//! - [`Bench`]: a folder in which a compiler works, as another user where root has one.
 //! - [`wakeup`]: what a wake-up costs here, for predictions.
 //! - [`cpu_groups`]: groups, quotas and counters of any process.
 //! - [`limits`]: what a scenario has to ask before it sets itself up.
 
+mod bench;
 pub mod cgroup;
 pub mod cgroup_facts;
 mod cgroup_tree;
@@ -47,6 +49,7 @@ pub mod tool;
 mod topology;
 pub mod wakeup;
 
+pub use bench::Bench;
 pub use cpu_groups::CpuGroups;
 pub use disturbance::Snapshot;
 pub use error::HostError;

@@ -1,6 +1,5 @@
 //! The Erlang application: compiled by the target's own compiler at first use, and kept.
 
-mod bench;
 mod nif;
 mod sources;
 mod trust;
@@ -10,11 +9,11 @@ use crate::error::BeamError;
 use crate::otp::{Otp, QUIET};
 use crate::run;
 use crate::text::first_line;
-use bench::{BUILDING, Bench};
-use host::{Roots, Temporary};
-use sources::{BUILD_NAME, Sources};
+use host::{Bench, Roots, Temporary};
+use sources::{BUILD_NAME, BUILDING, MOST, Sources};
 use std::fs;
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -87,18 +86,14 @@ fn make(sources: &Sources, otp: &Otp, cache: &Path, entry: &Path) -> Result<(), 
     let building = building.map_err(failed("make it"))?;
     let app = building.path().join("tailback");
     sources.write(&app)?;
-    match otp.user() {
-        None => compile(otp, &app)?,
-        Some(user) => {
-            let bench = Bench::new(sources, cache, user)?;
-            compile(otp, &bench.folder())?;
-            take_modules(sources, &bench, &app)?;
-        }
-    }
+    let bench = sources.bench(cache, otp.user()).map_err(failed("make it"))?;
+    compile(otp, &bench)?;
+    take_modules(sources, &bench, &app)?;
+    drop(bench);
     // Done once per entry where it succeeds; where not, each run tries again.
     let _ = nif::nif(sources, otp, &app, cache);
     if otp.user().is_some() {
-        bench::show(building.path()).map_err(failed("let others read it"))?;
+        show(building.path()).map_err(failed("let others read it"))?;
     }
     sync(&app).map_err(failed("write it"))?;
     match building.put(entry) {
@@ -115,7 +110,7 @@ fn take_modules(sources: &Sources, bench: &Bench, app: &Path) -> Result<(), Beam
         let path = app.join(&name);
         let take = || {
             fs::create_dir_all(app.join("ebin"))?;
-            bench.take(Path::new(&name), &mut File::create_new(&path)?)
+            bench.take(Path::new(&name), MOST, &mut File::create_new(&path)?)
         };
         take().map_err(|source| BeamError::File {
             path: path.clone(),
@@ -126,12 +121,12 @@ fn take_modules(sources: &Sources, bench: &Bench, app: &Path) -> Result<(), Beam
     Ok(())
 }
 
-/// Compiles the sources in a folder.
-fn compile(otp: &Otp, app: &Path) -> Result<(), BeamError> {
+/// Compiles the sources.
+fn compile(otp: &Otp, bench: &Bench) -> Result<(), BeamError> {
     let erl = otp.erl.clone();
     let mut command = otp.command();
     command.args(QUIET).args(["-eval", EVAL, "-extra", "."]);
-    command.current_dir(app);
+    command.current_dir(bench.path());
     let ran = run::run(command, otp.user(), LIMIT)
         .map_err(|source| BeamError::NotExecutable { path: erl.clone(), source })?;
     match ran.status {
@@ -142,6 +137,17 @@ fn compile(otp: &Otp, app: &Path) -> Result<(), BeamError> {
         }
         None => Err(BeamError::Late { path: erl, what: "compile the application", limit: LIMIT }),
     }
+}
+
+/// Lets every user read a folder and all below it, whatever the caller's mask took away.
+fn show(path: &Path) -> std::io::Result<()> {
+    let is_folder = path.symlink_metadata()?.is_dir();
+    if is_folder {
+        for entry in fs::read_dir(path)? {
+            show(&entry?.path())?;
+        }
+    }
+    fs::set_permissions(path, Permissions::from_mode(if is_folder { 0o755 } else { 0o644 }))
 }
 
 /// Syncs all files to the disk, so that not even a power cut leaves a torn entry.

@@ -1,11 +1,10 @@
 //! Compiling the NIFs, which are C.
 
-use super::bench::Bench;
-use super::sources::Sources;
+use super::sources::{MOST, Sources};
 use crate::otp::{Otp, strip};
 use crate::run;
 use crate::text::clean_line;
-use host::{Roots, Temporary};
+use host::{Bench, Roots, Temporary};
 use os::user::Account;
 use std::fs;
 use std::io;
@@ -44,14 +43,9 @@ pub(super) fn nif(
         let object = objects.join(format!("{name}.so"));
         if !object.is_file() {
             let include = include_folder(otp)?;
-            match &otp.account {
-                None => compile(name, &include, app, &object)?,
-                Some(account) => {
-                    let bench = Bench::new(sources, cache, account.user);
-                    let bench = bench.map_err(|error| error.to_string())?;
-                    compile_on(&bench, name, &include, account, &object)?;
-                }
-            }
+            let made = sources.bench(cache, otp.user());
+            let bench = made.map_err(|error| format!("{}: {error}", cache.display()))?;
+            compile(&bench, name, &include, otp.account.as_ref(), &object)?;
         }
     }
     Ok(objects.join(format!("{MAIN}.so")))
@@ -68,52 +62,40 @@ fn include_folder(otp: &Otp) -> Result<PathBuf, String> {
     candidates.find(|folder| folder.join("erl_nif.h").is_file()).ok_or_else(missing)
 }
 
-/// Compiles in a temporary folder, where the compiler's own files are too; what is whole takes its
+/// Compiles as that user, or as the caller, and copies what came of it; what is whole takes its
 /// name.
-fn compile(name: &str, include: &Path, app: &Path, object: &Path) -> Result<(), String> {
-    let folder = object.parent().unwrap_or(app);
-    let message = |error: io::Error| format!("{}: {error}", folder.display());
-    fs::create_dir_all(folder).map_err(message)?;
-    let place = Temporary::folder(&Roots::real(), folder, COMPILING).map_err(message)?;
-    let whole = place.path().join(name);
-    run_compiler(name, include, app, [&whole, place.path()], None)?;
-    // The linker may have replaced the file, so the handle is not synced but the path.
-    fs::File::open(&whole).and_then(|file| file.sync_all()).map_err(message)?;
-    fs::rename(&whole, object).map_err(message)
-}
-
-/// Compiles as another user, and copies what came of it.
-fn compile_on(
+fn compile(
     bench: &Bench,
     name: &str,
     include: &Path,
-    account: &Account,
+    account: Option<&Account>,
     object: &Path,
 ) -> Result<(), String> {
     let folder = object.parent().unwrap_or(object);
     let message = |error: io::Error| format!("{}: {error}", folder.display());
-    let made = PathBuf::from(format!("{name}.so"));
-    let work = bench.folder();
-    run_compiler(name, include, &work, [&made, Path::new(".")], Some(account))?;
+    run_compiler(bench, name, include, account)?;
     fs::create_dir_all(folder).map_err(message)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).map_err(message)?;
     let (whole, mut file) = Temporary::file(&Roots::real(), folder, COMPILING).map_err(message)?;
-    bench.take(&made, &mut file).map_err(message)?;
+    bench.take(&compiled(name), MOST, &mut file).map_err(message)?;
     let shown = file.set_permissions(fs::Permissions::from_mode(0o644));
     shown.and_then(|()| file.sync_all()).map_err(message)?;
     whole.put(object).map_err(message)
 }
 
-/// Runs the first compiler that there is, in a folder with the sources; what it makes on the way
-/// goes into the second folder of `to`.
+/// What the compiler is to make, in the folder with the sources.
+fn compiled(name: &str) -> PathBuf {
+    PathBuf::from(format!("{name}.so"))
+}
+
+/// Runs the first compiler that there is, in the folder with the sources; what it makes on the way
+/// goes there too.
 fn run_compiler(
+    bench: &Bench,
     name: &str,
     include: &Path,
-    folder: &Path,
-    to: [&Path; 2],
     account: Option<&Account>,
 ) -> Result<(), String> {
-    let [object, scratch] = to;
     for compiler in COMPILERS {
         let mut command = match account {
             Some(_) => Command::new(compiler),
@@ -123,8 +105,9 @@ fn run_compiler(
         if let Some(account) = account {
             strip(&mut command, account);
         }
-        command.current_dir(folder).args(["-O2", "-fPIC", "-shared", "-o"]).arg(object);
-        command.env("TMPDIR", scratch).arg("-I").arg(include).arg(format!("c_src/{name}.c"));
+        command.current_dir(bench.path()).env("TMPDIR", ".");
+        command.args(["-O2", "-fPIC", "-shared", "-o"]).arg(compiled(name));
+        command.arg("-I").arg(include).arg(format!("c_src/{name}.c"));
         match run::run(command, account.map(|account| account.user), LIMIT) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(format!("{compiler}: {error}")),

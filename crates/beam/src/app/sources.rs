@@ -1,6 +1,8 @@
 //! The sources of the Erlang application, as this binary carries them.
 
 use crate::error::BeamError;
+use host::Bench;
+use os::user::User;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::fs;
@@ -13,6 +15,12 @@ const BUILD: &[u8] = include_bytes!("build.script");
 
 /// The name of [`BUILD`] in the application's folder.
 pub(super) const BUILD_NAME: &str = "build.script";
+
+/// How a folder of the cache begins in which something is being made.
+pub(super) const BUILDING: &str = ".building-";
+
+/// The largest compiled file that is taken, in bytes; ours have some ten thousand.
+pub(super) const MOST: u64 = 16 << 20;
 
 /// Files by their paths inside the application's folder.
 #[derive(Debug, Clone)]
@@ -27,8 +35,7 @@ impl Sources {
     /// Sixteen hexadecimal digits that differ where any source or the way to compile it does.
     pub fn hash(&self) -> String {
         let mut hasher = Sha256::new();
-        let build = (BUILD_NAME, BUILD);
-        for (name, text) in self.0.iter().map(|(name, text)| (&**name, &**text)).chain([build]) {
+        for (name, text) in self.files() {
             // With the lengths no two lists of files run together to the same bytes.
             for part in [name.as_bytes(), text] {
                 hasher.update((part.len() as u64).to_be_bytes());
@@ -53,10 +60,20 @@ impl Sources {
         names.filter_map(|name| name.strip_prefix("src/")?.strip_suffix(".erl"))
     }
 
-    /// Writes all files and the build script below `folder`.
-    pub fn write(&self, folder: &Path) -> Result<(), BeamError> {
+    /// All files and the build script, by their paths.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let files = self.0.iter().map(|(name, text)| (&**name, &**text));
-        for (name, text) in files.chain([(BUILD_NAME, BUILD)]) {
+        files.chain([(BUILD_NAME, BUILD)])
+    }
+
+    /// A folder in the cache with all of them, in which that user compiles, or the caller.
+    pub fn bench(&self, cache: &Path, user: Option<User>) -> std::io::Result<Bench> {
+        Bench::new(cache, BUILDING, self.files(), user)
+    }
+
+    /// Writes them below `folder`.
+    pub fn write(&self, folder: &Path) -> Result<(), BeamError> {
+        for (name, text) in self.files() {
             let path = folder.join(name);
             let failed = |source| BeamError::File { path: path.clone(), what: "write it", source };
             if let Some(parent) = path.parent() {

@@ -1,11 +1,13 @@
 //! `quota-blind`: a runtime that has more threads at work than its CPU quota allows.
 
+mod compiled;
 mod failure;
 mod load;
 mod meta;
 mod params;
 mod plan;
 mod prepare;
+mod refused;
 mod review;
 mod runtime;
 mod sentences;

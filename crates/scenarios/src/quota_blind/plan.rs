@@ -2,8 +2,8 @@
 
 use super::load::{Asked, Spec, Start};
 use super::params::{Place, QuotaBlindParams};
-use super::prepare::{self, PATH, Prepared};
-use super::runtime::Setting;
+use super::prepare::{self, Prepared};
+use super::runtime::{PATH, Setting};
 use super::sentences::say;
 use super::stream::{self, PART_MS};
 use crate::params::{Auto, OrNone, Quota};

@@ -4,6 +4,9 @@ use crate::params::choice;
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
+/// Where a runtime's own scripts find the system's programs.
+pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 /// A language's runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Runtime {

@@ -23,6 +23,7 @@ pub(super) mod say {
     pub const STRANGE_VERSION: &str = "strange-version";
     pub const OWN_WORDS: &str = "own-words";
     pub const FOR_ITS_USER: &str = "for-its-user";
+    pub const NOT_AS_ROOT: &str = "not-as-root";
     pub const OWN_FOLDERS: &str = "own-folders";
     pub const ROOT_ALONE: &str = "root-alone";
     pub const BE_ROOT: &str = "be-root";
@@ -96,6 +97,10 @@ pub(super) const SENTENCES: &[Sentence] = &[
         id: say::FOR_ITS_USER,
         text: "the runtime has to be one that its user may execute (not in /root); name another with \
                --program",
+    },
+    Sentence {
+        id: say::NOT_AS_ROOT,
+        text: "root runs no program that others could have put there: name another with --program",
     },
     Sentence {
         id: say::OWN_FOLDERS,

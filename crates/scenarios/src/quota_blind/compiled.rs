@@ -1,0 +1,233 @@
+//! The compiled workers of Go and Java: made at first use, and kept.
+
+use super::refused::{broken, check, not_started, refused, shown};
+use super::runtime::{PATH, Runtime, is_program};
+use super::sentences::say;
+use crate::ScenarioError;
+use host::{Bench, Roots, Temporary, private};
+use model::{Fact, Need, Problem};
+use os::user::User;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The sources of the workers.
+const GO: &str = include_str!("workers/worker.go");
+const JAVA: &str = include_str!("workers/Worker.java");
+
+/// How long a compiler may take: Go's compiles its own library first.
+const COMPILE_LIMIT: Duration = Duration::from_secs(300);
+
+/// How long a question may take.
+const ASK_LIMIT: Duration = Duration::from_secs(30);
+
+/// The largest file that is taken from a compiler, in bytes; Go's has two million.
+const MOST: u64 = 64 << 20;
+
+/// The longest message of a compiler that is shown, in characters.
+const LONGEST: usize = 500;
+
+/// The oldest Java that the worker is compiled for.
+const JAVA_RELEASE: &str = "11";
+
+/// What a compiler has made: a file, with the mode that it is kept with.
+struct Made {
+    bench: Bench,
+    name: &'static str,
+    mode: u32,
+}
+
+/// The worker in Go, compiled by this toolchain.
+pub(super) fn go(program: &Path, user: Option<User>) -> Result<PathBuf, ScenarioError> {
+    let asked = run(&bench(&[], user)?, program, &["env", "GOVERSION"], ASK_LIMIT)?;
+    let version = asked.trim();
+    let Some(language) = language_of(version) else {
+        let version: String = version.chars().take(100).collect();
+        let fact = Fact::new(say::STRANGE_VERSION).with("program", shown(program));
+        return Err(ScenarioError::unusable(fact.with("version", version)));
+    };
+    // Settings that follow the language's version, as whether it reads the quota, are those of the
+    // toolchain.
+    let module = format!("module worker\n\ngo {language}\n");
+    entry(&format!("go-{version}"), &[GO, &module], user, || {
+        let bench = bench(&[("worker.go", GO), ("go.mod", &module)], user)?;
+        run(&bench, program, &["build", "-trimpath", "-o", "worker", "."], COMPILE_LIMIT)?;
+        Ok(Made { bench, name: "worker", mode: 0o755 })
+    })
+    .map(|folder| folder.join("worker"))
+}
+
+/// `1.24` of `go1.24.9`.
+fn language_of(version: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
+    let rest = version.strip_prefix("go").filter(|_| version.len() < 40)?;
+    let mut parts = rest.split('.');
+    let (major, minor) = (parts.next()?, parts.next()?);
+    let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
+    let numbers = major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok();
+    (numbers && version.chars().all(plain)).then(|| format!("{major}.{minor}"))
+}
+
+/// The folder of the worker's class, compiled by the `javac` beside the `java`, or by that on the
+/// PATH.
+pub(super) fn java(program: &Path, user: Option<User>) -> Result<PathBuf, ScenarioError> {
+    let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    entry(&format!("java-{JAVA_RELEASE}"), &[JAVA], user, || {
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&search).filter(|folder| folder.is_absolute());
+        let beside = real.parent().map(Path::to_owned);
+        let mut all = beside.into_iter().chain(folders).map(|folder| folder.join("javac"));
+        let javac = all.find(|file| is_program(file)).ok_or_else(|| {
+            let grant = Fact::new(say::INSTALL).with("command", Runtime::Jvm.install());
+            ScenarioError::Missing(Need::Scenario { what: Fact::new(say::NO_JAVAC), grant })
+        })?;
+        check(&javac, user)?;
+        let bench = bench(&[("Worker.java", JAVA)], user)?;
+        run(&bench, &javac, &["--release", JAVA_RELEASE, "Worker.java"], COMPILE_LIMIT)?;
+        Ok(Made { bench, name: "Worker.class", mode: 0o644 })
+    })
+}
+
+/// The folder of the cache in which what was compiled of these sources is; compiled where it is not
+/// there yet. What one user compiled, no other runs.
+fn entry(
+    name: &str,
+    sources: &[&str],
+    user: Option<User>,
+    compile: impl FnOnce() -> Result<Made, ScenarioError>,
+) -> Result<PathBuf, ScenarioError> {
+    let cache = os::folders::cache().map(|base| base.join("tailback/workers"));
+    let cache = cache.ok_or(ScenarioError::Missing(Need::CacheFolder))?;
+    let cache = private::folder(&cache).map_err(|error| refused(&error))?;
+    let whose = user.map(|user| format!("-user{}", user.uid())).unwrap_or_default();
+    let entry = cache.join(format!("{name}-{}{whose}", hash(sources)));
+    if !entry.exists() {
+        let made = compile()?;
+        let path = made.bench.path().join(made.name);
+        keep(&cache, &entry, &made).map_err(|error| broken(&path, &error))?;
+    }
+    private::tree(&entry).map_err(|error| refused(&error))?;
+    Ok(entry)
+}
+
+/// Copies what was made into a folder and gives that its name, unless another run was quicker.
+fn keep(cache: &Path, entry: &Path, made: &Made) -> io::Result<()> {
+    let building = Temporary::folder(&Roots::real(), cache, ".building-")?;
+    let path = building.path().join(made.name);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    made.bench.take(Path::new(made.name), MOST, &mut file)?;
+    file.set_permissions(Permissions::from_mode(made.mode))?;
+    file.sync_all()?;
+    // The runtime's user finds it open, and reads what is in it.
+    fs::set_permissions(building.path(), Permissions::from_mode(0o755))?;
+    match building.put(entry) {
+        Err(_) if entry.is_dir() => Ok(()),
+        put => put,
+    }
+}
+
+fn hash(sources: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for text in sources {
+        hasher.update((text.len() as u64).to_be_bytes());
+        hasher.update(text);
+    }
+    hasher.finalize().iter().take(8).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// A folder with these sources in which that user compiles. Its compiler has to reach it by name,
+/// as Go's does with its cache, so it is among the temporary files.
+fn bench(sources: &[(&str, &str)], user: Option<User>) -> Result<Bench, ScenarioError> {
+    let parent = std::env::temp_dir();
+    host::program::check_temporary(&parent).map_err(|error| refused(&error))?;
+    let sources = sources.iter().map(|(name, text)| (*name, text.as_bytes()));
+    Bench::new(&parent, "tailback-worker-", sources, user).map_err(|error| broken(&parent, &error))
+}
+
+/// Runs a program of the runtime there, as the folder's user; what it printed.
+fn run(
+    bench: &Bench,
+    program: &Path,
+    words: &[&str],
+    limit: Duration,
+) -> Result<String, ScenarioError> {
+    let folder = bench.path();
+    let mut command = Command::new(program);
+    command.args(words).env_clear().current_dir(&folder);
+    for (name, value) in [("PATH", PATH), ("LANG", "C.UTF-8"), ("GOENV", "off")] {
+        command.env(name, value);
+    }
+    for (name, value) in [("GOTOOLCHAIN", "local"), ("CGO_ENABLED", "0"), ("GOWORK", "off")] {
+        command.env(name, value);
+    }
+    for (name, below) in [("HOME", "."), ("GOCACHE", "cache"), ("GOPATH", "path")] {
+        command.env(name, folder.join(below));
+    }
+    let ran = beam::run(command, bench.user(), limit);
+    let ran = ran.map_err(|error| not_started(program, &error))?;
+    let why = match ran.status {
+        Some(status) if status.success() => {
+            return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
+        }
+        Some(_) => last_words(&ran),
+        None => format!("did not end within {limit:?}"),
+    };
+    let fact = Fact::new(say::OWN_WORDS).with("error", format!("{}: {why}", shown(program)));
+    Err(ScenarioError::Broken(Problem::Scenario(fact)))
+}
+
+/// The last line of what a program printed, as a rule the reason.
+fn last_words(ran: &beam::Ran) -> String {
+    let [out, err] = [&ran.stdout, &ran.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let mut lines = out.lines().chain(err.lines()).filter(|line| !line.trim().is_empty());
+    let last = lines.next_back().unwrap_or("it failed without a message");
+    os::terminal::line(last).chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_of_a_toolchain_is_told_by_its_version() {
+        let of = |version: &str| language_of(version);
+        assert_eq!(of("go1.24.9").as_deref(), Some("1.24"));
+        assert_eq!(of("go1.26rc1").as_deref(), Some("1.26"));
+        for strange in ["", "go", "go1", "devel go1.27", "go1.2/../x", "go1.x", "1.24"] {
+            assert_eq!(of(strange), None, "{strange}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_compiler_come_back_and_so_does_why_it_failed() {
+        let bench = bench(&[("source", "text")], None).unwrap();
+        let shell = |script: &str, limit| run(&bench, Path::new("/bin/sh"), &["-c", script], limit);
+        assert_eq!(shell("cat source", ASK_LIMIT).unwrap(), "text");
+        let error = format!("{:?}", shell("echo a; echo 'b: no c' >&2; exit 1", ASK_LIMIT));
+        assert!(error.contains("/bin/sh: b: no c"), "{error}");
+        let error = format!("{:?}", shell("sleep 1000", Duration::from_millis(20)));
+        assert!(error.contains("did not end within"), "{error}");
+        let error = run(&bench, Path::new("/nonexistent/go"), &[], ASK_LIMIT).unwrap_err();
+        assert!(matches!(error, ScenarioError::Missing(_)), "{error:?}");
+    }
+
+    #[test]
+    fn a_compiler_that_leaves_something_running_is_not_waited_for() {
+        let bench = bench(&[], None).unwrap();
+        let began = std::time::Instant::now();
+        let script = "setsid sleep 600 & echo done";
+        assert_eq!(
+            run(&bench, Path::new("/bin/sh"), &["-c", script], ASK_LIMIT).unwrap(),
+            "done\n"
+        );
+        assert!(began.elapsed() < Duration::from_secs(300));
+    }
+}
