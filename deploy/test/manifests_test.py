@@ -15,7 +15,13 @@ from lab.checks import check, say
 DEPLOY = Path(__file__).resolve().parent.parent
 KUBERNETES = DEPLOY / "kubernetes"
 FOLDERS = ["job", "nodes", *(f"overlays/{name}" for name in
-                             ["job-quota", "nodes-quota", "nodes-volume", "nodes-watch"])]
+                             ["job-quota", "nodes-quota", "nodes-volume", "nodes-watch",
+                              "nodes-watch-processes"])]
+# What may be added to no capability, by the end of a kustomization's name.
+CAPABILITIES = {"quota": {"SETUID", "SETGID", "KILL", "SYS_PTRACE"}, "watch": {"BPF", "PERFMON"},
+                "watch-processes": {"BPF", "PERFMON", "SYS_PTRACE"}}
+# What may be mounted of the node, likewise: its root believes what is in its /run/tailback.
+MOUNTS = {"quota": {"/sys/fs/cgroup", "/run/tailback-pods"}}
 # The most that systemd-analyze may find exposed, of 10.
 EXPOSURE = 4.0
 
@@ -72,6 +78,28 @@ def in_scratch(folder, binary, pod, container, options):
     return run(*words, timeout=300)
 
 
+def confined(name, file):
+    """No manifest takes more of a node than is written down here."""
+    kind = name.partition("-")[2]
+    pod, measuring, _ = container_of(file)
+    for one in pod.get("initContainers", []) + pod["containers"]:
+        rights = one["securityContext"]
+        added = set(rights["capabilities"].get("add", []))
+        allowed = CAPABILITIES.get(kind, set()) if one is measuring else set()
+        check(rights["capabilities"]["drop"] == ["ALL"], f"{name}: all capabilities are dropped")
+        check(added == allowed, f"{name}: {added} is added to no capability")
+        check(rights["readOnlyRootFilesystem"], f"{name}: a root that cannot be written")
+        check(not rights["allowPrivilegeEscalation"], f"{name}: nothing is gained by a program")
+        check(rights["seccompProfile"] == {"type": "RuntimeDefault"}, f"{name}: seccomp")
+        check(not rights.get("privileged"), f"{name}: not privileged")
+        check(rights["runAsUser"] != 0 or kind in CAPABILITIES, f"{name}: not root")
+    of_node = {one["hostPath"]["path"] for one in pod["volumes"] if "hostPath" in one}
+    check(of_node == MOUNTS.get(kind, set()), f"{name} mounts {of_node} of the node")
+    shared = {key for key in ["hostPID", "hostIPC", "hostNetwork"] if pod.get(key)}
+    wanted = {"hostPID"} if kind.startswith("watch") else set()
+    check(shared == wanted, f"{name} shares {shared} with the node")
+
+
 def kubernetes(folder, binary):
     """Manifests are valid, and their rights suffice."""
     if rendered("job", folder) is None:
@@ -81,8 +109,11 @@ def kubernetes(folder, binary):
         file = rendered(name, folder)
         done = run("kubernetes-validate", "--strict", file)
         check(done.returncode == 0, f"{name}: {done.stdout}{done.stderr}")
+        confined(name, file)
     say(f"kubernetes-validate finds nothing in {len(FOLDERS)} kustomizations")
-    for name in ["job", "overlays/job-quota", "overlays/nodes-watch"]:
+    say("none takes more of a node than it needs")
+    for name in ["job", "overlays/job-quota", "overlays/nodes-watch",
+                 "overlays/nodes-watch-processes"]:
         pod, container, options = container_of(rendered(name, folder))
         done = in_scratch(folder / "scratch", binary, pod, container, options)
         check(done.returncode == 0, f"{name} ends with 0: {done.returncode} {done.stderr}")

@@ -8,8 +8,10 @@ use crate::exit::{self, Failure};
 use crate::output;
 use host::cgroup::sweep_all;
 use host::journal::{Change, Noted};
+use host::restore::Refused;
 use host::{Restored, Roots, temporary};
 use model::machine::Hold;
+use os::terminal;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;
@@ -42,6 +44,9 @@ const DYING: Duration = Duration::from_secs(10);
 
 /// The helper of this process, once there is one.
 static HELPER: Mutex<Option<Child>> = Mutex::new(None);
+
+/// The most lines about what tailback did not make.
+const MOST_REFUSED: usize = 10;
 
 /// The name of the lock that a run holds on the machine.
 const RUN: &str = "run";
@@ -148,7 +153,7 @@ pub fn restore(of: Option<u32>) -> u8 {
     if swept.removed.is_empty() && swept.failed.is_empty() && restored.is_empty() {
         output::print("Nothing to put back.\n");
     }
-    match swept.failed.is_empty() && restored.failed.is_empty() {
+    match swept.failed.is_empty() && restored.is_whole() {
         true => 0,
         false => exit::BROKEN,
     }
@@ -169,15 +174,18 @@ fn wait_for_end(tool: u32) {
     }
 }
 
-/// What was put back, a line each; as notes where something else is run.
+/// What was put back, a line each; as notes where something else is run. A journal may be forged,
+/// and names what it names.
 fn tell(restored: &Restored, beside: bool) {
-    let say = |line: String| match beside {
-        true => output::note(&format!("left by a run that was killed: {line}")),
-        false => output::print(&format!("{line}\n")),
+    let say = |line: String| match terminal::line(&line) {
+        line if beside => output::note(&format!("left by a run that was killed: {line}")),
+        line => output::print(&format!("{line}\n")),
     };
     restored.undone.iter().for_each(|change| {
         say(match change {
-            Change::Temporary { path } => format!("removed {}", path.display()),
+            Change::Temporary { path } | Change::Group { path } => {
+                format!("removed {}", path.display())
+            }
             Change::File { .. } | Change::Controller { .. } => format!("put back {change}"),
         });
     });
@@ -187,6 +195,26 @@ fn tell(restored: &Restored, beside: bool) {
     for (path, why) in &restored.failed {
         output::complain(&format!("cannot put back {}: {why}", path.display()));
     }
+    restored.refused.iter().take(MOST_REFUSED).for_each(tell_refused);
+    if restored.refused.len() > MOST_REFUSED {
+        let more = restored.refused.len() - MOST_REFUSED;
+        output::complain(&format!("and {more} more that tailback did not make"));
+    }
+}
+
+/// Names what tailback did not make, and what to do next.
+fn tell_refused(refused: &Refused) {
+    let (journal, why) = (refused.journal.display(), &refused.why);
+    output::complain(&match &refused.entry {
+        Some(entry) => format!(
+            "not put back: {entry}: an entry that tailback did not make ({why}); look at {journal}, \
+             then remove it"
+        ),
+        None => format!(
+            "not put back: {journal}: a journal that tailback did not make ({why}); look at it, \
+             then remove it"
+        ),
+    });
 }
 
 /// Takes the machine: two runs at once would measure each other.
@@ -259,7 +287,7 @@ fn holder(file: &mut File) -> Holder {
     let mut text = String::new();
     let _ = file.rewind().and_then(|()| file.take(MOST_HOLDER).read_to_string(&mut text));
     let (pid, command) = text.split_once(' ').unwrap_or_default();
-    Holder { pid: pid.parse().ok(), command: os::terminal::line(command) }
+    Holder { pid: pid.parse().ok(), command: terminal::line(command) }
 }
 
 impl Holder {

@@ -5,9 +5,10 @@
 
 mod common;
 
-use common::{Place, groups, processes, turn, two_cpus_or_skip, wait_for};
+use common::{Place, Ran, groups, processes, turn, two_cpus_or_skip, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use testing::root_or_skip;
 
@@ -29,15 +30,58 @@ fn helper_of(tool: u32) -> Option<u32> {
     })
 }
 
-/// A journal of a run that is gone, by which this file holds another value.
-fn journal(name: u32, path: &Path) -> PathBuf {
-    std::fs::create_dir_all(FOLDER).unwrap();
-    let file = Path::new(FOLDER).join(format!("tailback-{name}-1-0.journal"));
-    let entry = serde_json::json!([{
-        "number": 0, "change": "file", "path": path, "was": "powersave", "set": "performance"
-    }]);
-    std::fs::write(&file, entry.to_string()).unwrap();
-    file
+/// A folder of journals that the runs of one test have in the place of the machine's.
+struct Journals(tempfile::TempDir);
+
+impl Journals {
+    fn new() -> Self {
+        std::fs::create_dir_all(FOLDER).unwrap();
+        // Nobody else may write to a folder above it.
+        Journals(tempfile::tempdir_in("/run").unwrap())
+    }
+
+    /// The journal of a run that is gone, with these entries.
+    fn put(&self, name: u32, entries: &serde_json::Value) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let file = self.0.path().join(format!("tailback-{name}-1-0.journal"));
+        std::fs::write(&file, entries.to_string()).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        file
+    }
+
+    /// That of a run that was killed while it built something in this place, and what it built.
+    fn half_built(&self, place: &Place) -> (PathBuf, PathBuf) {
+        let folder = place.path("").canonicalize().unwrap();
+        let folder = folder.join(format!(".building-{NOBODY}-1-00000000000000ff"));
+        std::fs::create_dir_all(folder.join("ebin")).unwrap();
+        std::fs::write(folder.join("ebin/half"), "").unwrap();
+        let entry = serde_json::json!([{"number": 0, "change": "temporary", "path": folder}]);
+        (self.put(NOBODY, &entry), folder)
+    }
+
+    /// A command of a shell with these journals; `$TAILBACK` is the binary.
+    fn shell(&self, place: &Place, namespaces: &[&str], script: &str) -> Command {
+        let mut command = place.program("unshare");
+        command.args(["--mount", "--propagation", "private"]).args(namespaces);
+        let script = format!("mount --bind \"$1\" {FOLDER} && {script}");
+        command.args(["sh", "-c", &script, "sh"]).arg(self.0.path());
+        command.env("TAILBACK", common::BINARY);
+        command
+    }
+
+    /// The binary with these words and journals.
+    fn say(&self, place: &Place, words: &str) -> Ran {
+        place.run(self.shell(place, &[], &format!("exec \"$TAILBACK\" {words}")))
+    }
+
+    /// A command of a shell in a pid namespace of its own, as in a pod.
+    fn in_pod(&self, place: &Place, script: &str) -> Command {
+        let namespaces = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+        let mut command = self.shell(place, &namespaces, script);
+        // unshare complains where what it started is killed.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
 }
 
 /// Starts a study that is in a group with a quota for long.
@@ -188,14 +232,37 @@ fn what_stands_in_the_journal_of_a_killed_run_is_put_back() {
         return;
     }
     let _turn = turn::take();
-    let place = Place::new();
-    let governor = place.path("governor");
-    std::fs::write(&governor, "performance\n").unwrap();
-    let file = journal(NOBODY, &governor);
-    let ran = place.say(&["restore"]);
+    let (place, journals) = (Place::new(), Journals::new());
+    let (file, built) = journals.half_built(&place);
+    let ran = journals.say(&place, "restore");
     assert_eq!(ran.code(), 0, "{ran:?}");
-    assert!(ran.out.contains("put back") && ran.out.contains("powersave"), "{ran:?}");
-    assert_eq!(std::fs::read_to_string(&governor).unwrap(), "powersave");
+    assert!(ran.out.contains("removed /") && ran.out.contains(".building-"), "{ran:?}");
+    assert!(!built.exists() && !file.exists());
+}
+
+#[test]
+fn a_governor_is_put_back() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let (place, journals) = (Place::new(), Journals::new());
+    // Few machines that tests run on have one, so something stands in for the kernel's tree.
+    let folder = "/sys/devices/system/cpu/cpu0/cpufreq";
+    let path = format!("{folder}/scaling_governor");
+    let entry = serde_json::json!([{
+        "number": 0, "change": "file", "path": path, "was": "powersave", "set": "performance"
+    }]);
+    let file = journals.put(NOBODY, &entry);
+    let script = format!(
+        "mount -t tmpfs none /sys/devices/system/cpu && mkdir -p {folder} && cd {folder} && \
+         echo performance >scaling_governor && \
+         echo performance powersave >scaling_available_governors && \"$TAILBACK\" restore && \
+         cat scaling_governor"
+    );
+    let ran = place.run(journals.shell(&place, &[], &script));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.contains("put back") && ran.out.ends_with("\npowersave"), "{ran:?}");
     assert!(!file.exists());
 }
 
@@ -205,14 +272,90 @@ fn the_next_run_puts_it_back_too() {
         return;
     }
     let _turn = turn::take();
-    let place = Place::new();
-    let governor = place.path("governor");
-    std::fs::write(&governor, "performance\n").unwrap();
-    journal(NOBODY + 1, &governor);
-    let args = ["run", "mmap-lock", "--busy", "0", "--samples", "1", "--duration", "20ms"];
-    let ran = place.say(&args);
-    assert!(ran.err.contains("left by a run that was killed: put back"), "{ran:?}");
-    assert_eq!(std::fs::read_to_string(&governor).unwrap(), "powersave");
+    let (place, journals) = (Place::new(), Journals::new());
+    let (_, built) = journals.half_built(&place);
+    let ran = journals.say(&place, "run mmap-lock --busy 0 --samples 1 --duration 20ms");
+    assert!(ran.err.contains("left by a run that was killed: removed /"), "{ran:?}");
+    assert!(!built.exists());
+}
+
+#[test]
+fn what_tailback_did_not_make_is_named_in_a_line_and_stays() {
+    if !root_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let (place, journals) = (Place::new(), Journals::new());
+    let (letter, folder) = (place.path("letter"), place.path("folder\u{1b}[2J"));
+    std::fs::write(&letter, "keep me").unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    let mut entries = vec![
+        serde_json::json!({"change": "file", "path": letter, "was": "evil", "set": "keep me"}),
+    ];
+    entries.extend((0..50).map(|_| serde_json::json!({"change": "temporary", "path": letter})));
+    // The latest comes first, behind files.
+    entries.push(serde_json::json!({"change": "temporary", "path": folder}));
+    entries.iter_mut().zip(0..).for_each(|(entry, number)| entry["number"] = number.into());
+    let forged = journals.put(NOBODY, &entries.into());
+    let damaged = journals.put(NOBODY + 1, &"\u{1b}[2J".into());
+    let texts = || [&forged, &damaged].map(|file| std::fs::read(file).unwrap());
+    let before = texts();
+    let ran = journals.say(&place, "restore");
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    assert_eq!(std::fs::read_to_string(&letter).unwrap(), "keep me");
+    assert!(folder.is_dir() && texts() == before);
+    let wrongs = ran.wrongs();
+    assert_eq!(wrongs.len(), 11, "ten, and how many more: {ran:?}");
+    for (line, words) in [
+        (0, "an entry that tailback did not make (no file of cpufreq that tailback sets)"),
+        (0, "then remove it"),
+        (1, "folder [2J: gone: an entry that tailback did not make"),
+        (10, "and 43 more that tailback did not make"),
+    ] {
+        assert!(wrongs[line].contains(words), "{words}: {ran:?}");
+    }
+    assert!(!format!("{}{}", ran.out, ran.err).contains('\u{1b}'), "{ran:?}");
+}
+
+#[test]
+fn what_a_killed_pod_left_is_removed_by_the_next_one_and_not_by_the_host() {
+    let _turn = turn::take();
+    if !root_or_skip() || !two_cpus_or_skip() {
+        return;
+    }
+    let (place, journals) = (Place::new(), Journals::new());
+    let restore = "exec \"$TAILBACK\" restore";
+    let run = "exec \"$TAILBACK\" run cpu-quota --duration 20s --samples 1 --no-probe";
+    let mut pod = journals.in_pod(&place, run).spawn().unwrap();
+    // Its process is the first one of its namespace.
+    let groups = || -> Vec<PathBuf> {
+        let of_pods = groups::of_run(1).into_iter();
+        of_pods.filter(|group| group.to_string_lossy().contains("-ns")).collect()
+    };
+    let works = |group: &PathBuf| {
+        std::fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|procs| !procs.is_empty())
+    };
+    wait_for("a group at work", || groups().iter().any(works).then_some(()));
+    let ran = place.run(journals.in_pod(&place, restore));
+    assert!(ran.out.contains("Nothing to put back") && !groups().is_empty(), "it lives: {ran:?}");
+    let first = processes::below(pod.id())[0].pid;
+    kill_process(Pid::from_raw(first as i32).unwrap(), Signal::KILL).unwrap();
+    pod.wait().unwrap();
+    // Another one takes the number of its namespace, which is free now.
+    let mut other = journals.in_pod(&place, "exec sleep 1000").spawn().unwrap();
+    let sleeps = |process: &processes::Process| process.argv.iter().any(|word| word == "1000");
+    let there = || processes::below(other.id()).iter().any(sleeps).then_some(());
+    wait_for("another pod", there);
+    let ran = place.say(&["restore"]);
+    assert!(!groups().is_empty() && !ran.out.contains("-ns"), "not the host's: {ran:?}");
+    let ran = place.run(journals.in_pod(&place, restore));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.out.contains("removed /sys/fs/cgroup/"), "{ran:?}");
+    assert_eq!(groups(), Vec::<PathBuf>::new());
+    let left = common::files(journals.0.path());
+    assert!(left.iter().all(|path| path.ends_with("lock") || path.ends_with("run")), "{left:?}");
 }
 
 #[test]

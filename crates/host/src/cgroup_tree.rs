@@ -100,6 +100,12 @@ impl GroupTree {
         Some((interface, roots.resolve(&widest.point), widest.root.clone()))
     }
 
+    /// Every mount of a hierarchy that can have the controller, and how it is named there.
+    pub(crate) fn mounts(&self, roots: &Roots, controller: &str) -> Vec<(Interface, PathBuf)> {
+        let serving = self.mounts.iter().filter(|mount| mount.serves(mount.interface, controller));
+        serving.map(|mount| (mount.interface, roots.resolve(&mount.point))).collect()
+    }
+
     /// Every mounted hierarchy with controllers: its interface, the names of its controllers where
     /// v1 has them, and where it is mounted.
     pub(crate) fn hierarchies(&self) -> Vec<(Interface, String, PathBuf)> {

@@ -1,6 +1,7 @@
-//! For the fuzzer: files of control groups and processes, behind functions that take any text.
+//! For the fuzzer: files of control groups and processes, and journals, behind functions that take
+//! any text.
 
-use crate::{cgroup, owner};
+use crate::{cgroup, cpufreq, owner, restore, temporary};
 
 /// Reads a text as each of the files of a control group.
 pub fn group(text: &str) {
@@ -10,4 +11,10 @@ pub fn group(text: &str) {
 /// Reads a text as the name of a group of ours, and as `/proc/PID/stat`.
 pub fn owner(text: &str) {
     let _ = (owner::Owner::of(text), owner::parse_stat(text));
+}
+
+/// Reads bytes as the journal of a process, and tells its entries apart; nothing is undone.
+pub fn journal(bytes: &[u8]) {
+    let Some(owner) = owner::Owner::of("tailback-2000000000-1-0") else { return };
+    restore::fuzz(bytes, &|path| cpufreq::fuzz(path) | temporary::fuzz(path, &owner));
 }

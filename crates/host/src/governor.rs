@@ -1,22 +1,16 @@
 //! CPU frequencies held at their highest while something is measured, and put back afterwards.
 
-use crate::journal::{self, Change, Noted, write_existing};
+use crate::cpufreq::{self, PERFORMANCE, Setting};
+use crate::journal::{self, Change, Noted};
 use crate::roots::Roots;
-use crate::text;
 use std::fmt;
-use std::path::{Path, PathBuf};
-
-/// What both files take for the highest frequency.
-const PERFORMANCE: &str = "performance";
-
-/// The files of a CPU that are set, in this order, and put back in this order: with the governor at
-/// `performance` the kernel refuses other preferences.
-const FILES: [&str; 2] = ["scaling_governor", "energy_performance_preference"];
+use std::path::PathBuf;
 
 /// Governors and energy preferences of all CPUs at `performance`. Where it is dropped they are put
 /// back as they were; after a kill the journal puts them back.
 #[derive(Debug)]
 pub struct Governor {
+    roots: Roots,
     changed: Vec<(Saved, Noted)>,
     state: State,
 }
@@ -48,9 +42,10 @@ impl Governor {
     pub fn performance(roots: &Roots) -> Self {
         let found = settings(roots);
         if found.is_empty() {
-            return Governor { changed: Vec::new(), state: State::Absent };
+            return Governor { roots: roots.clone(), changed: Vec::new(), state: State::Absent };
         }
-        let mut governor = Governor { changed: Vec::new(), state: State::Already };
+        let mut governor =
+            Governor { roots: roots.clone(), changed: Vec::new(), state: State::Already };
         for setting in found.into_iter().filter(|setting| setting.value != PERFORMANCE) {
             match set(roots, &setting) {
                 Ok(noted) => governor.changed.push((setting, noted)),
@@ -73,7 +68,7 @@ impl Governor {
     fn restore(&mut self) {
         for (saved, noted) in self.changed.drain(..) {
             // A CPU that went offline meanwhile has nothing to put back.
-            let _ = write_existing(&saved.path, &saved.value);
+            let _ = Setting::at(&self.roots, &saved.path).map(|setting| setting.set(&saved.value));
             noted.undone();
         }
     }
@@ -105,38 +100,32 @@ impl fmt::Display for State {
 
 /// All settings of all CPUs: governors first.
 fn settings(roots: &Roots) -> Vec<Saved> {
-    let cpus = cpus(&roots.sys.join("devices/system/cpu"));
-    let files = FILES.iter().flat_map(|file| cpus.iter().map(move |cpu| cpu.join(file)));
-    let saved = files.filter_map(|path| {
-        let value = text::name_in(&path)?;
+    let saved = cpufreq::files(roots).into_iter().filter_map(|path| {
+        let value = Setting::at(roots, &path).ok()?.value().ok()??;
         Some(Saved { path, value })
     });
     saved.collect()
 }
 
-/// The cpufreq directories of all CPUs, by number.
-fn cpus(dir: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let numbers = entries
-        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("cpu")?.parse::<u32>().ok());
-    let mut numbers: Vec<u32> = numbers.collect();
-    numbers.sort_unstable();
-    numbers.into_iter().map(|cpu| dir.join(format!("cpu{cpu}/cpufreq"))).collect()
-}
-
 /// Sets one file, once the journal knows what it held.
-fn set(roots: &Roots, setting: &Saved) -> Result<Noted, String> {
+fn set(roots: &Roots, saved: &Saved) -> Result<Noted, String> {
+    let refused = |why: String| format!("{}: {why}", saved.path.display());
+    let setting = Setting::at(roots, &saved.path).map_err(|_| refused("it is gone".to_owned()))?;
+    // What a restore would not put back is not changed.
+    if !setting.takes(&saved.value) {
+        return Err(refused(format!("the kernel does not list what it holds, {:?}", saved.value)));
+    }
     let change = Change::File {
-        path: setting.path.clone(),
-        was: setting.value.clone(),
+        path: saved.path.clone(),
+        was: saved.value.clone(),
         set: PERFORMANCE.to_owned(),
     };
     let noted = journal::note(roots, change).map_err(|error| error.to_string())?;
-    match write_existing(&setting.path, PERFORMANCE) {
+    match setting.set(PERFORMANCE) {
         Ok(()) => Ok(noted),
         Err(error) => {
             noted.undone();
-            Err(format!("{}: {error}", setting.path.display()))
+            Err(refused(error.to_string()))
         }
     }
 }
@@ -145,6 +134,7 @@ fn set(roots: &Roots, setting: &Saved) -> Result<Noted, String> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::symlink;
 
     struct Tree {
         roots: Roots,
@@ -159,8 +149,12 @@ mod tests {
             fs::create_dir_all(tree.roots.proc.join("self")).unwrap();
             fs::copy("/proc/self/stat", tree.roots.proc.join("self/stat")).unwrap();
             for (path, text) in files {
-                fs::create_dir_all(tree.path(path).parent().unwrap()).unwrap();
+                let folder = tree.path(path).parent().unwrap().to_owned();
+                fs::create_dir_all(&folder).unwrap();
                 fs::write(tree.path(path), text).unwrap();
+                for (list, values) in LISTS {
+                    fs::write(folder.join(list), values).unwrap();
+                }
             }
             tree
         }
@@ -173,6 +167,12 @@ mod tests {
             fs::read_to_string(self.path(path)).unwrap()
         }
     }
+
+    /// What the kernel lists beside both files.
+    const LISTS: [(&str, &str); 2] = [
+        ("scaling_available_governors", "performance powersave schedutil ondemand\n"),
+        ("energy_performance_available_preferences", "default performance balance_power power\n"),
+    ];
 
     const G0: &str = "cpu0/cpufreq/scaling_governor";
     const G1: &str = "cpu1/cpufreq/scaling_governor";
@@ -219,15 +219,46 @@ mod tests {
     }
 
     #[test]
-    fn where_one_refuses_all_are_put_back_at_once() {
-        let tree = Tree::new(&[(G0, "powersave\n")]);
-        // A file that anybody can read and nobody can write, not even root.
-        std::os::unix::fs::symlink("/proc/version", tree.path(E0)).unwrap();
+    fn cpus_that_share_a_policy_share_its_files_through_links_as_in_the_kernel() {
+        let policy = "cpufreq/policy0/scaling_governor";
+        let tree = Tree::new(&[(policy, "powersave\n")]);
+        for cpu in ["cpu0", "cpu1"] {
+            fs::create_dir_all(tree.path(cpu)).unwrap();
+            symlink("../cpufreq/policy0", tree.path(cpu).join("cpufreq")).unwrap();
+        }
         let governor = Governor::performance(&tree.roots);
-        assert_eq!(tree.read(G0), "powersave");
+        assert_eq!(governor.state(), &State::Set(1));
+        assert_eq!(tree.read(policy), PERFORMANCE);
+        drop(governor);
+        assert_eq!(tree.read(policy), "powersave");
+    }
+
+    #[test]
+    fn where_one_refuses_all_are_put_back_at_once() {
+        let tree = Tree::new(&[(G0, "powersave\n"), (E0, "odd\n")]);
+        let governor = Governor::performance(&tree.roots);
+        assert_eq!([tree.read(G0), tree.read(E0)], ["powersave", "odd\n"]);
         let shown = governor.state().to_string();
-        assert!(shown.contains("energy_performance_preference: "), "{shown}");
+        assert!(shown.contains("energy_performance_preference: the kernel does not"), "{shown}");
         assert!(shown.starts_with("the governor stays as it is: "), "{shown}");
+    }
+
+    #[test]
+    fn a_link_is_no_setting() {
+        let tree = Tree::new(&[(G0, "powersave\n"), ("elsewhere", "powersave\n")]);
+        fs::remove_file(tree.path(G0)).unwrap();
+        symlink(tree.path("elsewhere"), tree.path(G0)).unwrap();
+        assert_eq!(Governor::performance(&tree.roots).state(), &State::Absent);
+        assert_eq!(tree.read("elsewhere"), "powersave\n");
+    }
+
+    #[test]
+    fn a_preference_may_be_a_number() {
+        let tree = Tree::new(&[(E0, "128\n")]);
+        let governor = Governor::performance(&tree.roots);
+        assert_eq!(governor.state(), &State::Set(1));
+        drop(governor);
+        assert_eq!(tree.read(E0), "128");
     }
 
     #[test]

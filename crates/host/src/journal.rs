@@ -4,14 +4,21 @@
 //! killed leaves its journal behind; [`crate::restore()`] undoes what stands in the journals of
 //! processes that are gone. The journal of root is in `/run/tailback`, where nobody else can write,
 //! and goes with the next boot as the changes do.
+//!
+//! A process holds its journal locked: so another pid namespace, to which its pid says nothing,
+//! can tell that it is gone. An entry is no order: a restore undoes only what it can tell to be
+//! tailback's own change.
 
 use crate::cgroup::Controller;
 use crate::owner::Owner;
 use crate::private;
 use crate::roots::Roots;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Write;
+use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -21,9 +28,15 @@ const SUFFIX: &str = ".journal";
 /// End of the name that a journal has until it is whole.
 const UNFINISHED: &str = ".journal.new";
 
-/// The most that is read of a journal, in bytes: an entry takes some hundred, and a machine has two
-/// a CPU.
+/// The most that a journal can have, in bytes: an entry takes some hundred, and a machine has two a
+/// CPU.
 const MOST_BYTES: u64 = 4 << 20;
+
+/// The most entries that a journal can have.
+const MOST_ENTRIES: usize = 20_000;
+
+/// The mode of a journal.
+const MODE: u32 = 0o600;
 
 /// Something that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,13 +53,17 @@ pub enum Change {
     },
     /// A control group passes a controller on to its children.
     Controller {
-        /// The controller; journals that do not say mean that of CPU time.
-        #[serde(default)]
+        /// The controller.
         controller: Controller,
         /// The group.
         group: PathBuf,
         /// Its children at that time: one that came later may have come to need the controller.
         children: Vec<String>,
+    },
+    /// A control group is there for as long as the process is.
+    Group {
+        /// Its folder.
+        path: PathBuf,
     },
     /// A file or folder is there only for a while: half made, or a lock.
     Temporary {
@@ -63,7 +80,9 @@ impl std::fmt::Display for Change {
                 let name = controller.name();
                 write!(f, "{}: no {name} controller for its children", group.display())
             }
-            Change::Temporary { path } => write!(f, "{}: gone", path.display()),
+            Change::Group { path } | Change::Temporary { path } => {
+                write!(f, "{}: gone", path.display())
+            }
         }
     }
 }
@@ -101,12 +120,14 @@ struct Journal {
     file: PathBuf,
     entries: Vec<Entry>,
     next: u64,
+    /// The file of today, which is locked.
+    held: Option<File>,
 }
 
 /// A change with its number in the journal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    number: u64,
+    pub(crate) number: u64,
     /// The change.
     #[serde(flatten)]
     pub(crate) change: Change,
@@ -143,7 +164,7 @@ pub fn note(roots: &Roots, change: Change) -> Result<Noted, JournalError> {
     let file = folder.join(format!("{}{SUFFIX}", owner.name(0)));
     let mut open = open();
     let place = open.iter().position(|journal| journal.file == file).unwrap_or_else(|| {
-        open.push(Journal { file: file.clone(), entries: Vec::new(), next: 0 });
+        open.push(Journal::new(file.clone(), Vec::new()));
         open.len() - 1
     });
     let journal = &mut open[place];
@@ -176,11 +197,17 @@ fn open() -> MutexGuard<'static, Vec<Journal>> {
 }
 
 impl Journal {
+    fn new(file: PathBuf, entries: Vec<Entry>) -> Self {
+        Journal { file, entries, next: 0, held: None }
+    }
+
     /// Replaces the file by one with the entries of today; without entries there is no file.
-    fn write(&self) -> Result<(), JournalError> {
+    fn write(&mut self) -> Result<(), JournalError> {
         let failed = |source| JournalError::File { path: self.file.clone(), source };
         if self.entries.is_empty() {
-            return match std::fs::remove_file(&self.file) {
+            let removed = std::fs::remove_file(&self.file);
+            self.held = None;
+            return match removed {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
                 _ => Ok(()),
             };
@@ -188,11 +215,33 @@ impl Journal {
         // Text keys, paths that are UTF-8 and whole numbers serialise; a path that is not is
         // refused.
         let text = serde_json::to_vec(&self.entries).map_err(|error| failed(error.into()))?;
+        // One that no restore would read is not written.
+        if self.entries.len() > MOST_ENTRIES || text.len() as u64 > MOST_BYTES {
+            return Err(failed(std::io::ErrorKind::FileTooLarge.into()));
+        }
         // A name by which a restore knows whose it is; nobody else writes to this folder.
         let whole = self.file.with_extension("journal.new");
-        std::fs::write(&whole, &text).map_err(failed)?;
-        std::fs::rename(&whole, &self.file).map_err(failed)
+        let held = write_locked(&whole, &text).map_err(failed)?;
+        std::fs::rename(&whole, &self.file).map_err(failed)?;
+        self.held = Some(held);
+        Ok(())
     }
+}
+
+/// Writes a file that the caller alone may open, and that is locked as long as it is open.
+fn write_locked(path: &Path, text: &[u8]) -> std::io::Result<File> {
+    // What a write that failed has left.
+    let _ = std::fs::remove_file(path);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(path)?;
+    // Whatever the caller's umask is.
+    file.set_permissions(Permissions::from_mode(MODE))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        // A kernel without file locks, as a small guest's, has no other pid namespaces either.
+        Ok(()) | Err(Errno::NOSYS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    file.write_all(text)?;
+    Ok(file)
 }
 
 /// The folder of the journals.
@@ -200,40 +249,99 @@ pub(crate) fn folder(roots: &Roots) -> PathBuf {
     roots.run.join("tailback")
 }
 
+/// A journal whose process is gone.
+#[derive(Debug)]
+pub(crate) struct Left {
+    pub(crate) file: PathBuf,
+    pub(crate) owner: Owner,
+}
+
 /// The journals of processes that are surely gone, in the order of their names.
-pub(crate) fn left_behind(roots: &Roots, folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn left_behind(roots: &Roots, folder: &Path) -> Vec<Left> {
     of_the_gone(roots, folder, SUFFIX)
 }
 
 /// Those that were not yet whole when their processes died: what stands in them was not done.
-pub(crate) fn unfinished(roots: &Roots, folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn unfinished(roots: &Roots, folder: &Path) -> Vec<Left> {
     of_the_gone(roots, folder, UNFINISHED)
 }
 
-fn of_the_gone(roots: &Roots, folder: &Path, suffix: &str) -> Vec<PathBuf> {
+fn of_the_gone(roots: &Roots, folder: &Path, suffix: &str) -> Vec<Left> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let gone = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let owner = name.strip_suffix(suffix).and_then(Owner::of);
-        owner.is_some_and(|owner| owner.is_gone(roots))
+    let gone = |file: PathBuf| {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let owner = name.strip_suffix(suffix).and_then(Owner::of)?;
+        let is_gone = match owner.is_near(roots) {
+            true => owner.is_gone(roots),
+            false => is_let_go(&file),
+        };
+        is_gone.then_some(Left { file, owner })
     };
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(gone).collect();
-    files.sort();
-    files
+    let mut left: Vec<Left> = entries.filter_map(|entry| gone(entry.path())).collect();
+    left.sort_by(|one, other| one.file.cmp(&other.file));
+    left
+}
+
+/// Whether nobody holds a journal of another pid namespace: all its processes end with it.
+fn is_let_go(path: &Path) -> bool {
+    let Ok(file) = own(path) else {
+        // What is no journal of ours is named by who reads it.
+        return true;
+    };
+    flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+        && private::is_still_at(&file, path)
+}
+
+/// Opens a journal, if it is the caller's own.
+fn own(path: &Path) -> Result<File, String> {
+    let file = private::open(path).map_err(|error| error.to_string())?;
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    match objection(&metadata) {
+        Some(why) => Err(why),
+        None => Ok(file),
+    }
+}
+
+/// Why a file is no journal of the caller's.
+fn objection(metadata: &Metadata) -> Option<String> {
+    let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
+    if owner != rustix::process::geteuid().as_raw() {
+        return Some(format!("owned by user {owner}"));
+    }
+    if mode != MODE {
+        return Some(format!("of mode {mode:04o}, not {MODE:04o}"));
+    }
+    (metadata.nlink() != 1).then(|| "it has another name too".to_owned())
 }
 
 /// The entries of a journal.
+///
+/// # Errors
+/// If it is none that tailback can have written.
 pub(crate) fn read(file: &Path) -> Result<Vec<Entry>, String> {
-    use std::io::Read;
     let mut text = Vec::new();
-    let opened = private::open(file).map_err(|error| error.to_string())?;
-    opened.take(MOST_BYTES).read_to_end(&mut text).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&text).map_err(|error| error.to_string())
+    let opened = own(file)?;
+    opened.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    parse(&text)
+}
+
+/// The entries in the text of a journal.
+pub(crate) fn parse(text: &[u8]) -> Result<Vec<Entry>, String> {
+    if text.len() as u64 > MOST_BYTES {
+        return Err(format!("larger than {MOST_BYTES} bytes"));
+    }
+    let entries: Vec<Entry> = serde_json::from_slice(text)
+        // What it says of the text may quote the text.
+        .map_err(|error| format!("damaged at line {} column {}", error.line(), error.column()))?;
+    match entries.len() {
+        count if count > MOST_ENTRIES => Err(format!("more than {MOST_ENTRIES} entries")),
+        _ => Ok(entries),
+    }
 }
 
 /// Leaves these entries in a journal whose process is gone.
 pub(crate) fn leave(file: &Path, entries: Vec<Entry>) -> Result<(), JournalError> {
-    Journal { file: file.to_owned(), entries, next: 0 }.write()
+    Journal::new(file.to_owned(), entries).write()
 }
 
 /// What became of a change.
@@ -246,6 +354,8 @@ pub(crate) enum Undone {
     Left(String),
     /// Another run of tailback still needs it.
     Later,
+    /// It is no change of tailback's, for this reason.
+    Refused(String),
     /// This cannot be written, for this reason.
     Failed(PathBuf, String),
 }

@@ -23,12 +23,14 @@ pub mod cgroup;
 pub mod cgroup_facts;
 mod cgroup_tree;
 pub mod cpu_groups;
+mod cpufreq;
 pub mod disturbance;
 mod error;
 pub mod facts;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod governor;
+mod held;
 pub mod journal;
 mod kernel_config;
 pub mod limits;

@@ -46,6 +46,23 @@ impl Owner {
         format!("{PREFIX}{}-{}-{number}{namespace}", self.pid, self.started)
     }
 
+    /// What the name of something of this owner has in it: `PID-STARTTIME`, and `-nsINODE` outside
+    /// of the first pid namespace.
+    pub fn mark(&self) -> String {
+        let namespace = self.namespace.map(|inode| format!("-ns{inode}")).unwrap_or_default();
+        format!("{}-{}{namespace}", self.pid, self.started)
+    }
+
+    /// Its process, in its pid namespace.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Whether its pid means something in the pid namespace of this process.
+    pub fn is_near(&self, roots: &Roots) -> bool {
+        self.namespace == namespace(roots)
+    }
+
     /// The owner that a name names; None for names of other programs.
     pub fn of(name: &str) -> Option<Self> {
         let mut parts = name.strip_prefix(PREFIX)?.split('-');
@@ -62,7 +79,7 @@ impl Owner {
 
     /// Whether this owner is surely gone; never where its pid is of another pid namespace.
     pub fn is_gone(&self, roots: &Roots) -> bool {
-        if self.namespace != namespace(roots) {
+        if !self.is_near(roots) {
             return false;
         }
         match roots::read_text(&roots.proc.join(format!("{}/stat", self.pid))) {

@@ -227,7 +227,7 @@ fn foreign(metadata: &Metadata) -> Option<String> {
 }
 
 /// What is wrong with the owner or the mode; `innermost` for what has to be the caller's own.
-fn objection(metadata: &Metadata, innermost: bool) -> Option<String> {
+pub(crate) fn objection(metadata: &Metadata, innermost: bool) -> Option<String> {
     let (owner, mode) = (metadata.uid(), metadata.mode());
     if let Some(why) = foreign(metadata) {
         return Some(why);

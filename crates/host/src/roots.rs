@@ -48,6 +48,11 @@ impl Roots {
         }
     }
 
+    /// Whether this is a tree that stands for a machine, as in tests.
+    pub(crate) fn is_fake(&self) -> bool {
+        self.top != Path::new("/")
+    }
+
     /// Where an absolute path of the machine, such as a mount point, is in this tree.
     pub fn resolve(&self, absolute: &Path) -> PathBuf {
         let known = [

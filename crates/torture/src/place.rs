@@ -21,6 +21,12 @@ const CPUS: &str = "/sys/devices/system/cpu";
 pub const GOVERNORS: [(&str, &str); 2] =
     [("scaling_governor", "powersave"), ("energy_performance_preference", "balance_power")];
 
+/// The files beside them that list their values: a restore puts back no other.
+const LISTS: [(&str, &str); 2] = [
+    ("scaling_available_governors", "performance powersave"),
+    ("energy_performance_available_preferences", "performance balance_power"),
+];
+
 /// The largest file of the kernel that is copied, in bytes.
 const MOST: u64 = 64 << 10;
 
@@ -145,7 +151,7 @@ fn governors(copied: &Path) -> io::Result<()> {
         }
         let folder = entry.path().join("cpufreq");
         fs::create_dir_all(&folder)?;
-        for (file, value) in GOVERNORS {
+        for (file, value) in GOVERNORS.into_iter().chain(LISTS) {
             fs::write(folder.join(file), value)?;
         }
     }

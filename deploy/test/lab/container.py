@@ -23,6 +23,8 @@ def fill(root, binary, host):
     """The root: the binary, what a runtime mounts, and what the manifest mounts of the host."""
     root.mkdir(exist_ok=True)
     mount("-t", "tmpfs", "scratch", root)
+    # In the place of the machine's own, where nothing is left then.
+    mount("-t", "tmpfs", "-o", "mode=755", "run", "/run")
     shutil.copy(binary, root / "tailback")
     for name in ["proc", "sys", "dev", "tmp", "etc"]:
         (root / name).mkdir()

@@ -6,13 +6,14 @@
 
 use super::error::{self, CgroupError};
 use super::kind::{Controller, settings};
+use super::left_group;
 use super::parent_group::ParentGroup;
+use super::place::{HeldGroup, NoGroup};
 use super::sweep::groups_of_tailback;
 use crate::journal::{self, Change, Noted, Undone, write_existing};
 use crate::owner::Owner;
-use crate::roots;
+use crate::roots::{self, Roots};
 use rustix::io::Errno;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -42,19 +43,16 @@ fn passed_on() -> MutexGuard<'static, Vec<PassedOn>> {
 }
 
 /// Makes an empty group, named `tailback-PID-STARTTIME-N` after this process, below one whose
-/// controllers its children get first, where they do not have them yet.
-pub(super) fn make_group(parent: &ParentGroup) -> Result<PathBuf, CgroupError> {
-    journal::about_to_change();
+/// controllers its children get first, where they do not have them yet. It stands in the journal
+/// until it is removed, where there is one.
+pub(super) fn make_group(parent: &ParentGroup) -> Result<(PathBuf, Option<Noted>), CgroupError> {
     let stat = parent.roots.proc.join("self/stat");
     let malformed = || error::io(&stat, std::io::ErrorKind::InvalidData.into());
     let name = Owner::this(&parent.roots).ok_or_else(malformed)?.next_name();
     pass_on(parent)?;
     let folder = parent.folder.join(name);
-    fs::create_dir(&folder).map_err(|failed| {
-        take_back(parent);
-        error::io(&folder, failed)
-    })?;
-    Ok(folder)
+    let made = left_group::make(&parent.roots, &folder).inspect_err(|_| take_back(parent));
+    made.map(|noted| (folder, noted))
 }
 
 /// Has the parent group give its children the controller, where it does not yet.
@@ -94,7 +92,24 @@ pub(super) fn take_back(parent_group: &ParentGroup) {
 }
 
 /// Takes back what a run that is gone has passed on to these children.
-pub(crate) fn withdraw(controller: Controller, group: &Path, before: &[String]) -> Undone {
+pub(crate) fn withdraw(
+    roots: &Roots,
+    controller: Controller,
+    group: &Path,
+    before: &[String],
+) -> Undone {
+    match HeldGroup::of_v2(roots, controller, group) {
+        Ok(held) => match withdraw_in(controller, &held.path(), before) {
+            // Named by its own path.
+            Undone::Failed(_, why) => Undone::Failed(group.join(CONTROL), why),
+            undone => undone,
+        },
+        Err(NoGroup::Gone) => Undone::Before,
+        Err(NoGroup::Foreign(why)) => Undone::Refused(why),
+    }
+}
+
+fn withdraw_in(controller: Controller, group: &Path, before: &[String]) -> Undone {
     let is_on = |text: &str| text.split_whitespace().any(|name| name == controller.name());
     match roots::read_text(&group.join(CONTROL)) {
         Err(_) => Undone::Before,
@@ -155,7 +170,7 @@ mod tests {
     fn withdrawn(files: &[(&str, &str)], before: &[&str]) -> (bool, String) {
         let dir = Tree::new(files);
         let before: Vec<String> = before.iter().map(|name| (*name).to_owned()).collect();
-        let undone = withdraw(Controller::Cpu, dir.root(), &before);
+        let undone = withdraw_in(Controller::Cpu, dir.root(), &before);
         (matches!(undone, Undone::Now), fs::read_to_string(dir.path(CONTROL)).unwrap())
     }
 
@@ -181,18 +196,21 @@ mod tests {
     #[test]
     fn a_group_of_another_run_keeps_it_for_later() {
         let dir = Tree::new(&[ON, ("tailback-1-2-3/cpu.max", "max 100000\n")]);
-        assert!(matches!(withdraw(Controller::Cpu, dir.root(), &[]), Undone::Later));
+        assert!(matches!(withdraw_in(Controller::Cpu, dir.root(), &[]), Undone::Later));
     }
 
     #[test]
     fn each_controller_is_taken_back_alone() {
         let dir = Tree::new(&[ON, ("a/cpu.max", "50000 100000\n"), ("a/memory.high", "max\n")]);
         let before = ["a".to_owned()];
-        assert!(matches!(withdraw(Controller::Cpu, dir.root(), &before), Undone::Left(_)));
-        assert!(matches!(withdraw(Controller::Memory, dir.root(), &before), Undone::Now));
+        assert!(matches!(withdraw_in(Controller::Cpu, dir.root(), &before), Undone::Left(_)));
+        assert!(matches!(withdraw_in(Controller::Memory, dir.root(), &before), Undone::Now));
         assert_eq!(fs::read_to_string(dir.path(CONTROL)).unwrap(), "-memory");
         let limited = Tree::new(&[ON, ("a/memory.high", "4096\n")]);
-        assert!(matches!(withdraw(Controller::Memory, limited.root(), &before), Undone::Left(_)));
+        assert!(matches!(
+            withdraw_in(Controller::Memory, limited.root(), &before),
+            Undone::Left(_)
+        ));
     }
 
     #[test]

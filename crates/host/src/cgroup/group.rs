@@ -4,10 +4,11 @@ use super::bandwidth::Bandwidth;
 use super::clear::{clear, lift_quota};
 use super::controller;
 use super::error::{self, BadQuota, CgroupError, shown};
+use super::left_group;
 use super::parent_group::ParentGroup;
 use super::usage::Usage;
 use crate::cgroup_tree::Interface;
-use crate::journal::write_existing;
+use crate::journal::{Noted, write_existing};
 use rustix::io::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ pub struct BandwidthGroup {
     cpu: PathBuf,
     /// Where CPU time is counted, if that is elsewhere.
     usage: Option<PathBuf>,
+    /// The directories in the journal.
+    noted: Vec<Noted>,
     removed: bool,
 }
 
@@ -34,14 +37,19 @@ impl BandwidthGroup {
     /// # Errors
     /// If the kernel refuses.
     pub fn create(parent_group: &ParentGroup) -> Result<Self, CgroupError> {
-        let cpu = controller::make_group(parent_group)?;
+        let (cpu, noted) = controller::make_group(parent_group)?;
         let name = cpu.file_name().unwrap_or_default();
         let usage = parent_group.usage.as_ref().map(|parent| parent.join(name));
         // From here on dropping it cleans up, whatever fails.
-        let mut group =
-            BandwidthGroup { parent_group: parent_group.clone(), cpu, usage: None, removed: false };
+        let mut group = BandwidthGroup {
+            parent_group: parent_group.clone(),
+            cpu,
+            usage: None,
+            noted: noted.into_iter().collect(),
+            removed: false,
+        };
         if let Some(usage) = usage {
-            fs::create_dir(&usage).map_err(|e| error::io(&usage, e))?;
+            group.noted.extend(left_group::make(&parent_group.roots, &usage)?);
             group.usage = Some(usage);
         }
         Ok(group)
@@ -158,6 +166,10 @@ impl BandwidthGroup {
         let mut done = Ok(());
         for group in self.join_paths() {
             done = done.and(clear(group));
+        }
+        // What could not be removed stays in the journal.
+        if done.is_ok() {
+            self.noted.drain(..).for_each(Noted::undone);
         }
         controller::take_back(&self.parent_group);
         done

@@ -5,7 +5,7 @@ use super::controller;
 use super::error::{self, BadQuota, CgroupError, shown};
 use super::memory_usage::MemoryUsage;
 use super::parent_group::ParentGroup;
-use crate::journal::write_existing;
+use crate::journal::{Noted, write_existing};
 use crate::text;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub struct MemoryLimits {
 pub struct MemoryGroup {
     parent_group: ParentGroup,
     folder: PathBuf,
+    /// The group in the journal, where there is one.
+    noted: Option<Noted>,
     removed: bool,
 }
 
@@ -41,8 +43,9 @@ impl MemoryGroup {
     /// # Errors
     /// If the kernel refuses.
     pub fn create(parent_group: &ParentGroup) -> Result<Self, CgroupError> {
-        let folder = controller::make_group(parent_group)?;
-        Ok(MemoryGroup { parent_group: parent_group.clone(), folder, removed: false })
+        let (folder, noted) = controller::make_group(parent_group)?;
+        let parent_group = parent_group.clone();
+        Ok(MemoryGroup { parent_group, folder, noted, removed: false })
     }
 
     /// Sets its limits.
@@ -100,6 +103,10 @@ impl MemoryGroup {
         }
         self.removed = true;
         let done = clear(&self.folder);
+        // One that could not be removed stays in the journal.
+        if let Some(noted) = self.noted.take().filter(|_| done.is_ok()) {
+            noted.undone();
+        }
         controller::take_back(&self.parent_group);
         done
     }

@@ -1,0 +1,75 @@
+//! The groups of this process in its journal, and those of a journal whose process is gone.
+//!
+//! Most of the latter are found by their names ([`super::sweep`]). The pid in a name says nothing to
+//! another pid namespace, as to the next pod on a node: there the journal alone tells whose process
+//! is gone.
+
+use super::clear::clear;
+use super::error::CgroupError;
+use super::place::{HeldGroup, NoGroup};
+use crate::journal::{self, Change, Noted, Undone};
+use crate::owner::Owner;
+use crate::roots::Roots;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The controllers in whose hierarchies groups are made.
+const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "memory"];
+
+/// Makes an empty group, once it stands in the journal; where there is none, as for an ordinary user
+/// without a session, its name alone says whose it is.
+pub(super) fn make(roots: &Roots, path: &Path) -> Result<Option<Noted>, CgroupError> {
+    let noted = journal::note(roots, Change::Group { path: path.to_owned() }).ok();
+    match fs::create_dir(path) {
+        Ok(()) => Ok(noted),
+        Err(failed) => {
+            noted.into_iter().for_each(Noted::undone);
+            Err(super::error::io(path, failed))
+        }
+    }
+}
+
+/// Removes the group of a process that is gone, with all that runs in it.
+pub(crate) fn remove(roots: &Roots, path: &Path, owner: &Owner) -> Undone {
+    let name = path.file_name().and_then(OsStr::to_str);
+    let Some((name, above)) = name.zip(path.parent()) else {
+        return Undone::Refused("no path of a group".to_owned());
+    };
+    if Owner::of(name) != Some(*owner) {
+        return Undone::Refused("no name of a group of that process".to_owned());
+    }
+    let mut why = String::new();
+    for controller in CONTROLLERS {
+        match HeldGroup::of(roots, controller, None, above) {
+            Ok(parent) => return clear_in(&parent, name, path),
+            Err(NoGroup::Gone) => return Undone::Before,
+            Err(NoGroup::Foreign(reason)) => why = reason,
+        }
+    }
+    Undone::Refused(why)
+}
+
+fn clear_in(parent: &HeldGroup, name: &str, path: &Path) -> Undone {
+    let group = parent.path().join(name);
+    match fs::symlink_metadata(&group) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Undone::Before,
+        Ok(found) if !found.is_dir() => Undone::Refused("no group is there".to_owned()),
+        _ => match clear(&group) {
+            Ok(()) => Undone::Now,
+            Err(error) => Undone::Failed(path.to_owned(), sentence(&error)),
+        },
+    }
+}
+
+fn sentence(error: &CgroupError) -> String {
+    match error {
+        CgroupError::Busy { left, .. } => {
+            format!("{} processes in it do not end", left.len())
+        }
+        CgroupError::OwnProcess { pid, .. } => format!("this very process ({pid}) is in it"),
+        CgroupError::Io { error, .. } => error.clone(),
+        _ => "the kernel refuses".to_owned(),
+    }
+}

@@ -1,0 +1,198 @@
+//! Removing what a run that is gone has left, in a folder that is held open: nothing but what
+//! tailback made can be removed, however the entry of the journal came to be.
+
+use super::name::Kind;
+use crate::held;
+use crate::journal::Undone;
+use crate::owner::Owner;
+use crate::private;
+use rustix::fs::{
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, openat, statat, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The most files and folders that are removed in one folder, at any depth: an unpacked OTP has
+/// some ten thousand.
+const MOST_FILES: u32 = 1_000_000;
+
+/// How deep folders are removed. Each level is held open.
+const MOST_DEPTH: usize = 128;
+
+/// The folder of a temporary, and what the temporary is.
+pub(super) struct Place<'a> {
+    folder: OwnedFd,
+    name: &'a OsStr,
+    kind: Kind,
+}
+
+impl<'a> Place<'a> {
+    /// The place of a path that this owner's temporary can have.
+    ///
+    /// # Errors
+    /// If tailback makes nothing of that name, or another user could have put it there.
+    pub(super) fn of(path: &'a Path, owner: &Owner) -> Result<Self, NoPlace> {
+        let no_name = || NoPlace::Foreign("no name that it makes there".to_owned());
+        let kind = Kind::of(path, owner).ok_or_else(no_name)?;
+        let parts = held::parts(path).ok_or_else(no_name)?;
+        let (name, above) = parts.split_last().ok_or_else(no_name)?;
+        let folder = match kind {
+            Kind::DumpOf(user) => folder_of(above, user),
+            Kind::Made | Kind::GivenAway | Kind::File => held::own_folder(above),
+        };
+        match folder {
+            Ok(folder) => Ok(Place { folder, name, kind }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(NoPlace::Gone),
+            Err(error) => Err(NoPlace::Foreign(error.to_string())),
+        }
+    }
+}
+
+/// Why there is no place.
+#[derive(Debug)]
+pub(super) enum NoPlace {
+    /// It is none of tailback's.
+    Foreign(String),
+    /// Its folder is gone.
+    Gone,
+}
+
+/// The folder that another user has in the caller's.
+fn folder_of(parts: &[&OsStr], user: u32) -> io::Result<OwnedFd> {
+    let (name, above) = parts.split_last().ok_or(io::ErrorKind::InvalidInput)?;
+    let folder = held::below(held::own_folder(above)?, &[name])?;
+    let owner = File::from(folder.try_clone()?).metadata()?.uid();
+    let is_theirs = owner == user || owner == geteuid().as_raw();
+    is_theirs.then_some(folder).ok_or_else(|| io::Error::other(format!("owned by user {owner}")))
+}
+
+/// Removes what a run that is gone has left; a file that another run holds locked is that run's.
+pub(crate) fn remove(path: &Path, owner: &Owner) -> Undone {
+    match Place::of(path, owner) {
+        Ok(place) => place.clear(path),
+        Err(NoPlace::Gone) => Undone::Before,
+        Err(NoPlace::Foreign(why)) => Undone::Refused(why),
+    }
+}
+
+impl Place<'_> {
+    fn clear(&self, path: &Path) -> Undone {
+        let found = match statat(&self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Undone::Before,
+            Err(error) => return Undone::Failed(path.to_owned(), error.to_string()),
+        };
+        if let Some(why) = self.objection(&found) {
+            return Undone::Refused(why);
+        }
+        let removed = match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory => self.remove_folder().map(|()| Undone::Now),
+            _ => self.remove_file(),
+        };
+        removed.unwrap_or_else(|error| Undone::Failed(path.to_owned(), error.to_string()))
+    }
+
+    /// Why what is there is not what tailback made.
+    fn objection(&self, found: &Stat) -> Option<String> {
+        let kind = FileType::from_raw_mode(found.st_mode);
+        let is_kind = match self.kind {
+            Kind::Made | Kind::GivenAway => {
+                matches!(kind, FileType::Directory | FileType::RegularFile)
+            }
+            Kind::File | Kind::DumpOf(_) => kind == FileType::RegularFile,
+        };
+        if !is_kind {
+            return Some("neither a file nor a folder of tailback is there".to_owned());
+        }
+        let (owner, caller) = (found.st_uid, geteuid().as_raw());
+        let is_owner = match self.kind {
+            Kind::Made | Kind::File => owner == caller,
+            Kind::DumpOf(user) => owner == user || owner == caller,
+            Kind::GivenAway => true,
+        };
+        (!is_owner).then(|| format!("it is owned by user {owner}"))
+    }
+
+    fn remove_file(&self) -> io::Result<Undone> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&self.folder, self.name, flags, Mode::empty())?;
+        // A kernel without file locks refuses in another way.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            return Ok(Undone::Left("another run holds it".to_owned()));
+        }
+        // The process that held it a moment ago may have removed it, and another made a new one.
+        if !private::is_still_at(&File::from(file), &held::path_of(&self.folder).join(self.name)) {
+            return Ok(Undone::Left("another run holds it".to_owned()));
+        }
+        unlinkat(&self.folder, self.name, AtFlags::empty())?;
+        Ok(Undone::Now)
+    }
+
+    fn remove_folder(&self) -> io::Result<()> {
+        let mut walk = Walk { mount: held::mount_of(&self.folder)?, left: MOST_FILES };
+        walk.remove(&self.folder, self.name, MOST_DEPTH)
+    }
+}
+
+/// The removal of a folder with all that is in it.
+struct Walk {
+    /// The mount that is not left.
+    mount: u64,
+    /// How many files and folders may still be removed.
+    left: u32,
+}
+
+impl Walk {
+    fn remove(&mut self, parent: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
+        if depth == 0 {
+            return Err(io::Error::other(format!("more than {MOST_DEPTH} folders deep")));
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(parent, name, flags, Mode::empty())?;
+        if held::mount_of(&folder)? != self.mount {
+            return Err(io::Error::other("another file system is mounted in it"));
+        }
+        let mut entries = Dir::new(folder.try_clone()?)?;
+        while let Some(entry) = entries.read() {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            self.left = self
+                .left
+                .checked_sub(1)
+                .ok_or_else(|| io::Error::other(format!("more than {MOST_FILES} files in it")))?;
+            self.remove_entry(&folder, name, entry.file_type(), depth)?;
+        }
+        Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?)
+    }
+
+    fn remove_entry(
+        &mut self,
+        folder: &OwnedFd,
+        name: &OsStr,
+        kind: FileType,
+        depth: usize,
+    ) -> io::Result<()> {
+        let kind = match kind {
+            FileType::Unknown => {
+                let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                FileType::from_raw_mode(found.st_mode)
+            }
+            kind => kind,
+        };
+        match kind {
+            FileType::Directory => self.remove(folder, name, depth - 1),
+            // A link goes, and not what it leads to.
+            _ => Ok(unlinkat(folder, name, AtFlags::empty())?),
+        }
+    }
+}
