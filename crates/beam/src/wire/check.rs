@@ -1,21 +1,36 @@
 //! A look at a term's bytes before they are decoded.
 //!
 //! The decoder trusts lengths and recurses, so a few bytes could ask it for gigabytes or for more
-//! stack than there is. What passes here has no more elements than bytes, no great depth, and only
-//! kinds of terms that the decoder takes.
+//! stack than there is. What passes here has no more elements than bytes, no great depth, takes no
+//! more memory than it may, and has only kinds of terms that the decoder takes.
+
+use super::cost;
 
 /// The deepest nesting that is taken.
 const MOST_DEPTH: usize = 256;
 
-/// The most terms, nested ones included.
-const MOST_TERMS: u64 = 8 << 20;
+/// The byte before a term.
+const VERSION: u8 = 131;
 
-/// Refuses bytes that are no single well-formed term of the external format.
+/// Refuses bytes that are no single well-formed term of the external format, or that take more
+/// memory than `most`, in bytes, together with the term that is made of them.
 ///
 /// # Errors
 /// What is wrong, in a few words.
-pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
-    match first(bytes)? == bytes.len() {
+pub(super) fn check(bytes: &[u8], most: u64) -> Result<(), String> {
+    whole(first(bytes, most)?, bytes)
+}
+
+/// As [`check`], of a term before which the byte of the version is left out.
+///
+/// # Errors
+/// What is wrong, in a few words.
+pub(super) fn check_inner(bytes: &[u8], most: u64) -> Result<(), String> {
+    whole(term(bytes, most)?, bytes)
+}
+
+fn whole(length: usize, bytes: &[u8]) -> Result<(), String> {
+    match length == bytes.len() {
         true => Ok(()),
         false => Err("bytes behind the term".to_owned()),
     }
@@ -25,27 +40,29 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
 ///
 /// # Errors
 /// What is wrong with it, in a few words.
-pub(super) fn first(bytes: &[u8]) -> Result<usize, String> {
-    let (mut cursor, version) = (Cursor(bytes), 131);
-    if cursor.byte()? != version {
-        return Err("no version byte 131".to_owned());
+pub(super) fn first(bytes: &[u8], most: u64) -> Result<usize, String> {
+    match bytes.split_first() {
+        Some((&VERSION, rest)) => Ok(1 + term(rest, most)?),
+        _ => Err("no version byte 131".to_owned()),
     }
+}
+
+fn term(bytes: &[u8], most: u64) -> Result<usize, String> {
+    let mut cursor = Cursor { rest: bytes, cost: bytes.len() as u64 };
     // How many terms are still to come at each level.
     let mut open: Vec<u64> = vec![1];
-    let mut terms = 0;
     while let Some(left) = open.last_mut() {
         if *left == 0 {
             open.pop();
             continue;
         }
         *left -= 1;
-        terms += 1;
         let inner = cursor.term()?;
-        if terms > MOST_TERMS {
-            return Err(format!("more than {MOST_TERMS} terms"));
+        if cursor.cost > most {
+            return Err(format!("a term that takes more than {} MiB of memory", most >> 20));
         }
         // Each term takes at least a byte, so more of them than bytes cannot be true.
-        if inner > cursor.0.len() as u64 {
+        if inner > cursor.rest.len() as u64 {
             return Err("a length beyond the end".to_owned());
         }
         if inner > 0 {
@@ -55,10 +72,14 @@ pub(super) fn first(bytes: &[u8]) -> Result<usize, String> {
             return Err(format!("nested deeper than {MOST_DEPTH}"));
         }
     }
-    Ok(bytes.len() - cursor.0.len())
+    Ok(bytes.len() - cursor.rest.len())
 }
 
-struct Cursor<'a>(&'a [u8]);
+struct Cursor<'a> {
+    rest: &'a [u8],
+    /// What the bytes and the terms that were stepped over take.
+    cost: u64,
+}
 
 impl Cursor<'_> {
     /// Steps over one term's own bytes; the number of terms that follow inside it.
@@ -83,14 +104,31 @@ impl Cursor<'_> {
             89 => self.named(8)?,
             120 => self.named(12)?,
             90 => self.reference()?,
-            104 => return self.number(1),
-            105 => return self.number(4),
-            // A list has a tail besides its elements.
-            108 => return Ok(self.number(4)? + 1),
-            116 => return Ok(self.number(4)? * 2),
+            104 => return self.elements(1),
+            105 => return self.elements(4),
+            108 => {
+                self.add(cost::tail());
+                // A list has a tail besides its elements.
+                return Ok(self.elements(4)? + 1);
+            }
+            116 => {
+                let pairs = self.number(4)?;
+                self.add(cost::table(pairs));
+                return Ok(pairs * 2);
+            }
             other => return Err(format!("a term with tag {other}, which is not taken")),
         }
         Ok(0)
+    }
+
+    fn add(&mut self, cost: u64) {
+        self.cost = self.cost.saturating_add(cost);
+    }
+
+    fn elements(&mut self, bytes: usize) -> Result<u64, String> {
+        let count = self.number(bytes)?;
+        self.add(cost::elements(count));
+        Ok(count)
     }
 
     fn byte(&mut self) -> Result<u8, String> {
@@ -105,8 +143,8 @@ impl Cursor<'_> {
 
     fn take(&mut self, bytes: usize) -> Result<&[u8], String> {
         let end = || "a term that ends too early".to_owned();
-        let (taken, rest) = self.0.split_at_checked(bytes).ok_or_else(end)?;
-        self.0 = rest;
+        let (taken, rest) = self.rest.split_at_checked(bytes).ok_or_else(end)?;
+        self.rest = rest;
         Ok(taken)
     }
 
@@ -117,6 +155,7 @@ impl Cursor<'_> {
     /// A length of this many bytes, and as many bytes behind it.
     fn counted(&mut self, bytes: usize) -> Result<(), String> {
         let length = self.number(bytes)?;
+        self.add(cost::block(length));
         self.skip(length)
     }
 
@@ -129,11 +168,13 @@ impl Cursor<'_> {
         if !(1..=8).contains(&self.byte()?) {
             return Err("a bit string whose last byte has no bits".to_owned());
         }
+        self.add(cost::block(length));
         self.skip(length)
     }
 
     fn big(&mut self, bytes: usize) -> Result<(), String> {
         let length = self.number(bytes)?;
+        self.add(cost::digits(length));
         self.skip(length + 1)
     }
 
@@ -149,15 +190,55 @@ impl Cursor<'_> {
 
     fn reference(&mut self) -> Result<(), String> {
         let words = self.number(2)?;
+        self.add(cost::reference(words));
         self.named(4 + 4 * words)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use eetf::Term;
     use proptest::prelude::*;
+
+    const MOST: u64 = 64 << 20;
+
+    fn check(bytes: &[u8]) -> Result<(), String> {
+        super::check(bytes, MOST)
+    }
+
+    /// What the decoded term has allocated, by the sizes of its vectors and tables.
+    fn allocated(term: &Term) -> u64 {
+        let all = |terms: &Vec<Term>| {
+            let own = terms.capacity() * size_of::<Term>();
+            own as u64 + terms.iter().map(allocated).sum::<u64>()
+        };
+        let of = |bytes: usize| bytes as u64;
+        match term {
+            Term::Atom(atom) => of(atom.name.capacity()),
+            Term::FixInteger(_) | Term::Float(_) => 0,
+            Term::BigInteger(number) => of(number.value.iter_u64_digits().len() * 8),
+            Term::Pid(pid) => of(pid.node.name.capacity()),
+            Term::Port(port) => of(port.node.name.capacity()),
+            Term::Reference(one) => {
+                of(size_of_val(&**one) + one.node.name.capacity() + one.id.capacity() * 4)
+            }
+            Term::ExternalFun(_) | Term::InternalFun(_) => unreachable!("they are not taken"),
+            Term::Binary(binary) => of(binary.bytes.capacity()),
+            Term::BitBinary(binary) => of(binary.bytes.capacity()),
+            Term::ByteList(list) => of(list.bytes.capacity()),
+            Term::List(list) => all(&list.elements),
+            Term::ImproperList(list) => {
+                all(&list.elements) + of(size_of::<Term>()) + allocated(&list.last)
+            }
+            Term::Tuple(tuple) => all(&tuple.elements),
+            Term::Map(map) => {
+                // One place of eight stays free, and each has a byte of its own.
+                let places = map.map.capacity() * 8 / 7;
+                let pairs = map.map.iter().map(|(key, value)| allocated(key) + allocated(value));
+                of(places * (2 * size_of::<Term>() + 1)) + pairs.sum::<u64>()
+            }
+        }
+    }
 
     #[test]
     fn what_would_exhaust_the_decoder_is_refused() {
@@ -180,13 +261,55 @@ mod tests {
         );
     }
 
+    /// A list of so many terms with these bytes.
+    fn many(one: &[u8], count: u32) -> Vec<u8> {
+        [&[131, 108][..], &count.to_be_bytes(), &one.repeat(count as usize), &[106]].concat()
+    }
+
     #[test]
-    fn more_terms_than_anybody_measures_are_refused() {
-        let count = u32::try_from(MOST_TERMS).unwrap();
-        let mut bytes = vec![131, 108];
-        bytes.extend(count.to_be_bytes());
-        bytes.extend(std::iter::repeat_n(106, count as usize + 1));
-        assert!(check(&bytes).unwrap_err().contains("more than"));
+    fn what_would_take_much_memory_is_refused_before_it_does() {
+        // A map of one pair, of none, a tuple of one and of none, nil, a list of one, an atom, a big
+        // integer, a process, a reference, an empty binary and string.
+        let kinds: [&[u8]; 12] = [
+            &[116, 0, 0, 0, 1, 97, 1, 97, 1],
+            &[116, 0, 0, 0, 0],
+            &[104, 1, 97, 1],
+            &[104, 0],
+            &[106],
+            &[108, 0, 0, 0, 1, 106, 106],
+            &[119, 1, 97],
+            &[110, 1, 0, 1],
+            &[88, 119, 1, 97, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1],
+            &[90, 0, 1, 119, 1, 97, 0, 0, 0, 1, 0, 0, 0, 1],
+            &[109, 0, 0, 0, 0],
+            &[107, 0, 0],
+        ];
+        for one in kinds {
+            let bytes = many(one, 1_000);
+            let takes = allocated(&Term::decode(&bytes[..]).unwrap()) + bytes.len() as u64;
+            let fit = u32::try_from(MOST * 1_000 / takes).unwrap();
+            let refused = check(&many(one, fit + 1_000)).unwrap_err();
+            assert!(refused.contains("more than 64 MiB of memory"), "{one:?}: {refused}");
+            check(&many(one, fit / 3)).unwrap();
+        }
+        // One that is large by itself: binary, bit string, big integer, a map of many pairs.
+        for head in
+            [&[131, 109, 3, 0, 0, 0][..], &[131, 77, 3, 0, 0, 0, 8], &[131, 111, 3, 0, 0, 0, 0]]
+        {
+            let bytes = [head, &vec![1; 48 << 20]].concat();
+            assert!(check(&bytes).unwrap_err().contains("MiB of memory"), "{head:?}");
+        }
+        let pairs: Vec<u8> =
+            (0..200_000u32).flat_map(|n| [&[98][..], &n.to_be_bytes(), &[106]].concat()).collect();
+        let bytes = [&[131, 116][..], &200_000u32.to_be_bytes(), &pairs].concat();
+        check(&bytes).unwrap();
+        assert!(allocated(&Term::decode(&bytes[..]).unwrap()) < MOST);
+        assert!(super::check(&bytes, MOST / 2).is_err());
+    }
+
+    #[test]
+    fn lists_of_a_million_numbers_are_taken() {
+        check(&many(&[97, 1], 1_000_000)).unwrap();
     }
 
     proptest! {
@@ -198,7 +321,10 @@ mod tests {
             let bytes: Vec<u8> = [131].into_iter().chain(bytes).collect();
             if check(&bytes).is_ok() {
                 // An error is fine, such as an atom that is no UTF-8.
-                let _ = Term::decode(&bytes[..]);
+                if let Ok(term) = Term::decode(&bytes[..]) {
+                    let takes = allocated(&term) + bytes.len() as u64;
+                    prop_assert!(super::check(&bytes, takes - 2).is_err(), "{:?}", term);
+                }
             }
         }
     }

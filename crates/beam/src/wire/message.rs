@@ -1,5 +1,6 @@
 //! The messages between the two ends.
 
+use super::MOST_OF_MESSAGE;
 use super::check::check;
 use super::frames::framed;
 use super::lossless::lossless;
@@ -27,7 +28,7 @@ impl Incoming {
     /// # Errors
     /// What is wrong with it, in a few words.
     pub fn parse(frame: &[u8]) -> Result<Self, String> {
-        check(frame)?;
+        check(frame, MOST_OF_MESSAGE)?;
         let term =
             Term::decode(frame).map_err(|error| crate::text::clean_line(&error.to_string()))?;
         let Term::Tuple(Tuple { elements }) = term else {
@@ -91,7 +92,7 @@ fn frame(elements: Vec<Term>) -> Result<Vec<u8>, String> {
     let message = lossless(Term::from(Tuple::from(elements)));
     message.encode(&mut payload).map_err(|error| crate::text::clean_line(&error.to_string()))?;
     // So that a term that the other side would misread is never sent.
-    check(&payload)?;
+    check(&payload, MOST_OF_MESSAGE)?;
     framed(&payload).map_err(|length| format!("{length} bytes, more than a frame may have"))
 }
 
