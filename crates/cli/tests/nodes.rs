@@ -7,6 +7,8 @@ mod common;
 use common::{Place, Ran};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -87,6 +89,22 @@ impl Node {
         }
         panic!("the node did not start");
     }
+
+    /// Waits until it takes connections at this port.
+    fn listens(&self, port: &str) {
+        self.wait();
+        let until = Instant::now() + common::PATIENCE;
+        while std::net::TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {
+            assert!(Instant::now() < until, "the node does not listen");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Writes a cookie file that its owner alone may use.
+fn write_cookie(path: &Path, cookie: &str) {
+    std::fs::write(path, cookie).unwrap();
+    std::fs::set_permissions(path, Permissions::from_mode(0o400)).unwrap();
 }
 
 fn seen(ran: &Ran) -> Value {
@@ -190,7 +208,7 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     }
     let folder = tempfile::tempdir().unwrap();
     let cookie = folder.path().join("cookie");
-    std::fs::write(&cookie, format!("{COOKIE}\n")).unwrap();
+    write_cookie(&cookie, &format!("{COOKIE}\n"));
     let port = free_port().to_string();
     // The first connection has the node load what it takes connections with.
     let flood = format!(
@@ -248,13 +266,13 @@ fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_sa
     }
     let folder = tempfile::tempdir().unwrap();
     let cookies = ["right", "wrong"].map(|name| folder.path().join(name));
-    std::fs::write(&cookies[0], COOKIE).unwrap();
-    std::fs::write(&cookies[1], "NOTTHATONE").unwrap();
+    write_cookie(&cookies[0], COOKIE);
+    write_cookie(&cookies[1], "NOTTHATONE");
     let [right, wrong] = cookies.each_ref().map(|path| path.to_str().unwrap());
     let port = free_port().to_string();
     let flags = ["-name", "bad@127.0.0.1", "-erl_epmd_port", &port, "+S", "1:1"];
     let node = Node::start(folder.path(), &flags, "ok", None);
-    node.wait();
+    node.listens(&port);
     let name = format!("bad@127.0.0.1:{port}");
     let words = |time, cookie| {
         ["watch", "--for", time, "--json", "--node", &name, "--cookie-file", cookie]
@@ -300,7 +318,7 @@ fn free_port() -> u16 {
 fn a_node_that_cannot_be_asked_is_one_clear_line() {
     let place = Place::new();
     let cookie = place.path("cookie");
-    std::fs::write(&cookie, COOKIE).unwrap();
+    write_cookie(&cookie, COOKIE);
     let cookie = cookie.to_str().unwrap();
     let say = |node: &str| {
         let words = ["watch", "--for", "2s", "--node", node, "--cookie-file", cookie];
@@ -317,7 +335,10 @@ fn a_node_that_cannot_be_asked_is_one_clear_line() {
         let answer = answer.to_vec();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let _ = std::io::Write::write_all(&mut &stream, &answer);
+                if !answer.is_empty() {
+                    let _ = std::io::Read::read(&mut &stream, &mut [0; 64]);
+                    let _ = std::io::Write::write_all(&mut &stream, &answer);
+                }
             }
         });
         let ran = say(&format!("web@127.0.0.1:{port}"));
@@ -327,4 +348,116 @@ fn a_node_that_cannot_be_asked_is_one_clear_line() {
     let missing = ["watch", "--for", "1s", "--node", "a@b", "--cookie-file", "/nowhere"];
     let ran = place.say(&missing);
     assert!(ran.code() == 2 && ran.err.contains("/nowhere"), "{ran:?}");
+}
+
+/// Somebody who has a port and not the cookie: passes each message on to the node and back, and
+/// then has the node run a command.
+const RELAY: &str = "
+    Log = fun(Text) -> ok = file:write_file(\"relay.log\", [Text, $\\n], [append]) end,
+    {ok, L} = gen_tcp:listen(0, [binary, {packet, 2}, {active, false}, {ip, {127, 0, 0, 1}}]),
+    {ok, Mine} = inet:port(L),
+    Log(integer_to_list(Mine)),
+    Pass = fun(From, To) -> {ok, Message} = gen_tcp:recv(From, 0), gen_tcp:send(To, Message) end,
+    One = fun() ->
+        {ok, S} = gen_tcp:accept(L),
+        Log(\"accepted\"),
+        {ok, R} = gen_tcp:connect({127, 0, 0, 1}, REAL, [binary, {packet, 2}, {active, false}]),
+        Pass(S, R), Pass(R, S), Pass(R, S), Pass(S, R),
+        Log(\"proof\"),
+        {ok, _} = gen_tcp:recv(R, 0),
+        ok = inet:setopts(R, [{packet, 4}]),
+        Control = term_to_binary({6, self(), '', rex}),
+        Call = {call, os, cmd, [\"touch MARK\"], user},
+        Ask = term_to_binary({'$gen_call', {self(), make_ref()}, Call}),
+        gen_tcp:send(R, [$p, Control, Ask]),
+        timer:sleep(500)
+    end,
+    [catch One() || _ <- lists:seq(1, 9)]";
+
+#[test]
+fn who_has_a_port_and_not_the_cookie_gets_no_proof_of_it() {
+    if !can_run() || !has_or_skip(Path::new("/usr/bin/setpriv").exists(), "setpriv") {
+        return;
+    }
+    let place = Place::new();
+    let (cookie, mark) = (place.path("cookie"), place.path("mark"));
+    write_cookie(&cookie, COOKIE);
+    let folder = mark.parent().unwrap();
+    let port = free_port().to_string();
+    let flags = ["-name", "real@127.0.0.1", "-erl_epmd_port", &port];
+    let node = Node::start(folder, &flags, "ok", None);
+    node.listens(&port);
+    let eval = RELAY.replace("REAL", &port).replace("MARK", mark.to_str().unwrap());
+    let mut relay = Command::new("setpriv");
+    relay.args(["--reuid=65534", "--regid=65534", "--clear-groups", "erl", "-noshell", "-noinput"]);
+    relay.args(["-eval", &format!("{}.", eval.replace('\n', " "))]);
+    relay.current_dir(folder).env("HOME", folder).env("ERL_CRASH_DUMP_SECONDS", "0");
+    relay.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _relay = Node(relay.spawn().unwrap());
+    let log = || std::fs::read_to_string(place.path("relay.log")).unwrap_or_default();
+    let until = Instant::now() + common::PATIENCE;
+    while !log().ends_with('\n') {
+        assert!(Instant::now() < until, "the relay did not start");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let asks = |port: &str| {
+        let name = format!("real@127.0.0.1:{port}");
+        let cookie = cookie.to_str().unwrap();
+        seen(&place.say(&[
+            "watch",
+            "--for",
+            "8s",
+            "--json",
+            "--node",
+            &name,
+            "--cookie-file",
+            cookie,
+        ]))
+    };
+    let live = asks(log().trim());
+    assert!(!log().contains("proof") && !mark.exists(), "{}", log());
+    // It is connected to once, so that its owner is seen, and never again.
+    assert!(log().matches("accepted").count() <= 1, "{}", log());
+    let wanted = serde_json::json!({ "port_user": 65_534, "cookie_user": 0 });
+    assert_eq!(problem(&live)["foreign-port"], wanted, "{live:#}");
+    // The node itself is asked all the same.
+    assert_eq!(problem(&asks(&port)), &Value::Null);
+    // A cookie of the user who has the port is that user's to give away.
+    chown(&cookie, Some(65_534), None).unwrap();
+    let live = asks(log().lines().next().unwrap());
+    assert!(problem(&live)["foreign-port"].is_null(), "{live:#}");
+}
+
+#[test]
+fn root_takes_no_cookie_of_the_home_of_another_user() {
+    if !root_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let home = place.path("home");
+    std::fs::create_dir(&home).unwrap();
+    let cookie = home.join(".erlang.cookie");
+    write_cookie(&cookie, COOKIE);
+    chown(&home, Some(65_534), None).unwrap();
+    let say = |more: &[&str]| {
+        let node = format!("web@127.0.0.1:{}", free_port());
+        let words = ["watch", "--for", "1s", "--node", &node];
+        let mut command = place.tailback(&[&words[..], more].concat());
+        command.env("HOME", &home);
+        place.run(command)
+    };
+    // As sudo -E leaves it; also with a file that root has made there.
+    for owner in [65_534, 0] {
+        chown(&cookie, Some(owner), None).unwrap();
+        let ran = say(&[]);
+        let text = &ran.err;
+        assert!(ran.code() == 2 && text.contains("HOME: ") && text.contains("65534"), "{ran:?}");
+        assert!(text.contains("--cookie-file FILE"), "{ran:?}");
+    }
+    chown(&cookie, Some(65_534), None).unwrap();
+    let ran = say(&["--cookie-file", cookie.to_str().unwrap()]);
+    assert!(ran.out.contains("nothing answers at its port"), "{ran:?}");
+    std::fs::set_permissions(&cookie, Permissions::from_mode(0o644)).unwrap();
+    let ran = say(&["--cookie-file", cookie.to_str().unwrap()]);
+    assert!(ran.code() == 2 && ran.err.contains("mode 0644"), "{ran:?}");
 }

@@ -3,14 +3,12 @@
 use crate::calls::{self, Call};
 use crate::cookie::Cookie;
 use crate::frames::{self, Frame, Frames};
+use crate::hello::{Greeting, greet, is_late, silent};
 use crate::target::Target;
+use crate::timed::Timed;
 use beam::term::{atom, int, list, tuple};
 use beam::{Pid, Reference, Term, wire};
-use erl_dist::handshake::{ClientSideHandshake, HandshakeError, HandshakeStatus};
-use erl_dist::node::{Creation, LocalNode, NodeName};
-use erl_dist::{DistributionFlags, LOWEST_DISTRIBUTION_PROTOCOL_VERSION};
-use futures::executor::block_on;
-use futures::io::AllowStdIo;
+use erl_dist::node::NodeName;
 use model::live::Problem;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -23,11 +21,15 @@ const NAMES: u32 = 8;
 /// The longest single wait of a read.
 const STEP: Duration = Duration::from_millis(200);
 
-/// The longest that a write may take; the stream is given it when it is connected.
+/// The longest that sending a message may take.
 const WRITE: Duration = Duration::from_secs(3);
 
 /// A sign of life is sent this often: a node that hears none for a minute ends the connection.
 const TICK: Duration = Duration::from_secs(10);
+
+/// Messages that are no answer, between two that are: a node that is late sends a sign of life every
+/// few seconds.
+const UNASKED: u32 = 100_000;
 
 /// Operations of the protocol.
 const SEND: i64 = 2;
@@ -42,6 +44,7 @@ pub struct Client {
     own: Pid,
     number: i32,
     last_sent: Instant,
+    unasked: u32,
 }
 
 impl Client {
@@ -50,29 +53,32 @@ impl Client {
     /// # Errors
     /// If the node cannot be reached, or takes us not.
     pub fn connect(target: &Target, cookie: &Cookie, within: Duration) -> Result<Self, Problem> {
-        let mut last = Problem::Refused("all our names are taken".to_owned());
         for number in 1..=NAMES {
-            match greet(target, cookie, (number, within)) {
-                Ok((stream, own)) => {
-                    let client = Client {
-                        stream,
-                        frames: Frames::default(),
-                        own,
-                        number: 0,
-                        last_sent: Instant::now(),
-                    };
-                    let step = client.stream.set_read_timeout(Some(STEP));
-                    step.map_err(|error| ended(&error))?;
-                    return Ok(client);
-                }
+            match Self::connect_as(number, target, cookie, within) {
                 Err(Greeting::NameTaken) => {}
-                Err(Greeting::Failed(error)) => {
-                    last = error;
-                    break;
-                }
+                Err(Greeting::Failed(error)) => return Err(error),
+                Ok(client) => return Ok(client),
             }
         }
-        Err(last)
+        Err(Problem::Refused("all our names are taken".to_owned()))
+    }
+
+    /// Connects under one of our names.
+    fn connect_as(
+        number: u32,
+        target: &Target,
+        cookie: &Cookie,
+        within: Duration,
+    ) -> Result<Self, Greeting> {
+        // On the same host, whatever it is called: names are either all long or all short.
+        let name = NodeName::new(&format!("tailback_{number}"), target.name.host());
+        let name = name.map_err(|error| Problem::Host(error.to_string()))?;
+        let stream = target.connect(cookie, within)?;
+        let until = Instant::now() + within;
+        let own = greet(&stream, (&target.name, &name), cookie, until)?;
+        stream.set_read_timeout(Some(STEP)).map_err(|error| ended(&error))?;
+        let (frames, last_sent) = (Frames::default(), Instant::now());
+        Ok(Client { stream, frames, own, number: 0, last_sent, unasked: 0 })
     }
 
     /// Has a process hold a flag of the system until the connection ends.
@@ -128,10 +134,20 @@ impl Client {
     pub fn wait(&mut self, number: i32, within: Duration) -> Result<Option<Vec<u8>>, Problem> {
         let until = Instant::now() + within;
         loop {
-            match self.frames.next(&mut self.stream) {
+            let next = self.frames.next(&mut self.stream, until);
+            self.unasked += u32::from(next.is_ok());
+            if self.unasked > UNASKED {
+                return Err(Problem::Nonsense(
+                    "messages without end that are no answer".to_owned(),
+                ));
+            }
+            match next {
+                // Each is answered, but not more often than we look.
+                Ok(Frame::Tick) if self.last_sent.elapsed() < STEP => {}
                 Ok(Frame::Tick) => self.tick()?,
                 Ok(Frame::Terms(bytes)) => {
-                    if let Some(answer) = Self::answer(&bytes, number)? {
+                    if let Some(answer) = Self::answer(bytes, number)? {
+                        self.unasked = 0;
                         return Ok(Some(answer));
                     }
                 }
@@ -148,9 +164,9 @@ impl Client {
     }
 
     /// The bytes of an answer, where a message is the one with this number.
-    pub(crate) fn answer(bytes: &[u8], number: i32) -> Result<Option<Vec<u8>>, Problem> {
+    pub(crate) fn answer(mut bytes: Vec<u8>, number: i32) -> Result<Option<Vec<u8>>, Problem> {
         let nonsense = Problem::Nonsense;
-        let length = wire::first(bytes).map_err(nonsense)?;
+        let length = wire::first(&bytes).map_err(nonsense)?;
         let control = wire::decode(&bytes[..length]).map_err(nonsense)?;
         let is_send = match &control {
             Term::Tuple(control) => {
@@ -163,11 +179,13 @@ impl Client {
         };
         let wanted = u32::try_from(number).unwrap_or(0).to_be_bytes();
         let answer = match body {
-            [97, small, rest @ ..] if wanted == [0, 0, 0, *small] => rest,
-            [98, a, b, c, d, rest @ ..] if wanted == [*a, *b, *c, *d] => rest,
+            [97, small, rest @ ..] if wanted == [0, 0, 0, *small] => rest.len(),
+            [98, a, b, c, d, rest @ ..] if wanted == [*a, *b, *c, *d] => rest.len(),
             _ => return Ok(None),
         };
-        Ok(Some(answer.to_vec()))
+        // It may be large, and is not copied.
+        bytes.drain(..bytes.len() - answer);
+        Ok(Some(bytes))
     }
 
     /// Has the node make a call in a process of its own.
@@ -184,12 +202,16 @@ impl Client {
     fn send(&mut self, control: Term, message: Term) -> Result<(), Problem> {
         self.last_sent = Instant::now();
         let terms = [wire::encode(control), wire::encode(message)];
-        frames::write(&mut self.stream, &terms).map_err(|error| ended(&error))
+        frames::write(&mut self.writer(), &terms).map_err(|error| ended(&error))
     }
 
     fn tick(&mut self) -> Result<(), Problem> {
         self.last_sent = Instant::now();
-        frames::tick(&mut self.stream).map_err(|error| ended(&error))
+        frames::tick(&mut self.writer()).map_err(|error| ended(&error))
+    }
+
+    fn writer(&self) -> Timed<'_> {
+        Timed::new(&self.stream, Instant::now() + WRITE, 0)
     }
 }
 
@@ -200,106 +222,4 @@ fn ended(error: &io::Error) -> Problem {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => silent(WRITE),
         _ => Problem::Ended,
     }
-}
-
-/// Whether a read has only ended its wait.
-fn is_late(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
-}
-
-/// No answer came within this time.
-fn silent(within: Duration) -> Problem {
-    Problem::Silent(u64::try_from(within.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// Why a greeting led nowhere.
-enum Greeting {
-    NameTaken,
-    Failed(Problem),
-}
-
-impl From<Problem> for Greeting {
-    fn from(error: Problem) -> Self {
-        Greeting::Failed(error)
-    }
-}
-
-/// Connects under one of our names; the connection, and the process that answers are sent to.
-fn greet(
-    target: &Target,
-    cookie: &Cookie,
-    (number, within): (u32, Duration),
-) -> Result<(TcpStream, Pid), Greeting> {
-    let stream = target.connect(within)?;
-    // On the same host, whatever it is called: names are either all long or all short.
-    let name = NodeName::new(&format!("tailback_{number}"), target.name.host());
-    let name = name.map_err(|error| Problem::Host(error.to_string()))?;
-    let creation = Creation::random();
-    let mut local = LocalNode::new(name.clone(), creation);
-    local.flags = flags();
-    let copy = stream.try_clone();
-    let copy = copy.map_err(|e| Problem::Connect(e.to_string()))?;
-    let mut handshake = ClientSideHandshake::new(AllowStdIo::new(copy), local, cookie.as_str());
-    let status = handshake.execute_send_name(LOWEST_DISTRIBUTION_PROTOCOL_VERSION);
-    let status = block_on(status).map_err(|error| first_refusal(&error, within))?;
-    match status {
-        HandshakeStatus::Ok | HandshakeStatus::OkSimultaneous => {}
-        HandshakeStatus::Alive | HandshakeStatus::Nok => return Err(Greeting::NameTaken),
-        other => {
-            return Err(Problem::Refused(format!("{other:?}")).into());
-        }
-    }
-    block_on(handshake.execute_rest(false)).map_err(|error| second_refusal(&error, within))?;
-    let own = Pid::new(name.to_string(), 1, 0, creation.get());
-    Ok((stream, own))
-}
-
-/// What an error before the cookie is looked at means.
-fn first_refusal(error: &HandshakeError, within: Duration) -> Problem {
-    match error {
-        // What TLS sends to somebody who does not speak it is an alert of version 3.
-        HandshakeError::UnexpectedTag { tag: 3, .. } => Problem::Tls,
-        HandshakeError::Io(error) if is_late(error) => silent(within),
-        HandshakeError::Io(_) => {
-            let why = "it closes the connection at once; it may speak TLS alone".to_owned();
-            Problem::Refused(why)
-        }
-        error => Problem::Nonsense(error.to_string()),
-    }
-}
-
-/// What an error means once our name was taken.
-fn second_refusal(error: &HandshakeError, within: Duration) -> Problem {
-    match error {
-        HandshakeError::CookieMismatch => Problem::WrongCookie,
-        HandshakeError::Io(error) if is_late(error) => silent(within),
-        HandshakeError::Io(_) => Problem::WrongCookie,
-        HandshakeError::NotAllowed | HandshakeError::OngoingHandshake => {
-            Problem::Refused(error.to_string())
-        }
-        error => Problem::Nonsense(error.to_string()),
-    }
-}
-
-/// What we understand; not `PUBLISHED`, so we are hidden.
-fn flags() -> DistributionFlags {
-    use DistributionFlags as Flags;
-    [
-        Flags::DIST_MONITOR,
-        Flags::SMALL_ATOM_TAGS,
-        Flags::SPAWN,
-        Flags::EXPORT_PTR_TAG,
-        Flags::BIT_BINARIES,
-        Flags::NEW_FLOATS,
-        Flags::MAP_TAGS,
-        Flags::UTF8_ATOMS,
-        Flags::EXTENDED_PIDS_PORTS,
-        Flags::EXTENDED_REFERENCES,
-        Flags::BIG_CREATION,
-        Flags::HANDSHAKE_23,
-        Flags::UNLINK_ID,
-        Flags::V4_NC,
-    ]
-    .into_iter()
-    .fold(Flags::mandatory(), |all, flag| all | flag)
 }

@@ -2,17 +2,35 @@
 
 use crate::error::DistError;
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The longest cookie, in bytes: that of an atom.
 const MOST: u64 = 1_020;
 
-/// A cookie. It is in no text that is made of it.
+/// What the group and others may do with a file.
+const OTHERS: u32 = 0o077;
+
+/// Where the cookie of Debian's RabbitMQ is.
+const RABBIT: &str = "/var/lib/rabbitmq/.erlang.cookie";
+
+/// A cookie, and whose file it is of. The cookie is in no text that is made of it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Cookie(String);
+pub struct Cookie {
+    text: String,
+    owner: u32,
+}
+
+/// Whose file a cookie is taken of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The caller, or root.
+    Own,
+    /// Also another user, who was chosen: that user's nodes alone get proofs of this cookie.
+    Anybody,
+}
 
 impl fmt::Debug for Cookie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,17 +39,19 @@ impl fmt::Debug for Cookie {
 }
 
 impl Cookie {
-    /// Reads it of a file, as Erlang does: without the end of the line.
+    /// Reads it of a file, as Erlang does: without the end of the line, and of a file that nobody
+    /// but its owner may read.
     ///
     /// # Errors
-    /// If the file cannot be read, or holds no cookie.
-    pub fn read(path: &Path) -> Result<Self, DistError> {
+    /// If the file cannot be read, is open to others, belongs to somebody else, or holds no cookie.
+    pub fn read(path: &Path, whose: Owner) -> Result<Self, DistError> {
         let wrong = |why: &str| DistError::Cookie(path.to_owned(), why.to_owned());
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let file = File::options().read(true).custom_flags(flags).open(path);
         let file = file.map_err(|error| wrong(&error.to_string()))?;
-        if !file.metadata().is_ok_and(|about| about.is_file()) {
-            return Err(wrong("not a file"));
+        let about = file.metadata().map_err(|error| wrong(&error.to_string()))?;
+        if let Some(why) = objection(&about, whose) {
+            return Err(wrong(&why));
         }
         let mut text = String::new();
         let read = file.take(MOST + 2).read_to_string(&mut text);
@@ -39,35 +59,78 @@ impl Cookie {
         let cookie = text.trim_end_matches(['\n', '\r', ' ']);
         let plain = cookie.chars().all(|letter| !letter.is_control());
         match !cookie.is_empty() && plain && cookie.len() as u64 <= MOST {
-            true => Ok(Cookie(cookie.to_owned())),
+            true => Ok(Cookie { text: cookie.to_owned(), owner: about.uid() }),
             false => Err(wrong("it holds no cookie")),
         }
     }
 
-    /// Where a cookie is where none is named: that of the user, then that of Debian's RabbitMQ.
-    pub fn usual_places() -> Vec<PathBuf> {
+    /// Where a cookie is where none is named: that of the user, then that of Debian's RabbitMQ,
+    /// which belongs to a user of its own.
+    pub fn usual_places() -> Vec<(PathBuf, Owner)> {
         let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".erlang.cookie"));
-        let rabbit = PathBuf::from("/var/lib/rabbitmq/.erlang.cookie");
-        home.into_iter().chain([rabbit]).collect()
+        let rabbit = (PathBuf::from(RABBIT), Owner::Anybody);
+        home.map(|file| (file, Owner::Own)).into_iter().chain([rabbit]).collect()
+    }
+
+    /// Whether a port of this user may get a proof of it: of root, of the owner of the file, and
+    /// where that is no other user, of the caller.
+    pub(crate) fn is_for(&self, uid: u32) -> bool {
+        let us = rustix::process::geteuid().as_raw();
+        let is_ours = self.owner == us || self.owner == 0;
+        let is_allowed = uid == 0 || uid == self.owner || is_ours && uid == us;
+        is_allowed && !os::user::means_several(uid)
+    }
+
+    /// The owner of its file.
+    pub(crate) fn owner(&self) -> u32 {
+        self.owner
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
+
+    /// This cookie, of a file of this user.
+    #[cfg(test)]
+    pub(crate) fn of(text: &str, owner: u32) -> Self {
+        Cookie { text: text.to_owned(), owner }
+    }
+}
+
+/// What is wrong with the file.
+fn objection(about: &Metadata, whose: Owner) -> Option<String> {
+    let us = rustix::process::geteuid().as_raw();
+    let (owner, mode) = (about.uid(), about.mode());
+    if !about.is_file() {
+        return Some("not a file".to_owned());
+    }
+    if mode & OTHERS != 0 {
+        let mode = mode & 0o7777;
+        return Some(format!("its group or others may use it (mode {mode:04o}); chmod 400 it"));
+    }
+    let is_other = whose == Owner::Own && owner != us && owner != 0;
+    is_other.then(|| format!("owned by user {owner}, not by user {us}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    /// A file with this text that its owner alone may use.
+    fn written(folder: &Path, text: &str) -> PathBuf {
+        let file = folder.join("cookie");
+        std::fs::write(&file, text).unwrap();
+        set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        file
+    }
+
     #[test]
     fn a_cookie_is_read_as_erlang_does_and_shown_nowhere() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("cookie");
-        let read = |text: &str| {
-            std::fs::write(&file, text).unwrap();
-            Cookie::read(&file)
-        };
+        let read = |text: &str| Cookie::read(&written(folder.path(), text), Owner::Own);
         let cookie = read("GEHEIM\n").unwrap();
         assert_eq!(cookie.as_str(), "GEHEIM");
         assert!(!format!("{cookie:?}").contains("GEHEIM"));
@@ -75,7 +138,38 @@ mod tests {
             let error = read(wrong).unwrap_err().to_string();
             assert!(error.contains("no cookie") && !error.contains('\n'), "{error}");
         }
-        assert!(Cookie::read(folder.path()).is_err());
-        assert!(Cookie::read(Path::new("/dev/zero")).is_err());
+        assert!(Cookie::read(folder.path(), Owner::Anybody).is_err());
+        assert!(Cookie::read(Path::new("/dev/zero"), Owner::Anybody).is_err());
+    }
+
+    #[test]
+    fn a_file_that_others_may_use_is_refused_as_erlang_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = written(folder.path(), "GEHEIM");
+        for (mode, is_taken) in [(0o400, true), (0o600, true), (0o640, false), (0o604, false)] {
+            set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+            let read = Cookie::read(&file, Owner::Anybody).map_err(|error| error.to_string());
+            assert_eq!(read.is_ok(), is_taken, "{mode:o}: {read:?}");
+            assert!(read.map_or_else(|why| why.contains("chmod 400"), |_| true));
+        }
+    }
+
+    #[test]
+    fn a_cookie_of_another_user_is_for_that_user_and_root_and_has_to_be_chosen() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = written(folder.path(), "GEHEIM");
+        let us = rustix::process::geteuid().as_raw();
+        let own = Cookie::read(&file, Owner::Own).unwrap();
+        assert!(own.is_for(us) && own.is_for(0) && !own.is_for(us + 1_000));
+        if !rustix::process::geteuid().is_root() || chown(&file, Some(4_000), None).is_err() {
+            return testing::skipped("only root can give a file away");
+        }
+        let error = Cookie::read(&file, Owner::Own).unwrap_err().to_string();
+        assert!(error.contains("owned by user 4000, not by user 0"), "{error}");
+        let theirs = Cookie::read(&file, Owner::Anybody).unwrap();
+        assert!(theirs.is_for(4_000) && theirs.is_for(0) && !theirs.is_for(1_000));
+        // The caller's own port is not one of that user.
+        let of_another = Cookie::of("GEHEIM", us + 1);
+        assert!(us == 0 || !of_another.is_for(us));
     }
 }

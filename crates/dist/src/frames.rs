@@ -1,21 +1,26 @@
 //! Messages on a connection: a length of four bytes, and as many bytes.
 
 use std::io::{self, Read, Write};
+use std::time::Instant;
 
-/// The largest message of a node that is taken, in bytes: the numbers of a million processes and
-/// more.
-pub const MOST: usize = 64 << 20;
+/// The largest message of a node that is taken, in bytes: the numbers of a million processes. What
+/// is made of one takes a part of [`beam::wire::MOST_MEMORY`] too.
+pub const MOST: usize = 48 << 20;
 
 /// What stands before each message that is no tick.
 const PASS_THROUGH: u8 = 112;
 
 /// Read at a time.
-const CHUNK: u64 = 64 << 10;
+const CHUNK: usize = 64 << 10;
 
 /// What has come so far; a wait that ends in the middle of a message loses nothing.
 #[derive(Debug, Default)]
 pub struct Frames {
     bytes: Vec<u8>,
+    /// How much of them was given already.
+    given: usize,
+    /// What a read is made into.
+    chunk: Vec<u8>,
 }
 
 /// A message.
@@ -28,59 +33,79 @@ pub enum Frame {
 }
 
 impl Frames {
-    /// The next message; waits as long as a read of the stream does.
+    /// The next message; waits until this moment, and a read of the stream longer.
     ///
     /// # Errors
-    /// If nothing comes in time, the connection has ended, or a message is larger than what is
-    /// taken.
-    pub fn next(&mut self, stream: &mut impl Read) -> io::Result<Frame> {
+    /// If none has come by then, however many bytes of it did, the connection has ended, or a
+    /// message is larger than what is taken.
+    pub fn next(&mut self, stream: &mut impl Read, until: Instant) -> io::Result<Frame> {
         loop {
             if let Some(frame) = self.take()? {
                 return Ok(frame);
             }
-            let before = self.bytes.len();
-            let read = stream.by_ref().take(CHUNK);
-            read_some(read, &mut self.bytes)?;
-            if self.bytes.len() == before {
+            if self.read(stream)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if Instant::now() >= until {
+                return self.take()?.ok_or_else(|| io::ErrorKind::TimedOut.into());
             }
         }
     }
 
     fn take(&mut self) -> io::Result<Option<Frame>> {
-        let Some((length, rest)) = self.bytes.split_first_chunk() else { return Ok(None) };
+        let Some((length, rest)) = self.bytes[self.given..].split_first_chunk() else {
+            return Ok(None);
+        };
         let length = u32::from_be_bytes(*length) as usize;
-        let wrong = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        let wrong = |why: String| Err(io::Error::new(io::ErrorKind::InvalidData, why));
         if length > MOST {
-            return wrong("a message that is too long");
+            let (length, most) = (length >> 20, MOST >> 20);
+            return wrong(format!("a message of {length} MiB, and {most} MiB at most are taken"));
         }
         if rest.len() < length {
+            // So that there is no room for twice as much at its end.
+            self.bytes.reserve_exact(length - rest.len());
             return Ok(None);
         }
-        let frame = match rest[..length].split_first() {
-            None => Frame::Tick,
-            Some((&PASS_THROUGH, terms)) => Frame::Terms(terms.to_vec()),
-            Some(_) => return wrong("a message of an unknown kind"),
-        };
-        self.bytes.drain(..4 + length);
-        if self.bytes.is_empty() {
-            self.bytes = Vec::new();
+        match rest[..length].first() {
+            None => {
+                self.given += 4;
+                Ok(Some(Frame::Tick))
+            }
+            Some(&PASS_THROUGH) => Ok(Some(Frame::Terms(self.terms(length)))),
+            Some(_) => wrong("a message of an unknown kind".to_owned()),
         }
-        Ok(Some(frame))
     }
-}
 
-/// One read, and no more: it takes what there is.
-fn read_some(mut stream: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
-    let mut chunk = vec![0; CHUNK as usize];
-    let count = loop {
-        match stream.read(&mut chunk) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            done => break done?,
+    /// Takes out a message of this length, without its first byte. A long one is not copied.
+    fn terms(&mut self, length: usize) -> Vec<u8> {
+        let (from, to) = (self.given + 5, self.given + 4 + length);
+        if length <= CHUNK {
+            self.given = to;
+            return self.bytes[from..to].to_vec();
         }
-    };
-    bytes.extend(&chunk[..count]);
-    Ok(())
+        let behind = self.bytes.split_off(to);
+        let mut terms = std::mem::replace(&mut self.bytes, behind);
+        self.given = 0;
+        terms.drain(..from);
+        terms
+    }
+
+    /// One read, and no more: it takes what there is.
+    fn read(&mut self, stream: &mut impl Read) -> io::Result<usize> {
+        // What was given goes only now, so that many small messages cost one move.
+        self.bytes.drain(..self.given);
+        self.given = 0;
+        self.chunk.resize(CHUNK, 0);
+        let count = loop {
+            match stream.read(&mut self.chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => break done?,
+            }
+        };
+        self.bytes.extend(&self.chunk[..count]);
+        Ok(count)
+    }
 }
 
 /// Writes a message of several terms.
@@ -107,6 +132,11 @@ pub fn tick(stream: &mut impl Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(600)
+    }
 
     #[test]
     fn what_is_written_is_read_and_lengths_are_bounded() {
@@ -115,11 +145,15 @@ mod tests {
         tick(&mut bytes).unwrap();
         let mut frames = Frames::default();
         let mut stream = &bytes[..];
-        assert_eq!(frames.next(&mut stream).unwrap(), Frame::Terms(vec![131, 106, 131, 97, 1]));
-        assert_eq!(frames.next(&mut stream).unwrap(), Frame::Tick);
+        let mut next = || frames.next(&mut stream, later()).unwrap();
+        assert_eq!(next(), Frame::Terms(vec![131, 106, 131, 97, 1]));
+        assert_eq!(next(), Frame::Tick);
         for wrong in [&[255, 255, 255, 255, 112][..], &[0, 0, 0, 9, 112], &[0, 0, 0, 1, 68], &[0]] {
-            assert!(Frames::default().next(&mut &wrong[..]).is_err());
+            assert!(Frames::default().next(&mut &wrong[..], later()).is_err());
         }
+        let long = u32::try_from(MOST + 1).unwrap().to_be_bytes();
+        let error = Frames::default().next(&mut &long[..], later()).unwrap_err();
+        assert_eq!(error.to_string(), "a message of 48 MiB, and 48 MiB at most are taken");
     }
 
     #[test]
@@ -128,7 +162,42 @@ mod tests {
         write(&mut bytes, &[vec![131, 106]]).unwrap();
         let (first, second) = bytes.split_at(6);
         let mut frames = Frames::default();
-        assert!(frames.next(&mut &first[..]).is_err());
-        assert_eq!(frames.next(&mut &second[..]).unwrap(), Frame::Terms(vec![131, 106]));
+        assert!(frames.next(&mut &first[..], later()).is_err());
+        let next = frames.next(&mut &second[..], later()).unwrap();
+        assert_eq!(next, Frame::Terms(vec![131, 106]));
+    }
+
+    /// Gives a byte at a time, for ever.
+    struct Drip(Vec<u8>);
+
+    impl Read for Drip {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            std::thread::sleep(Duration::from_millis(1));
+            buffer[0] = if self.0.is_empty() { 0 } else { self.0.remove(0) };
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_message_that_comes_byte_by_byte_is_waited_for_no_longer() {
+        let mut drip = Drip(vec![0, 1, 0, 0, 112]);
+        let mut frames = Frames::default();
+        let until = Instant::now() + Duration::from_millis(30);
+        let error = frames.next(&mut drip, until).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn long_messages_and_what_is_behind_them_are_taken_apart() {
+        let long = vec![7; 3 * CHUNK];
+        let mut bytes = Vec::new();
+        tick(&mut bytes).unwrap();
+        write(&mut bytes, std::slice::from_ref(&long)).unwrap();
+        write(&mut bytes, &[vec![131, 106]]).unwrap();
+        let (mut frames, mut stream) = (Frames::default(), &bytes[..]);
+        let mut next = || frames.next(&mut stream, later()).unwrap();
+        assert_eq!((next(), next()), (Frame::Tick, Frame::Terms(long)));
+        assert_eq!(next(), Frame::Terms(vec![131, 106]));
+        assert!(frames.bytes.capacity() <= 2 * CHUNK);
     }
 }

@@ -3,18 +3,23 @@
 use crate::client::Client;
 use crate::frames::{Frame, Frames};
 use crate::mailboxes::Pass;
-use crate::{calls, links, micro, receives, view};
+use crate::{calls, hello, links, micro, receives, view};
 use beam::{Pid, Term, wire};
+use std::time::{Duration, Instant};
 
 /// The number of the question that an answer has to be to.
 const NUMBER: i32 = 1;
 
+/// No message is waited for: all bytes are there.
+const LATER: Duration = Duration::from_secs(60);
+
 /// What comes over a connection, as the answer to each question.
 pub fn connection(mut bytes: &[u8]) {
+    let _ = hello::announced(bytes);
     let mut frames = Frames::default();
-    while let Ok(frame) = frames.next(&mut bytes) {
+    while let Ok(frame) = frames.next(&mut bytes, Instant::now() + LATER) {
         let Frame::Terms(terms) = frame else { continue };
-        if let Ok(Some(bytes)) = Client::answer(&terms, NUMBER) {
+        if let Ok(Some(bytes)) = Client::answer(terms, NUMBER) {
             answer(&bytes);
         }
     }

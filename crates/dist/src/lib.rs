@@ -6,7 +6,10 @@
 //! `scheduler_wall_time` and `microstate_accounting`, is linked to the connection and ends with it,
 //! however it ends.
 //!
-//! What a node sends is not trusted: frames, depth and number of terms are bounded, and each wait
+//! A proof of the cookie is sent to nobody but the node: before it, the owner of the other end and the
+//! name of the node are looked at ([`Target`], [`Cookie`]).
+//!
+//! What a node sends is not trusted: frames, depth and memory of terms are bounded, and each wait
 //! ends.
 
 mod calls;
@@ -16,15 +19,19 @@ mod error;
 mod frames;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+mod hello;
 mod links;
 mod look;
 mod mailboxes;
 mod micro;
+mod peer;
 mod receives;
+mod sockets;
 mod target;
+mod timed;
 mod view;
 
-pub use cookie::Cookie;
+pub use cookie::{Cookie, Owner};
 pub use error::DistError;
 pub use look::{Look, State, Watcher};
 pub use micro::Micro;

@@ -1,9 +1,9 @@
 //! Connections of a node to other nodes, and what waits to be sent over them.
 
 use crate::calls::Call;
+use crate::view;
 use beam::Term;
 use beam::term::{self, atom};
-use os::terminal;
 
 /// Connections that are asked about at most: a cluster may have hundreds, and question and answer
 /// are to stay short.
@@ -25,17 +25,18 @@ pub fn question() -> Call {
 /// Reads the answer to [`question`]: those over a port. Those that a process drives, as with TLS,
 /// have no queue that could be asked for.
 pub fn read(answer: &Term, own_name: &str) -> Vec<Link> {
+    let all = term::as_list(answer).unwrap_or_default();
     let of = |one: &Term| {
-        let [node, port] = term::as_tuple::<2>(one)?;
-        Ok((term::as_atom(node)?.to_owned(), port.clone()))
+        let [node, port] = term::as_tuple::<2>(one).ok()?;
+        let node = term::as_atom(node).ok().filter(|node| *node != own_name)?;
+        matches!(port, Term::Port(_)).then(|| (view::name(node), port.clone()))
     };
-    let all = term::each(answer, of).unwrap_or_default();
-    let others =
-        all.into_iter().filter(|(node, port)| node != own_name && matches!(port, Term::Port(_)));
     let mut links: Vec<Link> = Vec::new();
-    for (node, port) in others {
-        let node = terminal::line(&node);
-        if links.len() < MOST && links.iter().all(|link| link.node != node) {
+    for (node, port) in all.iter().filter_map(of) {
+        if links.len() == MOST {
+            break;
+        }
+        if links.iter().all(|link| link.node != node) {
             links.push(Link { node, port });
         }
     }

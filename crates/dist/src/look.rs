@@ -3,6 +3,7 @@
 use crate::calls::{self, Call};
 use crate::client::Client;
 use crate::cookie::Cookie;
+use crate::frames;
 use crate::links;
 use crate::mailboxes::{Length, Pass, slice};
 use crate::micro;
@@ -27,8 +28,9 @@ const LATE: Duration = Duration::from_secs(2);
 const CONNECT: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The pause where the node refused us: it logs each attempt.
-const AGAIN_REFUSED: Duration = Duration::from_secs(60);
+/// The pause where it is a longer matter, such as a node that is only being started, or one that was
+/// greeted and then sent nonsense: it logs each attempt.
+const AGAIN_LATER: Duration = Duration::from_secs(60);
 
 /// After a slice of a pass the node is left alone for so many times as long as it took: half a
 /// percent of a CPU.
@@ -38,6 +40,9 @@ const REST: u32 = 200;
 /// all processes takes long where there are many.
 const REST_MOST: Duration = Duration::from_secs(2);
 const REST_MOST_LIST: Duration = Duration::from_secs(30);
+
+/// The pause before a node with too many processes for a list is looked at again.
+const TOO_MANY: Duration = Duration::from_secs(10);
 
 /// States of threads are counted for two seconds, this often: where processes take turns millions
 /// of times a second, counting costs a sixth of what the node does.
@@ -131,20 +136,20 @@ impl Watcher {
         let (name, of_thread) = (target.name(), Arc::clone(&shared));
         let work = move || {
             while !of_thread.ends() {
-                let error = Asking::connect(&target, &cookie, &of_thread)
-                    .and_then(|mut asking| asking.run());
-                let refused = matches!(
-                    error,
-                    Err(Problem::WrongCookie
-                        | Problem::Tls
-                        | Problem::Refused(_)
-                        | Problem::Release(_))
-                );
-                if let Err(error) = error {
-                    let mut told = of_thread.told();
-                    (told.look.state, told.asked) = (State::Failed(error), None);
-                }
-                pause(&of_thread, if refused { AGAIN_REFUSED } else { AGAIN });
+                let asked = match Client::connect(&target, &cookie, CONNECT) {
+                    Ok(client) => {
+                        let asked = Asking::begin(client, &target, &of_thread);
+                        asked.and_then(|mut asking| asking.run()).map_err(|error| (error, true))
+                    }
+                    Err(error) => Err((error, false)),
+                };
+                let Err((error, is_known)) = asked else { return };
+                let next = again(&error, is_known);
+                let mut told = of_thread.told();
+                (told.look.state, told.asked) = (State::Failed(error), None);
+                drop(told);
+                let Some(next) = next else { return };
+                pause(&of_thread, next);
             }
         };
         std::thread::Builder::new().name("node".to_owned()).spawn(work)?;
@@ -178,6 +183,30 @@ impl Drop for Watcher {
     }
 }
 
+/// When a node is asked again; none for never. Who refused us or is not what was asked for gets no
+/// second proof of the cookie. A connection that ended is made anew where the node had proved that it
+/// has the cookie too, as a node that is started anew; silence may be that of a node under load.
+fn again(problem: &Problem, is_known: bool) -> Option<Duration> {
+    match problem {
+        Problem::Connecting
+        | Problem::Host(_)
+        | Problem::NoEpmd(_)
+        | Problem::NotThere
+        | Problem::Connect(_)
+        | Problem::Silent(_) => Some(AGAIN),
+        Problem::Ended => is_known.then_some(AGAIN),
+        Problem::Nonsense(_) => is_known.then_some(AGAIN_LATER),
+        // Nothing but a name was sent.
+        Problem::Refused(_) | Problem::UnknownOwner(_) => Some(AGAIN_LATER),
+        Problem::WrongCookie
+        | Problem::OtherName(_)
+        | Problem::ForeignPort { .. }
+        | Problem::Elsewhere(_)
+        | Problem::Tls
+        | Problem::Release(_) => None,
+    }
+}
+
 fn pause(shared: &Shared, time: Duration) {
     let until = Instant::now() + time;
     while !shared.ends() && Instant::now() < until {
@@ -201,12 +230,15 @@ enum Counting {
 /// A connection under questions.
 struct Asking<'a> {
     client: Client,
+    name: String,
     shared: &'a Shared,
     pass: Option<Pass>,
     began: Instant,
     next_slice: Instant,
     longest: Vec<Length>,
     otp: u32,
+    /// Processes that it had when it was asked last.
+    processes: u64,
     /// How far the counting of states of threads is, and whether a process holds its flag for us.
     counting: Counting,
     holds_micro: bool,
@@ -217,8 +249,7 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn connect(target: &Target, cookie: &Cookie, shared: &'a Shared) -> Result<Self, Problem> {
-        let mut client = Client::connect(target, cookie, CONNECT)?;
+    fn begin(mut client: Client, target: &Target, shared: &'a Shared) -> Result<Self, Problem> {
         client.hold("scheduler_wall_time")?;
         let mut told = shared.told();
         // What it said before is of another connection, and maybe of another node.
@@ -227,12 +258,14 @@ impl<'a> Asking<'a> {
         let now = Instant::now();
         Ok(Asking {
             client,
+            name: target.name(),
             shared,
             pass: None,
             began: now,
             next_slice: now,
             longest: Vec::new(),
             otp: 0,
+            processes: 0,
             counting: Counting::Pause(now),
             holds_micro: false,
             names: BTreeMap::new(),
@@ -286,6 +319,7 @@ impl<'a> Asking<'a> {
             return if self.shared.ends() { Ok(()) } else { Err(why()) };
         };
         self.otp = inside.otp.parse().unwrap_or(0);
+        self.processes = inside.processes;
         if self.otp < OLDEST {
             return Err(Problem::Release(inside.otp));
         }
@@ -346,7 +380,7 @@ impl<'a> Asking<'a> {
 
     /// A step of the pass through all mailboxes.
     fn go_on(&mut self) -> Result<(), Problem> {
-        let Some(pass) = &mut self.pass else { return self.begin() };
+        let Some(pass) = &mut self.pass else { return self.list() };
         let Some(pids) = pass.next() else {
             if let Some(pass) = self.pass.take() {
                 self.longest = pass.into_found();
@@ -364,8 +398,13 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    fn begin(&mut self) -> Result<(), Problem> {
+    fn list(&mut self) -> Result<(), Problem> {
         self.began = Instant::now();
+        // The node would make a list that is not taken.
+        if Pass::bytes(self.processes, &self.name) > frames::MOST as u64 {
+            self.next_slice = self.began + TOO_MANY;
+            return Ok(());
+        }
         let Some((answer, took)) = self.ask(Pass::question())? else { return Ok(()) };
         self.pass = Pass::begin(&answer);
         self.next_slice = Instant::now() + (took * REST).min(REST_MOST_LIST);
@@ -395,7 +434,10 @@ impl<'a> Asking<'a> {
         }
         let mut name = None;
         if self.otp >= LABELS {
-            name = self.value(view::label(pid))?.as_ref().and_then(view::read_label);
+            // A label may be any term, also one that is not read.
+            let label = self.ask(view::label(pid))?;
+            let label = label.and_then(|(answer, _)| wire::decode_inner(&answer).ok());
+            name = label.and_then(calls::value).as_ref().and_then(view::read_label);
         }
         if name.is_none() {
             name = self.value(view::began(pid))?.as_ref().and_then(view::read_began);
@@ -432,5 +474,35 @@ impl<'a> Asking<'a> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_refuses_us_or_is_another_is_not_asked_again() {
+        let text = || "text".to_owned();
+        let foreign = Problem::ForeignPort { port_user: 1, cookie_user: 0 };
+        for is_known in [false, true] {
+            for last in [
+                Problem::WrongCookie,
+                Problem::OtherName(text()),
+                foreign.clone(),
+                Problem::Elsewhere(text()),
+                Problem::Tls,
+                Problem::Release(text()),
+            ] {
+                assert_eq!(again(&last, is_known), None, "{last:?}");
+            }
+            for next in [Problem::Connect(text()), Problem::NotThere, Problem::Silent(1)] {
+                assert_eq!(again(&next, is_known), Some(AGAIN), "{next:?}");
+            }
+        }
+        for ended in [Problem::Ended, Problem::Nonsense(text())] {
+            assert_eq!(again(&ended, false), None, "{ended:?}");
+            assert!(again(&ended, true).is_some(), "{ended:?}");
+        }
     }
 }

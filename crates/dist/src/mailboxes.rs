@@ -14,8 +14,11 @@ pub const SLICE: usize = 1_000;
 /// Mailboxes that are kept of a pass.
 const KEPT: usize = 16;
 
-/// The longest list of processes that is taken.
-const MOST: usize = 2_000_000;
+/// Processes of a list that are asked about at most.
+const MOST: usize = 1_500_000;
+
+/// What a process takes of that list besides the name of its node, in bytes.
+const SHORTEST: usize = 15;
 
 /// The length of a process's mailbox.
 pub type Length = (Pid, u64);
@@ -33,6 +36,11 @@ impl Pass {
     /// Asks for all processes.
     pub fn question() -> Call {
         Call::new("erlang", "processes", Vec::new())
+    }
+
+    /// How long the answer to that is, of so many processes of this node.
+    pub fn bytes(processes: u64, node: &str) -> u64 {
+        processes.saturating_mul((SHORTEST + node.len()) as u64)
     }
 
     /// Begins with the answer to that; none where it is not one.
@@ -86,10 +94,14 @@ fn lengths(slice: &[Pid], answer: &Term) -> Vec<Length> {
 fn processes(answer: &[u8]) -> Option<(String, Vec<[u32; 3]>)> {
     let [108, a, b, c, d, rest @ ..] = answer else { return None };
     let count = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+    let count = count.min(MOST);
+    if count > rest.len() / SHORTEST {
+        return None;
+    }
     let mut rest = rest;
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(count);
     let mut node: &[u8] = &[];
-    for _ in 0..count.min(MOST) {
+    for _ in 0..count {
         let (name, numbers, behind) = process(rest)?;
         node = name;
         all.push(numbers);

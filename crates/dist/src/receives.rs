@@ -5,7 +5,7 @@
 //! OTP 29.
 
 use crate::calls::Call;
-use crate::view::Frame;
+use crate::view::{self, Frame};
 use beam::Term;
 use beam::term::{self, atom};
 use std::collections::BTreeSet;
@@ -20,6 +20,14 @@ const OPERANDS: [u8; 191] = [
     0, 2, 2, 2, 3, 4, 3, 2, 2, 4, 3, 1, 2, 1, 1, 1, 6, 3, 0, 1, 5, 3, 2, 4, 6, 2, 4, 3, 6, 3, 5,
 ];
 
+/// The longest file that is read, in bytes, and the most functions of it that are kept: modules have
+/// some dozen that wait for a message.
+const MOST_BYTES: usize = 16 << 20;
+const MOST: usize = 512;
+
+/// Atoms of a module at most: a VM has a million for all of its modules.
+const MOST_ATOMS: usize = 1 << 20;
+
 /// Instructions: the head of a function, and those of a receive.
 const FUNC_INFO: u8 = 2;
 const RECEIVE: [u8; 3] = [23, 25, 26];
@@ -29,10 +37,12 @@ pub fn question(module: &str) -> Call {
     Call::new("code", "get_object_code", vec![atom(module)])
 }
 
-/// The functions of the module that wait for a message; none where the file cannot be read.
+/// The functions of the module that wait for a message; none where the file cannot be read, or is no
+/// file that a compiler writes.
 pub fn read(answer: &Term) -> Option<BTreeSet<String>> {
     let [module, file, _] = term::as_tuple::<3>(answer).ok()?;
-    functions(term::as_atom(module).ok()?, term::as_bytes(file).ok()?)
+    let file = term::as_bytes(file).ok().filter(|file| file.len() <= MOST_BYTES)?;
+    functions(&view::name(term::as_atom(module).ok()?), file)
 }
 
 fn functions(module: &str, file: &[u8]) -> Option<BTreeSet<String>> {
@@ -54,7 +64,10 @@ fn functions(module: &str, file: &[u8]) -> Option<BTreeSet<String>> {
             now = Some((atoms.get(name?)?, u32::try_from(operands[2]).ok()?));
         }
         if let (true, Some((name, arity))) = (RECEIVE.contains(&instruction), &now) {
-            let function = (*name).clone();
+            if all.len() == MOST {
+                return None;
+            }
+            let function = view::name(&String::from_utf8_lossy(name));
             all.insert(Frame { module: module.to_owned(), function, arity: *arity }.to_string());
         }
     }
@@ -76,7 +89,7 @@ fn chunk<'a>(file: &'a [u8], wanted: &[u8; 4]) -> Option<&'a [u8]> {
 }
 
 /// Names of the module's atoms, in their order.
-fn atoms(chunk: &[u8]) -> Option<Vec<String>> {
+fn atoms(chunk: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, rest) = chunk.split_first_chunk::<4>()?;
     let count = i32::from_be_bytes(*count);
     let mut cursor = Cursor(rest);
@@ -85,7 +98,10 @@ fn atoms(chunk: &[u8]) -> Option<Vec<String>> {
         // Lengths are operands since OTP 28, where the count is negative.
         let length = if count < 0 { cursor.operand()? } else { cursor.byte()?.into() };
         let name = cursor.take(usize::try_from(length).ok()?)?;
-        all.push(String::from_utf8_lossy(name).into_owned());
+        if all.len() == MOST_ATOMS {
+            return None;
+        }
+        all.push(name);
     }
     Some(all)
 }

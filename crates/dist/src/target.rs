@@ -1,27 +1,39 @@
 //! Which node is to be asked, and where it is.
 
+use crate::cookie::Cookie;
 use crate::error::DistError;
+use crate::peer;
+use crate::timed::Timed;
 use erl_dist::epmd::{DEFAULT_EPMD_PORT, EpmdClient};
 use erl_dist::node::NodeName;
 use futures::executor::block_on;
 use futures::io::AllowStdIo;
 use model::live::Problem;
-use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Addresses of a host that are tried at most.
+const ADDRESSES: usize = 4;
+
+/// The longest answer of epmd, in bytes: any user may have given it a name with much behind it.
+const MOST_OF_EPMD: usize = 2 << 10;
 
 /// The name of a node, and its port where epmd is not to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub(crate) name: NodeName,
     port: Option<u16>,
+    anywhere: bool,
 }
 
 impl Target {
-    /// Reads `web@host`, or `web@host:PORT`.
+    /// Reads `web@host`, or `web@host:PORT`. Unless it may be anywhere it has to be on this machine.
     ///
     /// # Errors
     /// If it is no name of a node.
-    pub fn read(text: &str) -> Result<Self, DistError> {
+    pub fn read(text: &str, anywhere: bool) -> Result<Self, DistError> {
         let wrong = || DistError::Name(text.to_owned());
         let (name, port) = match text.rsplit_once(':') {
             Some((name, port)) => (name, Some(port.parse().map_err(|_| wrong())?)),
@@ -29,7 +41,7 @@ impl Target {
         };
         let plain = name.chars().all(|letter| letter.is_ascii_graphic());
         let name: NodeName = name.parse().map_err(|_| wrong())?;
-        if plain && port != Some(0) { Ok(Target { name, port }) } else { Err(wrong()) }
+        if plain && port != Some(0) { Ok(Target { name, port, anywhere }) } else { Err(wrong()) }
     }
 
     /// The node's name.
@@ -37,49 +49,75 @@ impl Target {
         self.name.to_string()
     }
 
-    /// Connects to its port.
+    /// The address of another machine that it has, where it has no other and that was not allowed.
+    /// None where its host is not known within this time.
+    pub fn elsewhere(&self, within: Duration) -> Option<IpAddr> {
+        if self.anywhere {
+            return None;
+        }
+        let (host, (sender, receiver)) = (self.name.host().to_owned(), mpsc::channel());
+        // Looking up a name may take as long as its servers let it.
+        let look_up = move || {
+            let _ = sender.send(addresses(&host, 0));
+        };
+        std::thread::Builder::new().name("host".to_owned()).spawn(look_up).ok()?;
+        let found = receiver.recv_timeout(within).ok()?.ok()?;
+        let is_elsewhere = found.iter().all(|address| !peer::is_here(address.ip()));
+        found.first().filter(|_| is_elsewhere).map(SocketAddr::ip)
+    }
+
+    /// Connects to its port, and finds out that a proof of the cookie may be sent there.
     ///
     /// # Errors
-    /// If epmd does not know it, or nobody answers there.
-    pub(crate) fn connect(&self, within: Duration) -> Result<TcpStream, Problem> {
+    /// If epmd does not know it, nobody answers there, or the port belongs to somebody else.
+    pub(crate) fn connect(&self, cookie: &Cookie, within: Duration) -> Result<TcpStream, Problem> {
         let port = match self.port {
             Some(port) => port,
-            None => self.ask_epmd(within)?,
+            None => self.ask_epmd(epmd_port(), within)?,
         };
-        let error = Problem::Connect;
-        let stream = self.stream(port, within)?.map_err(|e| error(e.to_string()))?;
-        stream.set_nodelay(true).map_err(|e| error(e.to_string()))?;
+        let error = |error: io::Error| Problem::Connect(error.to_string());
+        let (stream, is_here) = self.stream(port, within)?.map_err(error)?;
+        stream.set_nodelay(true).map_err(error)?;
+        peer::verify(&stream, is_here, cookie, Instant::now() + within)?;
         Ok(stream)
     }
 
-    fn ask_epmd(&self, within: Duration) -> Result<u16, Problem> {
-        let no_epmd = Problem::NoEpmd;
-        let stream = self.stream(epmd_port(), within)?.map_err(|e| no_epmd(e.to_string()))?;
-        let client = EpmdClient::new(AllowStdIo::new(stream));
-        let entry = block_on(client.get_node(self.name.name()));
-        let entry = entry.map_err(|error| no_epmd(error.to_string()))?;
+    /// Asks epmd for the port. Any user of its host may have given it the name.
+    fn ask_epmd(&self, port: u16, within: Duration) -> Result<u16, Problem> {
+        let no_epmd = |error: io::Error| Problem::NoEpmd(error.to_string());
+        let (stream, _) = self.stream(port, within)?.map_err(no_epmd)?;
+        let timed = Timed::new(&stream, Instant::now() + within, MOST_OF_EPMD);
+        let entry = block_on(EpmdClient::new(AllowStdIo::new(timed)).get_node(self.name.name()));
+        let entry = entry.map_err(|error| Problem::NoEpmd(error.to_string()))?;
         entry.map(|entry| entry.port).ok_or(Problem::NotThere)
     }
 
-    /// A connection whose reads and writes end, to the first address of the host that takes one.
-    fn stream(&self, port: u16, within: Duration) -> Result<std::io::Result<TcpStream>, Problem> {
-        let host = self.name.host();
-        let unknown = Problem::Host;
-        let all = (host, port).to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
-        let mut last = None;
-        for address in all.take(4) {
-            let connected = TcpStream::connect_timeout(&address, within).and_then(|stream| {
-                stream.set_read_timeout(Some(within))?;
-                stream.set_write_timeout(Some(within))?;
-                Ok(stream)
-            });
-            match connected {
-                Ok(stream) => return Ok(Ok(stream)),
-                error => last = Some(error),
+    /// A connection to the first address of the host that takes one, and whether that is an address
+    /// of this machine. None is tried that is not allowed.
+    fn stream(
+        &self,
+        port: u16,
+        within: Duration,
+    ) -> Result<io::Result<(TcpStream, bool)>, Problem> {
+        let unknown = |error: io::Error| Problem::Host(error.to_string());
+        let mut last = Err(Problem::Host("no address".to_owned()));
+        for address in addresses(self.name.host(), port).map_err(unknown)? {
+            let is_here = peer::is_here(address.ip());
+            if !is_here && !self.anywhere {
+                last = last.map_err(|_| Problem::Elsewhere(address.ip().to_string()));
+                continue;
+            }
+            match TcpStream::connect_timeout(&address, within) {
+                Ok(stream) => return Ok(Ok((stream, is_here))),
+                Err(error) => last = Ok(Err(error)),
             }
         }
-        last.ok_or_else(|| unknown("no address".to_owned()))
+        last
     }
+}
+
+fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    Ok((host, port).to_socket_addrs()?.take(ADDRESSES).collect())
 }
 
 /// Where epmd listens; Erlang's own tools read the same variable.
@@ -91,15 +129,73 @@ fn epmd_port() -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
 
     #[test]
     fn names_are_read_and_what_is_none_is_said() {
-        let read = |text: &str| Target::read(text).map(|target| (target.name(), target.port));
+        let read =
+            |text: &str| Target::read(text, false).map(|target| (target.name(), target.port));
         assert_eq!(read("web@host").unwrap(), ("web@host".into(), None));
         assert_eq!(read("web@10.0.0.1:9001").unwrap(), ("web@10.0.0.1".into(), Some(9001)));
         for wrong in ["", "web", "@host", "web@", "web@host:x", "web@host:0", "w b@h", "w\n@h"] {
             let error = read(wrong).unwrap_err().to_string();
             assert!(error.contains("no name of a node") && !error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn another_machine_is_not_connected_to_unless_that_is_allowed() {
+        let within = Duration::from_secs(60);
+        let read = |text, anywhere| Target::read(text, anywhere).unwrap();
+        // An address for documentation: a connection to it would take as long as it may.
+        let there = read("web@192.0.2.1:9", false);
+        assert_eq!(there.elsewhere(within), Some([192, 0, 2, 1].into()));
+        let refused = there.connect(&Cookie::of("GEHEIM", 0), within).unwrap_err();
+        assert_eq!(refused, Problem::Elsewhere("192.0.2.1".to_owned()));
+        let by_epmd = read("web@192.0.2.1", false).connect(&Cookie::of("GEHEIM", 0), within);
+        assert_eq!(by_epmd.unwrap_err(), Problem::Elsewhere("192.0.2.1".to_owned()));
+        assert_eq!(read("web@192.0.2.1", true).elsewhere(within), None);
+        assert_eq!(read("web@127.0.0.1", false).elsewhere(within), None);
+    }
+
+    /// What is made of an epmd that answers so, byte by byte with this pause, and then again and again.
+    fn epmd(answer: Vec<u8>, pause: Duration, within: Duration) -> Result<u16, Problem> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            for byte in answer.iter().cycle() {
+                if stream.write_all(&[*byte]).is_err() {
+                    return;
+                }
+                std::thread::sleep(pause);
+            }
+            // It answers nothing, and waits for our end.
+            let _ = stream.read_to_end(&mut Vec::new());
+        });
+        let target = Target::read("web@127.0.0.1", false).unwrap();
+        target.ask_epmd(port, within)
+    }
+
+    #[test]
+    fn an_epmd_that_never_answers_or_never_ends_is_none() {
+        let (quick, short, long) =
+            (Duration::ZERO, Duration::from_millis(400), Duration::from_secs(60));
+        // A port, and what kind of node it is; then a name, and what else there is to say of it.
+        let entry = [119, 0, 0x9C, 0x40, 77, 0, 0, 6, 0, 6];
+        let answer = |behind: &[u8]| [&entry[..], behind].concat();
+        assert_eq!(epmd(answer(&[0, 3, b'w', b'e', b'b', 0, 0]), quick, long), Ok(40_000));
+        assert_eq!(epmd(vec![119, 1], quick, long), Err(Problem::NotThere));
+        for (wrong, pause, within) in [
+            (Vec::new(), quick, short),
+            (answer(&[255, 255]), quick, long),
+            (answer(&[0, 3, b'w', b'e', b'b', 255, 255]), quick, long),
+            (answer(&[0, 3]), Duration::from_millis(100), short),
+            (vec![0], quick, long),
+        ] {
+            let error = epmd(wrong.clone(), pause, within).unwrap_err();
+            assert!(matches!(error, Problem::NoEpmd(_)), "{wrong:?}: {error:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use beam::term::{self, atom, list};
 use beam::{Pid, Term};
 use os::terminal;
 
-/// Schedulers that are read at most, and frames of a stack.
+/// Schedulers that are read at most, characters of a text, and frames of a stack.
 const MOST: usize = 4_096;
 const FRAMES: usize = 8;
 
@@ -122,7 +122,6 @@ pub fn memory_question() -> Call {
 pub fn read(answer: &Term) -> Option<Inside> {
     let all = term::as_list(answer).ok()?;
     let [otp, os_pid, online, queues, used_times, processes] = &all[..] else { return None };
-    let text = |term: &Term| term::as_text(term).ok().map(|text| terminal::line(&text));
     let online = u32::try_from(term::as_u64(online).ok()?).ok()?;
     let mut queues = term::each(queues, term::as_u64).ok()?;
     // The last two are those of the dirty schedulers.
@@ -130,8 +129,8 @@ pub fn read(answer: &Term) -> Option<Inside> {
     let dirty_cpu = queues.pop().unwrap_or(0);
     queues.truncate((online as usize).min(MOST));
     Some(Inside {
-        otp: text(otp)?,
-        os_pid: text(os_pid).and_then(|pid| pid.parse().ok()),
+        otp: name(&short_text(otp)?),
+        os_pid: short_text(os_pid).and_then(|pid| pid.parse().ok()),
         online,
         run_queues: queues,
         dirty: (dirty_cpu, dirty_io),
@@ -158,12 +157,14 @@ fn used(term: &Term) -> Vec<Use> {
 
 /// Reads the answer to [`memory_question`]; zero where there is none.
 pub fn memory(term: &Term) -> Memory {
-    let of = |one: &Term| {
-        let [kind, bytes] = term::as_tuple::<2>(one)?;
-        Ok((term::as_atom(kind)?.to_owned(), term::as_u64(bytes)?))
+    let all = term::as_list(term).unwrap_or_default();
+    let kind = |wanted: &str| {
+        let of = |one: &Term| {
+            let [kind, bytes] = term::as_tuple::<2>(one).ok()?;
+            (term::as_atom(kind) == Ok(wanted)).then(|| term::as_u64(bytes).ok())?
+        };
+        all.iter().find_map(of).unwrap_or(0)
     };
-    let all = term::each(term, of).unwrap_or_default();
-    let kind = |wanted: &str| all.iter().find(|(kind, _)| kind == wanted).map_or(0, |one| one.1);
     Memory {
         total: kind("total"),
         processes: kind("processes"),
@@ -202,7 +203,7 @@ pub fn read_label(answer: &Term) -> Option<String> {
     let text = match term::as_atom(answer) {
         Ok("undefined") => return None,
         Ok(label) => label.to_owned(),
-        Err(_) => term::as_text(answer).ok()?,
+        Err(_) => short_text(answer)?,
     };
     Some(name(&text))
 }
@@ -212,25 +213,36 @@ pub fn read_began(answer: &Term) -> Option<String> {
     frame(answer).ok().map(|frame| frame.to_string())
 }
 
-/// A name that is kept: a process may have given itself a long one.
-fn name(text: &str) -> String {
+/// Text that is not longer than names are: a copy of a long one would take as much memory again.
+fn short_text(term: &Term) -> Option<String> {
+    let length = match term {
+        Term::Binary(binary) => binary.bytes.len(),
+        Term::List(list) => list.elements.len(),
+        _ => 0,
+    };
+    (length <= MOST).then(|| term::as_text(term).ok())?
+}
+
+/// A name that is kept, fit to be shown: a process may have given itself a long one.
+pub fn name(text: &str) -> String {
     terminal::line(&text.chars().take(LONGEST).collect::<String>())
 }
 
 /// Reads the answer to [`about`]; none where the process has ended. Its name is empty where it is
 /// not registered.
 pub fn mailbox(pid: &Pid, answer: &Term) -> Option<Mailbox> {
-    let pair = |one: &Term| {
-        let [key, value] = term::as_tuple::<2>(one)?;
-        Ok((term::as_atom(key)?.to_owned(), value.clone()))
+    let infos = term::as_list(answer).ok()?;
+    let info = |wanted: &str| {
+        infos.iter().find_map(|one| {
+            let [key, value] = term::as_tuple::<2>(one).ok()?;
+            (term::as_atom(key) == Ok(wanted)).then_some(value)
+        })
     };
-    let infos = term::each(answer, pair).ok()?;
-    let info = |wanted: &str| infos.iter().find(|(key, _)| key == wanted).map(|one| &one.1);
     let word = |wanted: &str| info(wanted).and_then(|term| term::as_atom(term).ok());
     let number = |wanted: &str| info(wanted).and_then(|term| term::as_u64(term).ok());
-    let stack = info("current_stacktrace").and_then(|term| term::each(term, frame).ok());
-    let mut stack = stack.unwrap_or_default();
-    stack.truncate(FRAMES);
+    let frames = info("current_stacktrace").and_then(|term| term::as_list(term).ok());
+    let frames = frames.unwrap_or_default();
+    let stack = frames.iter().take(FRAMES).map(|one| frame(one).ok()).collect::<Option<_>>();
     Some(Mailbox {
         process: format!("<0.{}.{}>", pid.id, pid.serial),
         name: word("registered_name").map(name).unwrap_or_default(),
@@ -238,7 +250,7 @@ pub fn mailbox(pid: &Pid, answer: &Term) -> Option<Mailbox> {
         off_heap: word("message_queue_data") == Some("off_heap"),
         reductions: number("reductions").unwrap_or(0),
         waits: word("status") == Some("waiting"),
-        stack,
+        stack: stack.unwrap_or_default(),
         receives: false,
     })
 }

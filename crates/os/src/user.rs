@@ -128,6 +128,12 @@ pub fn unprivileged() -> Option<&'static Account> {
     CHOSEN.get_or_init(choose).as_ref()
 }
 
+/// Whether this number may stand for several users: in a user namespace the kernel gives all whom
+/// it does not know there the same.
+pub fn means_several(uid: u32) -> bool {
+    uid == OVERFLOW && read(Path::new("/proc/self/uid_map")).is_some_and(|map| !is_whole(&map))
+}
+
 /// Keeps everything with the caller, from the first to the last: for a guest that tailback made,
 /// where there is nobody else. Nothing changes where it was decided already.
 pub fn stay_caller() {
@@ -201,6 +207,11 @@ fn is_mapped(map: &str, id: u32) -> bool {
         };
         (first..first.saturating_add(count)).contains(&u64::from(id))
     })
+}
+
+/// Whether a map of a user namespace leaves nobody out, as that of the first one.
+fn is_whole(map: &str) -> bool {
+    map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -277,6 +288,8 @@ mod tests {
         let one = "0 1000 1\n";
         assert!(is_mapped(one, 0) && !is_mapped(one, 1) && !is_mapped("", 0));
         assert!(is_mapped("0 1000 1\n1 100000 65536\n", 65_534));
+        assert!(is_whole(all) && !is_whole(one) && !is_whole("") && !is_whole("0 0 65536\n"));
+        assert!(!means_several(0) && !means_several(1_000));
     }
 
     #[test]

@@ -32,6 +32,19 @@ pub enum Problem {
     NotThere,
     /// Nothing answers at the node's port.
     Connect(String),
+    /// It is at this address of another machine, and nobody allowed that.
+    Elsewhere(String),
+    /// Its port belongs to a user whom the cookie is kept from.
+    ForeignPort {
+        /// The user of the port.
+        port_user: u32,
+        /// The owner of the cookie file.
+        cookie_user: u32,
+    },
+    /// Whose port it is cannot be found out.
+    UnknownOwner(String),
+    /// It announces itself under this other name.
+    OtherName(String),
     /// It closed the connection where it checks the cookie.
     WrongCookie,
     /// It does not speak plain distribution: TLS.

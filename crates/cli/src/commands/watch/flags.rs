@@ -58,6 +58,13 @@ pub fn command() -> Command {
                 .help("Their cookie [default: ~/.erlang.cookie, or that of Debian's RabbitMQ]"),
         )
         .arg(
+            Arg::new("node-anywhere")
+                .long("node-anywhere")
+                .action(ArgAction::SetTrue)
+                .requires("node")
+                .help("Allow nodes on other machines, where it cannot be seen who gets the proof of the cookie"),
+        )
+        .arg(
             Arg::new("for")
                 .long("for")
                 .value_name("TIME")

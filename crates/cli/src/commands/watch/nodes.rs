@@ -2,16 +2,20 @@
 
 use crate::exit::Failure;
 use clap::ArgMatches;
-use dist::{Cookie, Target, Watcher};
-use std::path::PathBuf;
+use dist::{Cookie, DistError, Owner, Target, Watcher};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Nodes at most.
 const MOST: usize = 32;
 
+/// How long is waited for the address of a node's host before anything is watched.
+const LOOK_UP: Duration = Duration::from_secs(1);
+
 /// The nodes that are named, and the cookie that they are asked with.
 ///
 /// # Errors
-/// If a name is none, or there is no cookie.
+/// If a name is none, a node is on another machine and that was not allowed, or there is no cookie.
 pub fn wanted(matches: &ArgMatches) -> Result<Vec<(Target, Cookie)>, Failure> {
     let names: Vec<&String> = matches.get_many("node").into_iter().flatten().collect();
     if names.is_empty() {
@@ -20,12 +24,11 @@ pub fn wanted(matches: &ArgMatches) -> Result<Vec<(Target, Cookie)>, Failure> {
     if names.len() > MOST {
         return Err(Failure::usage(format!("--node: {MOST} nodes at most")));
     }
+    let anywhere = matches.get_flag("node-anywhere");
+    let targets: Vec<Target> =
+        names.iter().map(|name| target(name, anywhere)).collect::<Result<_, _>>()?;
     let cookie = cookie(matches.get_one::<PathBuf>("cookie-file"))?;
-    let target = |name: &&String| {
-        let target = Target::read(name).map_err(|error| Failure::usage(error.to_string()))?;
-        Ok((target, cookie.clone()))
-    };
-    names.iter().map(target).collect()
+    Ok(targets.into_iter().map(|target| (target, cookie.clone())).collect())
 }
 
 /// Begins to ask them.
@@ -41,15 +44,63 @@ pub fn start(wanted: Vec<(Target, Cookie)>) -> Result<Vec<Watcher>, Failure> {
     wanted.into_iter().map(start).collect()
 }
 
+/// A node by its name.
+fn target(name: &str, anywhere: bool) -> Result<Target, Failure> {
+    let target = Target::read(name, anywhere).map_err(|error| Failure::usage(error.to_string()))?;
+    match target.elsewhere(LOOK_UP) {
+        None => Ok(target),
+        Some(address) => Err(Failure::usage(format!(
+            "--node {name}: {address} is another machine, and from here nobody can see whose port \
+             it is there; run tailback on that machine, or add --node-anywhere"
+        ))),
+    }
+}
+
 fn cookie(file: Option<&PathBuf>) -> Result<Cookie, Failure> {
     if let Some(file) = file {
-        return Cookie::read(file).map_err(|error| Failure::usage(error.to_string()));
+        let cookie = Cookie::read(file, Owner::Anybody);
+        return cookie.map_err(|error| Failure::usage(error.to_string()));
     }
-    let usual = Cookie::usual_places();
-    let found = usual.iter().find_map(|place| Cookie::read(place).ok());
-    found.ok_or_else(|| {
-        let places: Vec<String> = usual.iter().map(|place| place.display().to_string()).collect();
-        let places = places.join(" and ");
-        Failure::usage(format!("--node: no cookie in {places}; name its file: --cookie-file FILE"))
-    })
+    let mut reasons = Vec::new();
+    for (place, whose) in Cookie::usual_places() {
+        match usual(&place, whose) {
+            Ok(cookie) => return Ok(cookie),
+            Err(why) => reasons.push(format!("{} ({why})", place.display())),
+        }
+    }
+    let reasons = os::terminal::line(&reasons.join(" and "));
+    Err(Failure::usage(format!(
+        "--node: no cookie in {reasons}; name its file: --cookie-file FILE"
+    )))
+}
+
+/// The cookie at a place that nobody named; else what is wrong with it.
+fn usual(place: &Path, whose: Owner) -> Result<Cookie, String> {
+    let why = |error: DistError| match error {
+        DistError::Cookie(_, why) => why,
+        other => other.to_string(),
+    };
+    if whose == Owner::Own && os::user::is_exposed() {
+        own_home(place.parent().unwrap_or(Path::new("/")))?;
+    }
+    Cookie::read(place, whose).map_err(why)
+}
+
+/// Refuses a home that is not root's, as that of `sudo -E`.
+fn own_home(home: &Path) -> Result<(), String> {
+    let real = home.canonicalize().map_err(|error| error.to_string())?;
+    host::private::check(&real).map_err(|error| format!("HOME: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_elsewhere_has_to_be_wanted() {
+        // An address for documentation.
+        let refused = target("web@192.0.2.1", false).err().unwrap();
+        assert!(refused.code == 2 && refused.line.contains("--node-anywhere"), "{refused:?}");
+        assert!(target("web@192.0.2.1", true).is_ok() && target("web@127.0.0.1", false).is_ok());
+    }
 }

@@ -136,10 +136,9 @@ fn shares(used: &[f64]) -> String {
 pub fn problem(problem: &Problem) -> String {
     match problem {
         Problem::Connecting => "it is being connected to".to_owned(),
-        Problem::Host(why) => format!(
-            "its host is not known ({}); name it as this machine knows it: web@localhost",
-            plain(why)
-        ),
+        Problem::Host(why) => {
+            format!("its host is not known ({}); a line in /etc/hosts makes it known", plain(why))
+        }
         Problem::NoEpmd(why) => {
             format!("no epmd answers ({}); without epmd name its port: web@host:PORT", plain(why))
         }
@@ -152,9 +151,28 @@ pub fn problem(problem: &Problem) -> String {
                 plain(why)
             )
         }
-        Problem::WrongCookie => {
-            "wrong cookie; name the file that holds this node's: --cookie-file FILE".to_owned()
-        }
+        Problem::Elsewhere(address) => format!(
+            "its host is another machine ({}), and from here nobody can see whose port it is there; \
+             run tailback on that machine, or add --node-anywhere",
+            plain(address)
+        ),
+        Problem::ForeignPort { port_user, cookie_user } => format!(
+            "its port belongs to user {port_user}, and the cookie file to user {cookie_user}; nothing \
+             was sent there, and it is not asked again; if the node is that user's, name a cookie \
+             file that this user owns: --cookie-file FILE"
+        ),
+        Problem::UnknownOwner(why) => format!(
+            "whose port it is cannot be found out ({}), so the cookie is kept from it",
+            plain(why)
+        ),
+        Problem::OtherName(name) => format!(
+            "the node at its port is {}; the cookie was kept from it, and it is not asked again; name \
+             it so: --node NAME:PORT",
+            plain(name)
+        ),
+        Problem::WrongCookie => "wrong cookie, so it is not asked again; name the file that holds \
+                                 this node's: --cookie-file FILE"
+            .to_owned(),
         Problem::Tls => {
             "it speaks TLS alone, which tailback does not; the view from outside goes on".to_owned()
         }

@@ -1,0 +1,224 @@
+//! Whether the other end of a connection may get a proof of the cookie.
+//!
+//! The proof is a digest of the cookie and of a number that the other end chooses. Who has the port
+//! and not the cookie could pass a node's number on to us and our digest on to the node, and would
+//! then be connected to it. So the owner of a port of this machine is looked at before anything is
+//! sent.
+
+use crate::cookie::Cookie;
+use crate::sockets::{self, Socket};
+use model::live::Problem;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The first pause before the table is read again, and the longest.
+const PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// How often a connection is looked for that is not in the table: others come and go while it is
+/// read, and one that stays may be missed.
+const LOOKS: u32 = 3;
+
+/// Whether an address is one of this machine: by the way that a packet to it would take. None is
+/// sent.
+pub fn is_here(ip: IpAddr) -> bool {
+    let ip = ip.to_canonical();
+    let any: IpAddr = match ip {
+        IpAddr::V4(_) => [0; 4].into(),
+        IpAddr::V6(_) => [0; 16].into(),
+    };
+    let from = || {
+        let socket = UdpSocket::bind((any, 0)).ok()?;
+        socket.connect((ip, 9)).ok()?;
+        Some(socket.local_addr().ok()?.ip().to_canonical())
+    };
+    ip.is_loopback() || ip.is_unspecified() || from() == Some(ip)
+}
+
+/// Refuses a connection whose other end belongs to a user whom the cookie is kept from. One to an
+/// address of another machine has no owner that can be seen.
+///
+/// # Errors
+/// If it belongs to such a user, was not accepted in time, or if its owner cannot be found out.
+pub fn verify(
+    stream: &TcpStream,
+    is_here: bool,
+    cookie: &Cookie,
+    until: Instant,
+) -> Result<(), Problem> {
+    let failed = |error: std::io::Error| Problem::Connect(error.to_string());
+    let own = stream.local_addr().map_err(failed)?;
+    let peer = stream.peer_addr().map_err(failed)?;
+    let mut other_end = OtherEnd { stream, own, peer };
+    judge(&mut other_end, is_here, cookie, until)
+}
+
+/// What is known of the other end of a connection.
+trait Seen {
+    fn socket(&mut self) -> Result<Option<Socket>, Problem>;
+    fn is_closed(&mut self) -> bool;
+}
+
+struct OtherEnd<'a> {
+    stream: &'a TcpStream,
+    own: SocketAddr,
+    peer: SocketAddr,
+}
+
+impl Seen for OtherEnd<'_> {
+    fn socket(&mut self) -> Result<Option<Socket>, Problem> {
+        let found = sockets::find(Path::new(sockets::NET), self.peer, self.own);
+        found.map_err(|error| Problem::UnknownOwner(error.to_string()))
+    }
+
+    fn is_closed(&mut self) -> bool {
+        let peeked = self
+            .stream
+            .set_nonblocking(true)
+            .and_then(|()| self.stream.peek(&mut [0]))
+            .map_err(|error| error.kind());
+        let _ = self.stream.set_nonblocking(false);
+        !matches!(peeked, Ok(1..) | Err(ErrorKind::WouldBlock | ErrorKind::Interrupted))
+    }
+}
+
+fn judge(
+    other_end: &mut impl Seen,
+    is_here: bool,
+    cookie: &Cookie,
+    until: Instant,
+) -> Result<(), Problem> {
+    let began = Instant::now();
+    let (mut before, mut missed, mut pause) = (None, 0, PAUSE);
+    loop {
+        match other_end.socket()? {
+            Some(Socket { is_open: false, .. }) => return Err(closed()),
+            Some(Socket { uid, .. }) if !cookie.is_for(uid) => {
+                let cookie_user = cookie.owner();
+                return Err(Problem::ForeignPort { port_user: uid, cookie_user });
+            }
+            // Until it is accepted some kernels say that it is root's. Its user and its inode are
+            // not read at one moment, so that what is seen once it has an inode counts.
+            Some(socket) if socket.inode > 0 && before == Some(socket) => return Ok(()),
+            Some(socket) if socket.inode > 0 => before = Some(socket),
+            Some(_) if Instant::now() >= until => return Err(silent(began)),
+            Some(_) => wait(&mut pause),
+            None if other_end.is_closed() => return Err(closed()),
+            None if missed + 1 >= LOOKS => return if is_here { Err(hidden()) } else { Ok(()) },
+            None => {
+                missed += 1;
+                wait(&mut pause);
+            }
+        }
+    }
+}
+
+fn wait(pause: &mut Duration) {
+    std::thread::sleep(*pause);
+    *pause = (*pause * 2).min(LONGEST_PAUSE);
+}
+
+fn closed() -> Problem {
+    Problem::Refused("it closes the connection at once; it may speak TLS alone".to_owned())
+}
+
+fn hidden() -> Problem {
+    let why = "no process that can be seen here has its other end; it may be in a container";
+    Problem::UnknownOwner(why.to_owned())
+}
+
+fn silent(since: Instant) -> Problem {
+    Problem::Silent(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// What is seen one look after the other; the last of it from then on.
+    struct Looks(Vec<Option<Socket>>, bool);
+
+    impl Seen for Looks {
+        fn socket(&mut self) -> Result<Option<Socket>, Problem> {
+            let next = self.0[0];
+            if self.0.len() > 1 {
+                self.0.remove(0);
+            }
+            Ok(next)
+        }
+
+        fn is_closed(&mut self) -> bool {
+            self.1
+        }
+    }
+
+    const EVE: u32 = 65_533;
+
+    fn seen(uid: u32, inode: u64) -> Option<Socket> {
+        Some(Socket { is_open: true, uid, inode })
+    }
+
+    fn judged(looks: &[Option<Socket>], is_here: bool) -> Result<(), Problem> {
+        let until = Instant::now() + Duration::from_millis(50);
+        judge(&mut Looks(looks.to_vec(), false), is_here, &Cookie::of("GEHEIM", 1_000), until)
+    }
+
+    #[test]
+    fn root_and_the_owner_of_the_cookie_get_a_proof_once_they_have_accepted() {
+        for uid in [0, 1_000] {
+            assert_eq!(judged(&[seen(uid, 0), seen(0, 0), seen(uid, 7)], true), Ok(()));
+        }
+        assert!(matches!(judged(&[seen(0, 0)], true), Err(Problem::Silent(_))));
+    }
+
+    #[test]
+    fn nobody_else_gets_one_however_it_looks_for_a_moment() {
+        let foreign = Err(Problem::ForeignPort { port_user: EVE, cookie_user: 1_000 });
+        // Older kernels say root until it is accepted, and user and inode are read one by one.
+        for looks in [
+            &[seen(EVE, 7)][..],
+            &[seen(EVE, 0)],
+            &[seen(0, 0), seen(EVE, 7)],
+            &[seen(0, 7), seen(EVE, 7)],
+            &[None, seen(0, 7), seen(0, 8), seen(EVE, 8)],
+        ] {
+            assert_eq!(judged(looks, true), foreign, "{looks:?}");
+            assert_eq!(judged(looks, false), foreign, "{looks:?}");
+        }
+    }
+
+    #[test]
+    fn an_owner_that_cannot_be_seen_is_nobody_unless_it_is_on_another_machine() {
+        assert!(matches!(judged(&[None], true), Err(Problem::UnknownOwner(_))));
+        assert_eq!(judged(&[None], false), Ok(()));
+        let closed = Some(Socket { is_open: false, uid: 0, inode: 0 });
+        assert!(matches!(judged(&[seen(0, 0), closed], true), Err(Problem::Refused(_))));
+        let (cookie, until) = (Cookie::of("GEHEIM", 0), Instant::now());
+        let gone = judge(&mut Looks(vec![None], true), true, &cookie, until);
+        assert!(matches!(gone, Err(Problem::Refused(_))));
+    }
+
+    #[test]
+    fn our_own_port_is_ours_and_addresses_of_this_machine_are_told_from_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let us = rustix::process::geteuid().as_raw();
+        let until = || Instant::now() + Duration::from_millis(200);
+        let verify = |until| verify(&near, true, &Cookie::of("GEHEIM", us), until);
+        assert!(matches!(verify(until()), Err(Problem::Silent(_))), "it was not accepted");
+        let far = listener.accept().unwrap();
+        assert_eq!(verify(until()), Ok(()));
+        drop(far);
+        assert!(matches!(verify(until()), Err(Problem::Refused(_))));
+        for here in ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "0.0.0.0"] {
+            assert!(is_here(here.parse().unwrap()), "{here}");
+        }
+        // Addresses for documentation, which no machine has.
+        for there in ["192.0.2.1", "::ffff:203.0.113.9", "2001:db8::1", "255.255.255.255"] {
+            assert!(!is_here(there.parse().unwrap()), "{there}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Nodes that know the cookie and mean no good.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use dist::{Cookie, Owner, State, Target, Watcher};
+use erl_dist::handshake::{HandshakeStatus, ServerSideHandshake};
+use erl_dist::node::LocalNode;
+use futures::executor::block_on;
+use futures::io::AllowStdIo;
+use model::live::Problem;
+use std::fs::Permissions;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long anything is waited for; far beyond what it takes.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+const COOKIE: &str = "GEHEIM";
+
+/// A node that does this with each connection once both have proved the cookie.
+struct Fake {
+    port: u16,
+    greeted: Arc<AtomicU32>,
+}
+
+impl Fake {
+    /// It announces itself under this name.
+    fn start(name: &'static str, then: fn(&TcpStream)) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let greeted = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&greeted);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                count.fetch_add(1, Ordering::Relaxed);
+                if greet(&stream, name) {
+                    then(&stream);
+                }
+            }
+        });
+        Fake { port, greeted }
+    }
+
+    /// Asks it as `web@127.0.0.1` until it is found out that it cannot be asked.
+    fn problem(&self) -> Problem {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("cookie");
+        std::fs::write(&file, COOKIE).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
+        let cookie = Cookie::read(&file, Owner::Own).unwrap();
+        let target = Target::read(&format!("web@127.0.0.1:{}", self.port), false).unwrap();
+        let watcher = Watcher::start(target, cookie).unwrap();
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let State::Failed(problem) = watcher.look().state {
+                return problem;
+            }
+            assert!(Instant::now() < until, "{:?}", watcher.look());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Greets as a node does; whether the cookie was proved.
+fn greet(stream: &TcpStream, name: &str) -> bool {
+    let local = LocalNode::new(name.parse().unwrap(), erl_dist::node::Creation::new(1));
+    let through = AllowStdIo::new(stream);
+    block_on(async {
+        let mut handshake = ServerSideHandshake::new(through, local, COOKIE);
+        let named = handshake.execute_recv_name().await;
+        named.is_ok() && handshake.execute_rest(HandshakeStatus::Ok).await.is_ok()
+    })
+}
+
+/// The next message.
+fn message(mut stream: &TcpStream) -> Option<Vec<u8>> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).ok()?;
+    let mut message = vec![0; u32::from_be_bytes(length) as usize];
+    stream.read_exact(&mut message).ok()?;
+    Some(message)
+}
+
+/// Who asks in a message, and the number of the question, as bytes.
+fn question(message: &[u8]) -> Option<(&[u8], &[u8])> {
+    let name = b"$gen_call";
+    let at = message.windows(name.len()).position(|window| window == name)?;
+    let from = message.get(at + name.len()..)?.strip_prefix(&[104, 2])?;
+    let (asker, number) = from.split_at_checked(3 + usize::from(from[2]) + 12)?;
+    let length = if *number.first()? == 97 { 2 } else { 5 };
+    Some((asker, number.get(..length)?))
+}
+
+/// Answers each question with so many of these terms, as a list.
+fn answer_with(mut stream: &TcpStream, term: &[u8], count: u32) {
+    while let Some(message) = message(stream) {
+        let Some((asker, number)) = question(&message) else { continue };
+        let head = [&[112, 131, 104, 3, 97, 2, 119, 0][..], asker, &[131, 104, 2], number];
+        let list = [&[108][..], &count.to_be_bytes()].concat();
+        let length = head.concat().len() + list.len() + term.len() * count as usize + 1;
+        let length = u32::try_from(length).unwrap().to_be_bytes();
+        let chunk = term.repeat(1_000);
+        let sent = [&length[..], &head.concat(), &list].concat();
+        let sent = stream.write_all(&sent).and_then(|()| {
+            (0..count / 1_000).try_for_each(|_| stream.write_all(&chunk))?;
+            stream.write_all(&[106])
+        });
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+/// The most memory that this process had, in MiB.
+fn most_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<u64>().unwrap() >> 10
+}
+
+#[test]
+fn an_answer_of_small_maps_takes_no_gigabyte() {
+    // Each map of one pair takes nine bytes on the way and half a kilobyte as a term.
+    let fake = Fake::start("web@127.0.0.1", |stream| {
+        answer_with(stream, &[116, 0, 0, 0, 1, 97, 1, 97, 1], 2_166_000);
+    });
+    let before = most_memory();
+    let Problem::Nonsense(why) = fake.problem() else { panic!("it was taken") };
+    assert!(why.contains("more than 64 MiB of memory"), "{why}");
+    assert!(most_memory() < before + 128, "{} MiB after {before} MiB", most_memory());
+}
+
+#[test]
+fn a_message_that_is_too_long_is_said_so() {
+    let fake = Fake::start("web@127.0.0.1", |stream| {
+        answer_with(stream, &[106], 60_000_000);
+    });
+    let wanted = "a message of 57 MiB, and 48 MiB at most are taken";
+    assert_eq!(fake.problem(), Problem::Nonsense(wanted.to_owned()));
+}
+
+#[test]
+fn signs_of_life_without_end_are_nonsense() {
+    let fake =
+        Fake::start("web@127.0.0.1", |mut stream| while stream.write_all(&[0; 4_000]).is_ok() {});
+    let Problem::Nonsense(why) = fake.problem() else { panic!("it was taken") };
+    assert!(why.contains("no answer"), "{why}");
+}
+
+#[test]
+fn a_node_of_another_name_gets_no_proof_though_it_knows_the_cookie() {
+    let fake = Fake::start("eve@127.0.0.1", |_| panic!("it was greeted"));
+    assert_eq!(fake.problem(), Problem::OtherName("eve@127.0.0.1".to_owned()));
+    assert_eq!(fake.greeted.load(Ordering::Relaxed), 1);
+}
