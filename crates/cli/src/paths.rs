@@ -93,7 +93,7 @@ fn place(path: &Path) -> Result<(), String> {
 }
 
 /// Whether a file is empty or begins as a record does.
-fn is_record(path: &Path) -> bool {
+pub fn is_record(path: &Path) -> bool {
     start(path).is_some_and(|start| start.is_empty() || begins_as_record(&start))
 }
 
@@ -146,4 +146,10 @@ pub fn for_briefs(path: &Path) -> Result<PathBuf, Failure> {
         Failure::usage(format!("--into {folder}: {why}; name a folder that can be written"))
     };
     place(path).map(|()| path.to_owned()).map_err(refuse)
+}
+
+/// The folder that a file is in, as its path says.
+pub fn folder_of(file: &Path) -> PathBuf {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new(".")).to_owned()
 }

@@ -6,10 +6,11 @@
 //! nothing, reaches no network and signals nobody. Root keeps only the privilege to read and write
 //! files of others, which Landlock bounds: a record may be in the folder of any user.
 
+use crate::paths::folder_of;
 use clap::ArgMatches;
 use os::sandbox::{Files, Network, keep_privileges, restrict};
 use rustix::thread::CapabilitySet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Flags that name a file that is written.
 const OUTPUTS: [&str; 4] = ["output", "perfetto", "page", "parquet"];
@@ -34,10 +35,4 @@ fn writable(matches: &ArgMatches) -> Vec<PathBuf> {
         Some(folder_of(path))
     });
     named.chain(os::folders::cache()).collect()
-}
-
-/// The folder that a file is in, as its path says.
-pub fn folder_of(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new(".")).to_owned()
 }

@@ -272,6 +272,45 @@ fn a_full_disk_costs_no_measurement() {
 }
 
 #[test]
+fn a_full_disk_costs_no_hindsight() {
+    if !mounts_or_skip("mount -t tmpfs -o size=64k none /mnt") {
+        return;
+    }
+    let place = Place::new();
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let (record, mount) = (disk.join("w.json"), small_disk(disk.to_str().unwrap()));
+    let args = ["watch", "--comm", "no-such-program", "--json", "--ring", "1MiB", "--record"];
+    let program = [&[common::BINARY], &args[..], &[record.to_str().unwrap()]].concat();
+    let running = start_mounted(&place, &mount, &program);
+    let out = place.path("out");
+    let lines = || std::fs::read_to_string(&out).unwrap().lines().count();
+    let wait_for_lines = |more: usize| {
+        let wanted = lines() + more;
+        common::wait_for("lines", || (lines() >= wanted).then_some(()));
+    };
+    wait_for_lines(1);
+    for _ in 0..3 {
+        running.signal(rustix::process::Signal::USR1);
+        wait_for_lines(2);
+    }
+    // Inside its mount namespace.
+    let fill = format!("/proc/{}/root{}", running.pid(), disk.join("fill").display());
+    std::fs::remove_file(fill).unwrap();
+    // Nobody asks again.
+    common::wait_for("the record", || running.err().contains("record: ").then_some(()));
+    let inside = format!("/proc/{}/root{}", running.pid(), record.display());
+    assert_eq!(common::json(std::path::Path::new(&inside))["scenario"], "watch");
+    running.signal(rustix::process::Signal::TERM);
+    let ran = running.end();
+    ran.assert_no_panic();
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let wrongs = ran.wrongs();
+    assert!(wrongs.len() == 1 && wrongs[0].contains("No space left on device"), "{ran:?}");
+    assert!(wrongs[0].contains(record.to_str().unwrap()) && wrongs[0].contains("tries again"));
+}
+
+#[test]
 fn where_no_disk_has_room_it_says_that_the_record_is_lost() {
     if !mounts_or_skip("mount -t tmpfs -o size=64k none /mnt") {
         return;

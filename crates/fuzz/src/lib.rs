@@ -45,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "elf", take: strangers::elf },
     Target { name: "strangers", take: strangers::texts },
     Target { name: "index", take: records::index },
+    Target { name: "request", take: peers::request },
 ];
 
 /// The target of that name.

@@ -4,6 +4,7 @@ use load::protocol::Message;
 use probe::event::Event;
 use probe::idle::Idle;
 use probe::symbols::Symbols;
+use report::export::scrape;
 
 /// What an Erlang node sends.
 pub(crate) fn node(bytes: &[u8]) {
@@ -58,4 +59,16 @@ pub(crate) fn events(bytes: &[u8]) {
         let _ = symbols.name(0xffff_ffff_8100_0000);
         let _ = Idle::parse(text, 10_000_000);
     }
+}
+
+/// What a client of `watch --listen` sends: where it is cut must not change what is made of it.
+pub(crate) fn request(bytes: &[u8]) {
+    let whole = scrape::request(bytes);
+    let (start, _) = bytes.split_at(bytes.len() / 2);
+    if let Some(earlier) = scrape::request(start) {
+        assert_eq!(whole, Some(earlier), "what follows a request changes it");
+    }
+    assert!(whole.is_some() || bytes.len() < scrape::MOST, "a request that is awaited for ever");
+    let head = whole.map(|request| scrape::answer(request.status, bytes.len()));
+    assert!(head.is_none_or(|head| head.ends_with("\r\n\r\n")));
 }

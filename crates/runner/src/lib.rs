@@ -1,5 +1,6 @@
 //! Runs a study: arms in randomised blocks, judged after each, saved after each.
 
+mod create;
 mod events;
 mod order;
 mod probed;
@@ -9,6 +10,7 @@ mod study;
 mod undecided;
 mod underway;
 
+pub use create::{check_folder, create_text};
 pub use events::{Event, Listener};
 pub use order::{order_of_block, seed_of_trial};
 pub use save::{

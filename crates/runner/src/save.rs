@@ -9,6 +9,7 @@ use model::Record;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, Stat, linkat, openat, renameat, statat, unlinkat,
 };
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -98,7 +99,7 @@ enum Found {
 fn what_is_at(folder: &OwnedFd, name: &OsStr) -> std::io::Result<Found> {
     let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
-        Err(rustix::io::Errno::NOENT) => return Ok(Found::Nothing),
+        Err(Errno::NOENT) => return Ok(Found::Nothing),
         Err(error) => return Err(error.into()),
     };
     match FileType::from_raw_mode(stat.st_mode) {
@@ -133,7 +134,7 @@ static HELD: Mutex<BTreeMap<PathBuf, Arc<OwnedFd>>> = Mutex::new(BTreeMap::new()
 
 /// The folder of that path, the same one each time, whatever the path has come to mean since; one
 /// that has been deleted meanwhile is looked for again.
-fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
+pub(crate) fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     let path = std::path::absolute(folder)?;
     // Entries go in whole, so a panic elsewhere leaves nothing half done.
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,7 +147,7 @@ fn held(folder: &Path) -> std::io::Result<Arc<OwnedFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     // A folder that may be written and not read is held without reading.
     let folder = Arc::new(match openat(&found, ".", flags, Mode::empty()) {
-        Err(rustix::io::Errno::ACCESS) => found,
+        Err(Errno::ACCESS) => found,
         opened => opened?,
     });
     held.insert(path, Arc::clone(&folder));
@@ -178,16 +179,13 @@ fn write_whole(fill: Fill, path: &Path) -> std::io::Result<()> {
     let beside = beside(name);
     // What a writer of the same number left when it died between two calls is in the way.
     let _ = unlinkat(&folder, &beside, AtFlags::empty());
-    let written = write_nameless(fill, &folder, &beside).or_else(|error| {
-        use rustix::io::Errno;
-        let errno = Errno::from_io_error(&error);
-        match errno {
-            Some(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::BADF) => {
-                write_named(fill, &folder, &beside)
+    let written =
+        write_nameless(fill, &folder, &beside).or_else(|error| {
+            match Errno::from_io_error(&error) {
+                Some(errno) if has_no_nameless_files(errno) => write_named(fill, &folder, &beside),
+                _ => Err(error),
             }
-            _ => Err(error),
-        }
-    });
+        });
     let named = written.and_then(|()| Ok(renameat(&folder, &beside, &folder, name)?));
     named.inspect_err(|_| {
         let _ = unlinkat(&folder, &beside, AtFlags::empty());
@@ -207,17 +205,34 @@ pub fn unfinished(path: &Path) -> Option<PathBuf> {
 }
 
 /// The name between writing and renaming; a hidden neighbour, told apart by the process.
-fn beside(name: &OsStr) -> OsString {
+pub(crate) fn beside(name: &OsStr) -> OsString {
     let mut beside = OsString::from(".");
     beside.push(name);
     beside.push(format!(".{}{SUFFIX}", std::process::id()));
     beside
 }
 
+/// Whoever may read the folder may read a record.
+const MODE: Mode = Mode::RUSR.union(Mode::WUSR).union(Mode::RGRP).union(Mode::ROTH);
+
+/// A file without a name.
+pub(crate) fn nameless_file(folder: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+    openat(folder, ".", OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, MODE)
+}
+
+/// Whether an attempt to make one failed since the file system knows none.
+pub(crate) fn has_no_nameless_files(error: Errno) -> bool {
+    matches!(error, Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::BADF)
+}
+
+/// A new file, never one that somebody planted under that name.
+pub(crate) fn named_file(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    openat(folder, name, flags, MODE)
+}
+
 fn write_nameless(fill: Fill, folder: &OwnedFd, beside: &OsStr) -> std::io::Result<()> {
-    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-    let file = File::from(openat(folder, ".", flags, mode)?);
+    let file = File::from(nameless_file(folder)?);
     filled(fill, &file)?;
     file.sync_all()?;
     let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -225,10 +240,7 @@ fn write_nameless(fill: Fill, folder: &OwnedFd, beside: &OsStr) -> std::io::Resu
 }
 
 fn write_named(fill: Fill, folder: &OwnedFd, beside: &OsStr) -> std::io::Result<()> {
-    // Never through something that somebody planted under that name.
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-    let file = File::from(openat(folder, beside, flags, mode)?);
+    let file = File::from(named_file(folder, beside)?);
     filled(fill, &file)?;
     file.sync_all()
 }

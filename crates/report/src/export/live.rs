@@ -1,10 +1,12 @@
 //! What `tailback watch` sees, as gauges: a bounded number of series, whatever runs on the machine.
 
 use super::family::{Family, Labels, write};
+use super::names::Names;
 use crate::ReportError;
 use crate::prose::plain;
 use model::Live;
-use model::live::{AnswerState, Node, Program, Role, Victim};
+use model::live::{AnswerState, Node, Role, Victim};
+use std::time::Duration;
 
 /// Programs that have series of their own.
 const PROGRAMS: usize = 20;
@@ -12,27 +14,52 @@ const PROGRAMS: usize = 20;
 /// Findings that have.
 const FINDINGS: usize = 20;
 
-/// The gauges of what was seen last.
+/// The last line of a text of gauges.
+const END: &str = "# EOF\n";
+
+/// The gauges of what was seen last, without the end, which [`ending`] gives. Names beyond the
+/// bounds of `names` are added up as one.
 ///
 /// # Errors
 /// If the text cannot be written.
-pub fn live_metrics(live: &Live) -> Result<String, ReportError> {
-    write(families(live))
+pub fn figures(live: &Live, names: &mut Names) -> Result<String, ReportError> {
+    let mut all = families(live, names);
+    all.push(Family {
+        name: "tailback_watch_folded_names",
+        help: "Names that these figures add up as other, since too many have been shown",
+        samples: vec![(Vec::new(), names.folded() as f64)],
+    });
+    let mut text = write(all)?;
+    text.truncate(text.strip_suffix(END).map_or(text.len(), str::len));
+    Ok(text)
 }
 
-pub(super) fn families(live: &Live) -> Vec<Family> {
+/// The end of the gauges: how old they are now.
+///
+/// # Errors
+/// If the text cannot be written.
+pub fn ending(age: Duration) -> Result<String, ReportError> {
+    write(vec![Family {
+        name: "tailback_watch_age_seconds",
+        help: "Time since these figures were read; it grows where watch hangs",
+        samples: vec![(Vec::new(), age.as_millis() as f64 / 1e3)],
+    }])
+}
+
+pub(super) fn families(live: &Live, names: &mut Names) -> Vec<Family> {
+    names.begin();
     vec![
         Family {
             name: "tailback_watch_lost_ms_per_second",
             help: "Time that a program lost, by part, all its threads together",
             samples: once_each(
-                live.victims.iter().take(PROGRAMS).flat_map(|v| parts(v, live)).collect(),
+                live.victims.iter().take(PROGRAMS).flat_map(|v| parts(v, live, names)).collect(),
             ),
         },
         Family {
             name: "tailback_watch_finding_ms_per_second",
             help: "What a finding costs its victim",
-            samples: once_each(findings(live)),
+            samples: once_each(findings(live, names)),
         },
         Family {
             name: "tailback_watch_stall",
@@ -42,7 +69,7 @@ pub(super) fn families(live: &Live) -> Vec<Family> {
         Family {
             name: "tailback_watch_node_ms_per_second",
             help: "What the schedulers of an Erlang node did",
-            samples: once_each(live.nodes.iter().flat_map(|one| node(one, live)).collect()),
+            samples: once_each(live.nodes.iter().flat_map(|one| node(one, live, names)).collect()),
         },
         Family {
             name: "tailback_watch_cost_ms_per_second",
@@ -70,18 +97,11 @@ fn once_each(samples: Vec<(Labels, f64)>) -> Vec<(Labels, f64)> {
     all
 }
 
-fn of_program(program: &Program) -> Labels {
-    vec![
-        ("program", plain(&program.name)),
-        ("group", plain(program.group.as_deref().unwrap_or("/"))),
-    ]
-}
-
 fn rate(ns: u64, live: &Live) -> f64 {
     ns as f64 / live.over_ns.max(1) as f64 * 1e3
 }
 
-fn parts(victim: &Victim, live: &Live) -> Vec<(Labels, f64)> {
+fn parts(victim: &Victim, live: &Live, names: &mut Names) -> Vec<(Labels, f64)> {
     let parts = &victim.parts;
     let above = parts.ancestors.iter().map(|part| part.ns).fold(0, u64::saturating_add);
     let all = [
@@ -94,26 +114,21 @@ fn parts(victim: &Victim, live: &Live) -> Vec<(Labels, f64)> {
         ("not-told-apart", parts.not_told_apart_ns),
         ("foreign-lock", victim.lock.foreign_ns),
     ];
+    let program = names.program(&victim.program);
     let sample = |(part, ns): (&'static str, u64)| {
-        let mut labels = of_program(&victim.program);
+        let mut labels = program.clone();
         labels.push(("part", part.to_owned()));
         (labels, rate(ns, live))
     };
     all.into_iter().map(sample).collect()
 }
 
-fn findings(live: &Live) -> Vec<(Labels, f64)> {
-    let sample = |finding: &model::live::Finding| {
-        let mut labels = of_program(&finding.victim);
-        labels.push(("stall", finding.kind.stall().to_owned()));
-        let culprit = finding.culprits.first().map_or_else(String::new, |one| plain(&one.name));
-        labels.push(("culprit", culprit));
-        (labels, finding.cost_ms_per_s)
-    };
-    live.findings.iter().take(FINDINGS).map(sample).collect()
+fn findings(live: &Live, names: &mut Names) -> Vec<(Labels, f64)> {
+    let all = live.findings.iter().take(FINDINGS);
+    all.map(|finding| (names.finding(finding), finding.cost_ms_per_s)).collect()
 }
 
-fn node(node: &Node, live: &Live) -> Vec<(Labels, f64)> {
+fn node(node: &Node, live: &Live, names: &mut Names) -> Vec<(Labels, f64)> {
     let all = node.role(Role::Scheduler).copied().unwrap_or_default();
     let did = [
         ("ran", all.ran_ns),
@@ -122,9 +137,9 @@ fn node(node: &Node, live: &Live) -> Vec<(Labels, f64)> {
         ("throttled", all.throttled_ns),
         ("slept-in-calls", all.call_ns),
     ];
+    let own = names.node(node);
     let sample = |(did, ns): (&'static str, u64)| {
-        let mut labels = of_program(&node.program);
-        labels.push(("node", plain(node.name.as_deref().unwrap_or(""))));
+        let mut labels = own.clone();
         labels.push(("did", did.to_owned()));
         (labels, rate(ns, live))
     };
@@ -152,19 +167,51 @@ fn cost(live: &Live) -> Vec<(Labels, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::Parts;
+    use model::live::{Parts, Program};
+    use std::collections::BTreeSet;
 
-    #[test]
-    fn series_are_bounded_and_names_cannot_break_out_of_them() {
+    fn live(name: impl Fn(usize) -> String) -> Live {
         let victim = |number: usize| Victim {
-            program: Program { name: format!("a\"}} 1\nevil{number}"), ..Program::default() },
+            program: Program { name: name(number), ..Program::default() },
             parts: Parts { ready_ns: 5, not_told_apart_ns: 5, ..Parts::default() },
             ..Victim::default()
         };
-        let live = Live { over_ns: 1, victims: (0..99).map(victim).collect(), ..Live::default() };
-        let text = live_metrics(&live).unwrap();
+        Live { over_ns: 1, victims: (0..99).map(victim).collect(), ..Live::default() }
+    }
+
+    fn text(live: &Live, names: &mut Names) -> String {
+        figures(live, names).unwrap() + &ending(Duration::from_millis(1_500)).unwrap()
+    }
+
+    #[test]
+    fn series_are_bounded_and_names_cannot_break_out_of_them() {
+        let live = live(|number| format!("a\"}} 1\nevil{number}"));
+        let text = text(&live, &mut Names::bounded());
         assert!(text.lines().all(|l| l.starts_with("# ") || l.starts_with("tailback_")), "{text}");
         assert_eq!(text.matches("part=\"waking\"").count(), PROGRAMS);
-        assert!(text.ends_with("# EOF\n"));
+        assert!(text.ends_with(END) && text.matches(END).count() == 1, "{text}");
+        assert!(text.contains("\ntailback_watch_age_seconds{} 1.5\n"), "{text}");
+    }
+
+    #[test]
+    fn programs_that_rename_themselves_make_no_endless_series() {
+        let (mut names, mut series) = (Names::bounded(), BTreeSet::new());
+        let mut last = String::new();
+        for scrape in 0..200 {
+            last = text(&live(|number| format!("eve{scrape}-{number}")), &mut names);
+            let samples = last.lines().filter(|line| !line.starts_with('#'));
+            series.extend(
+                samples.filter_map(|line| line.rsplit_once(' ')).map(|(one, _)| one.to_owned()),
+            );
+        }
+        assert!(series.len() < 900, "{}", series.len());
+        // All of them are still there, added up.
+        let rest = r#"tailback_watch_lost_ms_per_second{program="other",group="/",part="not-told-apart"} 100000.0"#;
+        assert!(
+            last.contains(rest) && last.contains("tailback_watch_folded_names{} 20.0"),
+            "{last}"
+        );
+        let shown_once = text(&live(|number| format!("a{number}")), &mut Names::unbounded());
+        assert!(!shown_once.contains("\"other\""), "{shown_once}");
     }
 }

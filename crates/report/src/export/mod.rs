@@ -6,8 +6,10 @@ mod family;
 pub mod junit;
 pub mod live;
 pub mod markdown;
+pub mod names;
 pub mod node_problem;
 pub mod openmetrics;
+pub mod scrape;
 
 use crate::{ReportError, Shown};
 use model::{Record, State};

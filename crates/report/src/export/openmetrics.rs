@@ -5,6 +5,7 @@
 
 use super::family::{Family, Labels, write};
 use super::live;
+use super::names::Names;
 use crate::ReportError;
 use crate::prose::plain;
 use model::{Estimate, Record, State};
@@ -20,7 +21,7 @@ pub fn openmetrics(records: &[&Record]) -> Result<String, ReportError> {
     let last = last_of_each(records);
     let mut all = families(&last);
     if let Some(seen) = last.iter().rev().find_map(|record| record.live.as_ref()) {
-        all.extend(live::families(seen));
+        all.extend(live::families(seen, &mut Names::unbounded()));
     }
     write(all)
 }

@@ -15,10 +15,10 @@ pub fn command() -> Command {
     Command::new("watch")
         .about("Show which stall holds up this machine now, whom, and by whom; read-only")
         .long_about(
-            "Show which stall holds up this machine now, whom, and by whom.\n\nLoads nothing and \
-             changes nothing: programs in the kernel (eBPF) add up who was ready and did not run, \
-             and they end with this command. As root, or with CAP_BPF and CAP_PERFMON; without them \
-             it shows what /proc and cpu.stat tell.",
+            "Show which stall holds up this machine now, whom, and by whom.\n\nLoads eBPF programs \
+             while it runs; changes nothing else. These programs add up who was ready and did not \
+             run. They need root, or CAP_BPF and CAP_PERFMON; without them it shows what /proc and \
+             cpu.stat tell.",
         )
         .arg(
             Arg::new("pid")
@@ -27,19 +27,19 @@ pub fn command() -> Command {
                 .value_delimiter(',')
                 .action(ArgAction::Append)
                 .value_parser(value_parser!(u32).range(1..))
-                .help("What these processes lose [default: the whole machine]"),
+                .help("Show what these processes lose [default: the whole machine]"),
         )
         .arg(
             Arg::new("cgroup")
                 .long("cgroup")
                 .value_name("PATH")
-                .help("What processes of this group and of those below it lose: /system.slice"),
+                .help("Show what the processes of this group and the groups below it lose: /system.slice"),
         )
         .arg(
             Arg::new("comm")
                 .long("comm")
                 .value_name("NAME")
-                .help("What processes of this name lose, as ps -o comm shows it"),
+                .help("Show what the processes of this name lose, as ps -o comm shows it"),
         )
         .arg(
             Arg::new("node")
@@ -47,7 +47,7 @@ pub fn command() -> Command {
                 .value_name("NAME")
                 .value_delimiter(',')
                 .action(ArgAction::Append)
-                .help("Look into these Erlang nodes too: web@host, or web@host:PORT without epmd"),
+                .help("Also look into these Erlang nodes: web@host, or web@host:PORT without epmd"),
         )
         .arg(
             Arg::new("cookie-file")
@@ -55,7 +55,7 @@ pub fn command() -> Command {
                 .value_name("FILE")
                 .requires("node")
                 .value_parser(value_parser!(PathBuf))
-                .help("Their cookie [default: ~/.erlang.cookie, or that of Debian's RabbitMQ]"),
+                .help("File with the cookie of these nodes [default: ~/.erlang.cookie, or that of Debian's RabbitMQ]"),
         )
         .arg(
             Arg::new("node-anywhere")
@@ -69,34 +69,34 @@ pub fn command() -> Command {
                 .long("for")
                 .value_name("TIME")
                 .value_parser(time)
-                .help("Watch so long, print one report and end: 30s"),
+                .help("Watch for TIME, print one report and exit: 30s"),
         )
         .arg(
             Arg::new("json")
                 .long("json")
                 .action(ArgAction::SetTrue)
-                .help("Print a line of JSON each second, of the last five; with --for the last is of all of it"),
+                .help("Print one JSON line per second covering the last 5 s. With --for, the final line covers the whole run"),
         )
         .arg(
             Arg::new("record")
                 .long("record")
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
-                .help("Keep what was seen here, for explain, report and export"),
+                .help("Write a record at the end, for explain, report and export. It replaces an older record in FILE"),
         )
         .arg(
             Arg::new("ring")
                 .long("ring")
                 .value_name("SIZE")
                 .value_parser(|text: &str| units::parse_size(text))
-                .help("Keep the last intervals in so much memory (64MiB), and write them to --record when a finding begins or SIGUSR1 comes"),
+                .help("Keep the last intervals in SIZE of memory (64MiB). Write them when a finding begins, or on SIGUSR1: to --record FILE, or to the next free FILE-1, FILE-2"),
         )
         .arg(
             Arg::new("listen")
                 .long("listen")
                 .value_name("ADDRESS")
                 .value_parser(value_parser!(SocketAddr))
-                .help("Answer with the figures as OpenMetrics: 127.0.0.1:9100"),
+                .help("Serve the figures as OpenMetrics at ADDRESS: 127.0.0.1:9100"),
         )
         .arg(
             Arg::new("listen-anywhere")

@@ -1,28 +1,48 @@
 //! `--listen`: the last figures, as OpenMetrics over HTTP.
 
+mod answer;
+mod connection;
+mod server;
+
 use crate::exit::Failure;
+use crate::output;
+use answer::{Answers, Latest};
 use model::Live;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::process::{Resource, getrlimit};
+use server::{Limits, Server};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
-use tiny_http::{Header, Method, Response, Server};
 
-/// How long a request is waited for before it is looked whether to end.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// Connections at a time.
+const CONNECTIONS: usize = 64;
 
-/// The format of the answer.
-const FORMAT: &[u8] = b"application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Of the descriptors that this process may have, one in so many is for connections at most: those
+/// that watch need theirs.
+const SHARE: u64 = 16;
+
+/// How long a connection may last.
+const TIME: Duration = Duration::from_secs(5);
+
+/// How long the end of the thread is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A server of the last figures; it ends when it is dropped.
 pub struct Listener {
-    text: Arc<Mutex<String>>,
-    end: Arc<std::sync::atomic::AtomicBool>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    latest: Latest,
+    address: SocketAddr,
+    end: Arc<OwnedFd>,
+    /// Nothing comes of it; it closes when the thread ends.
+    ended: Receiver<()>,
+    complained: bool,
 }
 
-/// An address that is waited at, before there is anybody who answers.
+/// An address that is waited at, before there is a thread that answers.
 pub struct Bound {
-    server: Server,
+    listener: TcpListener,
     address: SocketAddr,
 }
 
@@ -38,15 +58,17 @@ impl Bound {
                  machine; use 127.0.0.1, or add --listen-anywhere"
             )));
         }
-        let failed = |why: &dyn std::fmt::Display| {
-            Failure::need(format!("--listen {address}: {why}; choose another port"))
+        let bind = || {
+            let listener = TcpListener::bind(address)?;
+            let address = listener.local_addr()?;
+            Ok(Bound { listener, address })
         };
-        let server = Server::http(address).map_err(|error| failed(&error))?;
-        let address = server.server_addr().to_ip().unwrap_or(address);
-        Ok(Bound { server, address })
+        bind().map_err(|why: std::io::Error| {
+            Failure::need(format!("--listen {address}: {why}; choose another port"))
+        })
     }
 
-    /// Where it answers.
+    /// Where it waits.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -58,52 +80,53 @@ impl Listener {
     /// # Errors
     /// If there is no thread for it.
     pub fn start(bound: Bound) -> Result<Self, Failure> {
-        let text = Arc::new(Mutex::new(String::from("# EOF\n")));
-        let end = Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (shown, ended) = (Arc::clone(&text), Arc::clone(&end));
-        let thread = std::thread::Builder::new()
-            .name("metrics".to_owned())
-            .spawn(move || serve(&bound.server, &shown, &ended))
-            .map_err(|error| Failure::need(format!("--listen: no thread: {error}")))?;
-        Ok(Listener { text, end, thread: Some(thread) })
+        let address = bound.address;
+        Self::spawn(bound).map_err(|why| {
+            Failure::need(format!("--listen {address}: no thread that answers: {why}"))
+        })
+    }
+
+    fn spawn(bound: Bound) -> std::io::Result<Self> {
+        let latest = Latest::new();
+        let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let mut answers = Answers::new(latest.clone());
+        let answer = move |request| answers.answer(request);
+        let mut server = Server::new(bound.listener, Arc::clone(&end), limits(), answer)?;
+        let (alive, ended) = channel::<()>();
+        std::thread::Builder::new().name("metrics".to_owned()).spawn(move || {
+            server.run();
+            drop((server, alive));
+        })?;
+        Ok(Listener { latest, address: bound.address, end, ended, complained: false })
     }
 
     /// Shows these figures from now on.
-    pub fn show(&self, live: &Live) {
-        // Figures that cannot be written leave the last ones standing.
-        if let Ok(text) = report::export::live::live_metrics(live) {
-            *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    pub fn show(&mut self, live: &Live) {
+        self.latest.set(live);
+        let is_gone = self.ended.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected);
+        if is_gone && !std::mem::replace(&mut self.complained, true) {
+            output::complain(&format!(
+                "--listen {}: the thread that answers has ended; start watch again",
+                self.address
+            ));
         }
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.end.store(true, std::sync::atomic::Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        // A full counter says the same.
+        let _ = rustix::io::write(&self.end, &1u64.to_ne_bytes());
+        // A thread that does not end goes with the process.
+        let _: Result<(), RecvTimeoutError> = self.ended.recv_timeout(PATIENCE);
     }
 }
 
-fn serve(server: &Server, text: &Mutex<String>, end: &std::sync::atomic::AtomicBool) {
-    while !end.load(std::sync::atomic::Ordering::Relaxed) {
-        let Ok(Some(request)) = server.recv_timeout(PATIENCE) else { continue };
-        let path = request.url().split('?').next().unwrap_or_default();
-        let known = *request.method() == Method::Get && ["/", "/metrics"].contains(&path);
-        let mut answer = match known {
-            true => {
-                let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                Response::from_string(text)
-            }
-            false => Response::from_string("see /metrics\n").with_status_code(404),
-        };
-        if let (true, Ok(format)) = (known, Header::from_bytes(&b"Content-Type"[..], FORMAT)) {
-            answer = answer.with_header(format);
-        }
-        // The client may have closed its connection.
-        let _ = request.respond(answer);
-    }
+/// The bounds in this process.
+fn limits() -> Limits {
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let share = usize::try_from(descriptors / SHARE).unwrap_or(usize::MAX);
+    Limits { connections: share.clamp(1, CONNECTIONS), time: TIME }
 }
 
 #[cfg(test)]
@@ -111,27 +134,42 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
     use std::net::TcpStream;
+    use std::time::Instant;
 
     fn ask(address: SocketAddr, path: &str) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text
     }
 
+    fn here() -> Listener {
+        Listener::start(Bound::at("127.0.0.1:0".parse().unwrap(), false).unwrap()).unwrap()
+    }
+
     #[test]
     fn the_last_figures_are_answered_and_nothing_else() {
-        let bound = Bound::at("127.0.0.1:0".parse().unwrap(), false).unwrap();
-        let address = bound.address();
-        let listener = Listener::start(bound).unwrap();
+        let mut listener = here();
         listener.show(&Live { over_ns: 1, ..Live::default() });
-        let answer = ask(address, "/metrics");
-        assert!(
-            answer.starts_with("HTTP/1.1 200") && answer.contains("tailback_watch"),
-            "{answer}"
-        );
-        assert!(ask(address, "/etc/passwd").starts_with("HTTP/1.1 404"));
+        let answer = ask(listener.address, "/metrics");
+        let has = |text: &str| answer.contains(text);
+        assert!(answer.starts_with("HTTP/1.1 200") && has("tailback_watch_lost_threads"));
+        assert!(has("\ntailback_watch_age_seconds{} ") && answer.ends_with("# EOF\n"), "{answer}");
+        assert!(ask(listener.address, "/etc/passwd").starts_with("HTTP/1.1 404"));
+    }
+
+    #[test]
+    fn it_ends_while_clients_want_something_of_it() {
+        let listener = here();
+        let clients = [(); 3].map(|()| TcpStream::connect(listener.address).unwrap());
+        for mut client in &clients {
+            client.write_all(b"POST / HTTP/1.1\r\nContent-Length: 5000\r\n\r\n").unwrap();
+        }
+        let (address, began) = (listener.address, Instant::now());
+        drop(listener);
+        assert!(began.elapsed() < TIME, "it waited for a client");
+        assert!(TcpStream::connect(address).is_err());
     }
 
     #[test]
@@ -139,5 +177,12 @@ mod tests {
         let refused = Bound::at("0.0.0.0:0".parse().unwrap(), false).err().unwrap();
         assert!(refused.code == 2 && refused.line.contains("--listen-anywhere"), "{refused:?}");
         assert!(Bound::at("0.0.0.0:0".parse().unwrap(), true).is_ok());
+    }
+
+    #[test]
+    fn an_address_that_is_taken_is_said_in_one_line() {
+        let listener = here();
+        let refused = Bound::at(listener.address, false).err().unwrap();
+        assert!(refused.code == 3 && refused.line.contains("choose another port"), "{refused:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! `tailback watch`: reads a live system, and changes nothing.
+//! `tailback watch`: reads a live system. It loads eBPF programs while it runs, and changes nothing
+//! else.
 
 pub mod flags;
 mod hindsight;
@@ -16,7 +17,7 @@ use crate::output;
 use crate::records;
 use crate::signals::Interruption;
 use clap::ArgMatches;
-use hindsight::Ring;
+use hindsight::Hindsight;
 use host::Roots;
 use listen::{Bound, Listener};
 use model::Live;
@@ -27,7 +28,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use terminal::Terminal;
@@ -50,10 +51,10 @@ const LAST: Duration = Duration::from_secs(1);
 const SCHEMA: &str = "tailback/watch/1";
 
 /// What was asked for.
-struct Wanted<'a> {
+struct Wanted {
     length: Option<Duration>,
     json: bool,
-    record: Option<&'a PathBuf>,
+    record: Option<PathBuf>,
     ring: Option<u64>,
     briefs: Option<Briefs>,
     screen: bool,
@@ -73,10 +74,10 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
     let mut terminal = if wanted.screen { Some(Terminal::enter()?) } else { None };
     walls::enter(&wanted.writes(), wanted.ring.unwrap_or(0), !nodes.is_empty());
     // What begins here has no more rights than this thread has now.
-    let listener = bound.map(Listener::start).transpose()?;
+    let mut listener = bound.map(Listener::start).transpose()?;
     sampling.ask(nodes::start(nodes)?);
-    let mut ring = wanted.ring.map(Ring::new);
-    let keeps = wanted.record.is_some() && ring.is_none();
+    let mut hindsight = wanted.hindsight();
+    let keeps = wanted.record.is_some() && hindsight.is_none();
     let mut session = Session::new((sampling, sources), scope(matches), keeps);
     let began = Instant::now();
     let is_over = || wanted.length.is_some_and(|length| began.elapsed() >= length);
@@ -88,14 +89,13 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
         else {
             break;
         };
-        if let (Some(ring), Some(path)) = (&mut ring, wanted.record) {
-            ring.add(tick);
-            keep_what_led_to_it(ring, &session, path, dump.noticed())?;
+        if let Some(hindsight) = &mut hindsight {
+            hindsight.add(tick, &session, dump.noticed());
         }
         if terminal.is_some() || listener.is_some() || wanted.json {
             session.look();
         }
-        if let (Some(listener), Some(live)) = (&listener, session.seen()) {
+        if let (Some(listener), Some(live)) = (&mut listener, session.seen()) {
             listener.show(live);
         }
         if let (true, false, Some(live)) = (wanted.json, is_over(), session.seen()) {
@@ -103,6 +103,9 @@ pub fn watch(matches: &ArgMatches) -> Result<u8, Failure> {
         }
     }
     drop(terminal);
+    if let Some(hindsight) = &mut hindsight {
+        hindsight.end(&session);
+    }
     finish(&session, &wanted, matches)
 }
 
@@ -179,17 +182,18 @@ fn late(step: Step) -> String {
     format!("watch: reading {what} hangs; figures stay as they were until it ends")
 }
 
-impl<'a> Wanted<'a> {
-    fn of(matches: &'a ArgMatches) -> Result<Self, Failure> {
+impl Wanted {
+    fn of(matches: &ArgMatches) -> Result<Self, Failure> {
         let wanted = Wanted {
             length: matches.get_one::<Duration>("for").copied(),
             json: matches.get_flag("json"),
-            record: matches.get_one::<PathBuf>("record"),
+            record: None,
             ring: matches.get_one::<u64>("ring").copied(),
             briefs: Briefs::asked(matches)?,
             screen: false,
         };
-        if wanted.ring.is_some() && wanted.record.is_none() {
+        let named = matches.get_one::<PathBuf>("record");
+        if wanted.ring.is_some() && named.is_none() {
             return Err(Failure::usage(
                 "--ring: name the file that a finding is written to: --record FILE",
             ));
@@ -202,14 +206,19 @@ impl<'a> Wanted<'a> {
                 "watch: no terminal for the live screen; use --for 30s, or --json",
             ));
         }
-        Ok(Wanted { screen: !quiet && is_terminal, ..wanted })
+        let record = named.map(|path| record::check(path, wanted.ring.is_some())).transpose()?;
+        Ok(Wanted { record, screen: !quiet && is_terminal, ..wanted })
+    }
+
+    fn hindsight(&self) -> Option<Hindsight> {
+        self.ring.zip(self.record.as_ref()).map(|(bytes, file)| Hindsight::new(bytes, file))
     }
 
     /// The folders that are written to.
     fn writes(&self) -> Vec<PathBuf> {
-        let files = self.record.into_iter().map(PathBuf::as_path);
+        let files = self.record.iter().map(PathBuf::as_path);
         let files = files.chain(self.briefs.as_ref().and_then(Briefs::file));
-        files.map(crate::sandbox::folder_of).collect()
+        files.map(crate::paths::folder_of).collect()
     }
 }
 
@@ -234,7 +243,7 @@ fn finish(session: &Session, wanted: &Wanted, matches: &ArgMatches) -> Result<u8
         output::print(&report::live(&all, records::meta_of, output::look_of(matches)));
     }
     // With a ring only what a finding is about is written.
-    if let (Some(path), None) = (wanted.record, wanted.ring) {
+    if let (Some(path), None) = (&wanted.record, wanted.ring) {
         record::write(&all, path)?;
     }
     Ok(briefs::code(wanted.briefs.as_ref(), u8::from(!all.findings.is_empty())))
@@ -270,23 +279,6 @@ fn wait(
         if interruption.noticed() || Instant::now() >= until {
             return true;
         }
-    }
-}
-
-/// Writes what led to a finding that has just begun, or what there is where a signal asks for it.
-fn keep_what_led_to_it(
-    ring: &mut Ring,
-    session: &Session,
-    path: &Path,
-    asked: bool,
-) -> Result<(), Failure> {
-    if !asked && !session.has_begun() {
-        return Ok(());
-    }
-    let live = session.view_of(ring.ticks());
-    match ring.next_file(path) {
-        Some(file) => record::write(&live, &file),
-        None => Ok(()),
     }
 }
 

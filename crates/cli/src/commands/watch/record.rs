@@ -1,12 +1,13 @@
 //! What was seen as a record, which other commands read.
 
 use crate::exit::Failure;
-use crate::{machine, output};
+use crate::{machine, output, paths};
 use model::reason::Headline;
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::scenario::Judging;
 use model::{Live, Record, State, Verdict};
-use std::path::Path;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
 
 /// What stands in the place of a scenario.
 pub const WATCH: &str = "watch";
@@ -24,6 +25,40 @@ pub fn seconds_after(moment: &str, seconds: f64) -> String {
         at.round(jiff::Unit::Second).ok()
     };
     after().map_or_else(|| moment.to_owned(), |at| at.to_string())
+}
+
+/// Finds out before anything is measured whether a record can be kept there, and holds its folder
+/// open; the file that is meant. With `beside` each record becomes a new file; else the one that is
+/// written at the end takes the place of an earlier record.
+///
+/// # Errors
+/// If no record can be kept there.
+pub fn check(path: &Path, beside: bool) -> Result<PathBuf, Failure> {
+    let refused = |error: Error| {
+        let line = match paths::folder_of(path).exists() {
+            true => {
+                format!("--record {}: {error}; name a file that can be written", path.display())
+            }
+            false => format!("--record {}: its folder does not exist; make it", path.display()),
+        };
+        match error.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Failure::need(line),
+            _ => Failure::usage(line),
+        }
+    };
+    if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return Err(refused(Error::other("not the name of a file")));
+    }
+    // Where records stand beside each other, what has the name stays, also a link.
+    let target = match beside {
+        true => path.to_owned(),
+        false => runner::target(path).map_err(refused)?,
+    };
+    runner::check_folder(&paths::folder_of(&target)).map_err(refused)?;
+    if !beside && target.exists() && !paths::is_record(&target) {
+        return Err(refused(Error::other("there is a file that is no record of tailback")));
+    }
+    Ok(target)
 }
 
 /// Writes the record.

@@ -1,0 +1,246 @@
+//! Which names have series of their own in the gauges of a watch that goes on.
+//!
+//! Any program of the machine may call itself something else each second, and each name is a series
+//! that Prometheus keeps for hours. So the first names that are shown are kept for as long as the
+//! process lives, and the others are added up as [`OTHER`]. No name is ever given up for another:
+//! the number of series has a bound, and a series that was there stays what it was. Of one group
+//! only some names are kept, so that a group that invents names uses up its own share first.
+
+use super::family::Labels;
+use crate::prose::plain;
+use model::live::{Finding, Node, Program};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What stands for all names that have no series of their own.
+pub const OTHER: &str = "other";
+
+/// Programs, and of those in one group.
+const PROGRAMS: Most = Most { all: 500, of_one: 100 };
+
+/// Findings, each with its culprit, and of those culprits of one stall of one victim.
+const FINDINGS: Most = Most { all: 500, of_one: 10 };
+
+/// Erlang nodes, and of those of one program.
+const NODES: Most = Most { all: 64, of_one: 16 };
+
+/// The longest name of a group, in characters: a user may nest groups in groups.
+const LONGEST: usize = 256;
+
+/// How many names are kept.
+#[derive(Debug, Clone, Copy)]
+struct Most {
+    all: usize,
+    of_one: usize,
+}
+
+/// The names that have series of their own so far.
+#[derive(Debug)]
+pub struct Names {
+    programs: Known,
+    findings: Known,
+    nodes: Known,
+    /// Those of the last figures that have none.
+    folded: BTreeSet<(String, String)>,
+}
+
+impl Names {
+    /// For figures that are shown again and again.
+    pub fn bounded() -> Self {
+        Names::new(PROGRAMS, FINDINGS, NODES)
+    }
+
+    /// For figures that are shown once.
+    pub(super) fn unbounded() -> Self {
+        let all = Most { all: usize::MAX, of_one: usize::MAX };
+        Names::new(all, all, all)
+    }
+
+    fn new(programs: Most, findings: Most, nodes: Most) -> Self {
+        let known = |most| Known { most, names: BTreeMap::new(), count: 0 };
+        Names {
+            programs: known(programs),
+            findings: known(findings),
+            nodes: known(nodes),
+            folded: BTreeSet::new(),
+        }
+    }
+
+    /// Begins with other figures.
+    pub(super) fn begin(&mut self) {
+        self.folded.clear();
+    }
+
+    /// How many names of these figures were folded.
+    pub(super) fn folded(&self) -> usize {
+        self.folded.len()
+    }
+
+    /// The labels of a program.
+    pub(super) fn program(&mut self, program: &Program) -> Labels {
+        let (name, group) = self.admitted(program);
+        labels(name, group)
+    }
+
+    /// The labels of a finding: victim, stall and culprit.
+    pub(super) fn finding(&mut self, finding: &Finding) -> Labels {
+        let (name, group) = self.admitted(&finding.victim);
+        let stall = finding.kind.stall();
+        let culprit = finding.culprits.first().map_or_else(String::new, |one| short(&one.name));
+        let victim = format!("{name}\0{group}\0{stall}");
+        let mut all = match self.findings.admits(&victim, &culprit) {
+            true => (labels(name, group), culprit),
+            false => {
+                self.folded.insert((victim.clone(), culprit));
+                let victim = match self.findings.admits_rest(&victim) {
+                    true => labels(name, group),
+                    false => labels(OTHER.to_owned(), OTHER.to_owned()),
+                };
+                (victim, OTHER.to_owned())
+            }
+        };
+        all.0.push(("stall", stall.to_owned()));
+        all.0.push(("culprit", all.1));
+        all.0
+    }
+
+    /// The labels of an Erlang node.
+    pub(super) fn node(&mut self, node: &Node) -> Labels {
+        let (name, group) = self.admitted(&node.program);
+        let own = plain(node.name.as_deref().unwrap_or(""));
+        let (mut all, own) = match self.nodes.admits(&format!("{name}\0{group}"), &own) {
+            true => (labels(name, group), own),
+            false => {
+                self.folded.insert((name, own));
+                (labels(OTHER.to_owned(), OTHER.to_owned()), OTHER.to_owned())
+            }
+        };
+        all.push(("node", own));
+        all
+    }
+
+    /// A program's name and group, or what stands for them.
+    fn admitted(&mut self, program: &Program) -> (String, String) {
+        let (name, group) = (short(&program.name), group(program));
+        if self.programs.admits(&group, &name) {
+            return (name, group);
+        }
+        let known = match self.programs.names.contains_key(&group) {
+            true => group.clone(),
+            false => OTHER.to_owned(),
+        };
+        self.folded.insert((group, name));
+        (OTHER.to_owned(), known)
+    }
+}
+
+/// Names, each of something.
+#[derive(Debug)]
+struct Known {
+    most: Most,
+    names: BTreeMap<String, BTreeSet<String>>,
+    count: usize,
+}
+
+impl Known {
+    /// Whether this name has a series of its own, from now on where there is still room.
+    fn admits(&mut self, of: &str, name: &str) -> bool {
+        let own = self.names.get(of);
+        if own.is_some_and(|own| own.contains(name)) {
+            return true;
+        }
+        let has_room = own.is_none_or(|own| own.len() < self.most.of_one);
+        has_room && self.adds(of, name)
+    }
+
+    /// The same for what stands for all further names of one.
+    fn admits_rest(&mut self, of: &str) -> bool {
+        self.names.get(of).is_some_and(|own| own.contains(OTHER)) || self.adds(of, OTHER)
+    }
+
+    fn adds(&mut self, of: &str, name: &str) -> bool {
+        let has_room = self.count < self.most.all;
+        if has_room {
+            self.names.entry(of.to_owned()).or_default().insert(name.to_owned());
+            self.count += 1;
+        }
+        has_room
+    }
+}
+
+fn labels(program: String, group: String) -> Labels {
+    vec![("program", program), ("group", group)]
+}
+
+/// A program's name without what follows a slash: threads of the kernel have their CPU or their
+/// work there, and change it.
+fn short(name: &str) -> String {
+    let name = plain(name);
+    match name.split_once('/') {
+        Some((first, _)) if !first.is_empty() => first.to_owned(),
+        _ => name,
+    }
+}
+
+/// The end of a program's group, where groups differ.
+fn group(program: &Program) -> String {
+    let name = plain(program.group.as_deref().unwrap_or("/"));
+    match name.char_indices().rev().nth(LONGEST - 1) {
+        Some((from, _)) if from > 0 => format!("…{}", &name[from..]),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(name: &str, group: &str) -> Program {
+        Program { name: name.into(), group: Some(group.into()), ..Program::default() }
+    }
+
+    fn values(labels: Labels) -> Vec<String> {
+        labels.into_iter().map(|(_, value)| value).collect()
+    }
+
+    #[test]
+    fn the_first_names_stay_and_a_group_uses_up_its_own_share() {
+        let mut names = Names::bounded();
+        assert_eq!(values(names.program(&program("old", "/a"))), ["old", "/a"]);
+        for number in 0..9_999 {
+            names.begin();
+            let shown = values(names.program(&program(&format!("eve{number}"), "/eve")));
+            let is_own = number < PROGRAMS.of_one;
+            assert_eq!(shown[0] != OTHER, is_own, "{number}");
+            assert_eq!((shown[1].as_str(), names.folded()), ("/eve", usize::from(!is_own)));
+        }
+        // Others are not affected, and who was there stays there.
+        assert_eq!(values(names.program(&program("new", "/b"))), ["new", "/b"]);
+        assert_eq!(values(names.program(&program("eve0", "/eve"))), ["eve0", "/eve"]);
+    }
+
+    #[test]
+    fn many_groups_are_bounded_too() {
+        let mut names = Names::bounded();
+        let mut shown = BTreeSet::new();
+        for number in 0..9_999 {
+            let one = program(&format!("eve{number}"), &format!("/eve/{}", number % 2_000));
+            shown.insert(values(names.program(&one)));
+        }
+        assert!(shown.len() <= 2 * PROGRAMS.all + 1, "{}", shown.len());
+        assert!(shown.contains(&vec![OTHER.to_owned(), OTHER.to_owned()]));
+    }
+
+    #[test]
+    fn numbers_of_kernel_threads_and_endless_groups_are_cut() {
+        let mut names = Names::bounded();
+        let name =
+            |name: &str, names: &mut Names| values(names.program(&program(name, "/")))[0].clone();
+        for (given, shown) in [("kworker/0:1-events", "kworker"), ("/usr/bin/x", "/usr/bin/x")] {
+            assert_eq!(name(given, &mut names), shown);
+        }
+        let nested = group(&program("x", &"/ä".repeat(2_000)));
+        assert_eq!((nested.chars().count(), nested.starts_with('…')), (LONGEST + 1, true));
+        let whole = format!("/{}", "a".repeat(LONGEST - 1));
+        assert_eq!(group(&program("x", &whole)), whole);
+    }
+}
