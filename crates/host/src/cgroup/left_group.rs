@@ -1,8 +1,8 @@
 //! The groups of this process in its journal, and those of a journal whose process is gone.
 //!
-//! Most of the latter are found by their names ([`super::sweep`]). The pid in a name says nothing to
-//! another pid namespace, as to the next pod on a node: there the journal alone tells whose process
-//! is gone.
+//! Most of the latter are found by their names ([`super::sweep`]). The pid in a name says nothing
+//! to another pid namespace, as to the next pod on a node: there the journal alone tells whose
+//! process is gone.
 
 use super::clear::clear;
 use super::error::CgroupError;
@@ -18,8 +18,8 @@ use std::path::Path;
 /// The controllers in whose hierarchies groups are made.
 const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "memory"];
 
-/// Makes an empty group, once it stands in the journal; where there is none, as for an ordinary user
-/// without a session, its name alone says whose it is.
+/// Makes an empty group, once it stands in the journal; where there is none, as for an ordinary
+/// user without a session, its name alone says whose it is.
 pub(super) fn make(roots: &Roots, path: &Path) -> Result<Option<Noted>, CgroupError> {
     let noted = journal::note(roots, Change::Group { path: path.to_owned() }).ok();
     match fs::create_dir(path) {
