@@ -6,7 +6,7 @@
 # make torture  kills tailback and what it starts, at random moments and in its n-th system call,
 #               fills its disks, lets its calls fail, and looks for what is left; as root. KILLS=100
 #               at random moments, SEED=1, JOBS=2 at once; TORTURE holds other flags, as
-#               TORTURE="--case '{..}'"
+#               TORTURE="--case '{..}'"; scripts/torture-guest does it in a guest
 # make blind    runs stalls and harmless loads that tailback watch has to tell apart, and writes the
 #               matrix into docs/watch.md; as root, on a quiet machine, half an hour, and it can be
 #               stopped and resumed. RUNS=120, SEED=1, ONLY='idle compile'

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -45,8 +45,8 @@ const DYING: Duration = Duration::from_secs(10);
 /// The helper of this process, once there is one.
 static HELPER: Mutex<Option<Child>> = Mutex::new(None);
 
-/// The most lines about what tailback did not make.
-const MOST_REFUSED: usize = 10;
+/// The most lines about what was not put back, of each kind.
+const MOST_TOLD: usize = 10;
 
 /// The name of the lock that a run holds on the machine.
 const RUN: &str = "run";
@@ -189,23 +189,26 @@ fn tell(restored: &Restored, beside: bool) {
             Change::File { .. } | Change::Controller { .. } => format!("put back {change}"),
         });
     });
-    for (change, why) in &restored.left {
-        say(format!("left as it is, {change}: {why}"));
-    }
-    for (path, why) in &restored.failed {
-        output::complain(&format!("cannot put back {}: {why}", path.display()));
-    }
-    restored.refused.iter().take(MOST_REFUSED).for_each(tell_refused);
-    if restored.refused.len() > MOST_REFUSED {
-        let more = restored.refused.len() - MOST_REFUSED;
-        output::complain(&format!("and {more} more that tailback did not make"));
+    let of_left = |(change, why): &(Change, String)| format!("left as it is, {change}: {why}");
+    first(&restored.left, of_left, say);
+    let of_failed =
+        |(path, why): &(PathBuf, String)| format!("cannot put back {}: {why}", path.display());
+    first(&restored.failed, of_failed, |line| output::complain(&line));
+    first(&restored.refused, of_refused, |line| output::complain(&line));
+}
+
+/// Says the first ones, a line each, and how many there are more.
+fn first<T>(all: &[T], line: impl Fn(&T) -> String, say: impl Fn(String)) {
+    all.iter().take(MOST_TOLD).map(line).for_each(&say);
+    if all.len() > MOST_TOLD {
+        say(format!("and {} more", all.len() - MOST_TOLD));
     }
 }
 
 /// Names what tailback did not make, and what to do next.
-fn tell_refused(refused: &Refused) {
+fn of_refused(refused: &Refused) -> String {
     let (journal, why) = (refused.journal.display(), &refused.why);
-    output::complain(&match &refused.entry {
+    match &refused.entry {
         Some(entry) => format!(
             "not put back: {entry}: an entry that tailback did not make ({why}); look at {journal}, \
              then remove it"
@@ -214,7 +217,7 @@ fn tell_refused(refused: &Refused) {
             "not put back: {journal}: a journal that tailback did not make ({why}); look at it, \
              then remove it"
         ),
-    });
+    }
 }
 
 /// Takes the machine: two runs at once would measure each other.

@@ -310,7 +310,7 @@ fn what_tailback_did_not_make_is_named_in_a_line_and_stays() {
         (0, "an entry that tailback did not make (no file of cpufreq that tailback sets)"),
         (0, "then remove it"),
         (1, "folder [2J: gone: an entry that tailback did not make"),
-        (10, "and 43 more that tailback did not make"),
+        (10, "and 43 more"),
     ] {
         assert!(wrongs[line].contains(words), "{words}: {ran:?}");
     }

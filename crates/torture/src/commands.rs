@@ -17,15 +17,33 @@ pub struct Command {
     pub short: bool,
 }
 
-impl Command {
-    /// Whether it needs a guest's kernel.
-    pub fn needs_kernel(&self) -> bool {
-        self.words.contains("{kernel}")
-    }
+/// What there is here that not every command can do without.
+#[derive(Debug, Clone, Copy)]
+pub struct Here {
+    /// A guest's kernel.
+    pub kernel: bool,
+    /// Control groups of v2 with the memory controller, as in a guest.
+    pub memory: bool,
+    /// An Erlang node.
+    pub node: bool,
+}
 
-    /// Whether it needs an Erlang node.
-    pub fn needs_node(&self) -> bool {
-        self.words.contains("{node}")
+impl Here {
+    /// With or without a guest's kernel and a node.
+    pub fn with(kernel: bool, node: bool) -> Self {
+        let controllers = std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers");
+        let controllers = controllers.unwrap_or_default();
+        let memory = controllers.split_whitespace().any(|name| name == "memory");
+        Here { kernel, memory, node }
+    }
+}
+
+impl Command {
+    /// Whether it can be run.
+    pub fn runs(&self, here: Here) -> bool {
+        (here.kernel || !self.words.contains("{kernel}"))
+            && (here.memory || !self.words.contains("memory-high"))
+            && (here.node || !self.words.contains("{node}"))
     }
 }
 
@@ -51,7 +69,7 @@ pub const ALL: &[Command] = &[
     long("busy-wait", "run busy-wait --quick", 25_000, 3),
     long("preempted-holder", "run preempted-holder --quick", 9_000, 2),
     long("quota-blind", "run quota-blind --runtime node --quick", 20_000, 2),
-    long("memory-high", "run memory-high --quick", 12_000, 2),
+    long("memory-high", "run memory-high --quick", 20_000, 2),
     long("check", "check", 80_000, 1),
     long("vm", "vm --kernel {kernel} -- run mmap-lock --quick", 25_000, 2),
     long("vm-list", "vm --kernel {kernel} -- list", 9_000, 2),
@@ -72,6 +90,7 @@ pub const ALL: &[Command] = &[
     short("short-quota", "run cpu-quota --samples 1 --duration 100ms --no-probe", 2_000),
     short("short-flood", "run mailbox-flood --quick --samples 1 --no-probe", 6_000),
     short("short-spin", "run busy-wait --quick --rate 100 --samples 1 --no-probe", 6_000),
+    short("short-memory", "run memory-high --samples 1 --duration 200ms --no-probe", 4_000),
     short("short-probed", "run mmap-lock --busy 1 --samples 1 --duration 50ms", 2_000),
 ];
 

@@ -16,7 +16,7 @@ mod workers;
 
 use case::{Calls, Case, Outcome};
 use clap::Parser;
-use plan::There;
+use commands::{Command, Here};
 use setup::Setup;
 use std::fs::File;
 use std::io::{self, Write};
@@ -55,13 +55,13 @@ struct Flags {
     /// Kills at random moments
     #[arg(long, default_value_t = 100)]
     moments: u64,
-    /// This command alone at random moments
+    /// This command alone: at random moments, in its n-th call, before `tailback restore`
     #[arg(long)]
     only: Option<String>,
     /// Kills in the n-th system call, at most so many for a command and a kind of calls
     #[arg(long, default_value_t = 10)]
     calls: u64,
-    /// Kills of `tailback restore`
+    /// Kills of `tailback restore`, after runs of that command or of short-quota
     #[arg(long, default_value_t = 30)]
     restores: u64,
     /// Leave out full disks and failing calls
@@ -150,12 +150,14 @@ fn tell(outcome: &Outcome, always: bool) -> io::Result<()> {
 
 /// All cases, in random order of their kinds, so that a part of them is a fair part.
 fn all(flags: &Flags, setup: &Setup) -> io::Result<Vec<Case>> {
-    let there = There { kernel: flags.kernels.is_some(), node: flags.node.is_some() };
-    let mut kinds = vec![plan::moments(flags.seed, flags.moments, there, flags.only.as_deref())];
+    let here = Here::with(flags.kernels.is_some(), flags.node.is_some());
+    let mut kinds = vec![plan::moments(flags.seed, flags.moments, here, flags.only.as_deref())];
     if flags.calls > 0 {
         kinds.push(in_calls(flags, setup)?);
     }
-    kinds.push(plan::restores(flags.restores));
+    let restored = flags.only.as_deref().unwrap_or(plan::RESTORED);
+    let unknown = || io::Error::other(format!("no command {restored}"));
+    kinds.push(plan::restores(flags.restores, commands::find(restored).ok_or_else(unknown)?));
     if !flags.no_saves {
         kinds.push(plan::saves());
     }
@@ -163,7 +165,10 @@ fn all(flags: &Flags, setup: &Setup) -> io::Result<Vec<Case>> {
 }
 
 fn in_calls(flags: &Flags, setup: &Setup) -> io::Result<Vec<Case>> {
-    let short = commands::ALL.iter().filter(|command| command.short);
+    let here = Here::with(flags.kernels.is_some(), flags.node.is_some());
+    let wanted = |command: &&Command| flags.only.as_ref().is_none_or(|only| only == command.name);
+    let short = commands::ALL.iter().filter(|command| command.short && command.runs(here));
+    let short = short.filter(wanted);
     let requests = short
         .flat_map(|command| Calls::ALL.map(|calls| Request::Count(command.name.to_owned(), calls)));
     let answers = workers::carry_out(setup, flags.jobs, requests.collect());

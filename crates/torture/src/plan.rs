@@ -1,13 +1,16 @@
 //! Which cases there are: the seed decides.
 
 use crate::case::{Blow, Calls, Case, Whom};
-use crate::commands::{self, Command};
+use crate::commands::{self, Command, Here};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// How many processes each choice kills, weighted: the tool alone is what happens most.
 const WHOM: &[(Whom, u32)] =
     &[(Whom::Tool, 8), (Whom::One, 4), (Whom::Some, 4), (Whom::AllButHelper, 2), (Whom::All, 2)];
+
+/// The command after which `restore` is killed, where no other is asked for.
+pub const RESTORED: &str = "short-quota";
 
 /// Of so many moments one lies in the first fifth, where a run sets up.
 const EARLY: f64 = 0.3;
@@ -33,23 +36,11 @@ const FAILURES: &[(&str, &str)] = &[
     ("flock", "ENOLCK"),
 ];
 
-/// What there is for commands that need it.
-#[derive(Debug, Clone, Copy)]
-pub struct There {
-    /// A guest's kernel.
-    pub kernel: bool,
-    /// An Erlang node.
-    pub node: bool,
-}
-
 /// Processes killed at random moments.
-pub fn moments(seed: u64, count: u64, there: There, only: Option<&str>) -> Vec<Case> {
+pub fn moments(seed: u64, count: u64, here: Here, only: Option<&str>) -> Vec<Case> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let fits = |command: &&Command| {
-        (there.kernel || !command.needs_kernel())
-            && (there.node || !command.needs_node())
-            && only.is_none_or(|only| command.name == only)
-    };
+    let fits =
+        |command: &&Command| command.runs(here) && only.is_none_or(|only| command.name == only);
     let commands: Vec<&Command> = commands::ALL.iter().filter(fits).collect();
     let weights: Vec<u32> = commands.iter().map(|command| command.weight).collect();
     let whom: Vec<u32> = WHOM.iter().map(|(_, weight)| *weight).collect();
@@ -91,15 +82,16 @@ pub fn calls(command: &str, calls: Calls, count: u64, most: u64) -> Vec<Case> {
     numbers.map(case).collect()
 }
 
-/// `tailback restore` killed in its n-th call.
-pub fn restores(most: u64) -> Vec<Case> {
+/// `tailback restore` killed in its n-th call, after a run of this command was.
+pub fn restores(most: u64, command: &Command) -> Vec<Case> {
     let kinds = [Calls::Changes, Calls::Writes, Calls::Opens];
     let case = |number: u64| {
         let calls = kinds[usize::try_from(number).unwrap_or(0) % kinds.len()];
         // Groups are there for most of a run's time; now and then none is.
-        let at_ms = 700 + number * 37 % 900;
+        let lasts_ms = command.lasts_ms;
+        let at_ms = lasts_ms * 7 / 20 + number * 37 % (lasts_ms * 9 / 20);
         let blow = Blow::Restore { at_ms, calls, number: 1 + number / 3 };
-        Case { command: "short-quota".to_owned(), blow }
+        Case { command: command.name.to_owned(), blow }
     };
     (0..most).map(case).collect()
 }
@@ -132,8 +124,7 @@ pub fn saves() -> Vec<Case> {
 mod tests {
     use super::*;
 
-    const ALL: There = There { kernel: true, node: true };
-    const NONE: There = There { kernel: false, node: false };
+    const ALL: Here = Here { kernel: true, memory: true, node: true };
 
     fn shown(cases: &[Case]) -> String {
         serde_json::to_string(cases).unwrap()
@@ -144,14 +135,19 @@ mod tests {
         let cases = moments(7, 50, ALL, None);
         assert_eq!(shown(&cases), shown(&moments(7, 50, ALL, None)));
         assert_ne!(shown(&cases), shown(&moments(8, 50, ALL, None)));
-        let needs = |case: &Case| case.command.starts_with("vm") || case.command == "watch-node";
-        assert!(!moments(7, 50, NONE, None).iter().any(needs));
+        let none = Here { kernel: false, memory: false, node: false };
+        let cases = moments(7, 200, none, None);
+        let wants =
+            |case: &Case| ["vm", "matrix"].iter().any(|word| case.command.starts_with(word));
+        let wants = |case: &Case| wants(case) || case.command == "watch-node";
+        assert!(!cases.iter().any(|case| wants(case) || case.command.ends_with("memory")));
         assert!(moments(7, 5, ALL, Some("check")).iter().all(|case| case.command == "check"));
     }
 
     #[test]
     fn every_case_can_be_written_and_read_again() {
-        let cases = [moments(1, 20, ALL, None), restores(9), saves()].concat();
+        let quota = commands::find(RESTORED).unwrap();
+        let cases = [moments(1, 20, ALL, None), restores(9, quota), saves()].concat();
         let again: Vec<Case> = serde_json::from_str(&shown(&cases)).unwrap();
         assert_eq!(shown(&again), shown(&cases));
     }

@@ -8,6 +8,9 @@ use std::path::Path;
 /// Where control groups are.
 const GROUPS: &str = "/sys/fs/cgroup";
 
+/// Limits that a run could have set on a group that is not its own.
+const LIMITS: [&str; 4] = ["cpu.max", "memory.high", "memory.max", "memory.swap.max"];
+
 /// What a machine is like, a line for each thing.
 #[derive(Debug, Clone)]
 pub struct State(BTreeSet<String>);
@@ -37,12 +40,18 @@ impl State {
     }
 }
 
-/// Groups of the run, wherever they are, and what groups of the machine pass on. Those of other
-/// runs come and go meanwhile.
+/// Groups of the run, wherever they are, and what groups of the machine pass on and are limited to.
+/// Those of other runs come and go meanwhile.
 fn groups(folder: &Path, own: &str, lines: &mut BTreeSet<String>) {
     let control = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
     if !control.trim().is_empty() {
         lines.insert(format!("setting {}: {}", folder.display(), control.trim()));
+    }
+    for limit in LIMITS {
+        let text = fs::read_to_string(folder.join(limit)).unwrap_or_default();
+        if !text.is_empty() && !text.starts_with("max") {
+            lines.insert(format!("setting {}: {limit} {}", folder.display(), text.trim()));
+        }
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();

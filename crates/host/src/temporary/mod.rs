@@ -1,7 +1,7 @@
 //! Files and folders that are there only for a while, as half made entries of a cache: they stand
 //! in the journal before they are made, so that they go however the run ends.
 //!
-//! Their names say whose they are ([`name`]), and a restore removes nothing else ([`remove()`]).
+//! Their names say whose they are (`name.rs`), and a restore removes nothing else (`remove.rs`).
 
 mod name;
 mod remove;
