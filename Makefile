@@ -160,7 +160,7 @@ lint: lint-needs
 	$(CARGO) test --locked --workspace --doc
 	$(MAKE) -C erlang dialyzer xref
 	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif deploy/slurm/* \
-	  deploy/test/engines
+	  deploy/kubernetes/census deploy/test/engines
 	scripts/columns
 	scripts/deny
 

@@ -1,25 +1,24 @@
 //! A fleet as far as it was read: a small struct for each host and scenario.
 
 use crate::answer::Answer;
+use crate::aside::Aside;
+use crate::files::Files;
 use crate::kinds::Kinds;
+use crate::row::{Row, Where};
+use crate::speaker::Speaker;
+use crate::texts::Names;
 use crate::trials::Span;
-use model::census::{Place, Read, SetAside, Why};
-use model::{State, Unit};
+use model::census::{Example, Place, Read, SetAside, Why};
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Places that are named of each reason to set something aside, at most.
-pub(crate) const MOST_EXAMPLES: usize = 20;
+/// Answers of hosts to scenarios that are taken, at most: what a table of four million places holds
+/// before it grows to twice that.
+const MOST_ROWS: usize = 7 << 19;
 
-/// Answers of hosts to scenarios that are taken, at most: three gigabytes.
-const MOST_ROWS: usize = 10_000_000;
-
-/// Names of files that are kept, at most, in bytes; further ones have one name together.
-const MOST_NAMES: usize = 1 << 30;
-
-/// The name of files beyond that.
-const OTHER_FILES: &str = "another file";
+/// Bytes of the names of hosts, at most.
+const MOST_HOST_BYTES: usize = 128 << 20;
 
 /// Versions of tailback that are told apart, at most.
 const MOST_VERSIONS: usize = 32;
@@ -33,65 +32,6 @@ const FIRST_RECORD: i64 = 1_767_225_600;
 /// By how much clocks may differ, in seconds.
 const CLOCKS_DIFFER: i64 = 3600;
 
-/// Where a record is, in little room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Where {
-    /// The file, by its number.
-    pub source: u32,
-    /// The line, from 1; 0 where the file is one record.
-    pub line: u32,
-}
-
-/// The answer of one host to one scenario.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Row {
-    pub(crate) started: i64,
-    /// The clock of its host may be right.
-    right: bool,
-    fingerprint: u64,
-    pub(crate) kind: u32,
-    pub(crate) place: Where,
-    pub(crate) shift: f32,
-    pub(crate) unit: Option<Unit>,
-    state: State,
-    /// Its verdict is not to be believed, or stands against another of the same moment.
-    pub(crate) doubted: bool,
-    version: u8,
-    pub(crate) brief: bool,
-}
-
-impl Row {
-    /// By which the later of two answers is told.
-    pub(crate) fn moment(&self) -> (bool, i64) {
-        (self.right, self.started)
-    }
-
-    /// The answer that counts.
-    pub(crate) fn state(&self) -> State {
-        let settled = matches!(self.state, State::Affected | State::NotAffected);
-        if self.doubted && settled { State::Untrustworthy } else { self.state }
-    }
-}
-
-/// Names of hosts by number, and numbers by name.
-#[derive(Debug, Default)]
-struct Names {
-    numbers: HashMap<Arc<str>, u32>,
-    names: Vec<Arc<str>>,
-}
-
-impl Names {
-    fn number(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
-        }
-        let (number, name) = (self.names.len() as u32, Arc::<str>::from(name));
-        self.names.push(Arc::clone(&name));
-        self.numbers.insert(name, number);
-        number
-    }
-}
-
 /// What was read of a fleet so far.
 #[derive(Debug)]
 pub struct Fleet {
@@ -104,12 +44,9 @@ pub struct Fleet {
     pub(crate) trials: HashMap<(u32, u8), Span>,
     /// Records whose trials were wanted and could not be read.
     pub(crate) lost_trials: u64,
-    sources: Vec<Box<str>>,
-    /// Bytes of their names.
-    names: usize,
-    aside: BTreeMap<Why, (u64, Vec<Where>)>,
+    files: Files,
+    aside: Aside,
     versions: Vec<String>,
-    files: u64,
     /// Now, in seconds since 1970.
     pub(crate) now: i64,
 }
@@ -124,54 +61,56 @@ impl Fleet {
             rows: HashMap::new(),
             trials: HashMap::new(),
             lost_trials: 0,
-            sources: Vec::new(),
-            names: 0,
-            aside: BTreeMap::new(),
+            files: Files::default(),
+            aside: Aside::default(),
             versions: Vec::new(),
-            files: 0,
             now,
         }
     }
 
-    /// One more file, or entry of an archive; its number. An entry is no file of its own.
-    pub(crate) fn source(&mut self, name: &str, is_file: bool) -> u32 {
-        self.files += u64::from(is_file);
-        self.names += name.len() + size_of::<Box<str>>();
-        let is_known = self.sources.last().is_some_and(|last| **last == *OTHER_FILES);
-        if self.names > MOST_NAMES && !is_known {
-            self.sources.push(OTHER_FILES.into());
-        } else if self.names <= MOST_NAMES {
-            self.sources.push(name.into());
-        }
-        (self.sources.len() - 1) as u32
+    /// One more file, or entry of an archive: all that follows is from it. An entry is no file of
+    /// its own.
+    pub(crate) fn begin(&mut self, name: &str, is_file: bool) {
+        self.files.begin(name, is_file);
     }
 
-    /// Takes in the record of a place; `host` is its host where it does not say, and `trials` where
-    /// its trials are kept.
-    pub(crate) fn take(&mut self, answer: Answer, host: &str, place: Where, trials: Option<Span>) {
-        if self.rows.len() >= MOST_ROWS {
-            return self.set_aside(Why::TooMany, 1, [place].into_iter());
+    /// Takes in the record in a line of the file that is being read, or in all of it for 0.
+    /// `speaker` is the host of the file's name, and `trials` where the record's trials are kept.
+    pub(crate) fn take(
+        &mut self,
+        answer: Answer,
+        speaker: &Speaker,
+        line: u32,
+        trials: Option<Span>,
+    ) {
+        let Some((host, by)) = speaker.host_of(answer.host.as_deref(), line) else {
+            let example = Example { claims: answer.host, ..example(self.files.name(), line) };
+            return self.aside.add(Why::OtherHost, 1, std::iter::once(example));
+        };
+        if !self.has_room(&host, answer.scenario) {
+            return self.set_aside(Why::TooMany, 1, [line].into_iter());
         }
         if answer.contradictory {
-            self.set_aside(Why::Contradictory, 1, [place].into_iter());
+            self.set_aside(Why::Contradictory, 1, [line].into_iter());
         }
         let right = (FIRST_RECORD..=self.now + CLOCKS_DIFFER).contains(&answer.started);
         if !right {
-            self.set_aside(Why::WrongClock, 1, [place].into_iter());
+            self.set_aside(Why::WrongClock, 1, [line].into_iter());
         }
-        let host = self.hosts.number(answer.host.as_deref().unwrap_or(host));
+        let host = self.hosts.number(&host);
         let row = Row {
             started: answer.started,
             right,
             fingerprint: answer.fingerprint,
             kind: answer.kind,
-            place,
+            place: Where { source: self.files.number(), line },
             shift: answer.shift.map_or(f32::NAN, |(shift, _)| shift),
             unit: answer.shift.map(|(_, unit)| unit),
             state: answer.state,
             doubted: answer.contradictory,
             version: self.version(&answer.version),
             brief: answer.brief,
+            by,
         };
         if self.answer(host, answer.scenario, row) {
             self.lost_trials += u64::from(answer.lost_trials);
@@ -182,9 +121,16 @@ impl Fleet {
         }
     }
 
-    /// Takes an answer, and says whether it counts. The later answer of a host does, in any order
-    /// of reading. One whose clock is right counts before one whose clock is wrong: else that
-    /// would stand against all later ones once the clock is put right.
+    /// Whether an answer can be taken; one that takes the place of another always can.
+    fn has_room(&self, host: &str, scenario: u8) -> bool {
+        let (rows, names) =
+            (self.rows.len() < MOST_ROWS, self.hosts.bytes() + host.len() <= MOST_HOST_BYTES);
+        let known = || self.hosts.find(host);
+        let replaces = |number: u32| self.rows.contains_key(&(number, scenario));
+        rows && names || known().is_some_and(|number| rows || replaces(number))
+    }
+
+    /// Takes an answer, and says whether it counts: the same one does in any order of reading.
     fn answer(&mut self, host: u32, scenario: u8, row: Row) -> bool {
         let mut held = match self.rows.entry((host, scenario)) {
             Entry::Vacant(empty) => {
@@ -193,29 +139,28 @@ impl Fleet {
             }
             Entry::Occupied(held) => held,
         };
-        let other = held.get_mut();
-        let later = row.moment() > other.moment();
-        let (why, place) = if later {
-            let place = other.place;
-            *other = row;
-            (Why::Superseded, place)
-        } else if row.moment() < other.moment() {
-            (Why::Superseded, row.place)
-        } else if row.fingerprint == other.fingerprint {
-            (Why::Duplicate, row.place)
-        } else {
-            other.doubted = true;
-            (Why::TwoAnswers, row.place)
+        let counts = row.rank() > held.get().rank();
+        let lesser = if counts { held.insert(row) } else { row };
+        let greater = held.get_mut();
+        let why = if lesser.is_copy_of(greater) { Why::Duplicate } else { lesser.why_not(greater) };
+        greater.doubted |= why == Why::TwoAnswers;
+        let other = greater.place;
+        let named = matches!(why, Why::TwoAnswers | Why::TwoFiles);
+        let example = || Example {
+            place: self.place(lesser.place),
+            claims: named.then(|| self.host(host).to_owned()),
+            other: named.then(|| self.place(other)),
         };
-        self.set_aside(why, 1, [place].into_iter());
-        later
+        let example = self.aside.wants(why).then(example);
+        self.aside.add(why, 1, example.into_iter());
+        counts
     }
 
-    /// Counts what does not count, or counts with a doubt; `places` are some of it.
-    pub(crate) fn set_aside(&mut self, why: Why, more: u64, places: impl Iterator<Item = Where>) {
-        let (count, examples) = self.aside.entry(why).or_default();
-        *count += more;
-        examples.extend(places.take(MOST_EXAMPLES.saturating_sub(examples.len())));
+    /// Counts what does not count, or counts with a doubt, in the file that is being read; `lines`
+    /// are some of it.
+    pub(crate) fn set_aside(&mut self, why: Why, more: u64, lines: impl Iterator<Item = u32>) {
+        let name = self.files.name();
+        self.aside.add(why, more, lines.map(|line| example(name, line)));
     }
 
     fn version(&mut self, version: &str) -> u8 {
@@ -233,17 +178,17 @@ impl Fleet {
 
     /// Hosts with a record.
     pub(crate) fn hosts(&self) -> usize {
-        self.hosts.names.len()
+        self.hosts.len()
     }
 
     /// The name of a host.
     pub(crate) fn host(&self, number: u32) -> &str {
-        self.hosts.names.get(number as usize).map_or("", |name| name)
+        self.hosts.get(number)
     }
 
     /// The number of a host of this name.
     pub(crate) fn number_of(&self, name: &str) -> Option<u32> {
-        self.hosts.numbers.get(name).copied()
+        self.hosts.find(name)
     }
 
     /// The version of tailback that wrote an answer.
@@ -252,8 +197,8 @@ impl Fleet {
     }
 
     /// The name of the file that a record is in.
-    pub(crate) fn source_name(&self, place: Where) -> &str {
-        self.sources.get(place.source as usize).map_or("", |name| name)
+    pub(crate) fn file_name(&self, place: Where) -> &str {
+        self.files.name_of(place.source)
     }
 
     /// Records that count whose trials were wanted and could not be read.
@@ -263,25 +208,17 @@ impl Fleet {
 
     /// Where a record is, with its name.
     pub(crate) fn place(&self, place: Where) -> Place {
-        Place {
-            file: self.source_name(place).to_owned(),
-            line: (place.line > 0).then(|| u64::from(place.line)),
-        }
+        named(self.file_name(place), place.line)
     }
 
     /// What was read and does not count, or counts with a doubt.
     pub(crate) fn aside(&self) -> Vec<SetAside> {
-        let each = self.aside.iter().map(|(why, (count, examples))| SetAside {
-            why: *why,
-            count: *count,
-            examples: examples.iter().map(|place| self.place(*place)).collect(),
-        });
-        each.collect()
+        self.aside.all()
     }
 
     /// What was read and counts.
     pub(crate) fn read(&self) -> Read {
-        let mut read = Read { files: self.files, ..Read::default() };
+        let mut read = Read { files: self.files.count(), ..Read::default() };
         let (mut first, mut last) = (i64::MAX, i64::MIN);
         for row in self.rows.values() {
             let count = if row.brief { &mut read.briefs } else { &mut read.records };
@@ -303,9 +240,20 @@ impl Fleet {
     }
 }
 
+/// A line of a file, or all of it for 0.
+fn named(file: &str, line: u32) -> Place {
+    Place { file: file.to_owned(), line: (line > 0).then(|| u64::from(line)) }
+}
+
+fn example(file: &str, line: u32) -> Example {
+    Example { place: named(file, line), claims: None, other: None }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::speaker::Given;
+    use model::State;
 
     const NOW: i64 = 1_800_000_000;
 
@@ -326,14 +274,86 @@ mod tests {
         }
     }
 
-    fn of(answers: &[Answer]) -> (Fleet, Vec<(Why, u64)>) {
+    /// A fleet of these answers, each in a file of this name that was come by so.
+    fn in_files(answers: &[(&str, Given, Answer)]) -> (Fleet, Vec<(Why, u64)>) {
         let mut fleet = Fleet::new(&["mmap-lock"], NOW);
-        let source = fleet.source("a.jsonl", true);
-        for (answer, line) in answers.iter().zip(1..) {
-            fleet.take(answer.clone(), "", Where { source, line }, None);
+        for ((name, given, answer), line) in answers.iter().zip(1..) {
+            if line == 1 || *name != fleet.files.name() {
+                fleet.begin(name, true);
+            }
+            let host = name.trim_end_matches(".jsonl");
+            fleet.take(answer.clone(), &Speaker::new(host, *given, None), line, None);
         }
         let aside = fleet.aside().iter().map(|one| (one.why, one.count)).collect();
         (fleet, aside)
+    }
+
+    fn of(answers: &[Answer]) -> (Fleet, Vec<(Why, u64)>) {
+        let each = answers.iter().map(|answer| ("all.jsonl", Given::Named, answer.clone()));
+        in_files(&each.collect::<Vec<_>>())
+    }
+
+    /// The states of host a and of host b.
+    fn states(fleet: &Fleet) -> [Option<State>; 2] {
+        ["a", "b"].map(|name| Some(fleet.rows[&(fleet.number_of(name)?, 0)].state()))
+    }
+
+    #[test]
+    fn no_host_speaks_for_another_where_each_has_its_file() {
+        use Given::Found;
+        use State::{Affected, NotAffected};
+        let sick = ("b.jsonl", Found, answer("b", Affected, 1, 1));
+        let well = ("a.jsonl", Found, answer("a", NotAffected, 1, 2));
+        let lie = ("a.jsonl", Found, answer("b", NotAffected, 2, 3));
+        for order in [[&sick, &well, &lie], [&lie, &well, &sick]] {
+            let (fleet, aside) = in_files(&order.map(Clone::clone));
+            assert_eq!(states(&fleet), [Some(NotAffected), Some(Affected)]);
+            assert_eq!(aside, [(Why::OtherHost, 1)]);
+            let example = &fleet.aside()[0].examples[0];
+            assert_eq!((&*example.place.file, example.claims.as_deref()), ("a.jsonl", Some("b")));
+        }
+        // Nor for one that has none.
+        let (fleet, aside) = in_files(&[well, lie]);
+        assert_eq!((states(&fleet), fleet.hosts()), ([Some(NotAffected), None], 1));
+        assert_eq!(aside, [(Why::OtherHost, 1)]);
+    }
+
+    #[test]
+    fn of_files_that_are_named_a_host_s_own_counts_before_others() {
+        use Given::Named;
+        use State::{Affected, NotAffected};
+        let sick = ("b.jsonl", Named, answer("b", Affected, 1, 1));
+        let lie = ("a.jsonl", Named, answer("b", NotAffected, 2, 3));
+        for order in [[&sick, &lie], [&lie, &sick]] {
+            let (fleet, aside) = in_files(&order.map(Clone::clone));
+            assert_eq!(states(&fleet), [None, Some(Affected)]);
+            assert_eq!(aside, [(Why::TwoFiles, 1)]);
+            let example = &fleet.aside()[0].examples[0];
+            assert_eq!((&*example.place.file, example.claims.as_deref()), ("a.jsonl", Some("b")));
+            assert_eq!(example.other.as_ref().unwrap().file, "b.jsonl");
+        }
+    }
+
+    #[test]
+    fn a_host_of_two_files_of_many_is_named() {
+        use Given::Named;
+        use State::{Affected, NotAffected};
+        let one = ("monday.jsonl", Named, answer("b", Affected, 1, 1));
+        let other = ("friday.jsonl", Named, answer("b", NotAffected, 2, 3));
+        for order in [[&one, &other], [&other, &one]] {
+            let (fleet, aside) = in_files(&order.map(Clone::clone));
+            assert_eq!(states(&fleet), [None, Some(NotAffected)]);
+            assert_eq!(aside, [(Why::TwoFiles, 1)]);
+            let example = &fleet.aside()[0].examples[0];
+            assert_eq!(example.place.file, "monday.jsonl");
+            assert_eq!(example.other.as_ref().unwrap().file, "friday.jsonl");
+        }
+        // A folder has a file for each run of a host; and a copy is a copy.
+        let run = |answer| ("b.jsonl", Given::Found, answer);
+        let runs = [run(answer("b", Affected, 1, 1)), run(answer("b", NotAffected, 2, 3))];
+        assert_eq!(in_files(&runs).1, [(Why::Superseded, 1)]);
+        let copy = ("friday.jsonl", Named, one.2.clone());
+        assert_eq!(in_files(&[one, copy]).1, [(Why::Duplicate, 1)]);
     }
 
     #[test]
@@ -385,5 +405,23 @@ mod tests {
         assert_eq!(fleet.rows[&(0, 0)].state(), State::Untrustworthy);
         assert_eq!(aside, [(Why::Contradictory, 1)]);
         assert_eq!(fleet.place(Where { source: 0, line: 1 }).line, Some(1));
+    }
+
+    #[test]
+    fn hosts_of_endless_names_end() {
+        let mut fleet = Fleet::new(&["mmap-lock"], NOW);
+        fleet.begin("all.jsonl", true);
+        let speaker = Speaker::new("all", Given::Named, None);
+        let long = "x".repeat(1 << 20);
+        let mut take = |number: u32, started| {
+            let host = format!("{long}{number}");
+            fleet.take(answer(&host, State::Affected, started, 1), &speaker, 1, None);
+        };
+        (0..200).for_each(|number| take(number, 1));
+        // One that is known may still answer anew.
+        take(0, 2);
+        assert_eq!(fleet.hosts(), 127);
+        let aside: Vec<(Why, u64)> = fleet.aside().iter().map(|one| (one.why, one.count)).collect();
+        assert_eq!(aside, [(Why::Superseded, 1), (Why::TooMany, 73)]);
     }
 }

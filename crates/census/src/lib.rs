@@ -5,19 +5,25 @@
 //! says what they say together. The statistics are `analysis::fleet`.
 
 mod answer;
+mod aside;
+mod files;
 mod fleet;
 mod kinds;
 mod names;
 mod parse;
 mod read;
+mod row;
 pub mod simulated;
+mod speaker;
 pub mod summary;
+mod texts;
 mod trials;
 mod verdicts;
 
 pub use answer::Answer;
 pub use fleet::Fleet;
 pub use kinds::Kind;
-pub use read::{CensusError, Options, Progress, read, read_bytes};
+pub use read::{CensusError, Options, Progress, read, read_bytes, run_file};
+pub use speaker::{Given, Hashing};
 pub use trials::{Span, TrialRow, Trials, kept};
 pub use verdicts::{Verdict, Verdicts};

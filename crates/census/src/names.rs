@@ -6,9 +6,20 @@ use std::collections::HashSet;
 /// The most digits of a number that is folded: more are an identifier.
 const MOST_DIGITS: usize = 9;
 
+/// A name, cut at the last number in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Single<'a> {
+    /// What stands before the number; the whole name where it has none.
+    before: &'a str,
+    after: &'a str,
+    /// Digits of the number at least; 0 for a name without a number.
+    digits: u8,
+    number: u64,
+}
+
 /// Folds names; no more than `most` runs of them are named, in their order.
 pub fn fold<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> Hosts {
-    let mut singles: Vec<Run> = names.map(single).collect();
+    let mut singles: Vec<Single> = names.map(Single::of).collect();
     let count = singles.len() as u64;
     pad(&mut singles);
     singles.sort_unstable();
@@ -16,12 +27,12 @@ pub fn fold<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> Hosts {
     let mut named = 0;
     for one in singles {
         if let Some(last) = runs.last_mut()
-            && continues(last, &one)
+            && one.continues(last)
         {
-            last.to = one.to;
+            last.to = one.number;
             named += 1;
         } else if runs.len() < most {
-            runs.push(one);
+            runs.push(one.run());
             named += 1;
         } else {
             break;
@@ -31,48 +42,59 @@ pub fn fold<'a>(names: impl Iterator<Item = &'a str>, most: usize) -> Hosts {
 }
 
 /// Takes `n100` for one of three digits where `n099` is one.
-fn pad(singles: &mut [Run]) {
+fn pad(singles: &mut [Single]) {
     let padded: HashSet<(&str, &str, u8)> = singles
         .iter()
         .filter(|one| one.digits > 1)
-        .map(|one| (one.before.as_str(), one.after.as_str(), one.digits))
+        .map(|one| (one.before, one.after, one.digits))
         .collect();
-    let digits: Vec<u8> = singles
-        .iter()
-        .map(|one| {
-            let own = one.from.checked_ilog10().map_or(1, |log| log as u8 + 1);
-            let is_padded = padded.contains(&(one.before.as_str(), one.after.as_str(), own));
-            if one.digits == 1 && is_padded { own } else { one.digits }
-        })
-        .collect();
-    singles.iter_mut().zip(digits).for_each(|(one, digits)| one.digits = digits);
+    for one in singles.iter_mut().filter(|one| one.digits == 1) {
+        let own = one.number.checked_ilog10().map_or(1, |log| log as u8 + 1);
+        if padded.contains(&(one.before, one.after, own)) {
+            one.digits = own;
+        }
+    }
 }
 
-fn continues(last: &Run, one: &Run) -> bool {
-    let same = (&last.before, &last.after, last.digits) == (&one.before, &one.after, one.digits);
-    same && one.digits > 0 && last.to.checked_add(1) == Some(one.from)
-}
+impl<'a> Single<'a> {
+    fn of(name: &'a str) -> Self {
+        let whole = Single { before: name, after: "", digits: 0, number: 0 };
+        let Some(end) = name.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1) else {
+            return whole;
+        };
+        let start = name[..end].rfind(|c: char| !c.is_ascii_digit());
+        let start =
+            start.map_or(0, |place| place + name[place..].chars().next().map_or(1, char::len_utf8));
+        let digits = &name[start..end];
+        match digits.parse::<u64>() {
+            Ok(number) if digits.len() <= MOST_DIGITS => Single {
+                before: &name[..start],
+                after: &name[end..],
+                // Without a zero in front the number is as long as it is: `web9` comes before
+                // `web10`.
+                digits: if digits.starts_with('0') { digits.len() as u8 } else { 1 },
+                number,
+            },
+            _ => whole,
+        }
+    }
 
-/// A name as a run of one: cut at the last number in it.
-fn single(name: &str) -> Run {
-    let whole = || Run { before: name.to_owned(), after: String::new(), digits: 0, from: 0, to: 0 };
-    let Some(end) = name.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1) else {
-        return whole();
-    };
-    let start = name[..end].rfind(|c: char| !c.is_ascii_digit());
-    let start =
-        start.map_or(0, |place| place + name[place..].chars().next().map_or(1, char::len_utf8));
-    let digits = &name[start..end];
-    match digits.parse::<u64>() {
-        Ok(number) if digits.len() <= MOST_DIGITS => Run {
-            before: name[..start].to_owned(),
-            after: name[end..].to_owned(),
-            // Without a zero in front the number is as long as it is: `web9` comes before `web10`.
-            digits: if digits.starts_with('0') { digits.len() as u8 } else { 1 },
-            from: number,
-            to: number,
-        },
-        _ => whole(),
+    /// Whether it is the name behind the last of a run.
+    fn continues(&self, run: &Run) -> bool {
+        let same =
+            (self.before, self.after, self.digits) == (&*run.before, &*run.after, run.digits);
+        same && self.digits > 0 && run.to.checked_add(1) == Some(self.number)
+    }
+
+    /// A run of this name alone.
+    fn run(&self) -> Run {
+        Run {
+            before: self.before.to_owned(),
+            after: self.after.to_owned(),
+            digits: self.digits,
+            from: self.number,
+            to: self.number,
+        }
     }
 }
 

@@ -26,7 +26,7 @@ const LONGEST_BRIEF: usize = 2 * MOST_BYTES;
 /// The longest JSON of what is said of a machine, in bytes: thousands of CPUs.
 const LONGEST_MACHINE: usize = 1 << 20;
 
-/// Counts of a test whose answer is remembered, at most.
+/// Counts of a test whose answer is remembered, at most, by all readers together.
 const MOST_REMEMBERED: usize = 1 << 16;
 
 /// The longest counts that are remembered, in numbers: of some ten arms. It bounds their memory.
@@ -114,12 +114,19 @@ pub struct Reader<'a> {
     trials: bool,
     /// Answers to counts that were judged before: most hosts of a fleet have the same.
     judged: HashMap<Vec<u64>, State>,
+    /// How many of these are remembered.
+    most: usize,
 }
 
 impl<'a> Reader<'a> {
     /// A reader that shares its kinds with others, and reads trials where they are wanted.
     pub fn new(scenarios: &'a [&'a str], kinds: &'a Kinds, trials: bool) -> Self {
-        Reader { scenarios, kinds, trials, judged: HashMap::new() }
+        Reader { scenarios, kinds, trials, judged: HashMap::new(), most: MOST_REMEMBERED }
+    }
+
+    /// Leaves other readers their share of what is remembered.
+    pub fn share(&mut self, readers: usize) {
+        self.most = MOST_REMEMBERED / readers.max(1);
     }
 
     /// What a record says.
@@ -216,7 +223,7 @@ impl<'a> Reader<'a> {
             return *state;
         }
         let state = sufficient::state(tested, tainted);
-        if self.judged.len() < MOST_REMEMBERED && key.len() <= LONGEST_REMEMBERED {
+        if self.judged.len() < self.most && key.len() <= LONGEST_REMEMBERED {
             self.judged.insert(key, state);
         }
         state

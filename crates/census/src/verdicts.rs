@@ -1,7 +1,8 @@
 //! Every answer that counts, one by one, for what hands a fleet to other programs.
 
-use crate::fleet::{Fleet, Row};
+use crate::fleet::Fleet;
 use crate::kinds::Kind;
+use crate::row::Row;
 use crate::trials::Span;
 use model::{State, Unit};
 
@@ -106,7 +107,7 @@ impl<'a> Verdicts<'a> {
             kind_number,
             version: fleet.version_of(row),
             brief: row.brief,
-            file: fleet.source_name(row.place),
+            file: fleet.file_name(row.place),
             line: (row.place.line > 0).then_some(row.place.line),
             trials: fleet.trials.get(&(host, scenario)).copied(),
         }

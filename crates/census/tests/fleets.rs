@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use census::simulated::{self, SCENARIO, Truth, World};
-use census::{Fleet, Options, summary};
+use census::{Fleet, Hashing, Options, summary};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::Census;
@@ -27,7 +27,8 @@ fn lines(world: World) -> (Vec<u8>, Truth) {
 }
 
 fn fleet(paths: &[PathBuf], threads: usize) -> Fleet {
-    let options = Options { scenarios: &["cpu-quota", SCENARIO], now: NOW, threads, trials: None };
+    let scenarios = &["cpu-quota", SCENARIO];
+    let options = Options { scenarios, now: NOW, threads, trials: None, hashing: None };
     census::read(paths, options, &mut |_| {}).unwrap()
 }
 
@@ -60,6 +61,12 @@ fn told(census: &Census) -> Vec<(Factor, Side, String)> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The host of a brief record.
+fn host(line: &[u8]) -> String {
+    let text = std::str::from_utf8(line).unwrap();
+    text.split("\"name\":\"").nth(1).unwrap()[..11].to_owned()
 }
 
 fn count(census: &Census, whys: &[Why]) -> u64 {
@@ -133,12 +140,13 @@ fn the_form_and_the_threads_do_not_matter() {
     let (files, archive) = (folder.path().join("files"), folder.path().join("fleet.tar"));
     let mut writer = tar::Builder::new(std::fs::File::create(&archive).unwrap());
     for (number, line) in lines.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let own = files.join(format!("{:02}", number % 7));
-        std::fs::create_dir_all(&own).unwrap();
-        std::fs::write(own.join(format!("{number:04}.json")), line).unwrap();
+        let name = format!("{}/{number:04}.json", host(line));
+        let own = files.join(&name);
+        std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+        std::fs::write(own, line).unwrap();
         let mut header = tar::Header::new_gnu();
         header.set_size(line.len() as u64);
-        writer.append_data(&mut header, format!("{number:04}.json"), line).unwrap();
+        writer.append_data(&mut header, name, line).unwrap();
     }
     writer.finish().unwrap();
     for path in [packed, files, archive] {
@@ -166,9 +174,12 @@ fn a_truncated_or_hostile_file_stops_nothing() {
     let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(&lines).unwrap();
     let packed = packer.finish().unwrap();
-    let file = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
-    file("cut.jsonl.gz", &packed[..packed.len() * 3 / 4]);
-    file("whole.jsonl", &lines);
+    let file = |name: &str, bytes: &[u8]| {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+        folder.path().join(name)
+    };
+    let cut = file("cut.jsonl.gz", &packed[..packed.len() * 3 / 4]);
+    let whole = file("whole.jsonl", &lines);
     file("garbage.tar", &[b'x'; 5000]);
     file("empty.json", b"");
     file("picture.png", &[0; 100]);
@@ -188,9 +199,11 @@ fn a_truncated_or_hostile_file_stops_nothing() {
         0,
     )
     .unwrap();
-    let census = taken(&fleet(&[folder.path().to_owned()], 2), None, None);
+    // Those two may speak for many hosts where they are named, and in the folder they do not.
+    let census = taken(&fleet(&[cut, whole, folder.path().to_owned()], 2), None, None);
     assert_eq!(census.hosts, 2000);
-    assert_eq!(count(&census, &[Why::Truncated]), 2, "{:?}", census.set_aside);
+    assert!(count(&census, &[Why::OtherHost]) > 3000, "{:?}", census.set_aside);
+    assert_eq!(count(&census, &[Why::Truncated]), 4, "{:?}", census.set_aside);
     assert!(count(&census, &[Why::Duplicate]) > 1000);
     assert!(count(&census, &[Why::Damaged]) > 2 << 20, "{:?}", census.set_aside);
     assert!(census.set_aside.iter().all(|one| one.examples.len() <= 20));
@@ -213,8 +226,10 @@ fn an_archive_that_wants_to_be_trouble_is_text() {
         writer.append(&header, bytes).unwrap();
     };
     let size = |place: usize| all[place].len() as u64;
-    put("../../../etc/a\u{1b}[2J.json", tar::EntryType::Regular, size(0), all[0]);
-    put("/etc/passwd", tar::EntryType::Regular, size(1), all[1]);
+    let [first, second, third] = [0, 1, 2].map(|place| host(all[place]));
+    let hostile = format!("../../{first}/a\u{1b}[2J.json");
+    put(&hostile, tar::EntryType::Regular, size(0), all[0]);
+    put(&format!("/{second}/passwd"), tar::EntryType::Regular, size(1), all[1]);
     put("link.json", tar::EntryType::Symlink, 0, b"");
     put("hard.json", tar::EntryType::Link, 0, b"");
     put("device.json", tar::EntryType::Char, 0, b"");
@@ -222,7 +237,9 @@ fn an_archive_that_wants_to_be_trouble_is_text() {
     // A name and a size that stand in front of the next entry are not believed.
     let long = "30 path=../../../../root/x.json\n";
     put("long", tar::EntryType::XHeader, long.len() as u64, long.as_bytes());
-    put("third.json", tar::EntryType::Regular, size(2), all[2]);
+    put(&format!("{third}.json"), tar::EntryType::Regular, size(2), all[2]);
+    // One that speaks for another host.
+    put("fourth.json", tar::EntryType::Regular, size(3), all[3]);
     let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(all[3]).unwrap();
     let packed = packer.finish().unwrap();
@@ -239,8 +256,11 @@ fn an_archive_that_wants_to_be_trouble_is_text() {
     let path = folder.path().join("fleet.tar");
     std::fs::write(&path, &bytes).unwrap();
     let census = taken(&fleet(&[path], 2), None, None);
-    assert_eq!((census.hosts, census.read.files), (3, 3), "{:?}", census.set_aside);
+    assert_eq!((census.hosts, census.read.files), (3, 1), "{:?}", census.set_aside);
     assert_eq!(count(&census, &[Why::Damaged, Why::Truncated]), 2, "{:?}", census.set_aside);
+    assert_eq!(count(&census, &[Why::OtherHost]), 1, "{:?}", census.set_aside);
+    let shown = serde_json::to_string(&census).unwrap();
+    assert!(!shown.contains("\\u001b") && shown.contains("/a [2J.json"), "{shown}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -283,7 +303,7 @@ fn a_brief_that_was_changed_by_hand_is_not_believed() {
         assert_eq!((hosts.untrustworthy, hosts.affected + hosts.clear), (1, 0), "{place}: {line}");
         assert_eq!(count(&census, &[Why::Contradictory]), 1, "{place}");
         let first = &census.set_aside[0].examples[0];
-        assert!(first.file.ends_with("fleet.jsonl") && first.line == Some(1));
+        assert!(first.place.file.ends_with("fleet.jsonl") && first.place.line == Some(1));
     }
     // What is no number of blocks is no record.
     for (old, new) in [
@@ -334,4 +354,157 @@ fn an_inventory_and_an_earlier_census_are_held_against_it() {
     assert_eq!(since.scenarios[0].became_affected.count, 1);
     assert!(summary::previous("{}").is_err());
     assert!(summary::previous("[").is_err());
+}
+
+/// Brief records of host a, which is clear, and of host b, which is affected; and one that says a
+/// day later that b is clear.
+fn two_hosts() -> [String; 3] {
+    let quiet = World {
+        hostile: 0.0,
+        duplicates: 0.0,
+        liars: 0.0,
+        wrong_clocks: 0.0,
+        ..World::of(200, 3, true)
+    };
+    let text = String::from_utf8(lines(quiet).0).unwrap();
+    let of = |state: &str, host: &str, day: u32| {
+        let is = format!("\"state\":\"{state}\"");
+        let line = text.lines().find(|line| line.contains(&is)).unwrap();
+        let mut brief: serde_json::Value = serde_json::from_str(line).unwrap();
+        brief["host"] = serde_json::json!({ "name": host });
+        brief["started"] = format!("2026-11-{day:02}T00:00:00Z").into();
+        format!("{brief}\n")
+    };
+    [of("not-affected", "a", 1), of("affected", "b", 1), of("not-affected", "b", 2)]
+}
+
+/// Host a's file says too that b is clear. In a folder or an archive with a file or a folder a
+/// host, packed or not, that is named and changes nothing else.
+#[test]
+fn one_host_does_not_speak_for_another() {
+    let [well, sick, lie] = two_hosts();
+    let both = well.clone() + &lie;
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    };
+    let tar = |files: &[(&str, &str)]| {
+        let mut writer = tar::Builder::new(Vec::new());
+        for (name, text) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            writer.append_data(&mut header, name, text.as_bytes()).unwrap();
+        }
+        writer.into_inner().unwrap()
+    };
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(both.as_bytes()).unwrap();
+    // As the engines of deploy/ write them, and otherwise.
+    write("ansible/a.jsonl", both.as_bytes());
+    write("ansible/b.jsonl", sick.as_bytes());
+    write("slurm/a-20261122T180405Z-17.jsonl", both.as_bytes());
+    write("slurm/b-20261122T180405Z-17.jsonl", sick.as_bytes());
+    write("fetched/a/brief.jsonl", both.as_bytes());
+    write("fetched/a/b.jsonl", lie.as_bytes());
+    write("fetched/b/brief.jsonl", sick.as_bytes());
+    write("packed/a.jsonl.gz", &packer.finish().unwrap());
+    write("packed/b.jsonl", sick.as_bytes());
+    write("archives/a.tar", &tar(&[("b.jsonl", &lie), ("a.jsonl", &well)]));
+    // An archive by its content alone, as a host may send it.
+    write("archives/b.jsonl", &tar(&[("b.jsonl", &sick)]));
+    write(
+        "fleet.tar",
+        &tar(&[("answers/x", ""), ("a/brief.json", &both), ("b/brief.json", &sick)]),
+    );
+    for name in ["ansible", "slurm", "fetched", "packed", "archives", "fleet.tar"] {
+        let census = taken(&fleet(&[folder.path().join(name)], 2), None, None);
+        let hosts = scenario(&census).hosts;
+        let told = &census.set_aside;
+        assert_eq!((hosts.affected, hosts.clear, census.hosts), (1, 1, 2), "{name}: {told:?}");
+        assert!(count(&census, &[Why::OtherHost]) >= 1, "{name}: {told:?}");
+        let example = &told[0].examples[0];
+        assert_eq!(example.claims.as_deref(), Some("b"), "{name}");
+        assert!(
+            example.place.file.contains("/a") || example.place.file.contains(":a"),
+            "{example:?}"
+        );
+    }
+    // The same files, named one by one: b's own counts before others.
+    let named = ["ansible/a.jsonl", "ansible/b.jsonl"].map(|name| folder.path().join(name));
+    let census = taken(&fleet(&named, 2), None, None);
+    assert_eq!((scenario(&census).hosts.affected, count(&census, &[Why::TwoFiles])), (1, 1));
+}
+
+/// A file of many hosts has nobody's name: the later record counts, and the files that claim a host
+/// are named.
+#[test]
+fn a_host_that_two_files_claim_is_named() {
+    let [well, sick, lie] = two_hosts();
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["monday.jsonl", "tuesday.jsonl"].map(|name| folder.path().join(name));
+    std::fs::write(&paths[0], well + &sick).unwrap();
+    std::fs::write(&paths[1], lie).unwrap();
+    let census = taken(&fleet(&paths, 2), None, None);
+    assert_eq!((scenario(&census).hosts.affected, census.hosts), (0, 2));
+    assert_eq!(count(&census, &[Why::TwoFiles]), 1, "{:?}", census.set_aside);
+    let example = &census.set_aside[0].examples[0];
+    assert!(example.place.file.ends_with("monday.jsonl") && example.place.line == Some(2));
+    assert!(example.other.as_ref().unwrap().file.ends_with("tuesday.jsonl"), "{example:?}");
+}
+
+/// A file is named after a host, and its records hold a hash of that: who has the salt can tell.
+#[test]
+fn a_hash_is_compared_with_the_name_of_its_file() {
+    let [well, sick, lie] = two_hosts().map(|line| {
+        let line = line.replace("\"name\":\"a\"", "\"hash\":\"salted a\"");
+        line.replace("\"name\":\"b\"", "\"hash\":\"salted b\"")
+    });
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.jsonl"), well + &lie).unwrap();
+    std::fs::write(folder.path().join("b.jsonl"), sick).unwrap();
+    let of = |hashing| {
+        let options =
+            Options { scenarios: &[SCENARIO], now: NOW, threads: 1, trials: None, hashing };
+        let paths = [folder.path().to_owned()];
+        taken(&census::read(&paths, options, &mut |_| {}).unwrap(), None, None)
+    };
+    let salted = of(Some(Hashing(&|name| format!("salted {name}"))));
+    let hosts = scenario(&salted).hosts;
+    assert_eq!((hosts.affected, hosts.clear, salted.hosts), (1, 1, 2));
+    assert_eq!(count(&salted, &[Why::OtherHost]), 1);
+    // Who has not believes none of them.
+    let other = of(None);
+    assert_eq!((other.hosts, count(&other, &[Why::OtherHost])), (0, 3));
+}
+
+/// What is neither a file nor a folder is refused where it is named, and passed over in a folder:
+/// nothing is waited for.
+#[test]
+fn a_pipe_and_a_device_are_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("a.json");
+    let mode = rustix::fs::Mode::RUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let link = folder.path().join("link.json");
+    std::os::unix::fs::symlink(&pipe, &link).unwrap();
+    let options =
+        Options { scenarios: &[SCENARIO], now: NOW, threads: 1, trials: None, hashing: None };
+    for path in [pipe, link, PathBuf::from("/dev/zero")] {
+        let error = census::read(std::slice::from_ref(&path), options, &mut |_| {}).unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.contains("neither a file nor a folder") && said.lines().count() == 1,
+            "{said}"
+        );
+    }
+    let census = taken(&fleet(&[folder.path().to_owned()], 1), None, None);
+    assert_eq!((census.hosts, census.read.files), (0, 0));
+    // A link to a file is followed where it is named.
+    let [well, ..] = two_hosts();
+    let (file, link) = (folder.path().join("real"), folder.path().join("named.json"));
+    std::fs::write(&file, well).unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    assert_eq!(taken(&fleet(&[link], 1), None, None).hosts, 1);
 }

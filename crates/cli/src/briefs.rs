@@ -49,7 +49,8 @@ impl Briefs {
         }
         let host = identity::name(matches)?;
         let folder = matches.get_one::<PathBuf>("into");
-        let file = folder.map(|folder| paths::for_briefs(&file_in(folder, &host))).transpose()?;
+        let file = folder.map(|folder| file_in(folder, &host)).transpose()?;
+        let file = file.map(|file| paths::for_briefs(&file)).transpose()?;
         let exit_zero = matches.get_flag("exit-zero");
         Ok(Some(Briefs { host, identity: identity::here(), file, exit_zero }))
     }
@@ -87,14 +88,18 @@ pub fn code(briefs: Option<&Briefs>, code: u8) -> u8 {
     if is_verdict && briefs.is_some_and(|briefs| briefs.exit_zero) { 0 } else { code }
 }
 
-/// A new name for each run, so that no answer replaces another.
-fn file_in(folder: &Path, host: &HostName) -> PathBuf {
-    let (HostName::Name(name) | HostName::Hash(name)) = host;
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    // A name may be as long as a file's, and something is added to it.
-    let name: String = name.trim_start_matches('.').chars().map(plain).take(200).collect();
-    let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    folder.join(format!("{name}-{now}-{}.jsonl", std::process::id()))
+/// A new name for each run, so that no answer replaces another. It has the name of the host: a file
+/// speaks for that host alone.
+fn file_in(folder: &Path, host: &HostName) -> Result<PathBuf, Failure> {
+    let host = host.text();
+    let name = census::run_file(host, Timestamp::now(), std::process::id());
+    name.map(|name| folder.join(name)).ok_or_else(|| {
+        Failure::usage(format!(
+            "--into: host name {}: it cannot begin the name of a file, with a / in it, a dot in \
+             front or over 200 bytes; name the machine with --host-name",
+            os::terminal::line(host)
+        ))
+    })
 }
 
 #[cfg(test)]
@@ -111,9 +116,11 @@ mod tests {
 
     #[test]
     fn a_name_leads_out_of_no_folder() {
-        let file = file_in(Path::new("/f"), &HostName::Name("../a b/c".to_owned()));
+        let of = |name: &str| file_in(Path::new("/f"), &HostName::Name(name.to_owned()));
+        let file = of("web-1").unwrap();
         let name = file.file_name().unwrap().to_str().unwrap();
         assert_eq!(file.parent(), Some(Path::new("/f")));
-        assert!(name.starts_with("_a_b_c-") && name.ends_with(".jsonl"), "{name}");
+        assert!(name.starts_with("web-1-") && name.ends_with(".jsonl"), "{name}");
+        assert!(of("../a b/c").is_err() && of(".").is_err());
     }
 }

@@ -135,7 +135,7 @@ fn brief_records_go_into_a_file_of_a_folder_whatever_the_verdict() {
         "--brief",
         "--exit-zero",
         "--host-name",
-        "web/1",
+        "web 1",
         "--jitter",
         "1ms",
         "--into",
@@ -144,8 +144,8 @@ fn brief_records_go_into_a_file_of_a_folder_whatever_the_verdict() {
     assert_eq!((ran.code(), ran.out.as_str()), (0, ""), "{ran:?}");
     let found = files(&into);
     assert_eq!(found.len(), 1);
-    assert!(found[0].file_name().unwrap().to_str().unwrap().starts_with("web_1-"));
-    assert_eq!(common::json(&found[0])["host"]["name"], "web/1");
+    assert!(found[0].file_name().unwrap().to_str().unwrap().starts_with("web 1-"));
+    assert_eq!(common::json(&found[0])["host"]["name"], "web 1");
     let census = place.say(&["census", into.to_str().unwrap()]);
     assert!(census.out.starts_with("1 host"), "{census:?}");
 }

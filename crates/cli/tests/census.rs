@@ -4,9 +4,11 @@
 
 mod common;
 
-use common::{Place, packed};
+use common::{PATIENCE, Place, packed};
 use model::Census;
 use model::census::Why;
+use std::path::Path;
+use std::time::Instant;
 
 /// A fleet in a file of this place.
 fn simulated(place: &Place, args: &[&str]) -> std::path::PathBuf {
@@ -196,4 +198,222 @@ fn a_brief_of_a_run_is_one_line_that_census_takes() {
     let census = json(&place, &[path.to_str().unwrap()]);
     assert_eq!((census.hosts, census.read.briefs), (1, 1));
     assert!(census.set_aside.is_empty(), "{:?}", census.set_aside);
+}
+
+/// Brief records of a host that is clear and of one that is affected, and one that says of the
+/// second, a day later, that it is clear.
+fn two_hosts(place: &Place) -> [String; 3] {
+    let ran = place.say(&["sim", "fleet", "--hosts", "300", "--seed", "2", "--plant"]);
+    let of = |state: &str, host: &str, day: u32| {
+        let is = format!("\"state\":\"{state}\"");
+        let mut lines = ran.out.lines().filter(|line| line.contains(&is));
+        let mut brief: serde_json::Value =
+            lines.find_map(|line| serde_json::from_str(line).ok()).unwrap();
+        brief["host"] = serde_json::json!({ "name": host });
+        brief["started"] = format!("2026-11-{day:02}T00:00:00Z").into();
+        format!("{brief}\n")
+    };
+    [of("not-affected", "host0", 1), of("affected", "host5", 1), of("not-affected", "host5", 2)]
+}
+
+fn write(path: &Path, text: impl AsRef<[u8]>) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// A later record in host0's file turned host5 from affected to clear.
+#[test]
+fn one_host_does_not_speak_for_the_fleet() {
+    let place = Place::new();
+    let [well, sick, lie] = two_hosts(&place);
+    let folder = place.path("answers");
+    write(&folder.join("host0.jsonl"), well + &lie);
+    write(&folder.join("host5.jsonl"), sick);
+    let (folder, page) = (folder.to_str().unwrap(), place.path("page.html"));
+    let ran = place.say(&["census", folder, "--page", page.to_str().unwrap()]);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let said = "host0.jsonl:2 says it is host5";
+    let one_line = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(one_line.contains(said) && one_line.contains("Claims"), "{}", ran.out);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(said), "{page}");
+    let census = json(&place, &[folder]);
+    let hosts = census.scenarios[0].hosts;
+    assert_eq!((hosts.affected, hosts.clear, census.hosts), (1, 1, 2));
+    let aside = &census.set_aside[0];
+    assert_eq!((aside.why, aside.count), (Why::OtherHost, 1));
+    assert_eq!(aside.examples[0].claims.as_deref(), Some("host5"));
+    assert_eq!(aside.examples[0].place.line, Some(2));
+    assert!(aside.examples[0].place.file.ends_with("answers/host0.jsonl"), "{aside:?}");
+}
+
+/// Ansible keeps hashed answers in files of plain names, and has the salt.
+#[test]
+fn the_salt_tells_whose_file_a_hashed_name_is_in() {
+    let place = Place::new();
+    let salt = place.path("salt");
+    write(&salt, "sixteen bytes at least\n");
+    let salt = ["--hash-host-name", salt.to_str().unwrap()];
+    let record = place.golden("mmap-lock");
+    let brief = |host: &str| {
+        let args = ["export", "--format", "brief", "--host-name", host, record.to_str().unwrap()];
+        place.say(&[&args, &salt[..]].concat()).out
+    };
+    let folder = place.path("answers");
+    write(&folder.join("web1.jsonl"), brief("web1"));
+    write(&folder.join("web2.jsonl"), brief("web3"));
+    let folder = folder.to_str().unwrap();
+    let census = json(&place, &[&[folder], &salt[..]].concat());
+    assert_eq!((census.hosts, census.set_aside[0].why), (1, Why::OtherHost));
+    assert_eq!(json(&place, &[folder]).hosts, 0);
+}
+
+/// What `--into` writes is the file of its host, and a name that cannot be one is refused before
+/// anything is measured.
+#[test]
+fn a_file_that_into_names_speaks_for_its_host() {
+    let place = Place::new();
+    let into = place.path("into");
+    std::fs::create_dir(&into).unwrap();
+    let run = |host: &str| {
+        let args = ["run", "mmap-lock", "--samples", "1", "--no-probe", "--brief", "--exit-zero"];
+        let into = ["--into", into.to_str().unwrap(), "--host-name", host];
+        // Its verdict does not matter here, so it may run beside others.
+        let mut command = place.tailback(&[&args, &into[..]].concat());
+        command.env("TAILBACK_SHARE_HOST", "1");
+        place.run(command)
+    };
+    let ran = run("web-1.example.org");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let census = json(&place, &[into.to_str().unwrap()]);
+    assert_eq!((census.hosts, census.read.briefs, census.set_aside.len()), (1, 1, 0));
+    let ran = run("../web1");
+    assert_eq!((ran.code(), ran.err.lines().count()), (2, 1), "{ran:?}");
+    assert!(ran.err.contains("--into") && ran.err.contains("--host-name"), "{ran:?}");
+    assert_eq!(common::files(&into).len(), 1);
+}
+
+/// A pipe that nobody writes to, and a device, are refused where they are named and passed over in
+/// a folder.
+#[test]
+fn nothing_that_is_read_is_waited_for() {
+    let place = Place::new();
+    let [well, ..] = two_hosts(&place);
+    let folder = place.path("answers");
+    write(&folder.join("host0.jsonl"), well);
+    let pipe = folder.join("host1.jsonl");
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, rustix::fs::Mode::RUSR, 0).unwrap();
+    let began = Instant::now();
+    for path in [pipe.to_str().unwrap(), "/dev/zero"] {
+        // Ended by `timeout` where it waits.
+        let mut command = place.program("timeout");
+        command.args(["10", common::BINARY, "census", path]);
+        let ran = place.run(command);
+        assert_eq!((ran.code(), ran.err.lines().count()), (2, 1), "{ran:?}");
+        assert!(ran.err.contains("neither a file nor a folder"), "{ran:?}");
+    }
+    assert_eq!(json(&place, &[folder.to_str().unwrap()]).hosts, 1);
+    assert!(began.elapsed() < PATIENCE);
+}
+
+/// Names of folders are those of others, and no way out hands them on as they are.
+#[test]
+fn no_name_of_a_folder_steers_who_reads_the_census() {
+    let place = Place::new();
+    let folder = place.path("answers");
+    let record = packed::read(&packed::golden("mmap-lock"));
+    write(&folder.join("we\u{1b}[31mb\n1/record.json"), &record);
+    write(&folder.join("bi\u{202e}di\u{9b}2J/record.json"), &record);
+    let (folder, rows) = (folder.to_str().unwrap(), place.path("rows"));
+    for args in [
+        vec!["--json"],
+        vec!["--format", "kcidb"],
+        vec!["--format", "junit"],
+        vec!["--format", "openmetrics"],
+        vec!["--page", "-", "--parquet", rows.to_str().unwrap()],
+    ] {
+        let ran = place.say(&[&["census", folder], &args[..]].concat());
+        assert_eq!(ran.code(), 1, "{ran:?}");
+        let steers = |c: char| os::terminal::steers(c) && c != '\n' && c != '\t';
+        assert!(!ran.out.chars().any(steers), "{}", ran.out);
+        // Nor as an escape, which a reader of JSON makes that of again.
+        assert!(!ran.out.contains("\\u00") && !ran.out.contains("\\u202e"), "{}", ran.out);
+    }
+    assert_eq!(json(&place, &[folder]).hosts, 2);
+    let below = |table: &str| {
+        let folder = rows.join(table).join("scenario=mmap-lock");
+        common::files(&common::files(&folder)[0])[0].clone()
+    };
+    for table in ["verdicts", "trials"] {
+        let bytes = std::fs::read(below(table)).unwrap();
+        let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+        // Short texts stand there as they are.
+        assert!(has(b"we [31mb 1") && !has(b"\x1b[31m") && !has("\u{202e}".as_bytes()), "{table}");
+    }
+}
+
+/// An archive with hundreds of thousands of empty entries takes no memory for their names.
+#[test]
+fn an_archive_of_empty_entries_takes_no_room() {
+    const MEMBER: usize = 2000;
+    const MEMBERS: usize = 200;
+    const MOST_KIB: usize = 96 << 10;
+    const THREAD_KIB: usize = 4 << 10;
+    let place = Place::new();
+    let path = place.path("fleet.tar.gz");
+    // An empty file of tar, with as long a name as fits.
+    let mut header = [0; 512];
+    let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
+    put(0, &[b'n'; 95]);
+    put(95, b".json");
+    put(124, b"00000000000");
+    put(156, b"0");
+    put(257, b"ustar\x0000");
+    put(345, &[b'd'; 150]);
+    put(148, b"        ");
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    // The same packed part, again and again.
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packer, &header.repeat(MEMBER)).unwrap();
+    std::fs::write(&path, packer.finish().unwrap().repeat(MEMBERS)).unwrap();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = (MOST_KIB + threads * THREAD_KIB).to_string();
+    let mut command = place.program("sh");
+    command.args(["-c", "ulimit -d \"$0\" && exec \"$@\"", &most, common::BINARY, "census"]);
+    command.arg(&path);
+    let ran = place.run(command);
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    assert!(ran.out.starts_with("0 hosts"), "{ran:?}");
+}
+
+/// The script of deploy/kubernetes keeps the answers of each node in a folder of its name, by what
+/// Kubernetes says of the pod.
+#[test]
+fn a_pod_speaks_for_its_node_alone() {
+    let place = Place::new();
+    let [well, sick, lie] = two_hosts(&place);
+    write(&place.path("logs/pod-a"), well + &lie);
+    write(&place.path("logs/pod-b"), sick);
+    let kubectl = place.path("kubectl");
+    let text = r#"#!/bin/sh
+        case "$1 $2" in
+        "get nodes") printf 'node/host0\nnode/host5\nnode/host9\n' ;;
+        "get pods") printf 'pod-a   host0\npod-b   host5\npod-c   <none>\n' ;;
+        logs*) cat "$LOGS/$2" ;;
+        esac
+    "#;
+    write(&kubectl, text);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&kubectl, mode).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes/census");
+    let mut command = place.program(script.to_str().unwrap());
+    let search = format!("{}:/usr/bin:/bin", kubectl.parent().unwrap().display());
+    command.arg(place.path("results")).env("PATH", search).env("TAILBACK", common::BINARY);
+    command.env("LOGS", place.path("logs"));
+    let ran = place.run(command);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(ran.out.contains("1 unreachable") && ran.out.contains("says it is host5"), "{ran:?}");
+    assert!(place.path("results/census.html").is_file());
 }

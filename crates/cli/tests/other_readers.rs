@@ -38,12 +38,20 @@ fn read_with(python: &Path, script: &str, args: &[&str]) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// A folder with a simulated fleet and three records with trials, of which one comes twice.
+/// A folder with a simulated fleet and three records with trials, of which one comes twice. It has
+/// a folder for each host.
 fn fleet(place: &Place) -> String {
     let folder = place.path("fleet");
     std::fs::create_dir(&folder).unwrap();
     let ran = place.say(&["sim", "fleet", "--hosts", "600", "--seed", "2", "--plant"]);
-    std::fs::write(folder.join("simulated.jsonl"), ran.out).unwrap();
+    // A folder a host; what is no record is nobody's.
+    for (number, line) in ran.out.lines().enumerate() {
+        let name = line.split("\"name\":\"").nth(1).and_then(|rest| rest.split('"').next());
+        let name = name.filter(|name| name.starts_with("host0") && name.len() == 11);
+        let own = folder.join(name.unwrap_or("nobody"));
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join(format!("{number}.jsonl")), line).unwrap();
+    }
     for (host, name) in [("a1", "mmap-lock"), ("a2", "mmap-lock"), ("a3", "mmap-lock.quiet")] {
         let own = folder.join(host);
         std::fs::create_dir(&own).unwrap();

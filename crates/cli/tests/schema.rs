@@ -73,13 +73,21 @@ fn a_census_keeps_to_its_schema() {
     let mut fleet = Vec::new();
     let world = census::simulated::World::of(2000, 1, true);
     census::simulated::write(world, &mut fleet).unwrap();
-    let options =
-        census::Options { scenarios: &["mmap-lock"], now: 1_796_083_200, threads: 1, trials: None };
-    let fleet = census::read_bytes(&fleet, "fleet.jsonl", options);
+    let options = census::Options {
+        scenarios: &["mmap-lock"],
+        now: 1_796_083_200,
+        threads: 1,
+        trials: None,
+        hashing: None,
+    };
+    let found = census::read_bytes(&fleet, "host0000000.jsonl", census::Given::Found, options);
+    let fleet = census::read_bytes(&fleet, "fleet.jsonl", census::Given::Named, options);
+    let alone = census::summary::census(&found, None, None, "1", "now");
+    assert_eq!(alone.hosts, 1);
     let inventory = ["nowhere".to_owned()];
     let first = census::summary::census(&fleet, Some(&inventory), None, "1", "now");
     let second = census::summary::census(&fleet, None, Some(&first), "1", "now");
-    for one in [first, second] {
+    for one in [first, second, alone] {
         let text = serde_json::to_string(&one).unwrap();
         assert_valid(&validator, &serde_json::from_str(&text).unwrap());
         // Sums of figures hang on the last digit that is written, and it is.

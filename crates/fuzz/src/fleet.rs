@@ -1,21 +1,32 @@
 //! Files with the records of many hosts, from their bytes to everything that is shown of them.
 
-use census::{Options, summary};
+use census::{Given, Options, summary};
 use model::Census;
+use report::export::census::CensusFormat;
 use report::{Look, html};
 
 /// 2026-12-01.
 const NOW: i64 = 1_796_083_200;
 
-/// Bytes of a file that `tailback census` reads, or of an earlier census.
+/// Bytes of a file that `tailback census` reads, as it was named or found in a folder, or of an
+/// earlier census.
 pub(crate) fn census(bytes: &[u8]) {
-    let options =
-        Options { scenarios: &["mmap-lock", "cpu-quota"], now: NOW, threads: 1, trials: None };
+    let options = Options {
+        scenarios: &["mmap-lock", "cpu-quota"],
+        now: NOW,
+        threads: 1,
+        trials: None,
+        hashing: None,
+    };
     let before = std::str::from_utf8(bytes).ok().and_then(|text| summary::previous(text).ok());
-    let fleet = census::read_bytes(bytes, "fleet", options);
     let inventory = ["web1".to_owned()];
-    let found = summary::census(&fleet, Some(&inventory), before.as_ref(), "1", "now");
-    look_at(&found);
+    for given in [Given::Named, Given::Found] {
+        let fleet = census::read_bytes(bytes, "web1.jsonl", given, options);
+        let found = summary::census(&fleet, Some(&inventory), before.as_ref(), "1", "now");
+        look_at(&found);
+        // What it was found under is all that it speaks for.
+        assert!(given == Given::Named || found.hosts <= 1, "a file that speaks for two hosts");
+    }
     before.iter().for_each(look_at);
 }
 
@@ -23,6 +34,11 @@ fn look_at(census: &Census) {
     for why in [false, true] {
         let text = report::census(census, Look { why, ..Look::default() });
         assert!(!text.contains('\u{1b}'), "a text that steers the terminal");
+    }
+    for (name, format) in CensusFormat::ALL {
+        let steers = |c: char| os::terminal::steers(c) && c != '\n';
+        let text = format.write(census).unwrap_or_default();
+        assert!(!text.chars().any(steers), "{name} that steers the terminal");
     }
     let page = html::census_page(census);
     assert!(!page.contains("<script"), "a page with a script of a record");

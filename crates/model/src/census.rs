@@ -77,7 +77,22 @@ pub struct SetAside {
     /// How many.
     pub count: u64,
     /// Some of them.
-    pub examples: Vec<Place>,
+    pub examples: Vec<Example>,
+}
+
+/// A record that was set aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Example {
+    /// Where it is.
+    #[serde(flatten)]
+    pub place: Place,
+    /// The host that it says it is of, where that is the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<String>,
+    /// The other record of that host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<Place>,
 }
 
 /// Why something does not count, or counts with a doubt.
@@ -85,6 +100,11 @@ pub struct SetAside {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
+    /// Its file speaks for another host; it counts for neither.
+    OtherHost,
+    /// Another file has a record of the host too; that of the host's own file counts, else the
+    /// later one.
+    TwoFiles,
     /// The same study once more.
     Duplicate,
     /// The host has a later study of the scenario.
@@ -110,10 +130,12 @@ pub enum Why {
     Unreadable,
     /// It is beyond the answers that a census takes.
     TooMany,
+    /// An archive has more entries than are read; the others are left out.
+    TooManyEntries,
 }
 
 /// Where a record is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     /// Its file, and within an archive its name there behind a colon.

@@ -34,6 +34,7 @@ pub fn census(census: &Census, look: Look) -> String {
     if let Some(since) = &census.since {
         section(&mut below, "Since", prose::since(since, look.width / 2), 2, look);
     }
+    section(&mut below, "Claims", prose::claims(&census.set_aside, named), 2, look);
     let aside = Some(prose::set_aside(&census.set_aside)).filter(|aside| !aside.is_empty());
     section(&mut below, "Set aside", aside.into_iter().collect(), 1, look);
     let taken = text.lines().count() + below.lines().count();

@@ -1,12 +1,15 @@
 //! Finds files, and gives them out as jobs.
 
 use super::error::CensusError;
-use super::item::{Item, Job, open};
+use super::item::{Begin, Item, Job, open, open_named};
+use super::room::Room;
+use super::source::Source;
 use super::{blocks, host};
+use crate::speaker::{Given, Hashing, Speaker};
 use model::census::Why;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
@@ -22,19 +25,30 @@ const ENOUGH: usize = 1 << 20;
 /// How deep folders may be in each other.
 const DEEPEST: usize = 32;
 
+/// What the finder shares with those that take what it gives out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared<'a> {
+    /// Nobody wants more.
+    pub(super) ended: &'a AtomicBool,
+    pub(super) room: &'a Room,
+    /// What makes hashes of names.
+    pub(super) hashing: Option<Hashing<'a>>,
+    /// Bytes that parsing takes for each byte of text.
+    pub(super) weight: u64,
+}
+
 /// Finds files and gives out what is to be parsed.
 pub(super) struct Finder<'a> {
     jobs: SyncSender<Job>,
     place: u64,
     items: Vec<Item>,
     bytes: usize,
-    /// Nobody wants more.
-    ended: &'a AtomicBool,
+    shared: Shared<'a>,
 }
 
 impl<'a> Finder<'a> {
-    pub(super) fn new(jobs: SyncSender<Job>, ended: &'a AtomicBool) -> Self {
-        Finder { jobs, place: 0, items: Vec::new(), bytes: 0, ended }
+    pub(super) fn new(jobs: SyncSender<Job>, shared: Shared<'a>) -> Self {
+        Finder { jobs, place: 0, items: Vec::new(), bytes: 0, shared }
     }
 
     /// Gives out all that these paths hold.
@@ -49,7 +63,7 @@ impl<'a> Finder<'a> {
     /// What was named is read whatever its name is, and where it is a link, what that leads to.
     fn named(&mut self, path: &Path) -> std::io::Result<()> {
         if path.as_os_str() == "-" {
-            self.stream(std::io::stdin(), "-", "-");
+            self.stream(std::io::stdin(), "-", self.speaker("-", Given::Named));
             return Ok(());
         }
         let real = std::fs::canonicalize(path)?;
@@ -58,11 +72,10 @@ impl<'a> Finder<'a> {
             self.folder(path, Path::new(""), 0);
         } else {
             // Opened here, so that one that cannot be read is an error and not a number.
-            let file = File::open(&real)?;
-            let size = file.metadata()?.len();
-            let name = Path::new(path.file_name().unwrap_or_default());
-            let host = host::host_of(name);
-            self.file(path.to_owned(), &host, size, Some(file));
+            let file = open_named(&real)?;
+            let host = host::host_of(Path::new(path.file_name().unwrap_or_default()));
+            let speaker = self.speaker(&host, Given::Named);
+            self.stream(file, &path.display().to_string(), speaker);
         }
         Ok(())
     }
@@ -71,7 +84,7 @@ impl<'a> Finder<'a> {
     fn folder(&mut self, top: &Path, below: &Path, depth: usize) {
         let folder = top.join(below);
         let Ok(entries) = std::fs::read_dir(&folder) else {
-            let begins = Some(folder.display().to_string().into());
+            let begins = Some(Begin::file(&folder.display().to_string()));
             return self.add(Item::Failed { begins, why: Why::Unreadable }, 0);
         };
         let mut names: Vec<(std::ffi::OsString, bool)> = entries
@@ -85,7 +98,7 @@ impl<'a> Finder<'a> {
             .collect();
         names.sort_unstable();
         for (name, is_folder) in names {
-            if self.ended.load(Ordering::Relaxed) {
+            if self.shared.ended.load(Ordering::Relaxed) {
                 return;
             }
             let below = below.join(&name);
@@ -97,28 +110,34 @@ impl<'a> Finder<'a> {
                 let size = || std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
                 // What is not packed and small is most of a million files: it costs no call here.
                 let size = if is_packed { LARGE } else { size() };
-                self.file(path, &host::host_of(&below), size, None);
+                let speaker = self.speaker(&host::host_of(&below), Given::Found);
+                self.file(path, speaker, size);
             }
         }
     }
 
-    fn file(&mut self, path: PathBuf, host: &str, size: u64, opened: Option<File>) {
-        let is_packed = host::is_packed(&path);
-        if opened.is_none() && size < LARGE && !is_packed {
-            return self.add(Item::File { path, host: host.into() }, size as usize);
+    fn speaker(&self, host: &str, given: Given) -> Arc<Speaker> {
+        Speaker::new(host, given, self.shared.hashing).into()
+    }
+
+    fn file(&mut self, path: PathBuf, speaker: Arc<Speaker>, size: u64) {
+        if size < LARGE {
+            return self.add(Item::File { path, speaker }, size as usize);
         }
         let name = path.display().to_string();
-        match opened.map_or_else(|| open(&path), Ok) {
-            Ok(file) => self.stream(file, &name, host),
+        match open(&path) {
+            Ok(file) => self.stream(file, &name, speaker),
             Err(_) => {
-                self.add(Item::Failed { begins: Some(name.into()), why: Why::Unreadable }, 0);
+                let begins = Some(Begin::file(&name));
+                self.add(Item::Failed { begins, why: Why::Unreadable }, 0);
             }
         }
     }
 
-    fn stream(&mut self, source: impl Read, name: &str, host: &str) {
-        let source = UntilEnded { source, ended: self.ended };
-        blocks::stream(source, name, host, &mut |item| {
+    fn stream(&mut self, bytes: impl Read, name: &str, speaker: Arc<Speaker>) {
+        let bytes = UntilEnded { bytes, ended: self.shared.ended };
+        let source = Source { name, speaker, hashing: self.shared.hashing };
+        blocks::stream(bytes, &source, &mut |item| {
             let bytes = if let Item::Text(text) = &item { text.bytes.len() } else { 0 };
             self.add(item, bytes);
         });
@@ -133,11 +152,12 @@ impl<'a> Finder<'a> {
     }
 
     fn give(&mut self) {
-        self.bytes = 0;
+        let room = self.shared.weight.saturating_mul(std::mem::take(&mut self.bytes) as u64);
         let items = std::mem::take(&mut self.items);
         if !items.is_empty() {
+            self.shared.room.take(room);
             // Nobody takes it any more only where folding has ended.
-            let _ = self.jobs.send(Job { place: self.place, items });
+            let _ = self.jobs.send(Job { place: self.place, items, room });
             self.place += 1;
         }
     }
@@ -145,12 +165,12 @@ impl<'a> Finder<'a> {
 
 /// A source that ends where nobody wants more of it.
 struct UntilEnded<'a, R> {
-    source: R,
+    bytes: R,
     ended: &'a AtomicBool,
 }
 
 impl<R: Read> Read for UntilEnded<'_, R> {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        if self.ended.load(Ordering::Relaxed) { Ok(0) } else { self.source.read(bytes) }
+        if self.ended.load(Ordering::Relaxed) { Ok(0) } else { self.bytes.read(bytes) }
     }
 }

@@ -5,6 +5,12 @@ use std::path::Path;
 /// Names of files with records end so.
 const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "brief", "log"];
 
+/// What may stand before these.
+const KIND: &str = "record";
+
+/// The longest name of a host in the name of a file, in bytes: something is added to it.
+const LONGEST: usize = 200;
+
 /// Names of archives, and of packed files, end so.
 const PACKED: [&str; 3] = ["tar", "tgz", "gz"];
 
@@ -23,9 +29,8 @@ fn has_ending(name: &Path, endings: &[&str]) -> bool {
     ending.is_some_and(|ending| endings.contains(&ending))
 }
 
-/// The host that a file is taken for where its records do not say: the folder that it stands in
-/// below what was named, as engines that fetch files have one a host; else its own name without its
-/// endings.
+/// The host that a file speaks for: the folder that it stands in below what was named, as engines
+/// that fetch files have one a host; else its own name without its endings and without its run.
 pub(super) fn host_of(below: &Path) -> String {
     let mut parts = below.components().filter_map(|part| match part {
         std::path::Component::Normal(name) => Some(name.to_string_lossy()),
@@ -37,12 +42,40 @@ pub(super) fn host_of(below: &Path) -> String {
     }
     let mut name = first.as_ref();
     while let Some((stem, ending)) = name.rsplit_once('.') {
-        if stem.is_empty() || !(ENDINGS.contains(&ending) || PACKED.contains(&ending)) {
+        let is_kind = ending == KIND && name.len() < first.len();
+        let is_ending = ENDINGS.contains(&ending) || PACKED.contains(&ending) || is_kind;
+        if stem.is_empty() || !is_ending {
             break;
         }
         name = stem;
     }
-    name.to_owned()
+    without_run(name).to_owned()
+}
+
+/// The file of a run of a host, which speaks for it: HOST-TIME-PID.jsonl. None where the name of
+/// the host cannot stand in it.
+pub fn run_file(host: &str, time: jiff::Timestamp, process: u32) -> Option<String> {
+    let fits = (1..=LONGEST).contains(&host.len()) && !host.contains('/') && !host.starts_with('.');
+    let file = format!("{host}-{}-{process}.jsonl", time.strftime("%Y%m%dT%H%M%SZ"));
+    (fits && host_of(Path::new(&file)) == host).then_some(file)
+}
+
+/// The name of a file without the time and the process that [`run_file`] adds.
+fn without_run(name: &str) -> &str {
+    /// A time, by its digits.
+    const TIME: &[u8] = b"00000000T000000Z";
+    let cut = || {
+        let (rest, process) = name.rsplit_once('-')?;
+        let (host, time) = rest.rsplit_once('-')?;
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+        let alike = |(c, pattern): (u8, &u8)| match pattern {
+            b'0' => c.is_ascii_digit(),
+            other => c == *other,
+        };
+        let is_time = time.len() == TIME.len() && time.bytes().zip(TIME).all(alike);
+        (is_time && digits(process) && !host.is_empty()).then_some(host)
+    };
+    cut().unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -55,6 +88,29 @@ mod tests {
         assert_eq!(of("web1/tmp/brief.json"), "web1");
         assert_eq!(of("./web1/brief.json"), "web1");
         assert_eq!(of("web1.example.org.json.gz"), "web1.example.org");
+        assert_eq!((of("web1.record.json"), of("web1.brief.json")), ("web1".into(), "web1".into()));
+        assert_eq!((of("web1.record"), of("web-1.jsonl")), ("web1.record".into(), "web-1".into()));
         assert_eq!((of(".json"), of("")), (".json".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn the_file_of_a_run_speaks_for_its_host() {
+        let time = jiff::Timestamp::from_second(1_795_370_645).unwrap();
+        let file = |host: &str| run_file(host, time, 123);
+        assert_eq!(file("n7").as_deref(), Some("n7-20261122T180405Z-123.jsonl"));
+        for host in
+            ["web1.example.org", "web-1", "n 7", "größe", "web1.json", "n-20261122T180405Z-1"]
+        {
+            assert_eq!(host_of(Path::new(&file(host).unwrap())), host);
+        }
+        for host in ["", "..", "../a", "a/b", ".a", &"x".repeat(201)] {
+            assert_eq!(file(host), None, "{host}");
+        }
+        let not_ours = ["n7-20261122T180405Z.jsonl", "-20261122T180405Z-1.json", "n7-2026T18Z-1"];
+        for name in not_ours {
+            assert!(
+                name.starts_with(&host_of(Path::new(name))) && host_of(Path::new(name)) != "n7"
+            );
+        }
     }
 }

@@ -1,35 +1,55 @@
 //! What there is to parse.
 
+use crate::speaker::Speaker;
 use model::census::Why;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Work for one thread.
 pub(super) struct Job {
     /// Its place in the order of all.
     pub(super) place: u64,
     pub(super) items: Vec<Item>,
+    /// Its share of what is in memory at once, in bytes.
+    pub(super) room: u64,
 }
 
 /// Something to parse.
 pub(super) enum Item {
     /// A small file.
-    File { path: PathBuf, host: Box<str> },
+    File { path: PathBuf, speaker: Arc<Speaker> },
     /// Text of a file that was read before.
     Text(Text),
     /// Something that could not be read to its end.
-    Failed { begins: Option<Box<str>>, why: Why },
+    Failed { begins: Option<Begin>, why: Why },
+}
+
+/// The begin of a file, or of an entry of an archive.
+pub(super) struct Begin {
+    pub(super) name: Box<str>,
+    /// Whether it is a file, and no entry of an archive.
+    pub(super) is_file: bool,
+}
+
+impl Begin {
+    pub(super) fn file(name: &str) -> Self {
+        Begin { name: name.into(), is_file: true }
+    }
+
+    pub(super) fn entry(name: &str) -> Self {
+        Begin { name: name.into(), is_file: false }
+    }
 }
 
 /// Text of a file.
 pub(super) struct Text {
-    /// The name of the file, where it begins here.
-    pub(super) begins: Option<Box<str>>,
-    /// Whether it is a file, and no entry of an archive.
-    pub(super) is_file: bool,
-    /// The host that it is of, where a record does not say.
-    pub(super) host: Box<str>,
+    /// The file, where it begins here.
+    pub(super) begins: Option<Begin>,
+    /// The host that it is named after.
+    pub(super) speaker: Arc<Speaker>,
     pub(super) form: Form,
     pub(super) bytes: Vec<u8>,
 }
@@ -58,9 +78,20 @@ impl Form {
     }
 }
 
-/// Opens a file that may be anything: neither a pipe nor a device is waited for.
+/// Opens a file that may be anything, and is no link: neither a pipe nor a device is waited for.
 pub(super) fn open(path: &Path) -> std::io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags =
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::ErrorKind::InvalidInput.into()) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
+}
+
+/// Opens what was named: nothing but a file, since even opening a device may change something.
+pub(super) fn open_named(path: &Path) -> std::io::Result<File> {
+    if std::fs::metadata(path)?.is_file() { open(path) } else { Err(no_file()) }
+}
+
+fn no_file() -> Error {
+    let what = "neither a file nor a folder (what a pipe holds goes to -)";
+    Error::new(ErrorKind::InvalidInput, what)
 }

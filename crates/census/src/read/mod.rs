@@ -5,22 +5,30 @@
 //! Whatever the files hold, a few blocks are in memory at once.
 
 mod blocks;
+mod entries;
 mod error;
 mod find;
 mod host;
 mod item;
+mod room;
+mod source;
+mod unpack;
 mod work;
 
 pub use error::CensusError;
+pub use host::run_file;
 
-use crate::fleet::{Fleet, Where};
+use crate::fleet::Fleet;
 use crate::parse::Reader;
+use crate::speaker::{Given, Hashing, Speaker};
 use crate::trials::Keeper;
-use find::Finder;
+use find::{Finder, Shared};
 use item::Job;
+use room::Room;
+use source::Source;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +36,9 @@ use work::{Done, Part};
 
 /// Jobs that wait for a thread, at most.
 const WAITING: usize = 4;
+
+/// Bytes that parsing takes for each byte of a record whose trials are wanted.
+const WITH_TRIALS: u64 = 4;
 
 /// What is read, and by how many threads.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +51,8 @@ pub struct Options<'a> {
     pub threads: usize,
     /// An empty file that keeps the trials of records, where they are wanted.
     pub trials: Option<&'a File>,
+    /// What the hosts did with their names, where they hashed them.
+    pub hashing: Option<Hashing<'a>>,
 }
 
 /// How far reading went.
@@ -66,12 +79,14 @@ pub fn read(
     let (to_work, work) = sync_channel::<Job>(WAITING);
     let (to_fold, found) = sync_channel::<Done>(WAITING);
     let work = Mutex::new(work);
-    let ended = AtomicBool::new(false);
+    let (ended, room) = (AtomicBool::new(false), Room::default());
+    let threads = options.threads.max(1);
     std::thread::scope(|scope| {
-        for _ in 0..options.threads.max(1) {
+        for _ in 0..threads {
             let (to_fold, work, kinds, ended) = (to_fold.clone(), &work, &kinds, &ended);
             scope.spawn(move || {
                 let mut reader = Reader::new(options.scenarios, kinds, options.trials.is_some());
+                reader.share(threads);
                 while let Some(job) = next(work) {
                     // Nobody folds any more only where the finder is about to end.
                     if !ended.load(Ordering::Relaxed) {
@@ -81,11 +96,13 @@ pub fn read(
             });
         }
         drop(to_fold);
-        let ended = &ended;
-        let finder = scope.spawn(move || Finder::new(to_work, ended).find(paths));
-        let folded = fold(&mut fleet, &found, options.trials, progress);
+        let weight = if options.trials.is_some() { WITH_TRIALS } else { 1 };
+        let shared = Shared { ended: &ended, room: &room, hashing: options.hashing, weight };
+        let finder = scope.spawn(move || Finder::new(to_work, shared).find(paths));
+        let folded = fold(&mut fleet, &found, &room, options.trials, progress);
         // Where folding failed: the others end by it, and by finding nobody there.
         ended.store(true, Ordering::Relaxed);
+        room.close();
         drop(found);
         finder.join().unwrap_or(Ok(()))?;
         folded
@@ -93,14 +110,16 @@ pub fn read(
     Ok(fleet)
 }
 
-/// Reads bytes as a file of this name would be, without a thread.
-pub fn read_bytes(bytes: &[u8], name: &str, options: Options) -> Fleet {
+/// Reads bytes as a file of this name would be that was come by so, without a thread.
+pub fn read_bytes(bytes: &[u8], name: &str, given: Given, options: Options) -> Fleet {
     let mut fleet = Fleet::new(options.scenarios, options.now);
     let kinds = Arc::clone(&fleet.kinds);
     let mut reader = Reader::new(options.scenarios, &kinds, options.trials.is_some());
     let mut folding = Folding::new(options.trials);
-    blocks::stream(bytes, name, name, &mut |item| {
-        let done = work::done(Job { place: 0, items: vec![item] }, &mut reader);
+    let hashing = options.hashing;
+    let speaker = Speaker::new(&host::host_of(Path::new(name)), given, hashing).into();
+    blocks::stream(bytes, &Source { name, speaker, hashing }, &mut |item| {
+        let done = work::done(Job { place: 0, items: vec![item], room: 0 }, &mut reader);
         // Without the file that trials are kept in there is no error.
         let _ = done.parts.into_iter().try_for_each(|part| folding.take(&mut fleet, part));
     });
@@ -115,6 +134,7 @@ fn next(work: &Mutex<Receiver<Job>>) -> Option<Job> {
 fn fold(
     fleet: &mut Fleet,
     found: &Receiver<Done>,
+    room: &Room,
     trials: Option<&File>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), CensusError> {
@@ -125,7 +145,9 @@ fn fold(
         early.insert(done.place, done);
         while let Some(done) = early.remove(&next) {
             next += 1;
+            let taken = done.room;
             done.parts.into_iter().try_for_each(|part| folding.take(fleet, part))?;
+            room.give(taken);
             progress(folding.so_far);
         }
     }
@@ -135,44 +157,37 @@ fn fold(
 /// The file that is being folded.
 struct Folding<'a> {
     trials: Option<Keeper<'a>>,
-    source: u32,
     lines: u32,
     so_far: Progress,
 }
 
 impl<'a> Folding<'a> {
     fn new(trials: Option<&'a File>) -> Self {
-        let so_far = Progress::default();
-        Folding { trials: trials.map(Keeper::new), source: 0, lines: 0, so_far }
+        Folding { trials: trials.map(Keeper::new), lines: 0, so_far: Progress::default() }
     }
 
     fn take(&mut self, fleet: &mut Fleet, part: Part) -> Result<(), CensusError> {
-        if let Some(name) = &part.begins {
-            self.source = fleet.source(name, part.is_file);
+        if let Some(begin) = &part.begins {
+            fleet.begin(&begin.name, begin.is_file);
             self.lines = 0;
         }
         self.so_far.bytes += part.bytes;
         let begun = self.lines;
         let line = |line: u32| if line == 0 { 0 } else { begun.saturating_add(line) };
-        let place = |source: u32, of: u32| Where { source, line: line(of) };
         for (of, answer) in part.found.answers {
             self.so_far.records += 1;
+            let Some(speaker) = &part.speaker else { continue };
             let span = match (&mut self.trials, &answer.trials) {
                 (Some(keeper), Some(packed)) => {
                     Some(keeper.keep(packed).map_err(CensusError::Trials)?)
                 }
                 _ => None,
             };
-            let here = place(self.source, of);
-            match line(of) {
-                0 => fleet.take(answer, &part.host, here, span),
-                number => fleet.take(answer, &format!("{}:{number}", part.host), here, span),
-            }
+            fleet.take(answer, speaker, line(of), span);
         }
         for (why, (count, lines)) in part.found.failed {
             self.so_far.records += count;
-            let places = lines.into_iter().map(|of| place(self.source, of));
-            fleet.set_aside(why, count, places);
+            fleet.set_aside(why, count, lines.into_iter().map(line));
         }
         self.lines = self.lines.saturating_add(part.lines);
         Ok(())

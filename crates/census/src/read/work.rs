@@ -1,11 +1,12 @@
 //! What a thread that parses is given, and what it gives back.
 
 use super::blocks;
-use super::item::{Form, Item, Job, Text, open};
+use super::item::{Begin, Form, Item, Job, Text, open};
+use super::source::{Source, is_archive, is_packed};
 use crate::answer::Answer;
-use crate::fleet::MOST_EXAMPLES;
+use crate::aside::MOST_EXAMPLES;
 use crate::parse::Reader;
-use flate2::read::MultiGzDecoder;
+use crate::speaker::Speaker;
 use model::census::Why;
 use model::record::MOST_TEXT;
 use serde::Deserializer;
@@ -15,18 +16,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a job found.
 pub(super) struct Done {
     pub(super) place: u64,
     pub(super) parts: Vec<Part>,
+    /// The job's share of what is in memory at once.
+    pub(super) room: u64,
 }
 
 /// What a file, or a block of it, holds.
 pub(super) struct Part {
-    pub(super) begins: Option<Box<str>>,
-    pub(super) is_file: bool,
-    pub(super) host: Box<str>,
+    pub(super) begins: Option<Begin>,
+    /// The host that its file is named after; none where it could not be read.
+    pub(super) speaker: Option<Arc<Speaker>>,
     pub(super) found: Found,
     /// Lines of the part.
     pub(super) lines: u32,
@@ -58,58 +62,50 @@ impl Found {
 }
 
 impl Part {
-    fn failed(begins: Option<Box<str>>, why: Why) -> Self {
+    fn failed(begins: Option<Begin>, why: Why) -> Self {
         let mut found = Found::default();
         found.add(0, Err(why));
-        Part { is_file: begins.is_some(), begins, host: "".into(), found, lines: 0, bytes: 0 }
+        Part { begins, speaker: None, found, lines: 0, bytes: 0 }
     }
 }
 
 /// Parses all of a job.
 pub(super) fn done(job: Job, reader: &mut Reader) -> Done {
-    let mut parts = Vec::new();
-    for item in job.items {
-        match item {
-            Item::File { path, host } => parts.extend(of_file(&path, host, reader)),
-            Item::Text(text) => parts.push(of_text(text, reader)),
-            Item::Failed { begins, why } => parts.push(Part::failed(begins, why)),
-        }
-    }
-    Done { place: job.place, parts }
+    let parts = job.items.into_iter().flat_map(|item| of_item(item, reader)).collect();
+    Done { place: job.place, parts, room: job.room }
 }
 
-fn of_file(path: &Path, host: Box<str>, reader: &mut Reader) -> Vec<Part> {
-    let name: Box<str> = path.display().to_string().into();
-    let failed = |why| vec![Part::failed(Some(name.clone()), why)];
+fn of_item(item: Item, reader: &mut Reader) -> Vec<Part> {
+    match item {
+        Item::File { path, speaker } => of_file(&path, speaker, reader),
+        Item::Text(text) => vec![of_text(text, reader)],
+        Item::Failed { begins, why } => vec![Part::failed(begins, why)],
+    }
+}
+
+/// One small file is unpacked at a time: it may become as large as a record may be.
+static UNPACKING: Mutex<()> = Mutex::new(());
+
+fn of_file(path: &Path, speaker: Arc<Speaker>, reader: &mut Reader) -> Vec<Part> {
+    let name = path.display().to_string();
+    let begins = Some(Begin::file(&name));
     let mut bytes = Vec::new();
     let most = MOST_TEXT as u64 + 1;
     let read = open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
     if read.is_err() {
-        return failed(Why::Unreadable);
-    }
-    if blocks::is_packed(&bytes) {
-        let mut whole = Vec::new();
-        let read = MultiGzDecoder::new(bytes.as_slice()).take(most).read_to_end(&mut whole);
-        if read.is_err() {
-            return failed(Why::Truncated);
-        }
-        bytes = whole;
+        return vec![Part::failed(begins, Why::Unreadable)];
     }
     if bytes.len() > MOST_TEXT {
-        return failed(Why::TooLarge);
+        return vec![Part::failed(begins, Why::TooLarge)];
     }
-    if !blocks::is_archive(&bytes) {
-        let form = Form::of(&bytes);
-        let text = Text { begins: Some(name), is_file: true, host, form, bytes };
-        return vec![of_text(text, reader)];
+    if is_packed(&bytes) || is_archive(&bytes) {
+        let _one = UNPACKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = Vec::new();
+        let source = Source { name: &name, speaker, hashing: None };
+        blocks::stream(bytes.as_slice(), &source, &mut |item| parts.extend(of_item(item, reader)));
+        return parts;
     }
-    let mut parts = Vec::new();
-    blocks::entries(bytes.as_slice(), &name, &mut |item| match item {
-        Item::Text(text) => parts.push(of_text(text, reader)),
-        Item::Failed { begins, why } => parts.push(Part::failed(begins, why)),
-        Item::File { .. } => {}
-    });
-    parts
+    vec![of_text(Text { begins, speaker, form: Form::of(&bytes), bytes }, reader)]
 }
 
 fn of_text(text: Text, reader: &mut Reader) -> Part {
@@ -135,7 +131,7 @@ fn of_text(text: Text, reader: &mut Reader) -> Part {
         }
     }
     let bytes = text.bytes.len() as u64;
-    Part { begins: text.begins, is_file: text.is_file, host: text.host, found, lines, bytes }
+    Part { begins: text.begins, speaker: Some(text.speaker), found, lines, bytes }
 }
 
 /// Reads each record of a list by itself: a list of all of them could be many times its text.

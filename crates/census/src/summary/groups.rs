@@ -2,8 +2,9 @@
 
 use super::hosts::{Answers, Hosts};
 use super::levels::Levels;
-use crate::fleet::{Fleet, Where};
+use crate::fleet::Fleet;
 use crate::names;
+use crate::row::Where;
 use model::census::Group;
 use std::collections::{BTreeSet, HashMap};
 

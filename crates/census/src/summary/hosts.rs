@@ -1,6 +1,7 @@
 //! The answers of each host to all scenarios.
 
 use crate::fleet::Fleet;
+use crate::kinds::OTHERS;
 use model::State;
 use std::collections::{BTreeMap, HashSet};
 
@@ -62,15 +63,18 @@ pub(super) struct Hosts {
 impl Hosts {
     pub(super) fn of(fleet: &Fleet) -> Self {
         let mut answers = vec![Answers::default(); fleet.hosts()];
-        let mut latest = vec![((false, i64::MIN), u8::MAX, 0); fleet.hosts()];
+        let mut latest = vec![None; fleet.hosts()];
         for ((host, scenario), row) in &fleet.rows {
             let host = *host as usize;
             answers[host] = answers[host].with(*scenario, row.state());
             // The scenario decides between records of one moment, so that the order does not.
-            let own = (row.moment(), u8::MAX - *scenario, row.kind);
-            latest[host] = latest[host].max(own);
+            let own = (row.rank(), u8::MAX - *scenario, row.kind);
+            latest[host] = latest[host].max(Some(own));
         }
-        Hosts { answers, kind: latest.into_iter().map(|(_, _, kind)| kind).collect() }
+        Hosts {
+            answers,
+            kind: latest.into_iter().map(|of| of.map_or(OTHERS, |(_, _, kind)| kind)).collect(),
+        }
     }
 
     /// How many kinds there are.

@@ -1,6 +1,7 @@
 //! Hosts whose answer is not that of their kind.
 
-use crate::fleet::{Fleet, Row};
+use crate::fleet::Fleet;
+use crate::row::Row;
 use model::State;
 use model::census::{Odd, OddHost};
 use model::record::ERROR_RATE;
@@ -18,7 +19,7 @@ const MOST: usize = 100;
 /// The hosts of one scenario whose settled answer is that of a twentieth of their kind or less.
 pub(super) fn odd(
     fleet: &Fleet,
-    rows: &[(u32, Row)],
+    rows: &[(u32, &Row)],
     by_kind: &HashMap<u32, (u32, u32)>,
 ) -> Option<Odd> {
     // For each kind the answer that is odd, and how many hosts have the other.
@@ -36,7 +37,7 @@ pub(super) fn odd(
         .iter()
         .filter_map(|(host, row)| {
             let (state, others) = minority(row.kind)?;
-            (row.state() == state).then(|| (fleet.host(*host), row, others))
+            (row.state() == state).then(|| (fleet.host(*host), *row, others))
         })
         .collect();
     if found.is_empty() {

@@ -5,7 +5,8 @@ use super::hosts::Hosts;
 use super::levels::Levels;
 use super::odd::odd;
 use super::worst::worst;
-use crate::fleet::{Fleet, Row};
+use crate::fleet::Fleet;
+use crate::row::Row;
 use analysis::fleet::{Kind, share};
 use model::State;
 use model::census::{Counts, ScenarioCensus};
@@ -18,9 +19,9 @@ pub(super) fn all(
     levels: &Levels,
     unreachable: u64,
 ) -> Vec<ScenarioCensus> {
-    let mut rows: BTreeMap<u8, Vec<(u32, Row)>> = BTreeMap::new();
+    let mut rows: BTreeMap<u8, Vec<(u32, &Row)>> = BTreeMap::new();
     for ((host, scenario), row) in &fleet.rows {
-        rows.entry(*scenario).or_default().push((*host, *row));
+        rows.entry(*scenario).or_default().push((*host, row));
     }
     let by_kind: Vec<HashMap<u32, (u32, u32)>> = rows.values().map(|rows| kinds_of(rows)).collect();
     let kinds: Vec<Vec<Kind>> = by_kind.iter().map(|kinds| settled(kinds, levels)).collect();
@@ -42,7 +43,7 @@ pub(super) fn all(
     .collect()
 }
 
-fn counts(rows: &[(u32, Row)]) -> Counts {
+fn counts(rows: &[(u32, &Row)]) -> Counts {
     let mut counts = Counts::default();
     for (_, row) in rows {
         let count = match row.state() {
@@ -58,7 +59,7 @@ fn counts(rows: &[(u32, Row)]) -> Counts {
 }
 
 /// Hosts with a settled answer by their kind: how many are affected, and how many there are.
-fn kinds_of(rows: &[(u32, Row)]) -> HashMap<u32, (u32, u32)> {
+fn kinds_of(rows: &[(u32, &Row)]) -> HashMap<u32, (u32, u32)> {
     let mut by_kind: HashMap<u32, (u32, u32)> = HashMap::new();
     for (_, row) in rows {
         let affected = match row.state() {

@@ -1,6 +1,7 @@
 //! The hosts that lose most.
 
-use crate::fleet::{Fleet, Row};
+use crate::fleet::Fleet;
+use crate::row::Row;
 use model::census::Worst;
 use model::{Amount, State};
 
@@ -8,11 +9,11 @@ use model::{Amount, State};
 const MOST: usize = 10;
 
 /// The hosts that lose most by a scenario, by what their worst arm loses over its control.
-pub(super) fn worst(fleet: &Fleet, rows: &[(u32, Row)]) -> Vec<Worst> {
+pub(super) fn worst(fleet: &Fleet, rows: &[(u32, &Row)]) -> Vec<Worst> {
     let affected = rows.iter().filter(|(_, row)| row.state() == State::Affected);
-    let mut sized: Vec<&(u32, Row)> =
+    let mut sized: Vec<&(u32, &Row)> =
         affected.filter(|(_, row)| row.unit.is_some() && row.shift.is_finite()).collect();
-    let order = |(host, row): &&(u32, Row), (other, of_other): &&(u32, Row)| {
+    let order = |(host, row): &&(u32, &Row), (other, of_other): &&(u32, &Row)| {
         of_other.shift.total_cmp(&row.shift).then_with(|| fleet.host(*host).cmp(fleet.host(*other)))
     };
     if sized.len() > MOST {

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 const ABOUT: &str = "Fold the records of many hosts into one answer: for each scenario how many are affected, \
     what tells them from the others, and which hosts to look at.\n\nTakes records and brief records (run, \
     check and watch print them with --brief): files, folders, archives of tar, files with a record a line, \
-    packed with gzip or not. A record that does not name its host is taken for one of the folder that it \
-    is in, or of its file's name.";
+    packed with gzip or not.\n\nIn a folder or an archive a file speaks for one host alone: that of its \
+    folder, else of its own name. Records of another host do not count, and are named. A file that is named \
+    itself, and standard input, may hold the records of many hosts.";
 
 const FORMATS: &str = "Write it in a format of other tools instead. openmetrics: counts and shares, for Prometheus; \
     junit: a test case a group of hosts, for CI; kcidb: every verdict, for KCIDB; node-problem-detector: a line and an \
@@ -39,8 +40,7 @@ pub fn command() -> Command {
         .arg(file("hosts").help("All hosts that there should be, a name a line: those without a record are unreachable"))
         .arg(
             file("hash-host-name")
-                .requires("hosts")
-                .help("The names in --hosts are hashed with the salt in this file, as the hosts hashed theirs"),
+                .help("The salt with which the hosts hashed their names: those in --hosts and of files are hashed with it"),
         )
         .arg(file("since").help("Say what changed since this census, which --json printed"))
         .arg(json("Print the census as JSON, with all groups and the names of their hosts"))

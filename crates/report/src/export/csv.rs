@@ -1,6 +1,7 @@
 //! Every figure of every trial, a row each.
 
 use crate::ReportError;
+use crate::prose::plain;
 use model::{Measure, Record, Trial};
 
 /// The columns.
@@ -71,13 +72,10 @@ fn row(record: &Record, trial: &Trial, figure: Option<(&String, &Measure)>) -> [
     ]
 }
 
-/// A word that no spreadsheet takes for a formula.
+/// A word on one line, which neither a terminal nor a spreadsheet takes for more than that.
 fn text(word: &str) -> String {
-    if word.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{word}")
-    } else {
-        word.to_owned()
-    }
+    let word = plain(word);
+    if word.trim_start().starts_with(['=', '+', '-', '@']) { format!("'{word}") } else { word }
 }
 
 #[cfg(test)]
@@ -94,7 +92,7 @@ mod tests {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
         assert_eq!(rows.len(), record.trials.len());
-        assert_eq!(&rows[1][4], "'=cmd(\"x\"),\n1");
+        assert_eq!(&rows[1][4], "'=cmd(\"x\"), 1");
         assert_eq!(&rows[0][8], "lost");
         assert!(rows[0][9].parse::<f64>().is_ok());
     }

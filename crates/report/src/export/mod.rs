@@ -3,6 +3,8 @@
 pub mod census;
 pub mod csv;
 mod family;
+#[cfg(test)]
+mod hostile;
 pub mod junit;
 pub mod live;
 pub mod markdown;

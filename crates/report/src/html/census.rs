@@ -164,7 +164,7 @@ fn unreached(census: &Census) -> Markup {
 fn aside(census: &Census) -> Table {
     let mut table = Table::new(["records", "why", "some of them"]);
     let rows = census.set_aside.iter().map(|one| {
-        let examples: Vec<String> = one.examples.iter().take(5).map(prose::place).collect();
+        let examples: Vec<String> = one.examples.iter().take(5).map(prose::example).collect();
         vec![one.count.to_string(), prose::why(one.why).to_owned(), examples.join(", ")]
     });
     table.rows.extend(rows);

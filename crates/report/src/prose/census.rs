@@ -3,8 +3,8 @@
 use super::figures::{amount_alone, plural};
 use model::State;
 use model::census::{
-    Census, Condition, Conditions, Cut, Factor, Group, Hosts, Odd, Place, Run, ScenarioCensus,
-    ScenarioSince, SetAside, Share, Side, Since, Telling, Why,
+    Census, Condition, Conditions, Cut, Example, Factor, Group, Hosts, Odd, Place, Run,
+    ScenarioCensus, ScenarioSince, SetAside, Share, Side, Since, Telling, Why,
 };
 use model::estimate::number;
 use os::terminal::line as plain;
@@ -240,9 +240,36 @@ pub fn set_aside(all: &[SetAside]) -> String {
     each.collect::<Vec<String>>().join(", ")
 }
 
+/// Which files claim to be of which host, so many of each reason: `a.jsonl:2 says it is host5`.
+pub fn claims(all: &[SetAside], most: usize) -> Vec<String> {
+    let of = |one: &SetAside| {
+        let title = match one.why {
+            Why::OtherHost => "another host than the file's",
+            Why::TwoFiles => "claimed by two files, the second counts",
+            _ => return None,
+        };
+        let named: Vec<String> = one.examples.iter().take(most).map(example).collect();
+        let more = if one.count > named.len() as u64 { ", .." } else { "" };
+        Some(format!("{title}: {}{more}", named.join(", ")))
+    };
+    all.iter().filter_map(of).collect()
+}
+
+/// A record that was set aside, with what it claims.
+pub fn example(one: &Example) -> String {
+    let here = place(&one.place);
+    match (one.claims.as_deref().map(plain), &one.other) {
+        (None, _) => here,
+        (Some(host), None) => format!("{here} says it is {host}"),
+        (Some(host), Some(other)) => format!("{host} in {here} and {}", place(other)),
+    }
+}
+
 /// Why something does not count, or counts with a doubt, behind a number.
 pub fn why(why: Why) -> &'static str {
     match why {
+        Why::OtherHost => "of another host than their file",
+        Why::TwoFiles => "of a host claimed by two files",
         Why::Duplicate => "duplicate",
         Why::Superseded => "superseded by later ones",
         Why::TwoAnswers => "second answers of one study",
@@ -255,6 +282,7 @@ pub fn why(why: Why) -> &'static str {
         Why::UnknownScenario => "of an unknown scenario",
         Why::Unreadable => "unreadable",
         Why::TooMany => "beyond what a census takes",
+        Why::TooManyEntries => "archive read in part, since it has too many entries",
     }
 }
 

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Rows that are held before they are written: they bound the memory of a file of any length.
 const ROWS: usize = 1 << 15;
 
+/// Bytes of texts that are held before they are written: names may be as long as paths.
+const BYTES: usize = 64 << 20;
+
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
@@ -57,8 +60,14 @@ pub(super) enum Cell {
 }
 
 impl Cell {
+    /// A text of others, which a program may show on a terminal.
     pub(super) fn text(text: &str) -> Self {
-        Cell::Text(ByteArray::from(text))
+        // Nearly all of it is plain, and this is cheap to see.
+        let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        match is_plain || !text.chars().any(os::terminal::steers) {
+            true => Cell::Text(ByteArray::from(text)),
+            false => Cell::Text(ByteArray::from(os::terminal::line(text).as_str())),
+        }
     }
 
     pub(super) fn texts(text: Option<&str>) -> Self {
@@ -152,6 +161,8 @@ pub(super) struct Table {
     writer: SerializedFileWriter<File>,
     held: Vec<Held>,
     rows: usize,
+    /// Bytes of the texts in them.
+    bytes: usize,
 }
 
 impl Table {
@@ -165,15 +176,18 @@ impl Table {
             .build();
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
         let held = columns.iter().map(|column| Held::of(*column)).collect();
-        Ok(Table { writer, held, rows: 0 })
+        Ok(Table { writer, held, rows: 0, bytes: 0 })
     }
 
     /// Adds a row: a cell for each column.
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) -> Result<()> {
         let cells = cells.into_iter().chain(std::iter::repeat(Cell::Nothing));
-        self.held.iter_mut().zip(cells).for_each(|(held, cell)| held.push(cell));
+        for (held, cell) in self.held.iter_mut().zip(cells) {
+            self.bytes += if let Cell::Text(text) = &cell { text.len() } else { 0 };
+            held.push(cell);
+        }
         self.rows += 1;
-        if self.rows >= ROWS { self.flush() } else { Ok(()) }
+        if self.rows >= ROWS || self.bytes >= BYTES { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -187,7 +201,7 @@ impl Table {
             writer.close()?;
         }
         group.close()?;
-        self.rows = 0;
+        (self.rows, self.bytes) = (0, 0);
         Ok(())
     }
 
@@ -213,4 +227,41 @@ fn field(column: Column) -> Result<Arc<Type>> {
         .with_logical_type(logical)
         .build()?;
     Ok(Arc::new(built))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+
+    #[test]
+    fn what_others_named_steers_nothing_that_shows_it() {
+        let file = tempfile::tempfile().unwrap();
+        let columns = [always("host", Holds::Text), maybe("file", Holds::Text)];
+        let mut table = Table::create(file.try_clone().unwrap(), &columns).unwrap();
+        let long = "x".repeat(4096);
+        let hostile = format!("we\u{1b}[31mb\n\r\u{9b}\u{202e}\u{2066}1\u{200b}{long}");
+        table.row([Cell::text(&hostile), Cell::texts(Some(&hostile))]).unwrap();
+        table.row([Cell::text("größer 雪"), Cell::texts(None)]).unwrap();
+        table.finish().unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(|row| row.unwrap()).collect();
+        let clean = format!("we [31mb     1 {long}");
+        for column in [0, 1] {
+            assert_eq!(rows[0].get_string(column).unwrap(), &clean);
+        }
+        assert_eq!(rows[1].get_string(0).unwrap(), "größer 雪");
+    }
+
+    #[test]
+    fn long_names_are_not_held_for_long() {
+        let mut table =
+            Table::create(tempfile::tempfile().unwrap(), &[always("file", Holds::Text)]).unwrap();
+        let long = "x".repeat(BYTES / 4);
+        for held in [1, 2, 3, 0, 1] {
+            table.row([Cell::text(&long)]).unwrap();
+            assert_eq!(table.rows, held);
+        }
+    }
 }

@@ -5,7 +5,7 @@ pub mod out;
 use super::watch::record::WATCH;
 use crate::exit::{self, Failure};
 use crate::{identity, input, output, page};
-use census::{Options, summary};
+use census::{Hashing, Options, summary};
 use clap::ArgMatches;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
@@ -25,13 +25,17 @@ const DRAWN: Duration = Duration::from_millis(200);
 /// Folds records into one answer; the exit code of what it says.
 pub fn census(matches: &ArgMatches) -> Result<u8, Failure> {
     let file = |name: &str| matches.get_one::<PathBuf>(name);
-    let inventory = file("hosts").map(|path| inventory(path, matches)).transpose()?;
+    let salt = file("hash-host-name").map(|path| identity::salt(path)).transpose()?;
+    let hash = |name: &str| identity::hashed(salt.as_deref().unwrap_or_default(), name);
+    let hashing = salt.is_some().then_some(Hashing(&hash));
+    let inventory = file("hosts").map(|path| inventory(path, hashing)).transpose()?;
     let before = file("since").map(|path| earlier(path)).transpose()?;
     let page = file("page").map(|path| crate::paths::for_page("--page", path)).transpose()?;
     let paths: Vec<PathBuf> = matches.get_many("record").into_iter().flatten().cloned().collect();
     let now = Timestamp::now();
     let parquet = Parquet::asked(matches)?;
-    let fleet = read(&paths, now, parquet.as_ref().map(|parquet| &parquet.trials))?;
+    let trials = parquet.as_ref().map(|parquet| &parquet.trials);
+    let fleet = read(&paths, now, trials, hashing)?;
     let taken = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
     let version = env!("CARGO_PKG_VERSION");
     let census = summary::census(&fleet, inventory.as_deref(), before.as_ref(), version, &taken);
@@ -59,11 +63,13 @@ fn read(
     paths: &[PathBuf],
     now: Timestamp,
     trials: Option<&File>,
+    hashing: Option<Hashing>,
 ) -> Result<census::Fleet, Failure> {
     let scenarios: Vec<&str> =
         scenarios::ALL.iter().map(|scenario| scenario.meta().id).chain([WATCH]).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = Options { scenarios: &scenarios, now: now.as_second(), threads, trials };
+    let now = now.as_second();
+    let options = Options { scenarios: &scenarios, now, threads, trials, hashing };
     // Nothing is drawn where standard error is no terminal.
     let bar = ProgressBar::new_spinner();
     bar.enable_steady_tick(DRAWN);
@@ -75,16 +81,14 @@ fn read(
 }
 
 /// The hosts of an inventory: a name a line, # begins a comment.
-fn inventory(path: &Path, matches: &ArgMatches) -> Result<Vec<String>, Failure> {
+fn inventory(path: &Path, hashing: Option<Hashing>) -> Result<Vec<String>, Failure> {
     let refuse =
         |why: &dyn std::fmt::Display| Failure::usage(format!("--hosts {}: {why}", path.display()));
-    let salt = matches.get_one::<PathBuf>("hash-host-name").map(|file| identity::salt(file));
-    let salt = salt.transpose()?;
     let text = input::read_text(path, MOST).map_err(|error| refuse(&error))?;
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let names = lines.filter(|line| !line.is_empty());
-    let names: Vec<String> = match salt {
-        Some(salt) => names.map(|name| identity::hashed(&salt, name)).collect(),
+    let names: Vec<String> = match hashing {
+        Some(Hashing(hash)) => names.map(hash).collect(),
         None => names.map(str::to_owned).collect(),
     };
     if names.is_empty() { Err(refuse(&"no host in it; write a name a line")) } else { Ok(names) }

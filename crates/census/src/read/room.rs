@@ -1,0 +1,66 @@
+//! How much is in memory at once, whatever the files hold and however many threads there are.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Bytes of jobs that were given out and are not folded yet, at most. A larger one goes alone.
+const MOST: u64 = 192 << 20;
+
+/// Room for jobs.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    taken: u64,
+    /// Nobody folds any more.
+    closed: bool,
+}
+
+impl Room {
+    /// Waits until there is room for so many bytes.
+    pub(super) fn take(&self, bytes: u64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while !state.closed && state.taken > 0 && state.taken.saturating_add(bytes) > MOST {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.taken = state.taken.saturating_add(bytes);
+    }
+
+    /// Gives it back.
+    pub(super) fn give(&self, bytes: u64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.taken = state.taken.saturating_sub(bytes);
+        self.changed.notify_all();
+    }
+
+    /// Nobody waits any more.
+    pub(super) fn close(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_waits_and_what_never_fits_goes_alone() {
+        let room = Room::default();
+        room.take(2 * MOST);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| room.take(1));
+            room.give(2 * MOST);
+            waits.join().unwrap();
+        });
+        assert_eq!(room.state.lock().unwrap().taken, 1);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| room.take(MOST));
+            room.close();
+            waits.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,122 @@
+//! Of which host the records of a file are.
+//!
+//! What a host sends is in its hands, and the name of the file that an engine keeps it in is not.
+//! So a file that is found in a folder or in an archive speaks for the host of its name alone. A
+//! file that is named itself, and standard input, may hold the records of many hosts.
+
+use crate::texts::plain;
+use std::borrow::Cow;
+use std::fmt;
+
+/// How a file was come by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// It was named itself, or is standard input: it may speak for many hosts.
+    Named,
+    /// It was found in a folder or an archive: it speaks for one host.
+    Found,
+}
+
+/// Makes of the name of a host what the host itself made of it with a salt.
+#[derive(Clone, Copy)]
+pub struct Hashing<'a>(pub &'a (dyn Fn(&str) -> String + Sync));
+
+impl fmt::Debug for Hashing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hashing")
+    }
+}
+
+/// What says of which host a record is, the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum By {
+    /// The record alone.
+    Record,
+    /// The name of its file too, which was named itself.
+    Name,
+    /// The name of its file, which was found in a folder or an archive.
+    File,
+}
+
+/// The host that a file is named after.
+#[derive(Debug)]
+pub(crate) struct Speaker {
+    /// Its name.
+    host: Box<str>,
+    /// What a salt makes of it.
+    hashed: Option<Box<str>>,
+    given: Given,
+}
+
+impl Speaker {
+    /// The host of a file's name.
+    pub(crate) fn new(host: &str, given: Given, hashing: Option<Hashing>) -> Self {
+        let hashed = hashing.map(|Hashing(hash)| hash(host).into());
+        Speaker { host: plain(host).into(), hashed, given }
+    }
+
+    /// Whether the file speaks for this host alone.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.given == Given::Found
+    }
+
+    /// The host that a record counts for, which says that it is of `claimed`; none where the file
+    /// speaks for another. `line` is 0 where the file is one record.
+    pub(crate) fn host_of<'a>(
+        &'a self,
+        claimed: Option<&'a str>,
+        line: u32,
+    ) -> Option<(Cow<'a, str>, By)> {
+        let is_own = |name: &str| *name == *self.host || self.hashed.as_deref() == Some(name);
+        let own = || Cow::Borrowed(self.hashed.as_deref().unwrap_or(&self.host));
+        match (claimed, self.given) {
+            (Some(name), Given::Found) => is_own(name).then_some((Cow::Borrowed(name), By::File)),
+            (None, Given::Found) => Some((own(), By::File)),
+            (Some(name), Given::Named) if is_own(name) => Some((Cow::Borrowed(name), By::Name)),
+            (Some(name), Given::Named) => Some((Cow::Borrowed(name), By::Record)),
+            (None, Given::Named) if line == 0 => Some((own(), By::Name)),
+            (None, Given::Named) => Some((format!("{}:{line}", self.host).into(), By::Record)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(given: Given, hash: bool, claimed: Option<&str>, line: u32) -> Option<(String, By)> {
+        let hashing = hash.then_some(Hashing(&|name: &str| format!("#{name}")));
+        let speaker = Speaker::new("web1", given, hashing);
+        speaker.host_of(claimed, line).map(|(host, by)| (host.into_owned(), by))
+    }
+
+    fn some(host: &str, by: By) -> Option<(String, By)> {
+        Some((host.to_owned(), by))
+    }
+
+    #[test]
+    fn a_file_that_was_found_speaks_for_one_host() {
+        assert_eq!(told(Given::Found, false, Some("web1"), 3), some("web1", By::File));
+        assert_eq!(told(Given::Found, false, Some("web2"), 3), None);
+        assert_eq!(told(Given::Found, false, None, 3), some("web1", By::File));
+        assert_eq!(told(Given::Found, false, Some("#web1"), 3), None);
+        assert_eq!(told(Given::Found, true, Some("#web1"), 3), some("#web1", By::File));
+        assert_eq!(told(Given::Found, true, Some("#web2"), 3), None);
+        assert_eq!(told(Given::Found, true, None, 0), some("#web1", By::File));
+    }
+
+    #[test]
+    fn a_file_that_was_named_may_speak_for_many() {
+        assert_eq!(told(Given::Named, false, Some("web2"), 3), some("web2", By::Record));
+        assert_eq!(told(Given::Named, false, Some("web1"), 3), some("web1", By::Name));
+        assert_eq!(told(Given::Named, false, None, 0), some("web1", By::Name));
+        assert_eq!(told(Given::Named, false, None, 3), some("web1:3", By::Record));
+        assert_eq!(told(Given::Named, true, Some("#web1"), 3), some("#web1", By::Name));
+    }
+
+    #[test]
+    fn a_name_of_others_steers_nothing() {
+        let speaker = Speaker::new("we\u{1b}[2Jb\n\u{202e}1", Given::Found, None);
+        assert_eq!(speaker.host_of(None, 0).unwrap().0, "we [2Jb  1");
+    }
+}
