@@ -18,8 +18,9 @@ use testing::{has_or_skip, root_or_skip};
 /// A program that waits actively.
 const SPIN: &str = "int main(void) { for (;;) __asm__ volatile(\"pause\"); }";
 
-/// A process whose thread is called as a scheduler of the Erlang VM and runs code of a library. Given
-/// a second path it removes the library, and makes a link to there of the name that maps shows.
+/// A process whose thread is called as a scheduler of the Erlang VM and runs code of a library.
+/// Given a second path it removes the library, and makes a link to there of the name that maps
+/// shows.
 const NODE: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>

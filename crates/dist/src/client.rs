@@ -27,8 +27,8 @@ const WRITE: Duration = Duration::from_secs(3);
 /// A sign of life is sent this often: a node that hears none for a minute ends the connection.
 const TICK: Duration = Duration::from_secs(10);
 
-/// Messages that are no answer, between two that are: a node that is late sends a sign of life every
-/// few seconds.
+/// Messages that are no answer, between two that are: a node that is late sends a sign of life
+/// every few seconds.
 const UNASKED: u32 = 100_000;
 
 /// Operations of the protocol.

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 const LONGEST: usize = 1 << 10;
 const MOST: usize = 4 << 10;
 
-/// The message in which a node announces itself, with a number to prove the cookie by, and its tags,
-/// the old one too.
+/// The message in which a node announces itself, with a number to prove the cookie by, and its
+/// tags, the old one too.
 const SECOND: u32 = 2;
 const CHALLENGE: u8 = b'N';
 const OLD_CHALLENGE: u8 = b'n';

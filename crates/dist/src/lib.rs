@@ -6,8 +6,8 @@
 //! `scheduler_wall_time` and `microstate_accounting`, is linked to the connection and ends with it,
 //! however it ends.
 //!
-//! A proof of the cookie is sent to nobody but the node: before it, the owner of the other end and the
-//! name of the node are looked at ([`Target`], [`Cookie`]).
+//! A proof of the cookie is sent to nobody but the node: before it, the owner of the other end and
+//! the name of the node are looked at ([`Target`], [`Cookie`]).
 //!
 //! What a node sends is not trusted: frames, depth and memory of terms are bounded, and each wait
 //! ends.

@@ -28,8 +28,8 @@ const LATE: Duration = Duration::from_secs(2);
 const CONNECT: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The pause where it is a longer matter, such as a node that is only being started, or one that was
-/// greeted and then sent nonsense: it logs each attempt.
+/// The pause where it is a longer matter, such as a node that is only being started, or one that
+/// was greeted and then sent nonsense: it logs each attempt.
 const AGAIN_LATER: Duration = Duration::from_secs(60);
 
 /// After a slice of a pass the node is left alone for so many times as long as it took: half a
@@ -184,8 +184,8 @@ impl Drop for Watcher {
 }
 
 /// When a node is asked again; none for never. Who refused us or is not what was asked for gets no
-/// second proof of the cookie. A connection that ended is made anew where the node had proved that it
-/// has the cookie too, as a node that is started anew; silence may be that of a node under load.
+/// second proof of the cookie. A connection that ended is made anew where the node had proved that
+/// it has the cookie too, as a node that is started anew; silence may be that of a node under load.
 fn again(problem: &Problem, is_known: bool) -> Option<Duration> {
     match problem {
         Problem::Connecting

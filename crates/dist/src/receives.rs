@@ -20,8 +20,8 @@ const OPERANDS: [u8; 191] = [
     0, 2, 2, 2, 3, 4, 3, 2, 2, 4, 3, 1, 2, 1, 1, 1, 6, 3, 0, 1, 5, 3, 2, 4, 6, 2, 4, 3, 6, 3, 5,
 ];
 
-/// The longest file that is read, in bytes, and the most functions of it that are kept: modules have
-/// some dozen that wait for a message.
+/// The longest file that is read, in bytes, and the most functions of it that are kept: modules
+/// have some dozen that wait for a message.
 const MOST_BYTES: usize = 16 << 20;
 const MOST: usize = 512;
 
@@ -37,8 +37,8 @@ pub fn question(module: &str) -> Call {
     Call::new("code", "get_object_code", vec![atom(module)])
 }
 
-/// The functions of the module that wait for a message; none where the file cannot be read, or is no
-/// file that a compiler writes.
+/// The functions of the module that wait for a message; none where the file cannot be read, or is
+/// no file that a compiler writes.
 pub fn read(answer: &Term) -> Option<BTreeSet<String>> {
     let [module, file, _] = term::as_tuple::<3>(answer).ok()?;
     let file = term::as_bytes(file).ok().filter(|file| file.len() <= MOST_BYTES)?;

@@ -29,7 +29,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads `web@host`, or `web@host:PORT`. Unless it may be anywhere it has to be on this machine.
+    /// Reads `web@host`, or `web@host:PORT`. Unless it may be anywhere it has to be on this
+    /// machine.
     ///
     /// # Errors
     /// If it is no name of a node.
@@ -159,7 +160,8 @@ mod tests {
         assert_eq!(read("web@127.0.0.1", false).elsewhere(within), None);
     }
 
-    /// What is made of an epmd that answers so, byte by byte with this pause, and then again and again.
+    /// What is made of an epmd that answers so, byte by byte with this pause, and then again and
+    /// again.
     fn epmd(answer: Vec<u8>, pause: Duration, within: Duration) -> Result<u16, Problem> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

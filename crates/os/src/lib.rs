@@ -3,7 +3,7 @@
 //! - [`death`]: programs that end when this one does.
 //! - [`user`]: who does what needs no root.
 //! - [`pin`]: the CPUs of a thread; [`cpulist`] reads and writes them as the kernel does.
-//! - [`file`]: reading files whose path another user may have a say in.
+//! - [`mod@file`]: reading files whose path another user may have a say in.
 //! - [`folders`]: where the user's state and caches belong.
 //! - [`memory`]: how much of it there is; [`random`]: numbers that nobody can guess.
 //! - [`sandbox`]: what a process may do from here on.

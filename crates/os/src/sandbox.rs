@@ -156,8 +156,8 @@ pub fn limit_memory(bytes: u64) -> io::Result<()> {
     lower(Resource::As, bytes)
 }
 
-/// Limits the memory that this process has for itself, in bytes: what it has asked for and may write
-/// to.
+/// Limits the memory that this process has for itself, in bytes: what it has asked for and may
+/// write to.
 ///
 /// # Errors
 /// If the kernel refuses.

@@ -5,8 +5,8 @@
 pub struct Command {
     /// Its name here.
     pub name: &'static str,
-    /// Its words; `{folder}` is the folder of the studies, `{kernel}` the guest's kernel, `{node}` an
-    /// Erlang node and `{cookie}` the file of its cookie.
+    /// Its words; `{folder}` is the folder of the studies, `{kernel}` the guest's kernel, `{node}`
+    /// an Erlang node and `{cookie}` the file of its cookie.
     pub words: &'static str,
     /// How long it takes about on a machine with two CPUs, in milliseconds: kills are spread over
     /// it.

@@ -268,8 +268,8 @@ mod tests {
 
     #[test]
     fn what_would_take_much_memory_is_refused_before_it_does() {
-        // A map of one pair, of none, a tuple of one and of none, nil, a list of one, an atom, a big
-        // integer, a process, a reference, an empty binary and string.
+        // A map of one pair, of none, a tuple of one and of none, nil, a list of one, an atom, a
+        // big integer, a process, a reference, an empty binary and string.
         let kinds: [&[u8]; 12] = [
             &[116, 0, 0, 0, 1, 97, 1, 97, 1],
             &[116, 0, 0, 0, 0],

@@ -74,7 +74,8 @@ impl Reader {
         }
     }
 
-    /// Asks about a process; none where the answer is not there yet: ask again in the next interval.
+    /// Asks about a process; none where the answer is not there yet: ask again in the next
+    /// interval.
     pub fn ask(&mut self, roots: &Roots, pid: u32, what: What) -> Option<Answer> {
         let Some(started) = process_files::started(roots, pid) else { return Some(Answer::None) };
         if self.given_up.contains(&(pid, started)) {

@@ -36,7 +36,8 @@ pub enum Readers {
 }
 
 impl Readers {
-    /// Asks about a process; none where the answer is not there yet: ask again in the next interval.
+    /// Asks about a process; none where the answer is not there yet: ask again in the next
+    /// interval.
     pub fn ask(&mut self, roots: &Roots, pid: u32, what: What) -> Option<Answer> {
         match self {
             Readers::Process(reader) => reader.ask(roots, pid, what),
