@@ -300,3 +300,16 @@ fn once_it_watches_it_has_the_privileges_of_its_programs_and_no_other() {
     end(running);
     assert!(common::processes::below(pid).is_empty());
 }
+
+#[test]
+fn without_proc_nothing_is_said_to_be_well() {
+    if !root_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let mut command = place.program("unshare");
+    let script = "mount -t tmpfs none /proc && exec \"$0\" watch --for 1s";
+    command.args(["-m", "sh", "-c", script, BINARY]);
+    let ran = place.run(command);
+    assert!(ran.code() == 3 && ran.err.contains("/proc") && ran.out.is_empty(), "{ran:?}");
+}

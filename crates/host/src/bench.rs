@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn what_was_written_is_there_and_what_was_compiled_is_taken() {
         let place = tempfile::tempdir().unwrap();
-        let bench = Bench::new(place.path(), "b-", SOURCES, None).unwrap();
+        let bench = Bench::new(place.path(), ".building-", SOURCES, None).unwrap();
         assert_eq!(fs::read(bench.path().join("src/a.erl")).unwrap(), b"text");
         fs::write(bench.path().join("src/out"), "out").unwrap();
         assert_eq!(taken(&bench, "src/out").unwrap(), b"out");
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn nothing_is_written_through_a_link_over_a_file_or_outside() {
         let place = tempfile::tempdir().unwrap();
-        let bench = Bench::new(place.path(), "b-", SOURCES, None).unwrap();
+        let bench = Bench::new(place.path(), ".building-", SOURCES, None).unwrap();
         let outside = place.path().join("outside");
         fs::create_dir(&outside).unwrap();
         symlink(outside.join("file"), bench.path().join("link")).unwrap();
@@ -183,7 +183,7 @@ mod tests {
             return testing::skipped("only root has something to drop");
         };
         let place = tempfile::tempdir().unwrap();
-        let bench = Bench::new(place.path(), "b-", SOURCES, Some(account.user)).unwrap();
+        let bench = Bench::new(place.path(), ".building-", SOURCES, Some(account.user)).unwrap();
         let (uid, gid) = (account.user.uid(), account.user.gid());
         let made = |name: &str| {
             fs::write(bench.path().join(name), "made").unwrap();

@@ -13,13 +13,18 @@ pub fn unreadable(place: &Place) -> Vec<String> {
     records.filter_map(|record| why_not(place, &record)).collect()
 }
 
+/// A study's record can be judged, and what `watch` saw can be explained.
 fn why_not(place: &Place, record: &Path) -> Option<String> {
-    let ran = place.command(&place.program()).arg("judge").arg(record).output();
-    let ran = match ran {
-        Ok(ran) => ran,
-        Err(error) => return Some(format!("judge: {error}")),
+    let ran = ["judge", "explain"]
+        .map(|command| place.command(&place.program()).arg(command).arg(record).output());
+    let is_readable = |ran: &std::io::Result<std::process::Output>| {
+        let code = ran.as_ref().ok().and_then(|ran| ran.status.code());
+        code.is_some_and(|code| [0, 1, 3, 4].contains(&code))
     };
-    let readable = ran.status.code().is_some_and(|code| [0, 1, 3, 4].contains(&code));
-    let shown = record.display();
-    (!readable).then(|| format!("record {shown}: {}", String::from_utf8_lossy(&ran.stderr)))
+    if ran.iter().any(is_readable) {
+        return None;
+    }
+    let [judged, _] = ran;
+    let said = judged.map(|ran| String::from_utf8_lossy(&ran.stderr).into_owned());
+    Some(format!("record {}: {}", record.display(), said.unwrap_or_else(|error| error.to_string())))
 }

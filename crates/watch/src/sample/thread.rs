@@ -46,13 +46,37 @@ enum Order {
     Ask(Vec<Watcher>),
 }
 
+/// What is read interval by interval.
+pub trait Intervals {
+    /// What happened since the last call, or since the start.
+    fn tick(&mut self) -> Tick;
+    /// Where the figures come from.
+    fn sources(&self) -> &[SourceUse];
+    /// Looks into these nodes from now on.
+    fn ask(&mut self, nodes: Vec<Watcher>);
+}
+
+impl Intervals for Sampler {
+    fn tick(&mut self) -> Tick {
+        Sampler::tick(self)
+    }
+
+    fn sources(&self) -> &[SourceUse] {
+        Sampler::sources(self)
+    }
+
+    fn ask(&mut self, nodes: Vec<Watcher>) {
+        Sampler::ask(self, nodes);
+    }
+}
+
 impl Sampling {
     /// Starts: `make` makes the sampler, in its thread, which `restrict` then restricts.
     ///
     /// # Errors
     /// If there is no sampler.
-    pub fn start(
-        make: impl FnOnce(Steps) -> Result<Sampler, ScopeError> + Send + 'static,
+    pub fn start<S: Intervals>(
+        make: impl FnOnce(Steps) -> Result<S, ScopeError> + Send + 'static,
         restrict: impl FnOnce() + Send + 'static,
     ) -> Result<(Self, Vec<SourceUse>), StartError> {
         let (orders, to_do) = channel();
@@ -110,7 +134,12 @@ impl Sampling {
     }
 }
 
-fn serve(sampler: &mut Sampler, steps: &Steps, to_do: &Receiver<Order>, done: &Sender<Sampled>) {
+fn serve(
+    sampler: &mut impl Intervals,
+    steps: &Steps,
+    to_do: &Receiver<Order>,
+    done: &Sender<Sampled>,
+) {
     while let Ok(order) = to_do.recv() {
         match order {
             Order::Ask(nodes) => sampler.ask(nodes),
@@ -145,37 +174,43 @@ impl Drop for Sampling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::Readers;
-    use host::Roots;
-    use model::live::Scope;
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-    fn start(roots: Roots) -> Sampling {
-        let make = move |steps| {
-            Sampler::start(&roots, &Scope::default(), Readers::None).map(|it| it.with_steps(steps))
-        };
-        Sampling::start(make, || {}).map_err(|error| format!("{error:?}")).unwrap().0
+    /// A sampler that reads as long as somebody wants it to.
+    struct Hanging(Receiver<()>, Steps);
+
+    impl Intervals for Hanging {
+        fn tick(&mut self) -> Tick {
+            self.1.begin(Step::Processes);
+            let _ = self.0.recv();
+            Tick { over_ns: 7, ..Tick::default() }
+        }
+
+        fn sources(&self) -> &[SourceUse] {
+            &[]
+        }
+
+        fn ask(&mut self, _: Vec<Watcher>) {}
     }
 
     #[test]
-    fn a_file_that_hangs_holds_up_the_interval_and_not_who_waits_for_it() {
-        let tree = testing::Tree::new(&[("proc/stat", "cpu 1 0 0 0\n")]);
-        let mut sampling = start(Roots::at(tree.root()));
-        assert!(sampling.tick(Duration::from_secs(60)).is_some());
-        // Who reads it waits until somebody writes.
-        let stat = tree.root().join("proc/stat");
-        std::fs::remove_file(&stat).unwrap();
-        mknodat(CWD, &stat, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-        assert!(sampling.tick(Duration::from_millis(100)).is_none());
-        assert!(sampling.tick(Duration::from_millis(10)).is_none());
-        assert_eq!(sampling.step(), Step::Machine);
-        // It goes on where the file lets go, and the interval is that of the next call.
-        drop(std::fs::File::options().write(true).open(&stat).unwrap());
-        assert!(sampling.tick(Duration::from_secs(60)).is_some());
+    fn a_reading_that_hangs_holds_up_the_interval_and_not_who_waits_for_it() {
+        let (let_go, hangs) = channel();
+        let make = |steps| Ok(Hanging(hangs, steps));
+        let mut sampling = Sampling::start(make, || {}).unwrap().0;
+        let long = Duration::from_secs(60);
+        let_go.send(()).unwrap();
+        assert_eq!(sampling.tick(long).unwrap().tick.over_ns, 7);
+        assert!(sampling.tick(Duration::from_millis(50)).is_none());
+        assert!(sampling.tick(Duration::from_millis(1)).is_none());
+        assert_eq!(sampling.step(), Step::Processes);
+        // Where it is let go, it is the interval of the next call, and one alone.
+        let_go.send(()).unwrap();
+        assert!(sampling.tick(long).is_some());
         // One that hangs for ever does not keep the process from ending.
-        assert!(sampling.tick(Duration::from_millis(100)).is_none());
+        assert!(sampling.tick(Duration::from_millis(50)).is_none());
         let began = Instant::now();
         drop(sampling);
-        assert!(began.elapsed() < Duration::from_secs(30));
+        assert!(began.elapsed() < long);
+        drop(let_go);
     }
 }

@@ -118,6 +118,11 @@ pub fn reader() -> Result<u8, Failure> {
 
 /// Starts the sampler, and the reader that opens for it what users wrote.
 fn sample(scope: Scope) -> Result<(Sampling, Vec<SourceUse>), Failure> {
+    if !Roots::real().proc.join("self/stat").exists() {
+        return Err(Failure::need(
+            "watch: /proc shows no processes; mount it: mount -t proc proc /proc",
+        ));
+    }
     let mut command = Command::new("/proc/self/exe");
     command.arg0("tailback").arg("reader").env_clear().current_dir("/").process_group(0);
     let readers = match Reader::start(command) {
