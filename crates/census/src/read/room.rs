@@ -15,7 +15,7 @@ pub(super) struct Room {
 #[derive(Debug, Default)]
 struct State {
     taken: u64,
-    /// Nobody folds any more.
+    /// The receiver has ended.
     closed: bool,
 }
 
