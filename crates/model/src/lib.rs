@@ -27,6 +27,7 @@ pub mod median;
 pub mod not_seen;
 pub mod parameter;
 pub mod problem;
+pub mod prose;
 pub mod reason;
 pub mod record;
 pub mod reported;

@@ -3,9 +3,10 @@
 use crate::Look;
 use crate::grid::{Cell, Column, Grid};
 use crate::prose::change as prose;
-use crate::prose::{figures, heading, plain};
+use crate::prose::plain;
 use anstyle::{AnsiColor, Style};
 use model::change::Setting;
+use model::prose::figures::{self, heading};
 use model::{Change, ChangeState, Difference, Meta, Role};
 use std::fmt::Write as _;
 

@@ -2,7 +2,8 @@
 
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
-use crate::prose::{self, Prose, figures, plain};
+use crate::prose::{self, Prose, plain};
+use model::prose::figures;
 use model::{Fix, FixOutcome, Meta, Record, State};
 use std::fmt::Write as _;
 
@@ -50,7 +51,7 @@ fn tried(record: &Record, meta: Option<&Meta>, look: Look) -> String {
         let row = [changed, prose::fix::outcome(fix.outcome).to_owned(), with, change];
         grid.row(row.map(Cell::from).to_vec());
     }
-    let heading = prose::heading(&first.measure, meta);
+    let heading = figures::heading(&first.measure, meta);
     format!("  Tried here, judged by \"{heading}\":\n\n{}", grid.text(look))
 }
 

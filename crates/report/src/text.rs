@@ -5,8 +5,9 @@ use crate::cells::{cell, column};
 use crate::grid::{self, Cell, Column, Grid};
 use crate::heat::heat_map;
 use crate::look::Look;
-use crate::prose::{Prose, Step, figures, plain};
+use crate::prose::{self, Prose, Step, plain};
 use crate::shown::Shown;
+use model::prose::figures;
 use model::scenario::MeasureMeta;
 use model::{ArmResult, Machine, Meta, Record, Role, State, Suggestion, Trial};
 use std::fmt::Write as _;
@@ -175,7 +176,7 @@ fn heat(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
     let seen = &trial.observation;
     let over_time = seen.series.iter().filter(|(name, _)| seen.is_over_time(name));
     for (name, series) in over_time.take(MOST_MAPS) {
-        let map = heat_map(series, &figures::series(name, series, meta), look.width);
+        let map = heat_map(series, &prose::series(name, series, meta), look.width);
         if !map.is_empty() {
             let title = format!("{}, block {}:", plain(&trial.arm), trial.block + 1);
             let _ = write!(text, "\n{}\n{map}", look.wrap(&title, "  ", "  "));

@@ -5,9 +5,10 @@ use super::draw::{all, dot, line, short, words};
 use super::frame::{Frame, Line};
 use super::{Chart, MOST_ROWS, Table, WIDTH, palette};
 use crate::ReportError;
-use crate::prose::{figures, ladder as prose};
+use crate::prose::ladder as prose;
 use maud::html;
 use model::ladder::{Ladder, Rung};
+use model::prose::figures;
 use model::{ChangeState, Comparison, Meta};
 
 /// Versions that are drawn at most.

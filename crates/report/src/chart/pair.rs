@@ -6,8 +6,8 @@ use super::frame::{Frame, LETTERS, Plane};
 use super::{Chart, Color, Table, WIDTH, palette};
 use crate::ReportError;
 use crate::prose::change::side;
-use crate::prose::figures::shift;
 use maud::{Markup, html};
+use model::prose::figures::shift;
 use model::scenario::MeasureMeta;
 use model::{Basis, Change, Difference, Estimate};
 

@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::pick::evenly;
 use super::{Chart, MOST_ROWS, Table, WIDTH, palette};
 use crate::ReportError;
-use crate::prose::figures;
+use crate::prose;
 use maud::html;
 use model::estimate::number;
 use model::{Meta, Record, Series, Trial};
@@ -31,8 +31,8 @@ pub fn scatter(
     let found: Vec<(&Trial, &Series, &Series, Vec<Point>)> =
         trials.iter().filter_map(|trial| pairs(trial, name)).collect();
     let Some((_, series, axis, _)) = found.first() else { return Ok(None) };
-    let what = figures::series(name, series, meta);
-    let against = figures::series(series.against.as_deref().unwrap_or_default(), axis, meta);
+    let what = prose::series(name, series, meta);
+    let against = prose::series(series.against.as_deref().unwrap_or_default(), axis, meta);
     let all_points = || found.iter().flat_map(|(.., points)| points);
     if all_points().next().is_none() {
         return Ok(None);

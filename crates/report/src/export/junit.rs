@@ -1,7 +1,8 @@
 //! JUnit XML: a suite for each record, a test case for each arm that is held against the control.
 
-use crate::prose::{Prose, figures, heading, plain};
+use crate::prose::{Prose, plain};
 use crate::{ReportError, Shown};
+use model::prose::figures::{self, heading};
 use model::{ArmResult, Record, State};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;

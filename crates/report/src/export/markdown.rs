@@ -1,7 +1,8 @@
 //! A table for an issue.
 
-use crate::prose::{heading, plain};
+use crate::prose::plain;
 use crate::{Shown, advice, repro};
+use model::prose::figures::heading;
 use model::{ArmResult, Meta, Record};
 use std::fmt::Write as _;
 

@@ -110,7 +110,7 @@ fn bar(counts: &Counts) -> Markup {
 fn hosts(one: &ScenarioCensus) -> Table {
     let mut table = Table::new(["host", "why it is here", "record"]);
     let worst = one.worst.iter().take(MOST_HOSTS).map(|worst| {
-        let shift = crate::prose::figures::amount_alone(&worst.shift);
+        let shift = model::prose::figures::amount_alone(&worst.shift);
         [worst.host.clone(), format!("loses {shift} over its control"), prose::place(&worst.record)]
     });
     let odd = one.odd.iter().flat_map(|odd| &odd.hosts).take(MOST_HOSTS).map(|host| {

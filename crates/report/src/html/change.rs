@@ -4,8 +4,9 @@ use super::figure;
 use crate::ReportError;
 use crate::chart::{self, Table};
 use crate::prose::change as prose;
-use crate::prose::{Step, figures, heading, plain};
+use crate::prose::{Step, plain};
 use maud::{Markup, html};
+use model::prose::figures::{self, heading};
 use model::{Basis, Change, ChangeState, Difference, Meta};
 use std::collections::BTreeSet;
 

@@ -2,9 +2,10 @@
 
 use super::{card, data, environment, explanation, figure};
 use crate::chart::{self, Chart, Table, pick};
-use crate::prose::{figures, plain};
+use crate::prose::{self, plain};
 use crate::{Look, ReportError, Shown, advice, repro};
 use maud::{Markup, html};
+use model::prose::figures;
 use model::{Record, Series, Trial, Unit};
 use std::collections::BTreeMap;
 
@@ -200,7 +201,7 @@ fn one_series(one: &Shown, name: &str, trials: &[&Trial]) -> Result<Vec<Chart>, 
     };
     let drawn: Vec<(&Trial, &Series)> = found().filter(over_time).collect();
     let Some((_, first)) = drawn.first() else { return Ok(charts) };
-    let what = figures::series(name, first, one.meta);
+    let what = prose::series(name, first, one.meta);
     if drawn.iter().all(|(_, series)| series.columns.len() == 1) {
         charts.extend(chart::lines::arms(one.record, &drawn, &what)?);
         return Ok(charts);

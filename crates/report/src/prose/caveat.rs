@@ -2,8 +2,8 @@
 
 use super::doubt::doubt;
 use super::fact::fact;
-use super::figures::{amount, figure, listed, percent, plural};
-use super::sentence::sentence;
+use model::prose::figures::{amount, figure, listed, percent, plural};
+use model::prose::sentence::sentence;
 use model::{Amount, Caveat, Meta, Missed, Unit};
 use os::terminal::line as plain;
 

@@ -1,12 +1,12 @@
 //! What a fleet's census says, in English.
 
-use super::figures::{amount_alone, plural};
 use model::State;
 use model::census::{
     Census, Condition, Conditions, Cut, Example, Factor, Group, Hosts, Odd, Place, Run,
     ScenarioCensus, ScenarioSince, SetAside, Share, Side, Since, Telling, Why,
 };
 use model::estimate::number;
+use model::prose::figures::{amount_alone, plural};
 use os::terminal::line as plain;
 
 /// Why hosts are not taken for independent, below the table of the page.

@@ -1,12 +1,12 @@
 //! What changed between the records of two sides, in words.
 
-use super::figures::{self, figure, listed, percent, plural};
-use super::{Step, heading, plain};
+use super::{Step, plain};
 use model::change::{
     ChangeHeadline, ChangeReason, ChangeSuggestion, Purpose, RecordWith, Setting, SettingName,
     SettingValue, Turn, When, across,
 };
 use model::estimate::number;
+use model::prose::figures::{self, figure, heading, listed, percent, plural};
 use model::{Basis, Change, ChangeState, Difference, Estimate, Meta, Unit};
 use os::quote::word as quoted;
 

@@ -1,6 +1,6 @@
 //! What makes figures doubtful, and what to do about it.
 
-use super::figures::{figure, percent};
+use model::prose::figures::{figure, percent};
 use model::{Doubt, Unit};
 use os::terminal::line as plain;
 

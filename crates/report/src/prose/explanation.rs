@@ -1,10 +1,8 @@
 //! Who held up whom, in words: the same for text and page.
 
-use super::figures::{figure, plural};
 use super::headline::headline;
-use super::sentence::ended;
 use super::suggestion::{self, Step};
-use super::{arm, heading, plain};
+use super::{arm, plain};
 use model::estimate::number;
 use model::evidence::{Behind, BehindKind, Filler, Holder, Resource, Task, Wait, part};
 use model::explanation::{
@@ -12,6 +10,8 @@ use model::explanation::{
     SchedulersRan, SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
 };
 use model::machine::GuestOf;
+use model::prose::figures::{figure, heading, plural};
+use model::prose::sentence::ended;
 use model::{Explanation, FixOutcome, Meta, Unit};
 
 /// Names of those who ran that are told.

@@ -5,10 +5,10 @@
 //! asks whether there is one. A fact that this version has no sentence for, or that lacks a value,
 //! is shown by its id with what values it has.
 
-use super::figures;
-use super::sentence::ended;
 use minijinja::value::{Object, ObjectRepr};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
+use model::prose::figures;
+use model::prose::sentence::ended;
 use model::{Fact, FactValue, Meta};
 use os::terminal::line as plain;
 use std::fmt;

@@ -1,6 +1,7 @@
 //! What became of a stall with something changed.
 
-use super::{arm, figures};
+use super::arm;
+use model::prose::figures;
 use model::{Estimate, Fix, FixOutcome, Meta};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! What is wrong with a control group.
 
-use super::figures::figure;
 use model::group::{BadQuota, Controller};
+use model::prose::figures::figure;
 use model::{GroupProblem, Unit};
 use os::terminal::line as plain;
 

@@ -1,8 +1,8 @@
 //! The verdict in one sentence.
 
 use super::fact::fact;
-use super::figures;
-use super::sentence::sentence;
+use model::prose::figures;
+use model::prose::sentence::sentence;
 use model::reason::StudyHeadline;
 use model::{ArmResult, Headline, Meta, Record, State};
 use os::terminal::line as plain;

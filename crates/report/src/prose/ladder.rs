@@ -1,9 +1,10 @@
 //! A ladder of versions in words.
 
 use super::change::setting;
-use super::{figures, heading, plain};
+use super::plain;
 use model::change::ChangeReason;
 use model::ladder::{KnownChange, Ladder, Rung, Step};
+use model::prose::figures::{self, heading};
 use model::{ChangeState, Meta, State};
 
 /// What a boundary proves and what it does not.

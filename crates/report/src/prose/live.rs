@@ -4,7 +4,6 @@ mod inside;
 mod node;
 
 use super::command;
-use super::figures::{figure, percent, plural};
 use super::not_seen::no_programs;
 pub use inside::inside;
 use model::live::{
@@ -12,6 +11,7 @@ use model::live::{
     Missing, NeighbourFinding, NotMeasurable, Program, QuotaCause, QuotaFinding, Scope, Source,
     SpinFinding, Whose, stall,
 };
+use model::prose::figures::{figure, percent, plural};
 use model::{Live, Meta, Unit};
 pub use node::node;
 use os::terminal::line as plain;

@@ -1,12 +1,12 @@
 //! Where evidence comes from, and what could not be had: each with what would give it.
 
-use super::figures::plural;
 use super::plain;
 use super::problem::problem;
-use super::sentence::ended;
 use model::Meta;
 use model::explanation::MissingEvidence;
 use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, OnlyPrograms, ProgramPart, Sees};
+use model::prose::figures::plural;
+use model::prose::sentence::ended;
 
 /// Where evidence comes from.
 pub fn source(source: &EvidenceSource) -> String {

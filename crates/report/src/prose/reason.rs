@@ -2,11 +2,11 @@
 
 use super::doubt::doubt;
 use super::fact::fact;
-use super::figures::{self, percent, plural};
 use super::headline::headline;
 use super::problem::{lacking, problem};
-use super::sentence::{ended, sentence};
 use model::estimate::number;
+use model::prose::figures::{self, percent, plural};
+use model::prose::sentence::{ended, sentence};
 use model::reason::{BlocksSeen, EValue, PairSeen};
 use model::{Arm, Meta, Reason, Record, Role};
 use os::terminal::line as plain;

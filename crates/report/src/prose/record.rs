@@ -2,9 +2,10 @@
 
 use super::caveat;
 use super::fact::fact;
-use super::figures::{self, heading};
 use super::suggestion::{Step, step};
-use super::{arm, fix, headline, reason, sentence};
+use super::{arm, fix, headline, reason};
+use model::prose::figures::{self, heading};
+use model::prose::sentence;
 use model::{Meta, Note, Reason, Record, State};
 use os::terminal::line as plain;
 use std::collections::BTreeSet;

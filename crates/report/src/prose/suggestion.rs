@@ -3,8 +3,8 @@
 use super::command;
 use super::fact::fact;
 use super::problem::grant;
-use super::sentence::sentence;
 use model::machine::GuestOf;
+use model::prose::sentence::sentence;
 use model::{Meta, Suggestion, What};
 use os::terminal::line as plain;
 

@@ -1,9 +1,9 @@
 //! What Erlang nodes say of themselves.
 
 use super::plain;
-use crate::prose::figures::{figure, percent, plural};
 use model::Unit;
 use model::live::{Inside, Mailbox, MailboxFlood, Problem, Said, UnevenQueues};
+use model::prose::figures::{figure, percent, plural};
 
 /// A node that was asked, on a few lines.
 pub fn inside(inside: &Inside) -> String {

@@ -1,11 +1,11 @@
 //! What is said of Erlang nodes.
 
 use super::plain;
-use crate::prose::figures::{figure, percent, plural};
 use model::Unit;
 use model::live::{
     BusyWait, Code, Configured, MoreSchedulers, NativeCall, Node, NodeFlag, NodeFlags, Place, Role,
 };
+use model::prose::figures::{figure, percent, plural};
 
 /// A node on a line or two: what its schedulers did, and where their CPU time went.
 pub fn node(node: &Node, over_ns: u64) -> String {

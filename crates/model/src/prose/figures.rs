@@ -1,7 +1,7 @@
 //! Figures with their units and intervals, as they stand in sentences and tables.
 
-use model::estimate::number;
-use model::{Amount, Comparison, Estimate, Meta, Series, Unit};
+use crate::estimate::number;
+use crate::{Amount, Comparison, Estimate, Meta, Unit};
 use os::terminal::line as plain;
 
 /// A figure with its unit: `985 ms/s`, `4%`, `3/s`, `128 MiB`.
@@ -102,16 +102,9 @@ pub fn heading(measure: &str, meta: Option<&Meta>) -> String {
     known.map_or_else(|| plain(measure), |measure| measure.heading.to_owned())
 }
 
-/// What the figures of a series are, in a few words: `processes in the run queue`.
-pub fn series(name: &str, series: &Series, meta: Option<&Meta>) -> String {
-    let known = || meta.and_then(|meta| meta.sentence(name)).map_or(name, |known| known.text);
-    plain(series.title.as_deref().unwrap_or_else(known))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::META;
 
     fn comparison(shift: f64, low: Option<f64>, high: Option<f64>) -> Comparison {
         Comparison {
@@ -148,15 +141,6 @@ mod tests {
         assert_eq!(shift(&comparison(0.0, None, None)), "0 ms/s [no interval]");
         let cut = Comparison { shift_at_least: true, ..comparison(9.0, Some(8.0), None) };
         assert_eq!(shift(&cut), ">= +9 ms/s [8, ..)");
-    }
-
-    #[test]
-    fn a_series_is_told_by_its_scenario_and_in_an_older_record_by_itself() {
-        let mut one = Series::new(Unit::Count, Vec::new());
-        assert_eq!(series("queued", &one, Some(&META)), "processes in the run queue");
-        assert_eq!(series("other\u{1b}[2J", &one, Some(&META)), "other [2J");
-        one.title = Some("messages\u{1b}[2J".to_owned());
-        assert_eq!(series("queued", &one, Some(&META)), "messages [2J");
     }
 
     #[test]
