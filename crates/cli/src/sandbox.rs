@@ -2,9 +2,9 @@
 //!
 //! A record may be anybody's, and root reads it like everybody else. So before anything of it is
 //! read, the kernel is told (Landlock, Linux 5.13; a kernel without it restricts nothing) that this
-//! process writes only where its output goes and where the index of the history is, and executes
-//! nothing, reaches no network and signals nobody. Root keeps only the privilege to read and write
-//! files of others, which Landlock bounds: a record may be in the folder of any user.
+//! process writes only where its output goes, executes nothing, reaches no network and signals
+//! nobody. Root keeps only the privilege to read and write files of others, which Landlock bounds:
+//! a record may be in the folder of any user.
 
 use crate::paths::folder_of;
 use clap::ArgMatches;
@@ -34,5 +34,5 @@ fn writable(matches: &ArgMatches) -> Vec<PathBuf> {
         let path = matches.try_get_one::<PathBuf>(flag).ok()??;
         Some(folder_of(path))
     });
-    named.chain(os::folders::cache()).collect()
+    named.collect()
 }

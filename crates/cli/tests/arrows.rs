@@ -16,7 +16,6 @@ const BINARY: &[&str] = &[
     "census",
     "dist",
     "guest",
-    "history",
     "host",
     "load",
     "model",
@@ -34,7 +33,6 @@ const BINARY: &[&str] = &[
 const ARROWS: &[(&str, &[&str])] = &[
     ("tailback-census", &["analysis", "model", "os"]),
     ("tailback-rows", &["census", "model", "os"]),
-    ("tailback-history", &["host", "model", "report"]),
     ("tailback-runner", &["model", "os", "scenarios"]),
     ("tailback-watch", &["beam", "dist", "host", "model", "os", "probe", "scenarios"]),
     ("tailback-scenarios", &["analysis", "beam", "host", "load", "model", "os", "probe"]),

@@ -313,7 +313,7 @@ fn a_comparison_is_asked_for_in_one_way() {
 }
 
 #[test]
-fn a_history_is_taken_up_again_where_records_change() {
+fn a_history_follows_the_records_of_its_folder() {
     let place = Place::new();
     let kept = place.path("kept");
     std::fs::create_dir(&kept).unwrap();
@@ -349,18 +349,21 @@ fn ran_without_note(ran: Ran) -> Ran {
 }
 
 #[test]
-fn a_damaged_index_is_made_anew() {
+fn a_history_needs_records_and_not_too_many() {
     let place = Place::new();
-    std::fs::create_dir_all(place.path("cache/tailback")).unwrap();
-    put(&place, "cache/tailback/history.sqlite", "this is no database, and never was one");
     std::fs::write(place.path("state/a.json"), losing(20.0, "smaps").to_json()).unwrap();
     let folder = place.path("state");
     let ran = place.say(&["history", folder.to_str().unwrap()]);
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.out.contains("busy-10"), "{ran:?}");
-    let empty = place.path("cache");
-    let ran = place.say(&["history", empty.to_str().unwrap()]);
+    std::fs::create_dir(place.path("empty")).unwrap();
+    let ran = place.say(&["history", place.path("empty").to_str().unwrap()]);
     assert_refused(&place, &ran, &["no record in it"]);
     let ran = place.say(&["history", "/nosuch"]);
     assert_refused(&place, &ran, &["/nosuch", "folder"]);
+    // More than are read: without a byte, so that nothing fills up.
+    let huge = std::fs::File::create(folder.join("huge.json")).unwrap();
+    huge.set_len(5 << 30).unwrap();
+    let ran = place.say(&["history", folder.to_str().unwrap()]);
+    assert_refused(&place, &ran, &["10000 files or 4 GiB"]);
 }

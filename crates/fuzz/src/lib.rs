@@ -44,7 +44,6 @@ pub const TARGETS: &[Target] = &[
     Target { name: "programs", take: peers::programs },
     Target { name: "elf", take: strangers::elf },
     Target { name: "strangers", take: strangers::texts },
-    Target { name: "index", take: records::index },
     Target { name: "request", take: peers::request },
 ];
 

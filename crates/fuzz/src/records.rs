@@ -1,12 +1,11 @@
 //! Records, from their text to everything that is shown of them.
 
 use crate::edits::Edits;
-use history::HistoryIndex;
 use model::{Meta, Record};
 use report::export::Format;
-use report::{Look, Shown, html, text};
+use report::history::Line;
+use report::{Look, Shown, history, html, text};
 use scenarios::AnyScenario;
-use std::path::Path;
 
 /// A record to begin with, small: structure is what random bytes do not find.
 const SEED: &str = include_str!("seed.record.json");
@@ -23,24 +22,6 @@ pub(crate) fn edited(bytes: &[u8]) {
     let Ok(mut value) = serde_json::from_str(SEED) else { return };
     Edits::new(bytes).apply(&mut value);
     shown(&value.to_string());
-}
-
-/// The file of the index of a history, which is shown as `tailback history` does.
-pub(crate) fn index(bytes: &[u8]) {
-    let Ok(folder) = tempfile::tempdir() else { return };
-    let file = folder.path().join("history.sqlite");
-    if std::fs::write(&file, bytes).is_err() {
-        return;
-    }
-    // What is no index is made anew; what cannot be read is refused.
-    let Ok(mut index) = HistoryIndex::at(&file) else { return };
-    for measure in [None, Some("stalled_per_s")] {
-        let Ok(lines) = index.lines(Path::new("/fuzz"), measure) else { continue };
-        let text = report::history::text(&lines, Look::default());
-        assert!(!text.contains('\u{1b}'), "a text that steers the terminal");
-        let _ = html::history_page(&[lines]);
-    }
-    let _ = index.update(folder.path(), &|_| None);
 }
 
 /// Judges and shows a record as the commands do.
@@ -63,6 +44,12 @@ fn look_at(record: &Record) {
         assert!(!text.contains('\u{1b}'), "a text that steers the terminal");
         let explanation = analysis::explain(record, None);
         report::explanation(&explanation, meta, look);
+    }
+    for measure in [None, Some("stalled_per_s")] {
+        let lines = Vec::from_iter(Line::new(record, "record.json", measure));
+        let text = history::text(&lines, Look::default());
+        assert!(!text.contains('\u{1b}'), "a text that steers the terminal");
+        let _ = html::history_page(&[lines]);
     }
     // What cannot be shown is refused; it may not panic.
     let _ = html::page(&shown);

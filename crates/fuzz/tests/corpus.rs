@@ -37,13 +37,3 @@ fn every_folder_belongs_to_a_target() {
     let names: BTreeSet<String> = fuzz::TARGETS.iter().map(|t| t.name.to_owned()).collect();
     assert_eq!(folders, names);
 }
-
-#[test]
-fn the_index_that_is_kept_is_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("history.sqlite");
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/index/two");
-    std::fs::copy(kept, &file).unwrap();
-    let index = history::HistoryIndex::at(&file).unwrap();
-    assert_eq!(index.lines(Path::new("/fuzz"), None).unwrap().len(), 2, "write it anew");
-}

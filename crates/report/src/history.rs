@@ -2,11 +2,14 @@
 
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
-use model::{Estimate, State};
+use model::{Estimate, Record, State};
 use os::terminal::line as plain;
 
 /// Columns of the bar that shows a figure beside the others.
 const BAR: usize = 16;
+
+/// The longest name in a record that is shown, in bytes; many records are shown together.
+const LONGEST_NAME: usize = 4096;
 
 /// What one record says of one figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +33,28 @@ pub struct Line {
 }
 
 impl Line {
+    /// The figure of the worst arm of a record in this file; the judged figure where none is
+    /// named. None if the record does not have it, or if one of its names is too long.
+    pub fn new(record: &Record, path: &str, measure: Option<&str>) -> Option<Line> {
+        let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+        let arm = model::worst_case(&record.arms, judged)?;
+        let measure = measure.unwrap_or(judged);
+        let names = [&record.scenario, measure, &record.started, &record.host.kernel, &arm.id];
+        if names.iter().any(|name| name.len() > LONGEST_NAME) {
+            return None;
+        }
+        Some(Line {
+            scenario: record.scenario.clone(),
+            measure: measure.to_owned(),
+            started: record.started.clone(),
+            kernel: record.host.kernel.clone(),
+            arm: arm.id.clone(),
+            estimate: arm.measures.get(measure)?.clone(),
+            verdict: record.verdict.state,
+            path: path.to_owned(),
+        })
+    }
+
     /// When, kernel, arm, median, interval and verdict, as cells of a table.
     pub fn cells(&self) -> [String; 6] {
         [

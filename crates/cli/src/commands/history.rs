@@ -3,30 +3,28 @@
 use crate::exit::Failure;
 use crate::{output, page, records};
 use clap::ArgMatches;
-use history::{HistoryError, HistoryIndex};
 use report::history::Line;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The most files of one folder that are read.
+const MOST_FILES: usize = 10_000;
+
+/// The most that these files may hold together, in bytes: it bounds the time that reading takes.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// Shows one figure over the records of a folder, a table for each scenario.
 pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
     let named = matches.get_one::<PathBuf>("folder").ok_or_else(|| Failure::usage("no folder"))?;
-    let folder = std::fs::canonicalize(named).map_err(|error| {
-        Failure::usage(format!("{}: {error}; name a folder of records", named.display()))
-    })?;
-    let cache = os::folders::cache().map(|cache| cache.join("tailback"));
-    let mut index =
-        HistoryIndex::open(cache.as_deref(), &mut |note| output::note(note)).map_err(failed)?;
-    let not_records = index.update(&folder, &|file| records::read(file).ok()).map_err(failed)?;
+    let measure = matches.get_one::<String>("measure").map(String::as_str);
+    let Scanned { lines, figures, not_records } = scan(named, measure)?;
     if not_records > 0 {
         output::note(&format!(
             "{not_records} files in {} are no records; left out",
             named.display()
         ));
     }
-    let measure = matches.get_one::<String>("measure").map(String::as_str);
-    let lines = index.lines(&folder, measure).map_err(failed)?;
     if lines.is_empty() {
-        return Err(none(&index, &folder, measure));
+        return Err(none(figures, named, measure));
     }
     let histories: Vec<Vec<Line>> = lines
         .chunk_by(|a, b| a.scenario == b.scenario && a.measure == b.measure)
@@ -45,17 +43,63 @@ pub fn history(matches: &ArgMatches) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn failed(error: HistoryError) -> Failure {
-    match error {
-        HistoryError::Folder { .. } => Failure::usage(error.to_string()),
-        HistoryError::Index(_) => Failure::broken(error.to_string()),
-    }
+/// What the records of a folder say.
+struct Scanned {
+    /// A line for each record that has the figure, by scenario, oldest first.
+    lines: Vec<Line>,
+    /// Whether any record has a judged figure.
+    figures: bool,
+    /// How many files end in `.json` and are no record.
+    not_records: usize,
 }
 
-fn none(index: &HistoryIndex, folder: &std::path::Path, measure: Option<&str>) -> Failure {
-    let any = index.lines(folder, None).is_ok_and(|lines| !lines.is_empty());
+/// Reads the records of a folder one after the other; one record at a time is in memory.
+fn scan(named: &Path, measure: Option<&str>) -> Result<Scanned, Failure> {
+    let mut scanned = Scanned { lines: Vec::new(), figures: false, not_records: 0 };
+    for file in files(named)? {
+        let Ok(record) = records::read(&file) else {
+            scanned.not_records += 1;
+            continue;
+        };
+        let path = file.to_string_lossy();
+        scanned.figures = scanned.figures || Line::new(&record, &path, None).is_some();
+        scanned.lines.extend(Line::new(&record, &path, measure));
+    }
+    let key = |line: &Line| (line.scenario.clone(), line.started.clone(), line.path.clone());
+    scanned.lines.sort_by_cached_key(key);
+    Ok(scanned)
+}
+
+/// The files of a folder that may be records, as absolute paths.
+fn files(named: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let refused = |why: &dyn std::fmt::Display| {
+        Failure::usage(format!("{}: {why}; name a folder of records", named.display()))
+    };
+    let folder = std::fs::canonicalize(named).map_err(|error| refused(&error))?;
+    let entries = std::fs::read_dir(folder).map_err(|error| refused(&error))?;
+    let (mut files, mut bytes) = (Vec::new(), 0_u64);
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let Ok(metadata) = path.metadata() else { continue };
+        if metadata.is_file() && path.extension().is_some_and(|extension| extension == "json") {
+            bytes = bytes.saturating_add(metadata.len());
+            files.push(path);
+        }
+        if files.len() > MOST_FILES || bytes > MOST_BYTES {
+            return Err(Failure::usage(format!(
+                "{}: more than {MOST_FILES} files or {} GiB of records; name a folder with fewer",
+                named.display(),
+                MOST_BYTES >> 30
+            )));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Says why no line is shown; `figures`: whether a record has the figure that is judged.
+fn none(figures: bool, folder: &Path, measure: Option<&str>) -> Failure {
     match measure {
-        Some(measure) if any => Failure::usage(format!(
+        Some(measure) if figures => Failure::usage(format!(
             "--measure {measure}: no record in {} has it; a record lists the names under \"measures\"",
             folder.display()
         )),
