@@ -13,6 +13,7 @@ use erl_dist::{DistributionFlags, LOWEST_DISTRIBUTION_PROTOCOL_VERSION};
 use futures::executor::block_on;
 use futures::io::AllowStdIo;
 use model::live::Problem;
+use os::time;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -217,7 +218,7 @@ fn is_end(error: &io::Error) -> bool {
 
 /// No answer came within this time.
 pub fn silent(within: Duration) -> Problem {
-    Problem::Silent(u64::try_from(within.as_millis()).unwrap_or(u64::MAX))
+    Problem::Silent(time::whole_ms(within))
 }
 
 /// What we understand; not `PUBLISHED`, so we are hidden.

@@ -8,6 +8,7 @@
 use crate::cookie::Cookie;
 use crate::sockets::{self, Socket};
 use model::live::Problem;
+use os::time;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::path::Path;
@@ -130,7 +131,7 @@ fn hidden() -> Problem {
 }
 
 fn silent(since: Instant) -> Problem {
-    Problem::Silent(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX))
+    Problem::Silent(time::whole_ms(since.elapsed()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::roots::{self, Roots};
 use crate::text;
 use model::Disturbance;
 use model::machine::CpuSteal;
+use os::time;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -52,7 +53,7 @@ impl Snapshot {
         let over = later.at.saturating_duration_since(self.at);
         let ticks_per_second = rustix::param::clock_ticks_per_second();
         let disturbance = self.counters.until(&later.counters, ticks_per_second);
-        Disturbance { over_ms: Some(over.as_secs_f64() * 1e3), ..disturbance }
+        Disturbance { over_ms: Some(time::ms(over)), ..disturbance }
     }
 }
 

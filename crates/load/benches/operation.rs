@@ -1,10 +1,10 @@
 //! What timing and recording one operation costs, clock reads apart.
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use os::time::now_ns;
 use std::hint::black_box;
 use tailback_load::child::mapper::Work;
 use tailback_load::live::LivePage;
-use tailback_load::time::now_ns;
 
 fn operation(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("one operation");

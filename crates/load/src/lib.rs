@@ -11,7 +11,6 @@ pub mod parent;
 pub mod protocol;
 pub mod region;
 pub mod slice;
-pub mod time;
 
 pub use child::own::{OwnArgs, OwnGenerator, Work};
 pub use child::{LoadArgs, LoadCommand, run};

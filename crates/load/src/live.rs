@@ -30,7 +30,7 @@ pub struct Counters {
 pub struct Snapshot {
     /// Operations that came back.
     pub operations: u64,
-    /// When the operation that is under way began ([`crate::time::now_ns`]); 0 where none is.
+    /// When the operation that is under way began ([`os::time::now_ns`]); 0 where none is.
     pub began_ns: u64,
     /// The longest operation so far, in nanoseconds.
     pub worst_ns: u64,

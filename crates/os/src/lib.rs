@@ -6,6 +6,7 @@
 //! - [`mod@file`]: reading files whose path another user may have a say in.
 //! - [`folders`]: where the user's state and caches belong.
 //! - [`memory`]: how much of it there is; [`random`]: numbers that nobody can guess.
+//! - [`time`]: lengths of time as numbers, and clocks.
 //! - [`sandbox`]: what a process may do from here on.
 //! - [`terminal`]: text of others, made fit to be shown; [`quote`]: and to be pasted into a shell.
 
@@ -19,4 +20,5 @@ pub mod quote;
 pub mod random;
 pub mod sandbox;
 pub mod terminal;
+pub mod time;
 pub mod user;

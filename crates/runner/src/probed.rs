@@ -8,6 +8,7 @@ use model::median::{ascending, median};
 use model::not_seen::NotSeen;
 use model::record::{ProbeCost, Probed};
 use model::{Arm, Disturbance, Observation, Problem, Record, Role, State, Trial};
+use os::time;
 use scenarios::{ScenarioError, TrialResult};
 use std::time::{Duration, Instant};
 
@@ -45,8 +46,8 @@ impl Study<'_> {
             let trial = Trial {
                 block: 0,
                 arm: arm.id.clone(),
-                started_ms: started.as_secs_f64() * 1e3,
-                took_ms: took.as_secs_f64() * 1e3,
+                started_ms: time::ms(started),
+                took_ms: time::ms(took),
                 observation: seen.observation,
                 disturbance: seen.disturbance,
             };

@@ -5,6 +5,7 @@ use crate::order::{order_of_block, seed_of_trial};
 use crate::save::{save, would_lose};
 use model::record::{Plan, Progress, SCHEMA, Tool};
 use model::{Headline, Machine, Need, Problem, Reason, Record, State, Trial, Verdict, What};
+use os::time;
 use scenarios::{AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -111,8 +112,8 @@ impl Study<'_> {
             record.trials.push(Trial {
                 block,
                 arm: arm.id.clone(),
-                started_ms: began.as_secs_f64() * 1e3,
-                took_ms: took.as_secs_f64() * 1e3,
+                started_ms: time::ms(began),
+                took_ms: time::ms(took),
                 observation: seen.observation,
                 disturbance: seen.disturbance,
             });

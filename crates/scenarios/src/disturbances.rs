@@ -3,6 +3,7 @@
 use host::disturbance::{Snapshot, run_delay_ns};
 use host::roots::Roots;
 use model::Disturbance;
+use os::time;
 
 /// A watch over steal time, pressure, enclosing quotas, and what the measured thread itself
 /// suffered.
@@ -26,7 +27,7 @@ impl Disturbances {
         // First of all: where we share its CPU, it waits for us from here on.
         let delay_ms = self.thread.and_then(|(pid, before)| {
             let grown = run_delay_ns(roots, pid)?.checked_sub(before)?;
-            Some(grown as f64 / 1e6)
+            Some(time::ms_of_ns(grown))
         });
         Disturbance { run_delay_ms: delay_ms, ..self.before.until(&Snapshot::take(roots)) }
     }

@@ -4,7 +4,7 @@ use load::protocol::FailureKind;
 use load::{Awaited, Death, LoadError};
 use model::generator::{GeneratorEnd, GeneratorProblem};
 use model::{Fact, Need, Problem};
-use std::time::Duration;
+use os::time;
 
 /// Why a study could not begin or go on.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,12 @@ impl ScenarioError {
             ScenarioError::Interrupted => None,
         }
     }
+}
+
+/// Figures of a generator's report, or the report itself, that cannot be read.
+pub(crate) fn unreadable(series: &str, error: impl ToString) -> ScenarioError {
+    let (series, error) = (series.to_owned(), error.to_string());
+    ScenarioError::Broken(Problem::Unreadable { series, error })
 }
 
 impl From<LoadError> for ScenarioError {
@@ -68,7 +74,7 @@ fn generator(error: LoadError) -> GeneratorProblem {
             of(role, Some(pid), end)
         }
         LoadError::Late { role, pid, what, limit } => {
-            let limit_ms = whole_ms(limit);
+            let limit_ms = time::whole_ms(limit);
             let end = match what {
                 Awaited::Ready => GeneratorEnd::NotReady { limit_ms },
                 Awaited::Report => GeneratorEnd::NoReport { limit_ms },
@@ -82,9 +88,4 @@ fn generator(error: LoadError) -> GeneratorProblem {
             of(role, None, GeneratorEnd::System { error: source.to_string() })
         }
     }
-}
-
-/// A limit in whole milliseconds.
-pub(crate) fn whole_ms(limit: Duration) -> u64 {
-    u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
 }

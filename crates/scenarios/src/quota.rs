@@ -1,10 +1,12 @@
 //! The quota of a group: whether it can be had, and what its own counters say in the evidence of a
 //! trial, beside what was seen of its threads.
 
+use crate::params::{Quota, Time};
 use crate::{Host, ScenarioError};
-use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
+use host::cgroup::{BadQuota, Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
 use model::not_seen::{EvidenceSource, NotSeen, OnlyPrograms};
 use model::{Evidence, Need, Problem};
+use os::time;
 
 /// What a CPU of a group keeps of its quota when its last thread sleeps, in milliseconds: the
 /// kernel's `min_cfs_rq_runtime`.
@@ -15,18 +17,43 @@ pub(crate) fn missing(host: &Host) -> Option<Need> {
     ParentGroup::find(host.roots).err().map(Need::Quota)
 }
 
-/// Makes sure that this quota can be had, by a group that has it for a moment.
+/// Quota, period and burst as a group has them.
+pub(crate) fn bandwidth(quota: Time, period: Time, burst: Time) -> Bandwidth {
+    let [quota_us, period_us, burst_us] =
+        [quota, period, burst].map(|length| time::whole_us(length.get()));
+    Bandwidth { quota_us, period_us, burst_us }
+}
+
+impl Quota {
+    /// The same as a group has it.
+    pub(crate) fn bandwidth(self) -> Bandwidth {
+        bandwidth(self.quota(), self.period(), self.burst())
+    }
+}
+
+/// Makes sure that this quota can be had, by a group that has it for a moment; returns whether the
+/// other one, which has a burst, can be had too.
 ///
 /// What a run that was killed left behind is removed first.
 ///
 /// # Errors
 /// If it cannot be had: as a need that is missing where a privilege or a controller is.
-pub(crate) fn try_out(host: &Host, bandwidth: &Bandwidth) -> Result<(), ScenarioError> {
+pub(crate) fn try_out(
+    host: &Host,
+    bandwidth: &Bandwidth,
+    with_burst: Option<&Bandwidth>,
+) -> Result<bool, ScenarioError> {
     let home = home(host)?;
     sweep(&home);
     let group = BandwidthGroup::create(&home).map_err(refused)?;
     group.set(bandwidth).map_err(refused)?;
-    group.remove().map_err(refused)
+    let has_burst = match with_burst.map(|bandwidth| group.set(bandwidth)) {
+        Some(Ok(())) => true,
+        None | Some(Err(CgroupError::Value(BadQuota::NoBurst { .. }))) => false,
+        Some(Err(error)) => return Err(refused(error)),
+    };
+    group.remove().map_err(refused)?;
+    Ok(has_burst)
 }
 
 /// The group below which groups with a quota are made.

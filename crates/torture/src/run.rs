@@ -8,6 +8,7 @@ use crate::records;
 use crate::setup::Setup;
 use crate::state::State;
 use crate::trace;
+use os::time;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::WaitStatus;
@@ -80,7 +81,7 @@ impl Runner {
             restored,
             wrong,
             end: hit.end.map_or_else(|| "it did not end".to_owned(), describe),
-            took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            took_ms: time::whole_ms(began.elapsed()),
         })
     }
 

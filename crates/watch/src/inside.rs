@@ -3,6 +3,7 @@
 use crate::limits::{NEWEST_OTP, UNEVEN_LENGTH};
 use dist::{Frame, Look, State, Use};
 use model::live::{BusyLink, Inside, Mailbox, Micro, NodeMemory, Problem, Said};
+use os::time;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -96,7 +97,7 @@ impl InsideSums {
         };
         self.said = true;
         self.answers += 1;
-        self.took_ms = self.took_ms.max(look.took.as_secs_f64() * 1e3);
+        self.took_ms = self.took_ms.max(time::ms(look.took));
         let queues = &inside.run_queues;
         let all: u64 = queues.iter().fold(0, |all, one| all.saturating_add(*one));
         let more = [all, inside.dirty.0, inside.dirty.1];
@@ -217,9 +218,7 @@ impl InsideSums {
         let problem = match &self.last.state {
             State::Connecting => Some(Problem::Connecting),
             State::Answering => None,
-            State::Silent(time) => {
-                Some(Problem::Silent(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
-            }
+            State::Silent(time) => Some(Problem::Silent(time::whole_ms(*time))),
             State::Failed(problem) => Some(problem.clone()),
         };
         let said = self.last.inside.as_ref().filter(|_| self.said);
@@ -235,7 +234,7 @@ impl InsideSums {
         Said {
             otp: inside.otp.clone(),
             is_untried: inside.otp.parse().is_ok_and(|otp: u32| otp > NEWEST_OTP),
-            age_ms: self.last.age.as_secs_f64() * 1e3,
+            age_ms: time::ms(self.last.age),
             took_ms: self.took_ms,
             answers: self.answers,
             online: inside.online,
@@ -257,7 +256,7 @@ impl InsideSums {
                 binary: memory.binary,
                 ets: memory.ets,
             },
-            mailboxes_took_ms: self.last.pass.map(|pass| pass.as_secs_f64() * 1e3),
+            mailboxes_took_ms: self.last.pass.map(time::ms),
             mailboxes,
         }
     }

@@ -228,10 +228,8 @@ pub fn both(one: &Usage, other: &Usage) -> Usage {
     }
 }
 
-/// A time in milliseconds.
-pub fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
-}
+/// Nanoseconds as milliseconds.
+pub use os::time::ms_of_ns as ms;
 
 /// The largest of these figures, 0 without any.
 pub fn largest(all: impl Iterator<Item = f64>) -> f64 {

@@ -24,6 +24,11 @@ pub struct Bandwidth {
 }
 
 impl Bandwidth {
+    /// The quota in CPUs.
+    pub fn cpus(&self) -> f64 {
+        self.quota_us as f64 / (self.period_us as f64).max(1.0)
+    }
+
     /// Checks what holds on every kernel.
     ///
     /// # Errors

@@ -11,8 +11,9 @@ use super::line::Line;
 use crate::histogram;
 use crate::protocol::{Failure, FailureKind, FibonacciReport, FibonacciThread, Message};
 use crate::protocol::{Ready, Report};
-use crate::time::now_ns;
 use clap::Args;
+use os::time;
+use os::time::now_ns;
 use os::user::User;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
@@ -78,7 +79,7 @@ impl FibonacciArgs {
             fast_first: false,
             sleep_us: SLEEP_US,
             seconds: 5,
-            duration_ms: Some(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
+            duration_ms: Some(time::whole_ms(duration)),
             cpus: None,
             join: Vec::new(),
             parent: None,
@@ -217,7 +218,7 @@ impl Fibonacci {
     pub fn work(self, ended: impl FnOnce(Duration) -> bool) -> Result<FibonacciReport, Failure> {
         let Fibonacci { shared, threads, release, duration } = self;
         let began = now_ns();
-        let lasts = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let lasts = time::whole_ns(duration);
         shared.end_at(began.saturating_add(lasts));
         drop(release);
         if ended(duration) {
@@ -240,7 +241,7 @@ impl Fibonacci {
 
 /// Whether standard input ends within so long.
 fn stdin_ends_within(limit: Duration) -> bool {
-    let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+    let limit = time::whole_ns(limit);
     let deadline = now_ns().saturating_add(limit);
     let stdin = std::io::stdin();
     loop {

@@ -6,9 +6,10 @@ use super::line::Line;
 use crate::histogram;
 use crate::live::{LivePage, STALL_NS};
 use crate::protocol::{Failure, FailureKind, MapperReport, Message, Ready, Report, StallSeen};
-use crate::time::now_ns;
 use clap::Args;
 use hdrhistogram::Histogram;
+use os::time;
+use os::time::now_ns;
 use os::user::User;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -66,8 +67,8 @@ impl MapperArgs {
             bytes: Some(bytes),
             mb: None,
             gb: None,
-            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            pause_us: u64::try_from(pause.as_micros()).unwrap_or(u64::MAX),
+            duration_ms: time::whole_ms(duration),
+            pause_us: time::whole_us(pause),
             cpu: None,
             seed: 0,
             twin: None,

@@ -6,8 +6,9 @@ use super::scanner::{is_gone, proc_path, set_up};
 use super::slots::Slot;
 use super::worker_pool::PoolSpec;
 use crate::protocol::{Failure, Report};
-use crate::time::now_ns;
 use clap::Args;
+use os::time;
+use os::time::now_ns;
 use os::user::User;
 use std::path::Path;
 use std::time::Duration;
@@ -85,7 +86,7 @@ pub fn spin_until_gone(
     busy: Duration,
     mut looked: impl FnMut(),
 ) -> std::io::Result<()> {
-    let busy_ns = u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX);
+    let busy_ns = time::whole_ns(busy);
     loop {
         let until = now_ns().saturating_add(busy_ns);
         while busy_ns == 0 || now_ns() < until {

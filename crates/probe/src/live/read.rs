@@ -12,7 +12,7 @@ use crate::refused::refused;
 use host::Roots;
 use libbpf_rs::{MapCore, MapFlags};
 use model::not_seen::{NoPrograms, ProgramPart};
-use rustix::time::{ClockId, clock_gettime};
+use os::time::now_ns;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::addr_of_mut;
 use std::time::Duration;
@@ -210,10 +210,4 @@ impl LiveProbe {
 fn entries<M: MapCore>(map: &M) -> Result<impl Iterator<Item = (Vec<u8>, Vec<u8>)>, NoPrograms> {
     map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
         .map_err(|error| refused(ProgramPart::Table, &error))
-}
-
-fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    let whole = u64::try_from(now.tv_sec).unwrap_or(0).saturating_mul(1_000_000_000);
-    whole + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

@@ -10,6 +10,7 @@ use libbpf_rs::btf::types::Func;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, ProgramMut};
 use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, ProgramPart, Sees};
+use os::time;
 use std::mem::MaybeUninit;
 
 /// Where the loader keeps the object.
@@ -118,7 +119,7 @@ fn load_from<'a>(
 }
 
 fn set(rodata: &mut rodata, options: &SessionOptions) {
-    rodata.threshold_ns = u64::try_from(options.threshold.as_nanos()).unwrap_or(u64::MAX);
+    rodata.threshold_ns = time::whole_ns(options.threshold);
     rodata.quota = options.quota;
     rodata.futex_number = u32::try_from(libc::SYS_futex).unwrap_or(u32::MAX);
     for (place, number) in rodata.poll_numbers.iter_mut().zip(POLLS) {

@@ -16,7 +16,8 @@ use crate::watched::{Role, Watched};
 use libbpf_rs::{Link, MapCore, MapFlags, MapMut, RingBuffer, RingBufferBuilder};
 use model::Evidence;
 use model::not_seen::{EvidenceSource, NoPrograms, NotSeen, Sees};
-use rustix::time::{ClockId, clock_gettime};
+use os::time;
+use os::time::now_ns;
 use std::cell::{OnceCell, RefCell};
 use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -55,7 +56,7 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
         return evidence;
     };
     let tables = Tables::of(memory, options);
-    let threshold = u64::try_from(options.threshold.as_nanos()).unwrap_or(u64::MAX);
+    let threshold = time::whole_ns(options.threshold);
     let gatherer = RefCell::new(Gatherer::new(threshold));
     let take = |bytes: &[u8]| {
         if let Some(event) = Event::read(bytes) {
@@ -173,11 +174,6 @@ impl Watch<'_> {
         }
         under_way
     }
-}
-
-fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
 /// Stacks as the kernel keeps them.

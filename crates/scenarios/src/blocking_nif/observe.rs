@@ -4,6 +4,7 @@ use super::meta::measure;
 use super::sentences::say;
 use super::ticks::Lateness;
 use model::{Measure, Observation, Series, Unit};
+use os::time;
 
 /// What the node measured of itself; times in microseconds after the first go message.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -71,9 +72,9 @@ pub(super) fn observe(measured: &Measured, outside: Outside) -> Observation {
     }
     if let Some(ticks) = outside.ticks {
         let window = ticks.window.as_secs_f64().max(1e-3);
-        let overdue = ticks.overdue.as_secs_f64() * 1e3;
+        let overdue = time::ms(ticks.overdue);
         put(measure::LATE, overdue / window, Unit::MillisecondsPerSecond);
-        put(measure::WORST_TICK, ticks.worst.as_secs_f64() * 1e3, Unit::Milliseconds);
+        put(measure::WORST_TICK, time::ms(ticks.worst), Unit::Milliseconds);
     }
     if let Some(queues) = run_queues(&outside.run_queues) {
         seen.series.insert(say::RUN_QUEUES.to_owned(), queues);

@@ -18,6 +18,7 @@ use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, as_f64, as_list, as_text, as_tuple, as_u64, each, field};
 use beam::{CallError, Node, NodeOptions, Term, ThreadSampler};
 use model::{Measure, Observation, Unit};
+use os::time;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -146,12 +147,9 @@ fn tick_number(event: &Term) -> term::Read<u64> {
 /// A trial that did not come back in time. It has every judged figure, as a bound that says
 /// nothing, so that its block is whole: what counts is that it hung.
 fn hang(limit: Duration, watched: Duration) -> Observation {
-    let limit_ms = limit.as_secs_f64() * 1e3;
-    let mut seen = Observation {
-        window_ms: watched.as_secs_f64() * 1e3,
-        hang: true,
-        ..Observation::default()
-    };
+    let limit_ms = time::ms(limit);
+    let mut seen =
+        Observation { window_ms: time::ms(watched), hang: true, ..Observation::default() };
     let mut put = |name: &str, measure| seen.measures.insert(name.to_owned(), measure);
     put(measure::WALL, Measure::at_least(limit_ms, Unit::Milliseconds));
     put(measure::ASLEEP, Measure::at_least(0.0, Unit::Percent));

@@ -5,6 +5,7 @@ use crate::erlang::strace::Counted;
 use hdrhistogram::Histogram;
 use host::cgroup::{Bandwidth, ThrottledRuns, Usage};
 use model::{Latency, Measure, Observation, Unit};
+use os::time;
 use std::time::Duration;
 
 /// The longest latency that is told apart, in nanoseconds: an hour.
@@ -50,12 +51,12 @@ pub(super) fn observe(
     outside: &Outside,
     quota: Option<&Bandwidth>,
 ) -> Observation {
-    let window_ms = served.wall.as_secs_f64() * 1e3;
+    let window_ms = time::ms(served.wall);
     let mut seen = Observation { window_ms, ..Observation::default() };
     latencies(&mut seen, served);
     throughput(&mut seen, served);
     let window = outside.window.as_secs_f64().max(1e-3);
-    let per_second = |time: Duration| time.as_secs_f64() * 1e3 / window;
+    let per_second = |lost: Duration| time::ms(lost) / window;
     put(&mut seen, measure::ACTIVE, per_second(served.active), Unit::MillisecondsPerSecond);
     // A scheduler that is throttled or preempted in the middle of work is active all the while
     // without any CPU time, so the difference of the two is the least that was spun.
@@ -69,10 +70,10 @@ pub(super) fn observe(
 /// The observation of a trial whose node did not come back so long after its load had ended: a
 /// request to it waits for longer than that.
 pub(super) fn hung(outside: &Outside, quota: Option<&Bandwidth>, waited: Duration) -> Observation {
-    let window_ms = outside.window.as_secs_f64() * 1e3;
+    let window_ms = time::ms(outside.window);
     let mut seen = Observation { window_ms, hang: true, ..Observation::default() };
     for name in [measure::P99, measure::P999, measure::WORST] {
-        let bound = Measure::at_least(waited.as_secs_f64() * 1e3, Unit::Milliseconds);
+        let bound = Measure::at_least(time::ms(waited), Unit::Milliseconds);
         seen.measures.insert(name.to_owned(), bound);
     }
     from_outside(&mut seen, outside, quota);
@@ -82,7 +83,7 @@ pub(super) fn hung(outside: &Outside, quota: Option<&Bandwidth>, waited: Duratio
 /// What kernel and group counted.
 fn from_outside(seen: &mut Observation, outside: &Outside, quota: Option<&Bandwidth>) {
     let window = outside.window.as_secs_f64().max(1e-3);
-    let per_second = |time: Duration| time.as_secs_f64() * 1e3 / window;
+    let per_second = |lost: Duration| time::ms(lost) / window;
     let mut put = |name: &str, value: f64, unit: Unit| put(seen, name, value, unit);
     if let Some((user, system)) = outside.cpu {
         put(measure::USER, per_second(user), Unit::MillisecondsPerSecond);
@@ -98,7 +99,7 @@ fn from_outside(seen: &mut Observation, outside: &Outside, quota: Option<&Bandwi
     }
     let Some((usage, runs)) = &outside.group else { return };
     if let (Some(used), Some(quota)) = (usage.usage_ns, quota) {
-        let cpus = quota.quota_us as f64 / (quota.period_us as f64).max(1.0);
+        let cpus = quota.cpus();
         put(measure::QUOTA_USED, 100.0 * used as f64 / 1e9 / (window * cpus), Unit::Percent);
     }
     group(seen, usage, runs);
@@ -125,7 +126,7 @@ fn latencies(seen: &mut Observation, served: &Served) {
     let waiting = served.waiting_us.len() as f64 / all.len() as f64;
     let mut percentile = |name: &str, quantile: f64| {
         let value = all.value_at_quantile(quantile);
-        let ms = value as f64 / 1e6;
+        let ms = time::ms_of_ns(value);
         let measure = match waiting > 1.0 - quantile {
             true => Measure::at_least(ms, Unit::Milliseconds),
             false => Measure::exact(ms, Unit::Milliseconds),
@@ -158,7 +159,7 @@ fn group(seen: &mut Observation, usage: &Usage, runs: &ThrottledRuns) {
         put(seen, measure::LONGEST, runs.at_least() as f64, Unit::Count);
     }
     if let Some(throttled_ns) = usage.throttled_ns {
-        put(seen, measure::THROTTLED_TIME, throttled_ns as f64 / 1e6, Unit::Milliseconds);
+        put(seen, measure::THROTTLED_TIME, time::ms_of_ns(throttled_ns), Unit::Milliseconds);
     }
 }
 

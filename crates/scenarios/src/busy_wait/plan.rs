@@ -9,6 +9,7 @@ use beam::Flags;
 use host::cgroup::Bandwidth;
 use model::problem::{Problem, RefusedFlags};
 use model::{Arm, Changed, Fact, LeftOut, Need, Role, WhyLeftOut};
+use os::time;
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the load, roughly, for the progress bar.
@@ -63,7 +64,7 @@ pub(super) fn arms(
     // Before anything is compiled or started: what needs a privilege, and takes no time.
     let bandwidth = bandwidth(&params);
     if let Some(bandwidth) = &bandwidth {
-        quota::try_out(host, bandwidth)?;
+        quota::try_out(host, bandwidth, None)?;
     }
     let vm = erlang::vm(path.as_deref())?;
     let params = BusyWaitParams { otp: Programs::one(&vm.word), ..params };
@@ -129,7 +130,7 @@ pub(super) fn cell(
         takes(&vm, params)?.map_err(|refused| ScenarioError::Unusable(Problem::Flags(refused)))?;
     }
     if let Some(bandwidth) = bandwidth(&params) {
-        quota::try_out(host, &bandwidth)?;
+        quota::try_out(host, &bandwidth, None)?;
     }
     Ok(Cell::of_settings(quiet, params))
 }
@@ -163,7 +164,7 @@ fn arm(id: &str, role: Role, params: &BusyWaitParams) -> Arm<BusyWaitParams> {
 /// Quota and period in the kernel's microseconds.
 pub(super) fn bandwidth(params: &BusyWaitParams) -> Option<Bandwidth> {
     let cpus = params.quota.get()?.get();
-    let period_us = u64::try_from(params.period.get().as_micros()).unwrap_or(u64::MAX);
+    let period_us = time::whole_us(params.period.get());
     // The kernel takes no quota below a millisecond.
     let quota_us = ((cpus * period_us as f64).round() as u64).max(1000);
     Some(Bandwidth { quota_us, period_us, burst_us: 0 })

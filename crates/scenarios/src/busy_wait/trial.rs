@@ -12,6 +12,7 @@ use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use host::governor::Governor;
 use host::roots::Roots;
 use model::{Amount, Evidence, Fact, Problem, Unit};
+use os::time;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -115,7 +116,7 @@ fn serve<'a>(
         // It refused before it was ready, and its answer says why; or it never got so far.
         let why = answer.as_ref().and_then(|answer| erlang::answer(answer).err());
         return Err(why.unwrap_or_else(|| {
-            let limit = Amount::exact(limit.as_secs_f64() * 1e3, Unit::Milliseconds);
+            let limit = Amount::exact(time::ms(limit), Unit::Milliseconds);
             ScenarioError::Broken(Problem::Scenario(Fact::new(say::NOT_READY).with("limit", limit)))
         }));
     };

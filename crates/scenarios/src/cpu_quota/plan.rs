@@ -5,9 +5,9 @@ use super::params::CpuQuotaParams;
 use super::sentences::say;
 use super::trial::{TrialSpec, Window};
 use crate::params::Time;
-use crate::quota::{self, KEPT_MS, refused};
+use crate::quota::{self, KEPT_MS};
 use crate::{Cell, Host, ScenarioError, cpus};
-use host::cgroup::{BadQuota, Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
+use host::cgroup::Bandwidth;
 use model::{Amount, Arm, Changed, Fact, Need, Problem, Role, Unit};
 use std::time::Duration;
 
@@ -49,12 +49,11 @@ pub(super) fn arms(
     params: &CpuQuotaParams,
     host: &Host,
 ) -> Result<Vec<Arm<CpuQuotaParams>>, ScenarioError> {
-    let home = quota::home(host)?;
+    quota::home(host)?;
     let bandwidth = bandwidth(params);
     let layout = Layout::of(params, &bandwidth, host)?;
-    // What a run that was killed left behind goes first.
-    sweep(&home);
-    let burst = try_out(&home, &bandwidth)?;
+    let with_burst = Some(&bandwidth).filter(|bandwidth| bandwidth.burst_us > 0);
+    let burst = quota::try_out(host, &Bandwidth { burst_us: 0, ..bandwidth }, with_burst)?;
     let params = resolved(params, &bandwidth, &layout, host);
     let mut arms = vec![
         arm(&params, "control", Role::Control, layout.narrow, false),
@@ -64,23 +63,6 @@ pub(super) fn arms(
         arms.push(arm(&params, "spread-burst", Role::Fix, layout.spread, true));
     }
     Ok(arms)
-}
-
-/// Tries quota and period out, so that a refusal comes before anything is measured. Returns whether
-/// there is an arm with a burst.
-fn try_out(home: &ParentGroup, bandwidth: &Bandwidth) -> Result<bool, ScenarioError> {
-    let trial = BandwidthGroup::create(home).map_err(refused)?;
-    trial.set(&Bandwidth { burst_us: 0, ..*bandwidth }).map_err(refused)?;
-    let burst = match bandwidth.burst_us {
-        0 => false,
-        _ => match trial.set(bandwidth) {
-            Ok(()) => true,
-            Err(CgroupError::Value(BadQuota::NoBurst { .. })) => false,
-            Err(error) => return Err(refused(error)),
-        },
-    };
-    trial.remove().map_err(refused)?;
-    Ok(burst)
 }
 
 /// How many threads there are, and on how many CPUs.
@@ -109,7 +91,7 @@ impl Layout {
             let fact = Fact::new(say::TOO_MANY_FAST).with("fast", fast);
             return Err(ScenarioError::unusable(fact.with("threads", threads)));
         }
-        let share = bandwidth.quota_us as f64 / bandwidth.period_us as f64;
+        let share = bandwidth.cpus();
         // A whole number that a quota can ask for stays far below what a float holds exactly.
         let narrow = (share / USABLE).ceil().max(1.0) as u32;
         let (usable, raise) = if fast < spread { (fast, "--fast") } else { (spread, "--on-cpus") };
@@ -149,14 +131,9 @@ fn arm(
     Arm { id: id.to_owned(), role, against: None, settings, change }
 }
 
-/// Quota, period and burst in the kernel's microseconds, which are whole.
+/// Quota, period and burst as a group has them.
 fn bandwidth(params: &CpuQuotaParams) -> Bandwidth {
-    let us = |time: Time| u64::try_from(time.get().as_micros()).unwrap_or(u64::MAX);
-    Bandwidth {
-        quota_us: us(params.quota),
-        period_us: us(params.period),
-        burst_us: us(params.burst),
-    }
+    quota::bandwidth(params.quota, params.period, params.burst)
 }
 
 /// Control and case of these parameters, as [`arms`] makes them, without trying the quota out.

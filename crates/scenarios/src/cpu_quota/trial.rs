@@ -1,6 +1,7 @@
 //! One trial: threads in a group with a quota.
 
 use super::meta::measure;
+use crate::error::unreadable;
 use crate::probing::{Part, Probing};
 use crate::quota::{self, KEPT_MS, refused};
 use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, wait};
@@ -12,6 +13,7 @@ use load::child::fibonacci::FibonacciArgs;
 use load::protocol::{FibonacciReport, Report};
 use load::{Awaited, Child, LoadSpawner};
 use model::{Disturbance, Latency, Measure, Observation, Problem, Unit};
+use os::time;
 use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
@@ -162,7 +164,7 @@ fn args(spec: &TrialSpec, group: &BandwidthGroup) -> FibonacciArgs {
     let mut args = FibonacciArgs::new(spec.threads, spec.duration);
     args.fast = spec.fast;
     args.fast_first = spec.fast_first;
-    args.sleep_us = u64::try_from(spec.wake.as_micros()).unwrap_or(u64::MAX);
+    args.sleep_us = time::whole_us(spec.wake);
     args.cpus = CpuList::new(spec.cpus.clone());
     args.join = group.join_paths().into_iter().map(Into::into).collect();
     args
@@ -252,14 +254,9 @@ fn await_report(
     }
 }
 
-fn unreadable(series: &str, error: impl ToString) -> ScenarioError {
-    let (series, error) = (series.to_owned(), error.to_string());
-    ScenarioError::Broken(Problem::Unreadable { series, error })
-}
-
 /// What a trial saw. Without two refills there is nothing to hold against the quota.
 fn observe(spec: &TrialSpec, raw: &RawTrial) -> Result<Observation, ScenarioError> {
-    let window_ms = raw.report.window_ns as f64 / 1e6;
+    let window_ms = time::ms_of_ns(raw.report.window_ns);
     let mut observation = Observation { window_ms, ..Observation::default() };
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
@@ -277,14 +274,14 @@ fn observe(spec: &TrialSpec, raw: &RawTrial) -> Result<Observation, ScenarioErro
     let cpus = spec.cpus.len().min(spec.threads as usize);
     put(measure::CPUS, cpus as f64, Unit::Count);
     if let Some(throttled_ns) = raw.within.as_ref().and_then(|within| within.throttled_ns) {
-        put(measure::THROTTLED_TIME, throttled_ns as f64 / 1e6, Unit::Milliseconds);
+        put(measure::THROTTLED_TIME, time::ms_of_ns(throttled_ns), Unit::Milliseconds);
     }
     let seconds = (window_ms / 1e3).max(1e-9);
     put(measure::ITERATIONS, raw.report.iterations as f64 / seconds, Unit::PerSecond);
     let late = load::histogram::decode(&raw.report.lateness)
         .map_err(|error| unreadable("wake-up", error))?;
     if !late.is_empty() {
-        let p99 = late.value_at_quantile(0.99) as f64 / 1e6;
+        let p99 = time::ms_of_ns(late.value_at_quantile(0.99));
         put(measure::LATE_P99, p99, Unit::Milliseconds);
         observation.latencies.insert("wake-up".to_owned(), Latency::from_histogram(&late));
     }
@@ -304,7 +301,7 @@ impl Balance {
     fn of(spec: &TrialSpec, within: &Usage) -> Option<Self> {
         let periods = within.nr_periods.filter(|&periods| periods > 0)?;
         Some(Balance {
-            used_ms: within.usage_ns? as f64 / 1e6,
+            used_ms: time::ms_of_ns(within.usage_ns?),
             entitled_ms: periods as f64 * spec.bandwidth.quota_us as f64 / 1e3,
             periods,
             throttled: within.nr_throttled.unwrap_or(0),
@@ -334,12 +331,12 @@ fn could_lose(spec: &TrialSpec, report: &FibonacciReport) -> f64 {
     let (period_ms, quota_ms) = (ms(spec.bandwidth.period_us), ms(spec.bandwidth.quota_us));
     let busy = spec.fast.min(u32::try_from(spec.cpus.len()).unwrap_or(u32::MAX));
     let busy = spec.cpus.get(..busy as usize).unwrap_or_default();
-    let periods = report.window_ns as f64 / 1e6 / period_ms;
+    let periods = time::ms_of_ns(report.window_ns) / period_ms;
     // What has slept longer than a period loses its slice once, and not each period.
-    let times = (period_ms / (spec.wake.as_secs_f64() * 1e3)).min(1.0);
+    let times = (period_ms / time::ms(spec.wake)).min(1.0);
     let mut used_ms: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
     for thread in report.threads.iter().filter(|thread| !busy.contains(&thread.cpu)) {
-        *used_ms.entry(thread.cpu).or_default() += thread.cpu_ns as f64 / 1e6;
+        *used_ms.entry(thread.cpu).or_default() += time::ms_of_ns(thread.cpu_ns);
     }
     let kept = |used_ms: &f64| (KEPT_MS - used_ms / periods.max(1.0)).max(0.0) * times;
     (100.0 * used_ms.values().map(kept).sum::<f64>() / quota_ms).min(100.0)

@@ -7,6 +7,7 @@ use model::evidence::part::{DIRTY_CPU, DIRTY_IO, NODE, PORT, SCHEDULER};
 use model::evidence::{Figure, ThreadEvidence, VmEvidence, figure};
 use model::not_seen::{EvidenceSource, NotSeen, OnlyPrograms, Sees};
 use model::{Evidence, Measure, Unit};
+use os::time;
 use probe::{Role, SessionOptions};
 use std::time::{Duration, Instant};
 
@@ -70,7 +71,7 @@ fn put_together(evidence: &mut Evidence, lasted: Duration, active: Option<Durati
     let schedulers: Vec<&ThreadEvidence> = evidence.threads.iter().filter(is_scheduler).collect();
     let figures = figures(&schedulers, active);
     let vm = VmEvidence {
-        watched_ns: u64::try_from(lasted.as_nanos()).unwrap_or(u64::MAX),
+        watched_ns: time::whole_ns(lasted),
         schedulers: u32::try_from(schedulers.len()).unwrap_or(u32::MAX),
         figures,
     };
@@ -116,7 +117,7 @@ fn figures(schedulers: &[&ThreadEvidence], active: Option<Duration>) -> Vec<Figu
     let mut figures: Vec<Figure> = milliseconds
         .into_iter()
         .filter_map(|(name, ns, source)| {
-            let measure = Measure::exact(ns? as f64 / 1e6, Unit::Milliseconds);
+            let measure = Measure::exact(time::ms_of_ns(ns?), Unit::Milliseconds);
             Some(named(name, measure, source))
         })
         .collect();
@@ -131,7 +132,7 @@ fn figures(schedulers: &[&ThreadEvidence], active: Option<Duration>) -> Vec<Figu
 /// CPU time without work. A scheduler that is taken off its CPU in the middle of work is active all
 /// the while without any CPU time, so the difference of the two is the least that was spun.
 fn spun(ran_ns: u64, active: Duration, source: EvidenceSource) -> Figure {
-    let ms = (ran_ns as f64 / 1e6 - active.as_secs_f64() * 1e3).max(0.0);
+    let ms = (time::ms_of_ns(ran_ns) - time::ms(active)).max(0.0);
     named(figure::SPUN, Measure::at_least(ms, Unit::Milliseconds), source)
 }
 

@@ -3,6 +3,7 @@
 use beam::{Class, ThreadKind, ThreadReport, ThreadTotal};
 use host::roots::{Roots, read_text};
 use model::{Series, Unit};
+use os::time;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ pub(crate) fn scheduler_cpu(report: &ThreadReport) -> Duration {
 /// The same in milliseconds a second; absent where the time is too short to say.
 pub(crate) fn scheduler_cpu_rate(report: &ThreadReport) -> Option<f64> {
     let seconds = report.lasted.as_secs_f64();
-    (seconds > 0.0).then(|| scheduler_cpu(report).as_secs_f64() * 1e3 / seconds)
+    (seconds > 0.0).then(|| time::ms(scheduler_cpu(report)) / seconds)
 }
 
 /// Voluntary and involuntary switches of the scheduler threads; absent where /proc does not tell.
@@ -36,7 +37,7 @@ pub(crate) fn at_work(report: &ThreadReport) -> Option<Series> {
     let mut series = Series::new(Unit::Count, columns);
     for (place, at) in report.times.iter().enumerate() {
         let row = watched.iter().map(|one| one.classes.get(place).copied().and_then(working));
-        series.push(at.as_secs_f64() * 1e3, row.collect());
+        series.push(time::ms(*at), row.collect());
     }
     (!series.columns.is_empty() && !series.rows.is_empty()).then_some(series)
 }

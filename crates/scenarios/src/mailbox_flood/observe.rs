@@ -3,6 +3,7 @@
 use super::meta::measure;
 use super::sentences::say;
 use model::{AtWork, Measure, Observation, Series, Unit};
+use os::time;
 use std::time::Duration;
 
 /// What came of a flood.
@@ -129,7 +130,7 @@ fn slope(measured: &Measured) -> Measure {
 /// A trial that did not come back by its limit. It has the judged figure, as a bound, so that its
 /// block is whole: what counts is that it hung.
 pub(super) fn hang(offered: u64, limit: Duration) -> Observation {
-    let limit_ms = limit.as_secs_f64() * 1e3;
+    let limit_ms = time::ms(limit);
     let mut seen = Observation { window_ms: limit_ms, hang: true, ..Observation::default() };
     // No write was seen to end, so each message that waited may have cost all of it.
     let slope = limit_ms * 1e6 / (offered as f64).max(1.0);

@@ -18,6 +18,7 @@ use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, Read, atom, list, uint};
 use beam::{Node, NodeOptions, Term};
 use model::{Fact, Note, Problem};
+use os::time;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -108,7 +109,7 @@ fn measured(
     };
     let used = before.zip(after).map(|(before, after)| {
         let used = (after.0 + after.1).saturating_sub(before.0 + before.1);
-        used.as_secs_f64() * 1e3 / seconds
+        time::ms(used) / seconds
     });
     Ok(Measured { empty_rate, flood, one_at_a_time: spec.one_at_a_time, costs, cpu_ms_per_s: used })
 }
@@ -162,7 +163,7 @@ fn mailbox(spec: &TrialSpec) -> Term {
 }
 
 fn milliseconds(time: Duration) -> Term {
-    uint(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    uint(time::whole_ms(time))
 }
 
 fn rate_options(spec: &TrialSpec, sink: &Sink) -> Term {

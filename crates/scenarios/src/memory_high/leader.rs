@@ -7,6 +7,7 @@ use super::worker;
 use hdrhistogram::Histogram;
 use load::protocol::{Failure, FailureKind, Message};
 use load::{OwnArgs, OwnGenerator, histogram};
+use os::time;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde_json::Value;
@@ -83,13 +84,13 @@ fn lead(spec: &Spec, procs: &File, first: Worker) -> Result<WorkReport, Failure>
         // It begins with nothing, as a service that was killed does, and as the user of the leader.
         let again = Work { fill: 0, ..spec.work };
         worker = Worker::start(&again, None, procs)?.filled(deadline)?;
-        counts.down_ns = counts.down_ns.saturating_add(ns(ended.elapsed()));
+        counts.down_ns = counts.down_ns.saturating_add(time::whole_ns(ended.elapsed()));
     }
     // A unit that was under way counts for as long as it was, without the pause before it.
     let pause = Duration::from_micros(spec.work.every_us);
-    counts.duration(ns(last.elapsed().saturating_sub(pause)));
+    counts.duration(time::whole_ns(last.elapsed().saturating_sub(pause)));
     Ok(WorkReport {
-        window_ns: ns(began.elapsed()),
+        window_ns: time::whole_ns(began.elapsed()),
         down_ns: counts.down_ns,
         units: counts.units,
         restarts: counts.restarts,
@@ -230,10 +231,6 @@ impl Drop for Worker {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

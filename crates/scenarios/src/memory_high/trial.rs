@@ -6,12 +6,14 @@ use super::meta::measure;
 use super::params::{By, MemoryHighParams};
 use super::plan::{self, refused};
 use super::watched::Watched;
+use crate::error::unreadable;
 use crate::probing::{Part, Probing};
 use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
 use host::cgroup::{MemoryGroup, MemoryUsage};
 use load::protocol::Report;
 use load::{Awaited, Child, OwnArgs, histogram};
 use model::{Latency, Measure, Observation, Problem, Unit};
+use os::time;
 use probe::Role;
 use std::time::{Duration, Instant};
 
@@ -36,7 +38,8 @@ pub(super) fn run(
     let group = MemoryGroup::create(&home).map_err(refused)?;
     group.set(&plan::limits(params)).map_err(refused)?;
     let mut probing = Probing::start(context.probe, roots);
-    let told = serde_json::to_value(spec(params, &group, context)).map_err(unreadable)?;
+    let told = serde_json::to_value(spec(params, &group, context))
+        .map_err(|error| unreadable("unit", error))?;
     let args = OwnArgs::to_args(&GENERATOR, &told);
     let mut child = context.spawner.start("memory leader", &args, None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
@@ -65,13 +68,13 @@ pub(super) fn run(
 fn spec(params: &MemoryHighParams, group: &MemoryGroup, context: &Context) -> Spec {
     let (need, unit) = (params.need.get(), params.unit.get());
     let fill = need.min(params.limit.get().saturating_sub(LEFT_FREE));
-    let every_us = u64::try_from(params.every.get().as_micros()).unwrap_or(u64::MAX);
+    let every_us = time::whole_us(params.every.get());
     let work = Work { need, unit, every_us, fill };
     Spec {
         procs: group.path().join("cgroup.procs"),
         user: context.spawner.user.map(|user| user.to_string()),
         work,
-        duration_ms: u64::try_from(params.duration.get().as_millis()).unwrap_or(u64::MAX),
+        duration_ms: time::whole_ms(params.duration.get()),
     }
 }
 
@@ -91,7 +94,9 @@ fn report_of(
         child.report_before(deadline)
     })?;
     match report {
-        Some(Report::Own(report)) => serde_json::from_value(report).map_err(unreadable),
+        Some(Report::Own(report)) => {
+            serde_json::from_value(report).map_err(|error| unreadable("unit", error))
+        }
         Some(_) => {
             let role = "memory leader".to_owned();
             Err(ScenarioError::Broken(Problem::WrongReport { role }))
@@ -100,30 +105,26 @@ fn report_of(
     }
 }
 
-fn unreadable(error: impl ToString) -> ScenarioError {
-    let (series, error) = ("unit".to_owned(), error.to_string());
-    ScenarioError::Broken(Problem::Unreadable { series, error })
-}
-
 fn observe(
     params: &MemoryHighParams,
     report: &WorkReport,
     watched: &Watched,
     gained: &MemoryUsage,
 ) -> Result<Observation, ScenarioError> {
-    let window_ms = report.window_ns as f64 / 1e6;
+    let window_ms = time::ms_of_ns(report.window_ns);
     let mut observation = Observation { window_ms, ..Observation::default() };
-    let durations = histogram::decode(&report.durations).map_err(unreadable)?;
+    let durations =
+        histogram::decode(&report.durations).map_err(|error| unreadable("unit", error))?;
     let seconds = (window_ms / 1e3).max(1e-9);
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
     };
     put(measure::LOST, lost(report, gained)?, Unit::Percent);
     put(measure::UNITS, report.units as f64 / seconds, Unit::PerSecond);
-    put(measure::UNIT_P99, durations.value_at_quantile(0.99) as f64 / 1e6, Unit::Milliseconds);
-    put(measure::WORST, report.worst_ns as f64 / 1e6, Unit::Milliseconds);
+    put(measure::UNIT_P99, time::ms_of_ns(durations.value_at_quantile(0.99)), Unit::Milliseconds);
+    put(measure::WORST, time::ms_of_ns(report.worst_ns), Unit::Milliseconds);
     if let Some(ns) = gained.some_ns {
-        put(measure::STALLED, ns as f64 / 1e6 / seconds, Unit::MillisecondsPerSecond);
+        put(measure::STALLED, time::ms_of_ns(ns) / seconds, Unit::MillisecondsPerSecond);
     }
     let events = match params.by {
         By::High => gained.high_events,
@@ -144,7 +145,7 @@ fn observe(
 
 /// Percent of the time in which the group stood still for memory, or there was no worker.
 fn lost(report: &WorkReport, gained: &MemoryUsage) -> Result<f64, ScenarioError> {
-    let stalled_ns = gained.some_ns.ok_or_else(|| unreadable("no memory.pressure"))?;
+    let stalled_ns = gained.some_ns.ok_or_else(|| unreadable("unit", "no memory.pressure"))?;
     let lost_ns = stalled_ns.saturating_add(report.down_ns) as f64;
     // The group is read a moment before and after the window.
     Ok((100.0 * lost_ns / (report.window_ns as f64).max(1.0)).min(100.0))

@@ -4,6 +4,7 @@ use super::load::{Work, failure};
 use super::region::{Region, page};
 use load::OwnGenerator;
 use load::protocol::{Failure, FailureKind};
+use os::time;
 use rustix::io::Errno;
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_relative};
 use serde_json::Value;
@@ -41,7 +42,7 @@ fn go_on(mut kept: Kept, work: &Work) -> std::io::Result<()> {
         kept.do_unit()?;
         // From when it was due: the kernel may hold it up in any call.
         let now = Instant::now();
-        send(u64::try_from((now - due).as_nanos()).unwrap_or(u64::MAX).max(1))?;
+        send(time::whole_ns(now - due).max(1))?;
         due = now.max(due + every);
     }
 }

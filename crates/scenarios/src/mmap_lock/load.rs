@@ -9,10 +9,11 @@ use load::child::scanner::ScannerArgs;
 use load::child::spinner::SpinnerArgs;
 use load::live::{LivePage, Snapshot};
 use load::protocol::{MapperReport, PoolReport, Report};
-use load::time::now_ns;
 use load::{Child, LoadSpawner};
 use model::Problem;
 use model::generator::{GeneratorEnd, GeneratorProblem};
+use os::time;
+use os::time::now_ns;
 use probe::Role;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -110,7 +111,7 @@ pub struct RawTrial {
 /// How measuring ended: with the mapper's last call, or by the deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// When, on the clock of [`load::time`].
+    /// When, on the clock of [`os::time::now_ns`].
     pub at_ns: u64,
     /// From the release until then.
     pub window: Duration,
@@ -373,7 +374,7 @@ impl Pools {
 /// How long a pool lives at most: as long as a trial can take, whatever becomes of the tool.
 fn pool_limit_ms(spec: &TrialSpec) -> u64 {
     let limit = spec.lead + spec.duration + spec.hang_after + RESCUE_LIMIT + SET_UP_LIMIT;
-    u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
+    time::whole_ms(limit)
 }
 
 fn scanner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> ScannerArgs {
@@ -394,7 +395,7 @@ fn spinner_args(spec: &TrialSpec, cpu_load: &CpuLoad, pid: u32) -> SpinnerArgs {
         pid,
         file: spec.procfile.clone(),
         workers: cpu_load.spinners,
-        busyduration: u64::try_from(cpu_load.busyduration.as_millis()).unwrap_or(u64::MAX),
+        busyduration: time::whole_ms(cpu_load.busyduration),
         cpu: Some(cpu_load.cpu),
         limit_ms: Some(pool_limit_ms(spec)),
         parent: None,

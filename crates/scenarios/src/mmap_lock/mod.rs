@@ -71,7 +71,7 @@ impl Scenario for MmapLock {
         context: &mut Context,
     ) -> Result<TrialResult, ScenarioError> {
         let spec = plan::spec(params, context.host, context.seed)?;
-        let quota = params.reader_quota.get().map(reader_group::bandwidth);
+        let quota = params.reader_quota.get().map(crate::params::Quota::bandwidth);
         trial::run(spec, quota, context)
     }
 

@@ -9,6 +9,7 @@ use load::histogram;
 use load::protocol::{MapperReport, StallSeen};
 use model::record::Stall;
 use model::{Fact, Latency, Measure, Observation, Problem, Unit};
+use os::time;
 
 /// The shares of evenly arriving requests whose wait is told, and the figures' names.
 const WAITS: [(&str, f64); 2] = [(measure::WAIT_P99, 0.01), (measure::WAIT_P999, 0.001)];
@@ -27,8 +28,8 @@ pub(super) fn observe(raw: &RawTrial) -> Result<Observation, ScenarioError> {
 /// Of the mapper's own clock, unless it was cut off.
 fn window_ms(raw: &RawTrial) -> f64 {
     match &raw.report {
-        Some(report) if !raw.cut.hang => report.window_ns as f64 / 1e6,
-        _ => raw.cut.window.as_secs_f64() * 1e3,
+        Some(report) if !raw.cut.hang => time::ms_of_ns(report.window_ns),
+        _ => time::ms(raw.cut.window),
     }
 }
 
@@ -37,7 +38,7 @@ fn add_counts(raw: &RawTrial, observation: &mut Observation) {
     let picture = raw.picture.as_of(raw.cut.at_ns);
     let seconds = (observation.window_ms / 1e3).max(1e-9);
     let per_second = |count: u64| count as f64 / seconds;
-    let stall = (picture.stalled_ns as f64 / 1e6 / seconds).min(1e3);
+    let stall = (time::ms_of_ns(picture.stalled_ns) / seconds).min(1e3);
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
     };
@@ -49,7 +50,7 @@ fn add_counts(raw: &RawTrial, observation: &mut Observation) {
     put(measure::SCANS, per_second(raw.scanners.rounds), Unit::PerSecond);
     put(measure::SCAN_BYTES, raw.scanners.bytes as f64, Unit::Bytes);
     put(measure::SPINS, per_second(raw.spinners.rounds), Unit::PerSecond);
-    put_time(observation, measure::WORST, picture.worst_ns as f64 / 1e6);
+    put_time(observation, measure::WORST, time::ms_of_ns(picture.worst_ns));
 }
 
 /// A time that a hang cut off is that or more.
@@ -113,8 +114,8 @@ fn seen(stall: &StallSeen, rescued: Option<(StallSeen, u64)>) -> Stall {
         _ => stall.took_ns,
     };
     Stall {
-        at_ms: stall.at_ns as f64 / 1e6,
-        took_ms: took_ns as f64 / 1e6,
+        at_ms: time::ms_of_ns(stall.at_ns),
+        took_ms: time::ms_of_ns(took_ns),
         operation: if stall.map { "mmap" } else { "munmap" }.to_owned(),
     }
 }

@@ -11,6 +11,7 @@ use crate::params::{Counts, OrNone, Quota, literal};
 use crate::{Arms, Host, ScenarioError};
 use model::problem::ArmsProblem;
 use model::{Arm, Changed, Fact, Judging, LeftOut, Role, WhyLeftOut};
+use os::time;
 use std::time::Duration;
 
 /// Control of the study that holds the process alone against itself.
@@ -63,9 +64,9 @@ const OVERRUN: f64 = 2.0;
 fn running_ms(quota: Quota, params: &MmapLockParams) -> f64 {
     let period = quota.period().get().as_secs_f64();
     let fillings = (params.duration.get().as_secs_f64() / period).ceil() + 1.0;
-    let running = OVERRUN * fillings * quota.quota().get().as_secs_f64() * 1e3;
+    let running = OVERRUN * fillings * time::ms(quota.quota().get());
     // A quota of a whole CPU and more limits nothing that one CPU of readers could do.
-    running.min(params.duration.get().as_secs_f64() * 1e3)
+    running.min(time::ms(params.duration.get()))
 }
 
 /// The arms: for each number of readers its control and its case, and the process alone where the

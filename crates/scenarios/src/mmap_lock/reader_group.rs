@@ -4,10 +4,9 @@
 
 use super::meta::measure;
 use super::params::MmapLockParams;
-use crate::params::Quota;
 use crate::quota::{self, refused};
 use crate::{Host, ScenarioError};
-use host::cgroup::{BadQuota, Bandwidth, BandwidthGroup, CgroupError, ParentGroup, Usage, sweep};
+use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::roots::Roots;
 use model::{Measure, Observation, Unit};
 use std::path::PathBuf;
@@ -56,32 +55,11 @@ pub(super) fn add(observation: &mut Observation, gained: &Usage) {
     }
 }
 
-/// The quota as a group has it.
-pub(super) fn bandwidth(quota: Quota) -> Bandwidth {
-    let us = |time: crate::params::Time| u64::try_from(time.get().as_micros()).unwrap_or(u64::MAX);
-    Bandwidth {
-        quota_us: us(quota.quota()),
-        period_us: us(quota.period()),
-        burst_us: us(quota.burst()),
-    }
-}
-
-/// Makes sure that the quota can be had, by a group that has it for a moment; whether a burst can
-/// be had too. What a run that was killed left behind goes first.
+/// Makes sure that the quota can be had; whether a burst can be had too.
 ///
 /// # Errors
 /// If it cannot be had: as a need that is missing where a privilege or a controller is.
 pub(super) fn try_out(params: &MmapLockParams, host: &Host) -> Result<bool, ScenarioError> {
     let Some(quota) = params.reader_quota.get() else { return Ok(false) };
-    let parent = quota::home(host)?;
-    sweep(&parent);
-    let group = BandwidthGroup::create(&parent).map_err(refused)?;
-    group.set(&bandwidth(quota)).map_err(refused)?;
-    let burst = match group.set(&bandwidth(quota.with_burst())) {
-        Ok(()) => true,
-        Err(CgroupError::Value(BadQuota::NoBurst { .. })) => false,
-        Err(error) => return Err(refused(error)),
-    };
-    group.remove().map_err(refused)?;
-    Ok(burst)
+    quota::try_out(host, &quota.bandwidth(), Some(&quota.with_burst().bandwidth()))
 }

@@ -1,13 +1,14 @@
 //! The threads that share a lock: a generator of this scenario's own.
 
 use super::lock::Lock;
-use super::round::{Costs, Round, calibrated, cpu_ns};
+use super::round::{Costs, Round, calibrated};
 use super::spec::Spec;
 use hdrhistogram::Histogram;
 use load::protocol::{Failure, FailureKind};
 use load::slice::Extension;
 use load::{OwnGenerator, Work, histogram};
 use os::pin::Mask;
+use os::time;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::{Arc, Barrier};
@@ -130,7 +131,7 @@ fn one_thread(
         extended: 0,
         waits: histogram::empty(),
     };
-    let before = cpu_ns();
+    let before = time::thread_cpu_ns();
     // One round at least, however late the thread comes to run.
     while counts.rounds == 0 || began.elapsed() < duration {
         round.before()?;
@@ -141,14 +142,14 @@ fn one_thread(
         }
         let taken = Instant::now();
         round.inside();
-        let held_ns = ns(taken.elapsed());
+        let held_ns = time::whole_ns(taken.elapsed());
         lock.let_go();
         counts.extended += u64::from(extension.as_ref().is_some_and(Extension::end));
         round.outside();
         counts.rounds += 1;
-        counts.note(ns(taken - asked), held_ns.saturating_sub(spec.inside_ns));
+        counts.note(time::whole_ns(taken - asked), held_ns.saturating_sub(spec.inside_ns));
     }
-    counts.cpu_ns = cpu_ns().saturating_sub(before);
+    counts.cpu_ns = time::thread_cpu_ns().saturating_sub(before);
     counts.ended = Instant::now();
     Ok(counts)
 }
@@ -163,10 +164,6 @@ impl ThreadCounts {
     }
 }
 
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 fn together(threads: &[ThreadCounts], work_ns_a_round: f64) -> SharersReport {
     let mut waits = histogram::empty();
     for thread in threads {
@@ -178,7 +175,7 @@ fn together(threads: &[ThreadCounts], work_ns_a_round: f64) -> SharersReport {
     let sum = |of: fn(&ThreadCounts) -> u64| threads.iter().map(of).sum::<u64>();
     let rounds = sum(|thread| thread.rounds);
     SharersReport {
-        window_ns: began.zip(ended).map_or(0, |(began, ended)| ns(ended - began)),
+        window_ns: began.zip(ended).map_or(0, |(began, ended)| time::whole_ns(ended - began)),
         rounds,
         cpu_ns: sum(|thread| thread.cpu_ns),
         work_ns: (rounds as f64 * work_ns_a_round) as u64,

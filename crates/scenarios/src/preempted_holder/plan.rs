@@ -9,6 +9,7 @@ use super::spec::Spec;
 use crate::params::YesNo;
 use crate::{Arms, Host, ScenarioError, cpus};
 use model::{Arm, Changed, Fact, Judging, LeftOut, Problem, Role, WhyLeftOut};
+use os::time;
 use std::time::Duration;
 
 /// What setting a trial up costs beside its duration, roughly, for the progress bar.
@@ -152,7 +153,7 @@ pub(super) fn spec(params: &PreemptedHolderParams, host: &Host) -> Result<Spec, 
     if cpus.is_empty() {
         return Err(ScenarioError::Broken(Problem::CpusUnread));
     }
-    let ns = |time: crate::params::Time| u64::try_from(time.get().as_nanos()).unwrap_or(u64::MAX);
+    let ns = |time: crate::params::Time| time::whole_ns(time.get());
     Ok(Spec {
         threads: params.threads,
         cpus,
@@ -163,7 +164,7 @@ pub(super) fn spec(params: &PreemptedHolderParams, host: &Host) -> Result<Spec, 
         pages: params.pages,
         huge: params.huge.is_yes(),
         extension: params.slice_extension.is_yes(),
-        duration_ms: u64::try_from(params.duration.get().as_millis()).unwrap_or(u64::MAX),
+        duration_ms: time::whole_ms(params.duration.get()),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::params::Fault;
 use super::spec::Spec;
 use load::region::{PAGES, Region};
-use rustix::time::{ClockId, clock_gettime};
+use os::time::thread_cpu_ns;
 use std::hint::black_box;
 
 /// Rounds of work by which its speed is found out.
@@ -107,9 +107,9 @@ pub(super) fn calibrated(spec: &Spec) -> std::io::Result<Costs> {
 }
 
 fn cpu_time_of(what: impl FnOnce()) -> u64 {
-    let before = cpu_ns();
+    let before = thread_cpu_ns();
     what();
-    cpu_ns().saturating_sub(before)
+    thread_cpu_ns().saturating_sub(before)
 }
 
 /// So many steps of work that touch no memory.
@@ -118,11 +118,4 @@ fn work(steps: u64) {
     for step in 0..steps {
         value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step));
     }
-}
-
-/// CPU time of the calling thread, in nanoseconds.
-pub(super) fn cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let ns = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
-    u64::try_from(ns).unwrap_or(0)
 }

@@ -3,12 +3,14 @@
 use super::load::{GENERATOR, SharersReport};
 use super::meta::measure;
 use super::spec::Spec;
+use crate::error::unreadable;
 use crate::probing::{Part, Probing};
 use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
 use host::governor::Governor;
 use load::protocol::Report;
 use load::{OwnArgs, histogram};
 use model::{Latency, Measure, Observation, Problem, Unit};
+use os::time;
 use probe::Role;
 use std::time::{Duration, Instant};
 
@@ -33,7 +35,7 @@ fn run_for(
     // Rounds depend on the clock of the CPU; it is put back when the trial ends.
     let _governor = Governor::performance(roots);
     let mut probing = Probing::start(context.probe, roots);
-    let told = serde_json::to_value(spec).map_err(unreadable)?;
+    let told = serde_json::to_value(spec).map_err(|error| unreadable("wait", error))?;
     let args = OwnArgs::to_args(&GENERATOR, &told);
     let mut child = context.spawner.start("lock sharers", &args, None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
@@ -49,9 +51,10 @@ fn run_for(
     let disturbance = watch.finish(roots);
     drop(child);
     let observation = match report {
-        Some(Report::Own(report)) => {
-            observe(spec, &serde_json::from_value(report).map_err(unreadable)?)?
-        }
+        Some(Report::Own(report)) => observe(
+            spec,
+            &serde_json::from_value(report).map_err(|error| unreadable("wait", error))?,
+        )?,
         Some(_) => {
             let role = GENERATOR.name.to_owned();
             return Err(ScenarioError::Broken(Problem::WrongReport { role }));
@@ -62,16 +65,10 @@ fn run_for(
     Ok(TrialResult { observation, disturbance })
 }
 
-/// A report, or figures in it, that cannot be read.
-fn unreadable(error: impl std::fmt::Display) -> ScenarioError {
-    let (series, error) = ("wait".to_owned(), error.to_string());
-    ScenarioError::Broken(Problem::Unreadable { series, error })
-}
-
 /// The observation of threads that never reported. What was judged has a bound that says nothing:
 /// what counts is that they hung.
 fn hung(spec: &Spec, watched: Duration) -> Observation {
-    let window_ms = watched.as_secs_f64() * 1e3;
+    let window_ms = time::ms(watched);
     let mut observation = Observation { window_ms, hang: true, ..Observation::default() };
     let lost = Measure::at_least(0.0, Unit::Percent);
     observation.measures.insert(measure::LOST.to_owned(), lost);
@@ -80,20 +77,20 @@ fn hung(spec: &Spec, watched: Duration) -> Observation {
 }
 
 fn observe(spec: &Spec, report: &SharersReport) -> Result<Observation, ScenarioError> {
-    let window_ms = report.window_ns as f64 / 1e6;
+    let window_ms = time::ms_of_ns(report.window_ns);
     let mut observation = Observation { window_ms, ..Observation::default() };
-    let waits = histogram::decode(&report.waits).map_err(unreadable)?;
+    let waits = histogram::decode(&report.waits).map_err(|error| unreadable("wait", error))?;
     let seconds = (window_ms / 1e3).max(1e-9);
     let mut put = |name: &str, value: f64, unit: Unit| {
         observation.measures.insert(name.to_owned(), Measure::exact(value, unit));
     };
     put(measure::LOST, lost(report), Unit::Percent);
     put(measure::ROUNDS, report.rounds as f64 / seconds, Unit::PerSecond);
-    put(measure::WAIT_P99, waits.value_at_quantile(0.99) as f64 / 1e6, Unit::Milliseconds);
-    put(measure::WORST, report.worst_ns as f64 / 1e6, Unit::Milliseconds);
-    let stalled_ms = report.stalled_ns as f64 / 1e6 / f64::from(spec.threads.max(1));
+    put(measure::WAIT_P99, time::ms_of_ns(waits.value_at_quantile(0.99)), Unit::Milliseconds);
+    put(measure::WORST, time::ms_of_ns(report.worst_ns), Unit::Milliseconds);
+    let stalled_ms = time::ms_of_ns(report.stalled_ns) / f64::from(spec.threads.max(1));
     put(measure::STALLED, (stalled_ms / seconds).min(1e3), Unit::MillisecondsPerSecond);
-    let preempted_ms = report.preempted_ns as f64 / 1e6;
+    let preempted_ms = time::ms_of_ns(report.preempted_ns);
     put(measure::PREEMPTED, (preempted_ms / seconds).min(1e3), Unit::MillisecondsPerSecond);
     put(measure::FAULTS, report.faults as f64 / seconds, Unit::PerSecond);
     put(measure::EXTENDED, report.extended as f64 / seconds, Unit::PerSecond);

@@ -10,6 +10,7 @@ use crate::params::{Auto, OrNone, Quota};
 use crate::{Arms, Host, ScenarioError, quota};
 use host::cgroup::Bandwidth;
 use model::{Arm, Changed, Fact, Need, Role};
+use os::time;
 use std::time::Duration;
 
 /// What starting and ending a runtime costs beside the load, roughly, for the progress bar.
@@ -35,7 +36,7 @@ pub(super) fn arms(
         return Err(ScenarioError::Missing(Need::Scenario { what, grant }));
     }
     // Before anything is compiled or started: what needs a privilege, and takes no time.
-    quota::try_out(host, &bandwidth(params.quota))?;
+    quota::try_out(host, &params.quota.bandwidth(), None)?;
     let found = prepare::prepared(params)?;
     let params = prepare::resolved(params, &found);
     let cpus = whole_cpus(params.quota);
@@ -58,18 +59,8 @@ pub(super) fn arms(
 
 /// The whole CPUs that a quota comes to: those that a program can keep busy with it.
 pub(super) fn whole_cpus(quota: Quota) -> u32 {
-    let Bandwidth { quota_us, period_us, .. } = bandwidth(quota);
+    let Bandwidth { quota_us, period_us, .. } = quota.bandwidth();
     u32::try_from(quota_us.div_ceil(period_us.max(1))).unwrap_or(u32::MAX)
-}
-
-/// The quota in the kernel's microseconds.
-pub(super) fn bandwidth(quota: Quota) -> Bandwidth {
-    let us = |time: crate::params::Time| u64::try_from(time.get().as_micros()).unwrap_or(u64::MAX);
-    Bandwidth {
-        quota_us: us(quota.quota()),
-        period_us: us(quota.period()),
-        burst_us: us(quota.burst()),
-    }
 }
 
 /// What a trial runs; the groups to join are not known yet.
@@ -77,8 +68,8 @@ pub(super) fn spec(params: &QuotaBlindParams, seed: u64) -> Result<Spec, Scenari
     let found = prepare::prepared(params)?;
     let request = params.request_rounds.chosen("--request-rounds")?;
     let job = params.job_rounds.chosen("--job-rounds")?;
-    let ms = |time: crate::params::Time| time.get().as_secs_f64() * 1e3;
-    let ns = |time: crate::params::Time| u64::try_from(time.get().as_nanos()).unwrap_or(u64::MAX);
+    let ms = |time: crate::params::Time| time::ms(time.get());
+    let ns = |time: crate::params::Time| time::whole_ns(time.get());
     let parts = (ms(params.job) / PART_MS).ceil().max(1.0);
     let rounds = |a_ms: u32, ms: f64| (f64::from(a_ms) * ms).round().max(1.0) as u32;
     let plan = stream::Plan {

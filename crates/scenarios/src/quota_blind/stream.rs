@@ -4,6 +4,7 @@ use super::failure::failure;
 use super::worker::Worker;
 use load::histogram;
 use load::protocol::{Failure, FailureKind};
+use os::time;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -136,7 +137,7 @@ pub(super) fn speed(worker: &mut Worker) -> Result<[u32; 2], Failure> {
         for _ in 0..PIECES {
             best = best.min(once(worker, &line(rounds))?);
         }
-        let a_ms = f64::from(rounds) / (best.as_secs_f64() * 1e3).max(1e-6);
+        let a_ms = f64::from(rounds) / time::ms(best).max(1e-6);
         Ok((a_ms.round() as u32).max(1))
     };
     Ok([of(&|rounds| request(0, rounds))?, of(&|rounds| job(0, 1, rounds))?])
@@ -152,7 +153,7 @@ pub(super) fn serve(worker: &mut Worker, plan: &Plan) -> Result<Report, Failure>
     let end = began + Duration::from_nanos(plan.duration_ns) + DRAIN;
     let mut next = 0;
     while next < all.len() || !open.is_empty() {
-        let now_ns = ns(began.elapsed());
+        let now_ns = time::whole_ns(began.elapsed());
         while let Some(due) = all.get(next).filter(|due| due.at_ns <= now_ns) {
             worker.send(&match due.is_job {
                 true => job(next, plan.parts, plan.part_rounds),
@@ -171,13 +172,13 @@ pub(super) fn serve(worker: &mut Worker, plan: &Plan) -> Result<Report, Failure>
         let id = line.parse().ok().and_then(|id: usize| open.remove(&id));
         // What nobody asked is no answer.
         let Some(due) = id else { continue };
-        let took_ns = ns(began.elapsed()).saturating_sub(due.at_ns);
+        let took_ns = time::whole_ns(began.elapsed()).saturating_sub(due.at_ns);
         match due.is_job {
             true => jobs_ns.push(took_ns),
             false => histogram::record(&mut latencies, took_ns),
         }
     }
-    let window_ns = ns(began.elapsed());
+    let window_ns = time::whole_ns(began.elapsed());
     let late: Vec<&Due> = open.values().filter(|due| !due.is_job).collect();
     late.iter().for_each(|due| histogram::record(&mut latencies, window_ns - due.at_ns));
     Ok(Report {
@@ -189,10 +190,6 @@ pub(super) fn serve(worker: &mut Worker, plan: &Plan) -> Result<Report, Failure>
         threads: worker.threads(),
         release: worker.release.clone(),
     })
-}
-
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

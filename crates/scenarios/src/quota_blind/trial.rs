@@ -7,6 +7,7 @@ use super::plan;
 use super::runtime::Runtime;
 use super::sentences::say;
 use super::stream::Report;
+use crate::error::unreadable;
 use crate::probing::{Part, Probing};
 use crate::quota::{self, refused};
 use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
@@ -15,6 +16,7 @@ use host::governor::Governor;
 use load::protocol::Report as Message;
 use load::{LoadSpawner, OwnArgs, histogram};
 use model::{Fact, Latency, Measure, Note, Observation, Problem, Unit};
+use os::time;
 use probe::{Role, SessionOptions};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -40,13 +42,13 @@ pub(super) fn run(
     let _governor = Governor::performance(roots);
     let home = ParentGroup::find(roots).map_err(refused)?;
     let group = BandwidthGroup::create(&home).map_err(refused)?;
-    let bandwidth = plan::bandwidth(params.quota);
+    let bandwidth = params.quota.bandwidth();
     group.set(&bandwidth).map_err(refused)?;
     spec.runtime.join = groups_of(params.limit_at, &group)?;
     spec.runtime.namespace = params.limit_at == Place::Namespace;
     let options = SessionOptions { quota: true, lock: false, ..SessionOptions::new(roots) };
     let mut probing = Probing::start_with(context.probe, &options);
-    let told = serde_json::to_value(&spec).map_err(unreadable)?;
+    let told = serde_json::to_value(&spec).map_err(|error| unreadable("request", error))?;
     let args = OwnArgs::to_args(&REQUESTS, &told);
     let mut child = context.spawner.start("requests", &args, None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
@@ -93,7 +95,7 @@ pub(super) fn speed(
 ) -> Result<[u32; 2], ScenarioError> {
     let found = super::prepare::prepared(params)?;
     let spec = Spec { runtime: plan::start(&found, Some(1)), asked: Asked::Speed };
-    let told = serde_json::to_value(&spec).map_err(unreadable)?;
+    let told = serde_json::to_value(&spec).map_err(|error| unreadable("request", error))?;
     let args = OwnArgs::to_args(&REQUESTS, &told);
     let mut child = LoadSpawner::default().start("requests", &args, None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
@@ -108,16 +110,12 @@ pub(super) fn speed(
 /// What the generator said.
 fn answer(report: Option<Message>) -> Result<Option<Answer>, ScenarioError> {
     match report {
-        Some(Message::Own(report)) => serde_json::from_value(report).map(Some).map_err(unreadable),
+        Some(Message::Own(report)) => {
+            serde_json::from_value(report).map(Some).map_err(|error| unreadable("request", error))
+        }
         Some(_) => Err(wrong_report()),
         None => Ok(None),
     }
-}
-
-/// A report, or figures in it, that cannot be read.
-fn unreadable(error: impl std::fmt::Display) -> ScenarioError {
-    let (series, error) = ("request".to_owned(), error.to_string());
-    ScenarioError::Broken(Problem::Unreadable { series, error })
 }
 
 /// An answer to another question.
@@ -128,7 +126,7 @@ fn wrong_report() -> ScenarioError {
 
 /// The observation of a runtime that did not come back: a request to it waits for longer than that.
 fn hung(watched: Duration) -> Observation {
-    let window_ms = watched.as_secs_f64() * 1e3;
+    let window_ms = time::ms(watched);
     let mut seen = Observation { window_ms, hang: true, ..Observation::default() };
     for name in [measure::P99, measure::WORST] {
         seen.measures.insert(name.to_owned(), Measure::at_least(window_ms, Unit::Milliseconds));
@@ -137,13 +135,14 @@ fn hung(watched: Duration) -> Observation {
 }
 
 fn observe(params: &QuotaBlindParams, report: &Report) -> Result<Observation, ScenarioError> {
-    let window_ms = report.window_ns as f64 / 1e6;
+    let window_ms = time::ms_of_ns(report.window_ns);
     let mut seen = Observation { window_ms, ..Observation::default() };
-    let latencies = histogram::decode(&report.latencies).map_err(unreadable)?;
+    let latencies =
+        histogram::decode(&report.latencies).map_err(|error| unreadable("request", error))?;
     // Those that wait may wait for ever: a percentile among them is a bound.
     let waiting = report.waiting as f64 / (latencies.len() as f64).max(1.0);
     for (name, quantile) in [(measure::P50, 0.5), (measure::P99, 0.99), (measure::WORST, 1.0)] {
-        let ms = latencies.value_at_quantile(quantile) as f64 / 1e6;
+        let ms = time::ms_of_ns(latencies.value_at_quantile(quantile));
         let value = match waiting > 1.0 - quantile {
             true => Measure::at_least(ms, Unit::Milliseconds),
             false => Measure::exact(ms, Unit::Milliseconds),
@@ -181,11 +180,11 @@ fn add_group(seen: &mut Observation, gained: &Usage, bandwidth: &Bandwidth) {
         put(measure::THROTTLED, share.min(100.0), Unit::Percent);
     }
     if let Some(ns) = gained.throttled_ns {
-        put(measure::THROTTLED_TIME, ns as f64 / 1e6, Unit::Milliseconds);
+        put(measure::THROTTLED_TIME, time::ms_of_ns(ns), Unit::Milliseconds);
     }
     if let Some(ns) = gained.usage_ns {
-        let cpus = bandwidth.quota_us as f64 / (bandwidth.period_us as f64).max(1.0);
-        put(measure::USED, 100.0 * ns as f64 / 1e6 / (window_ms * cpus), Unit::Percent);
+        let cpus = bandwidth.cpus();
+        put(measure::USED, 100.0 * time::ms_of_ns(ns) / (window_ms * cpus), Unit::Percent);
     }
 }
 

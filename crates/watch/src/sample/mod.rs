@@ -25,13 +25,14 @@ use memory::Memory;
 use model::live::{Missing, Scope, Source, SourceUse};
 use model::not_seen::NoPrograms;
 use nodes::Nodes;
+use os::time;
 use probe::live::{Counts, LiveProbe, Seen};
 use processes::Processes;
 use runtimes::Runtimes;
 use schedstat::Schedstat;
 pub use scope::ScopeError;
 use spots::Spots;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 pub use steps::{Step, Steps};
 pub use thread::{Sampled, Sampling, StartError};
 
@@ -53,7 +54,7 @@ pub struct Sampler {
     readers: Readers,
     machine: Machine,
     last: Instant,
-    tool: Duration,
+    tool_ns: u64,
     steps: Steps,
 }
 
@@ -86,7 +87,7 @@ impl Sampler {
             readers,
             machine: Machine::start(roots),
             last: Instant::now(),
-            tool: cpu_time(),
+            tool_ns: time::process_cpu_ns(),
             steps: Steps::default(),
         };
         // What was so far is not ours to tell.
@@ -118,7 +119,7 @@ impl Sampler {
         self.last = Instant::now();
         self.steps.begin(Step::Machine);
         let mut tick = Tick {
-            over_ns: u64::try_from(over.as_nanos()).unwrap_or(u64::MAX),
+            over_ns: time::whole_ns(over),
             whole_machine: self.scope == Scope::default(),
             machine: self.machine.gained(&self.roots, over),
             ..Tick::default()
@@ -148,11 +149,9 @@ impl Sampler {
         if let Some(memory) = &mut self.memory {
             memory.add(&mut tick, &mut self.readers);
         }
-        let now = cpu_time();
-        let tool = now.saturating_sub(self.tool);
-        self.tool = now;
+        let before_ns = std::mem::replace(&mut self.tool_ns, time::process_cpu_ns());
         tick.spent = Spent {
-            tool_ns: u64::try_from(tool.as_nanos()).unwrap_or(u64::MAX),
+            tool_ns: self.tool_ns.saturating_sub(before_ns),
             programs_ns,
             memory_bytes: host::resident_bytes(&self.roots, "self").unwrap_or(0),
             table_bytes,
@@ -226,11 +225,4 @@ fn sources(probe: &Result<LiveProbe, NoPrograms>, groups: bool, memory: bool) ->
 #[cfg(feature = "fuzz")]
 pub fn fuzz(text: &str) {
     processes::fuzz(text);
-}
-
-/// CPU time of this process.
-fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }

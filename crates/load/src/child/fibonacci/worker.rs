@@ -3,10 +3,10 @@
 use super::sequence::Sequence;
 use crate::histogram;
 use crate::protocol::FibonacciThread;
-use crate::time::now_ns;
 use hdrhistogram::Histogram;
+use os::time;
+use os::time::{now_ns, thread_cpu_ns};
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_relative};
-use rustix::time::clock_gettime;
 use std::io::{PipeReader, Read};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -89,7 +89,7 @@ impl ThreadSpec {
     /// Waits for the release and works to the end; returns what was done and when it ended.
     pub fn run(&self, shared: &Shared) -> (FibonacciThread, u64) {
         shared.wait_for_release();
-        let cpu_before = cpu_ns();
+        let cpu_before = thread_cpu_ns();
         let mut sequence = Sequence::new();
         let worst_late_ns = match self.fast {
             true => run_fast(shared, &mut sequence),
@@ -100,7 +100,7 @@ impl ThreadSpec {
             fast: self.fast,
             iterations: sequence.iterations(),
             value: sequence.value(),
-            cpu_ns: cpu_ns().saturating_sub(cpu_before),
+            cpu_ns: thread_cpu_ns().saturating_sub(cpu_before),
             worst_late_ns,
         };
         (thread, now_ns())
@@ -121,7 +121,7 @@ fn run_fast(shared: &Shared, sequence: &mut Sequence) -> u64 {
 
 /// The worst lateness, in nanoseconds.
 fn run_slow(shared: &Shared, sequence: &mut Sequence, pause: Duration) -> u64 {
-    let pause_ns = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
+    let pause_ns = time::whole_ns(pause);
     let mut lateness = Lateness::new(&shared.lateness);
     while !shared.over() {
         sequence.round();
@@ -137,12 +137,6 @@ fn sleep(pause: Duration) {
     // is left out.
     let Ok(pause) = Timespec::try_from(pause) else { return };
     let _ = clock_nanosleep_relative(ClockId::Monotonic, &pause);
-}
-
-/// CPU time of the calling thread, in nanoseconds.
-fn cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
 /// Lateness of one thread, not yet all in the common histogram.
