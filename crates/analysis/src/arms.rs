@@ -102,7 +102,7 @@ fn estimate(
         worse: finding.map(|finding| finding.worse.clone()),
         measures: medians(&of_arm, confidence),
         against_control: comparisons(&of_control, &of_arm, confidence),
-        evidence: finding.map(|finding| finding.evidence),
+        e_value: finding.map(|finding| finding.evidence),
     }
 }
 

@@ -17,7 +17,7 @@ mod sides;
 use design::Design;
 use model::change::{ChangeHeadline, ChangeReason, ChangeSuggestion, RecordWith, SCHEMA, across};
 use model::record::Progress;
-use model::{Basis, Change, ChangeState, Record, Role, Side};
+use model::{Basis, Change, ChangeState, Judged, Role, Side};
 pub use sides::{Named, Sides};
 use sides::{Obstacle, control_of, judgings};
 
@@ -61,12 +61,12 @@ pub fn change(sides: &Sides) -> Change {
     change
 }
 
-fn side(record: &Record, name: &str) -> Side {
+fn side(record: &Judged, name: &str) -> Side {
     Side {
         name: name.to_owned(),
         started: record.started.clone(),
-        verdict: record.verdict.state,
-        host: record.host.clone(),
+        verdict: record.judgement.state,
+        host: record.machine.clone(),
     }
 }
 
@@ -103,7 +103,7 @@ fn unusable((record, name): Named) -> Option<Obstacle> {
     let name = || name.to_owned();
     let reason = if absent::accounts_for(record).is_none() {
         ChangeReason::Untrustworthy { record: name() }
-    } else if record.trials.is_empty() || record.progress == Progress::NotRun {
+    } else if record.trials.is_empty() || record.ended.progress() == Progress::NotRun {
         ChangeReason::NoTrials { record: name() }
     } else {
         return None;
@@ -128,7 +128,7 @@ fn twice(sides: &Sides) -> Option<Obstacle> {
         return None;
     }
     let all: Vec<Named> = sides.all().collect();
-    let same = |a: &Record, b: &Record| a.started == b.started && a.trials == b.trials;
+    let same = |a: &Judged, b: &Judged| a.started == b.started && a.trials == b.trials;
     let ((_, name), (_, other)) = all.iter().enumerate().find_map(|(place, one)| {
         all[place + 1..].iter().find(|other| same(one.0, other.0)).map(|other| (*one, *other))
     })?;

@@ -4,7 +4,7 @@ use crate::blocks::measured;
 use crate::paired::{self, Change};
 use crate::quantile::count;
 use crate::reading::Reading;
-use model::factorial::{Change as LevelChange, Effect};
+use model::factorial::{Change as LevelChange, Effect, Effects};
 use model::{Factorial, Trial, Unit};
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,8 +30,8 @@ pub fn effects(
     trials: &[Trial],
     measures: &[&str],
     confidence: f64,
-) -> (Vec<Effect>, u64) {
-    let Some(cells) = Cells::of(factorial) else { return (Vec::new(), 0) };
+) -> Effects {
+    let Some(cells) = Cells::of(factorial) else { return Effects::default() };
     let (contrasts, beyond) = contrasts(factorial, &cells);
     let mut effects: Vec<Effect> = contrasts
         .iter()
@@ -51,7 +51,7 @@ pub fn effects(
             }
         }
     }
-    (effects, beyond)
+    Effects { shown: effects, left_out: beyond }
 }
 
 /// The combinations that were run, by the numbers of their levels.

@@ -10,25 +10,25 @@ mod vm;
 use model::evidence::{Evidence, Split};
 use model::explanation::{Cause, Explanation, Happened, MissingEvidence, Remedy, SCHEMA, Share};
 use model::record::Probed;
-use model::{FixOutcome, Record, State};
+use model::{FixOutcome, Judged, State};
 use times::sum;
 
 /// Explains a record: by the trial with probes of this arm, else by the one that waited longest.
-pub fn explain(record: &Record, arm: Option<&str>) -> Explanation {
+pub fn explain(record: &Judged, arm: Option<&str>) -> Explanation {
     let chosen = choose(record, arm);
     let evidence = chosen.and_then(|probed| probed.trial.observation.evidence.as_ref());
     Explanation {
         schema: SCHEMA.to_owned(),
         scenario: record.scenario.clone(),
-        state: record.verdict.state,
+        state: record.judgement.state,
         arm: chosen.map(|probed| probed.trial.arm.clone()),
         cause: evidence
             .and_then(seen::cause)
-            .unwrap_or_else(|| Cause::Verdict(record.verdict.headline.clone())),
+            .unwrap_or_else(|| Cause::Verdict(record.judgement.headline.clone())),
         shares: evidence.map(shares).unwrap_or_default(),
         evidence: evidence.map(seen::beside).unwrap_or_default(),
         fix: remedy(record),
-        guest: record.host.guest_of(),
+        guest: record.machine.guest_of(),
         cost: costs::cost(record),
         sources: evidence.map(|evidence| evidence.sources.clone()).unwrap_or_default(),
         missing: missing(record, evidence),
@@ -37,7 +37,7 @@ pub fn explain(record: &Record, arm: Option<&str>) -> Explanation {
 }
 
 /// The trial with probes that tells most.
-fn choose<'a>(record: &'a Record, arm: Option<&str>) -> Option<&'a Probed> {
+fn choose<'a>(record: &'a Judged, arm: Option<&str>) -> Option<&'a Probed> {
     let wanted = |probed: &&Probed| arm.is_none_or(|arm| probed.trial.arm == arm);
     let control = record.control().map(|arm| arm.id.as_str());
     let weight = |probed: &&Probed| {
@@ -73,8 +73,8 @@ fn shares(evidence: &Evidence) -> Vec<Share> {
 }
 
 /// What fixed the stall in this study, else what may.
-fn remedy(record: &Record) -> Option<Remedy> {
-    let verdict = &record.verdict;
+fn remedy(record: &Judged) -> Option<Remedy> {
+    let verdict = &record.judgement;
     let fixed = verdict.fixes.iter().find(|fix| fix.outcome == FixOutcome::Fixed);
     if let Some(fix) = fixed.filter(|_| verdict.state == State::Affected) {
         return Some(Remedy::Measured {
@@ -86,7 +86,7 @@ fn remedy(record: &Record) -> Option<Remedy> {
     verdict.suggestions.first().cloned().map(Remedy::Suggested)
 }
 
-fn missing(record: &Record, evidence: Option<&Evidence>) -> Vec<MissingEvidence> {
+fn missing(record: &Judged, evidence: Option<&Evidence>) -> Vec<MissingEvidence> {
     match evidence {
         Some(evidence) => evidence.missing.iter().cloned().map(MissingEvidence::NotSeen).collect(),
         None => vec![without_evidence(record)],
@@ -94,12 +94,12 @@ fn missing(record: &Record, evidence: Option<&Evidence>) -> Vec<MissingEvidence>
 }
 
 /// Why there is no evidence at all.
-fn without_evidence(record: &Record) -> MissingEvidence {
+fn without_evidence(record: &Judged) -> MissingEvidence {
     if record.tool.argv.iter().any(|word| word == "--no-probe") {
         MissingEvidence::NoProbe
     } else if record.trials.is_empty() {
         MissingEvidence::NothingRun
-    } else if record.verdict.state == State::Affected {
+    } else if record.judgement.state == State::Affected {
         MissingEvidence::NotProbed
     } else {
         MissingEvidence::NotAffected

@@ -70,12 +70,12 @@ fn by_figure(plan: &Plan, trials: &[Trial], arms: &[ArmResult], decided: &str) -
 /// Whether more blocks could still call a fix fixed, since it left little of the stall so far, or
 /// could still show that it helps.
 pub fn is_open(fix: &Fix) -> bool {
-    let promising = fix.evidence_less.is_some_and(|less| less > 1.0);
+    let promising = fix.e_value_less.is_some_and(|less| less > 1.0);
     fix.outcome == FixOutcome::NotShown && promising || could_be_fixed(fix)
 }
 
 fn could_be_fixed(fix: &Fix) -> bool {
-    let Some(gone) = fix.evidence_gone else { return false };
+    let Some(gone) = fix.e_value_gone else { return false };
     let seen = fix.left.as_ref().map_or(0.0, |left| f64::from(left.of));
     // Once it is settled that the stall is gone, more blocks wait for nothing but `less`.
     let settled = fix.threshold.is_some_and(|threshold| gone >= threshold);
@@ -135,7 +135,7 @@ fn test<'a>(
     fix: &Arm,
 ) -> Option<Tested<'a>> {
     let study = Study::of(&figure.plan, trials)?;
-    let less = evidence_less(&figure.plan, trials, &fix.id, &case.id);
+    let less = e_value_less(&figure.plan, trials, &fix.id, &case.id);
     let gone = gone(&figure.plan, &study, fix, &case.id);
     Some(Tested { figure, case, less, gone })
 }
@@ -173,8 +173,8 @@ fn fix(
         measure: by.judging.measure.to_string(),
         with: result.measures.clone(),
         without: shown.case.measures.clone(),
-        evidence_less: Some(if all_less { least_less } else { shown.less }),
-        evidence_gone: Some(least_gone),
+        e_value_less: Some(if all_less { least_less } else { shown.less }),
+        e_value_gone: Some(least_gone),
         threshold: Some(threshold),
         left: Some(proportion(left as u32, (spared + left) as u32, by.judging.confidence)),
         comparison: comparison(by, trials, &arm.id, &shown.case.id),
@@ -189,7 +189,7 @@ fn stalls(figures: &[ByFigure], fix: &Arm) -> bool {
 }
 
 /// Evidence that the arm with the stall is worse than the fix.
-fn evidence_less(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> f64 {
+fn e_value_less(plan: &Plan, trials: &[Trial], fix: &str, case: &str) -> f64 {
     let mut pair = plan.clone();
     pair.arms.retain(|arm| arm.id == fix || arm.id == case);
     for arm in &mut pair.arms {

@@ -101,8 +101,8 @@ fn test(plan: &Plan, evidence: &Evidence) -> Test {
     Test {
         method: METHOD.to_owned(),
         blocks: evidence.blocks(),
-        evidence_affected: evidence.effect(),
-        evidence_not_affected: evidence.absence(),
+        e_value_affected: evidence.effect(),
+        e_value_not_affected: evidence.absence(),
         threshold: thresholds(plan).affected,
         threshold_not_affected: Some(thresholds(plan).not_affected),
         error_rate: plan.judging.error_rate,

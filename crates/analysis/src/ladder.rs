@@ -3,7 +3,7 @@
 use crate::change::{ACROSS, Sides, change};
 use model::change::{Setting, SettingName};
 use model::ladder::{Ladder, Rung, SCHEMA, Step};
-use model::{ChangeState, Comparison, Meta, Record, Role, State};
+use model::{ChangeState, Comparison, Judged, Meta, Role, State};
 
 /// A version, and what came of it.
 #[derive(Debug, Clone, Copy)]
@@ -13,12 +13,12 @@ pub struct Version<'a> {
     /// Its release.
     pub release: &'a str,
     /// Its record, where it has one.
-    pub record: Option<&'a Record>,
+    pub record: Option<&'a Judged>,
 }
 
 impl<'a> Version<'a> {
     /// Its record, where it has one in which something was measured.
-    fn measured(&self) -> Option<&'a Record> {
+    fn measured(&self) -> Option<&'a Judged> {
         self.record.filter(|record| !record.trials.is_empty())
     }
 }
@@ -66,8 +66,8 @@ fn followed(versions: &[Version]) -> Option<String> {
 }
 
 /// What an arm has over its control in the figure that is judged.
-fn effect<'a>(record: &'a Record, arm: &str) -> Option<&'a Comparison> {
-    let arm = record.arms.iter().find(|result| result.id == arm)?;
+fn effect<'a>(record: &'a Judged, arm: &str) -> Option<&'a Comparison> {
+    let arm = record.judgement.arms.iter().find(|result| result.id == arm)?;
     arm.against_control.get(record.plan.judging.measure.as_ref())
 }
 
@@ -75,8 +75,8 @@ fn rung(version: &Version, arm: Option<&str>) -> Rung {
     Rung {
         name: version.name.to_owned(),
         release: version.release.to_owned(),
-        preemption: version.record.and_then(|record| record.host.preemption.clone()),
-        verdict: version.record.map(|record| record.verdict.state),
+        preemption: version.record.and_then(|record| record.machine.preemption.clone()),
+        verdict: version.record.map(|record| record.judgement.state),
         effect: version.record.zip(arm).and_then(|(r, arm)| effect(r, arm)).cloned(),
     }
 }
@@ -87,7 +87,7 @@ fn steps(
     meta: Option<&Meta>,
     by: Option<&str>,
 ) -> Vec<Step> {
-    let with: Vec<(&Version, &Record)> =
+    let with: Vec<(&Version, &Judged)> =
         versions.iter().filter_map(|version| Some((version, version.measured()?))).collect();
     let pairs = with.len().saturating_sub(1);
     with.windows(2).map(|two| step(two[0], two[1], arm, meta, by, pairs)).collect()
@@ -95,8 +95,8 @@ fn steps(
 
 /// Holds one version against the next, as one of so many pairs.
 fn step(
-    (before, old): (&Version, &Record),
-    (after, new): (&Version, &Record),
+    (before, old): (&Version, &Judged),
+    (after, new): (&Version, &Judged),
     arm: Option<&str>,
     meta: Option<&Meta>,
     by: Option<&str>,
@@ -117,7 +117,7 @@ fn step(
     let of_arm = change.arms.iter().find(|one| Some(one.id.as_str()) == arm);
     let judged = of_arm.and_then(|arm| arm.measures.get(old.plan.judging.measure.as_ref()));
     let settled = |state: State| matches!(state, State::Affected | State::NotAffected);
-    let verdicts = (old.verdict.state, new.verdict.state);
+    let verdicts = (old.judgement.state, new.judgement.state);
     let not_comparable = change.state == ChangeState::NotComparable;
     let own = |setting: &Setting| match &setting.what {
         SettingName::Parameter(name) => Some(name.as_str()) != by,

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use model::factorial::{Cell, Effect, Factor, Shift};
+use model::factorial::{Cell, Effect, Effects, Factor, Shift};
 use model::testing::{LOST, trial};
 use model::{Factorial, Measure, Trial, Unit};
 use rand::{Rng, RngExt, SeedableRng};
@@ -46,7 +46,7 @@ fn shift(effect: &Effect) -> &Shift {
 }
 
 fn of(factorial: &Factorial, trials: &[Trial]) -> Vec<Effect> {
-    effects(factorial, trials, &[LOST], 0.95).0
+    effects(factorial, trials, &[LOST], 0.95).shown
 }
 
 /// Six blocks whose level climbs by 100 each, of `a,x`, `a,y`, `b,x`, `b,y`.
@@ -121,7 +121,7 @@ fn more_effects_than_anybody_reads_are_counted_and_left_out() {
     let levels: Vec<String> = (0..16).map(|level| level.to_string()).collect();
     let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
     let factorial = factorial(&[factor("one", &levels), factor("other", &levels)]);
-    let (found, beyond) = effects(&factorial, &[], &[LOST], 0.95);
+    let Effects { shown: found, left_out: beyond } = effects(&factorial, &[], &[LOST], 0.95);
     assert_eq!((found.len(), beyond), (MOST_EFFECTS, 15 + 15 + 15 * 15 - MOST_EFFECTS as u64));
 }
 

@@ -42,7 +42,7 @@ fn a_stall_is_affected_after_five_blocks_and_the_arm_is_named() {
     let (arms, outcome) = judge(&plan, &trials);
     assert_eq!(outcome.state, State::Affected);
     assert_eq!(arms[0].id, "control");
-    assert_eq!((arms[0].state, arms[0].evidence), (None, None));
+    assert_eq!((arms[0].state, arms[0].e_value), (None, None));
     assert!(arms[0].against_control.is_empty() && arms[0].worse.is_none());
     assert_eq!(state_of(&arms, "busy"), Some(State::Affected));
     assert_eq!(state_of(&arms, "fixed"), Some(State::Inconclusive));
@@ -496,7 +496,7 @@ proptest! {
         let plan = three_arms();
         let arms = estimate_arms(&plan, &trials);
         let outcome = decide(&plan, &trials, &arms, Ground { tainted, ..Ground::default() });
-        prop_assert!(outcome.test.evidence_affected >= 0.0);
+        prop_assert!(outcome.test.e_value_affected >= 0.0);
         prop_assert!(!outcome.reasons.is_empty());
         for estimate in arms.iter().flat_map(|arm| arm.measures.values()) {
             prop_assert!(estimate.median.is_finite());

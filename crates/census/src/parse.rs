@@ -41,9 +41,12 @@ struct Head<'a> {
     scenario: Cow<'a, str>,
     #[serde(borrow)]
     started: Cow<'a, str>,
-    /// Of a brief its name, of a record its machine.
+    /// Of a brief the name of its machine, of an older record the machine.
     #[serde(borrow, default)]
     host: Option<&'a RawValue>,
+    /// Of a record.
+    #[serde(borrow, default)]
+    machine: Option<&'a RawValue>,
     #[serde(borrow, default)]
     version: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -53,7 +56,12 @@ struct Head<'a> {
     #[serde(default)]
     otp: Option<String>,
     plan: PlanHead,
-    verdict: VerdictHead,
+    /// Of a brief, and of an older record.
+    #[serde(borrow, default)]
+    verdict: Option<VerdictHead<'a>>,
+    /// Of a record: what its host concluded.
+    #[serde(borrow, default)]
+    judgement: Option<VerdictHead<'a>>,
     #[serde(default)]
     ground: Ground,
     #[serde(borrow, default)]
@@ -87,10 +95,19 @@ struct JudgingHead {
 }
 
 #[derive(Deserialize)]
-struct VerdictHead {
+struct VerdictHead<'a> {
     state: State,
     #[serde(default)]
     measure: Option<String>,
+    #[serde(borrow, default)]
+    arms: Option<&'a RawValue>,
+}
+
+impl<'a> Head<'a> {
+    /// What the host concluded.
+    fn verdict(&self) -> Result<&VerdictHead<'a>, Why> {
+        self.judgement.as_ref().or(self.verdict.as_ref()).ok_or(Why::Damaged)
+    }
 }
 
 #[derive(Deserialize)]
@@ -148,7 +165,7 @@ impl<'a> Reader<'a> {
             (None, Some(tool)) => &tool.version,
             (None, None) => return Err(Why::Damaged),
         };
-        let state = head.verdict.state;
+        let state = head.verdict()?.state;
         let wanted = if self.trials && !brief { head.trials } else { None };
         let trials = wanted.and_then(|raw| trials::packed(raw.get(), told_by(&head)));
         Ok(Answer {
@@ -169,7 +186,7 @@ impl<'a> Reader<'a> {
 
     /// The kind of the host.
     fn kind(&self, head: &Head, brief: bool) -> Result<u32, Why> {
-        let raw = if brief { head.identity } else { head.host };
+        let raw = if brief { head.identity } else { head.machine.or(head.host) };
         let raw = raw.map(RawValue::get).ok_or(Why::Damaged)?;
         if raw.len() > LONGEST_MACHINE
             || head.otp.as_ref().is_some_and(|otp| otp.len() > LONGEST_NAME)
@@ -197,7 +214,8 @@ impl<'a> Reader<'a> {
     fn holds_together(&mut self, head: &Head) -> Result<bool, Why> {
         let raw = head.tests.map_or("[]", RawValue::get);
         let tests: Vec<Tested> = serde_json::from_str(raw).map_err(|_| Why::Damaged)?;
-        let settled = matches!(head.verdict.state, State::Affected | State::NotAffected);
+        let state = head.verdict()?.state;
+        let settled = matches!(state, State::Affected | State::NotAffected);
         if tests.is_empty() {
             // What a watch found is no test, and a study of many arms has no room for its counts.
             let excused = head.left_out.is_some_and(|left_out| left_out.tests);
@@ -211,8 +229,8 @@ impl<'a> Reader<'a> {
         let by_test = by_test.reduce(sufficient::with_figure);
         // A review takes back, and never adds.
         Ok(match head.review {
-            Some(review) => !settled && review == head.verdict.state,
-            None => by_test == Some(head.verdict.state),
+            Some(review) => !settled && review == state,
+            None => by_test == Some(state),
         })
     }
 
@@ -233,7 +251,7 @@ impl<'a> Reader<'a> {
 /// The figure by which a trial is told.
 fn told_by<'a>(head: &'a Head) -> Option<&'a str> {
     let judged = || head.plan.judging.as_ref().map(|judging| judging.measure.as_str());
-    head.verdict.measure.as_deref().or_else(judged)
+    head.verdict().ok().and_then(|verdict| verdict.measure.as_deref()).or_else(judged)
 }
 
 /// All that the answer to some counts hangs on.
@@ -278,8 +296,8 @@ fn is_brief(schema: &str) -> Result<bool, Why> {
     let number = |prefix: &str| schema.strip_prefix(prefix).and_then(|n| n.parse::<u32>().ok());
     match (number("tailback/brief/"), number("tailback/record/")) {
         (Some(1), _) => Ok(true),
-        (_, Some(1 | 2)) => Ok(false),
-        (Some(2..), _) | (_, Some(3..)) => Err(Why::Newer),
+        (_, Some(1..=3)) => Ok(false),
+        (Some(2..), _) | (_, Some(4..)) => Err(Why::Newer),
         _ => Err(Why::Damaged),
     }
 }
@@ -310,7 +328,9 @@ fn tidy(mut identity: Identity) -> Result<Identity, Why> {
 
 /// What the worst arm loses over its control, by the figure that decided.
 fn shift(head: &Head) -> Result<Option<(f32, Unit)>, Why> {
-    let (Some(raw), Some(measure)) = (head.arms, &head.verdict.measure) else { return Ok(None) };
+    let verdict = head.verdict()?;
+    let arms = verdict.arms.or(head.arms);
+    let (Some(raw), Some(measure)) = (arms, &verdict.measure) else { return Ok(None) };
     let arms: Vec<ArmHead> = serde_json::from_str(raw.get()).map_err(|_| Why::Damaged)?;
     let cases = arms.iter().filter(|arm| arm.role == Role::Case);
     let shifts = cases.filter_map(|arm| arm.against_control.get(measure));

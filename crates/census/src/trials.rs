@@ -69,7 +69,8 @@ struct Head<'a> {
     took_ms: f64,
     observation: Seen,
     #[serde(default)]
-    surroundings: Around,
+    #[serde(alias = "surroundings")]
+    disturbance: Around,
 }
 
 #[derive(Deserialize)]
@@ -105,12 +106,12 @@ pub(crate) fn packed(trials: &str, measure: Option<&str>) -> Option<Box<[u8]>> {
         window_ms: head.observation.window_ms,
         hang: head.observation.hang,
         value: measure.and_then(|name| head.observation.measures.get(name).copied()),
-        steal_ms: head.surroundings.steal_ms,
-        run_delay_ms: head.surroundings.run_delay_ms,
-        enclosing_throttled_ms: head.surroundings.enclosing_throttled_ms,
-        cpu_pressure_ms: head.surroundings.cpu_pressure_ms,
-        memory_pressure_ms: head.surroundings.memory_pressure_ms,
-        io_pressure_ms: head.surroundings.io_pressure_ms,
+        steal_ms: head.disturbance.steal_ms,
+        run_delay_ms: head.disturbance.run_delay_ms,
+        enclosing_throttled_ms: head.disturbance.enclosing_throttled_ms,
+        cpu_pressure_ms: head.disturbance.cpu_pressure_ms,
+        memory_pressure_ms: head.disturbance.memory_pressure_ms,
+        io_pressure_ms: head.disturbance.io_pressure_ms,
     };
     let all = heads.into_iter().map(row).collect();
     let trials = Trials { measure: measure.map(os::terminal::line), all };
@@ -163,7 +164,7 @@ mod tests {
 
     const TRIAL: &str = r#"{"block":1,"arm":"busy\u001b","started_ms":2.5,"took_ms":3,"observation":
         {"window_ms":9,"hang":true,"measures":{"lost":{"value":7.5,"unit":"ms/s","at_least":true}}},
-        "surroundings":{"steal_ms":4}}"#;
+        "disturbance":{"steal_ms":4}}"#;
 
     #[test]
     fn what_is_kept_is_found_again() {

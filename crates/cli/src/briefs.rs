@@ -5,7 +5,7 @@ use crate::{identity, output, paths};
 use clap::ArgMatches;
 use jiff::Timestamp;
 use model::identity::HostName;
-use model::{Identity, Record};
+use model::{Identity, Judged};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ impl Briefs {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn give<'a>(&self, records: impl Iterator<Item = &'a Record>) -> Result<(), Failure> {
+    pub fn give<'a>(&self, records: impl Iterator<Item = &'a Judged>) -> Result<(), Failure> {
         let host = || Some(self.host.clone());
         let lines: String = records
             .map(|record| scenarios::brief(record, self.identity.clone(), host()).to_line())

@@ -230,7 +230,7 @@ impl Listener for Progress {
                 self.show();
             }
             Event::TrialEnd { arm, observation, .. } => self.trial_end(arm, observation),
-            Event::BlockEnd { blocks, verdict } => self.block_end(blocks, verdict.state),
+            Event::BlockEnd { blocks, state } => self.block_end(blocks, state),
             Event::NotSaved { path, why } => self.not_saved(path, why),
         }
     }

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::input;
 use clap::ArgMatches;
-use model::{Meta, Record};
+use model::{Facts, Judged, Meta};
 use report::Shown;
 use scenarios::AnyScenario;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ const MOST_TOGETHER: u64 = MOST;
 pub struct Named {
     /// The file, as it was named.
     pub path: PathBuf,
-    /// Its content.
-    pub record: Record,
+    /// Its facts, and what follows from them.
+    pub record: Judged,
 }
 
 impl Named {
@@ -68,16 +68,24 @@ pub fn named<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<Named>,
                     MOST_TOGETHER >> 20
                 )));
             }
-            Ok(Named { path: path.clone(), record: read(path)? })
+            Ok(Named { path: path.clone(), record: judged(path)? })
         })
         .collect()
 }
 
-/// Reads a record.
+/// Reads a record and judges it.
+///
+/// # Errors
+/// As [`read`].
+pub fn judged(path: &Path) -> Result<Judged, Failure> {
+    read(path).map(scenarios::judged)
+}
+
+/// Reads the facts of a record.
 ///
 /// # Errors
 /// A line with the file and what is wrong with it.
-pub fn read(path: &Path) -> Result<Record, Failure> {
+pub fn read(path: &Path) -> Result<Facts, Failure> {
     let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
     if path.is_dir() {
         return Err(refuse(&folder(path)));
@@ -86,7 +94,7 @@ pub fn read(path: &Path) -> Result<Record, Failure> {
         std::io::ErrorKind::FileTooLarge => refuse(&model::record::RecordError::TooLarge),
         _ => refuse(&format!("{error}; name a record, as the last line of a run names it")),
     })?;
-    Record::from_json(&text).map_err(|error| refuse(&error))
+    Facts::from_json(&text).map_err(|error| refuse(&error))
 }
 
 fn folder(path: &Path) -> String {
@@ -104,15 +112,15 @@ fn folder(path: &Path) -> String {
 ///
 /// # Errors
 /// As [`read`], or as [`known`].
-pub fn judgeable(path: &Path) -> Result<(Record, &'static Meta), Failure> {
-    known(read(path)?, path)
+pub fn judgeable(path: &Path) -> Result<(Judged, &'static Meta), Failure> {
+    known(judged(path)?, path)
 }
 
 /// A record with the declaration of its scenario.
 ///
 /// # Errors
 /// If the scenario is unknown, or the record is of no scenario.
-pub fn known(record: Record, path: &Path) -> Result<(Record, &'static Meta), Failure> {
+pub fn known(record: Judged, path: &Path) -> Result<(Judged, &'static Meta), Failure> {
     if record.live.is_some() {
         return Err(Failure::usage(format!(
             "{}: what `tailback watch` saw, which is not judged; see it with tailback explain",

@@ -1,13 +1,13 @@
 //! Records for unit tests: the golden ones, unpacked.
 
 use flate2::read::GzDecoder;
-use model::Record;
+use model::{Facts, Judged};
 use std::io::Read;
 
 /// A record of an affected machine.
-pub fn affected_record() -> Record {
+pub fn affected_record() -> Judged {
     let packed = include_bytes!("../tests/golden/mmap-lock.record.json.gz");
     let mut text = String::new();
     GzDecoder::new(packed.as_slice()).read_to_string(&mut text).unwrap();
-    Record::from_json(&text).unwrap()
+    scenarios::judged(Facts::from_json(&text).unwrap())
 }

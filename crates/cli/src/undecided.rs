@@ -3,7 +3,7 @@
 use crate::claim::{self, Claim, Held};
 use crate::{output, paths, records};
 use model::record::Plan;
-use model::{Machine, Record};
+use model::{Facts, Machine};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -24,7 +24,7 @@ pub struct Undecided {
     /// What is left to be done.
     pub plan: Plan,
     /// What was done.
-    pub record: Record,
+    pub facts: Facts,
     /// Keeps other runs from it; none where its file was asked for, which the caller claims.
     pub held: Option<Held>,
 }
@@ -55,7 +55,7 @@ pub fn find(
 fn first(
     records: Vec<PathBuf>,
     locks: &Path,
-    begun: impl Fn(&Path) -> Option<(Plan, Record)>,
+    begun: impl Fn(&Path) -> Option<(Plan, Facts)>,
 ) -> Option<Undecided> {
     let path = records.into_iter().find(|path| begun(path).is_some())?;
     let held = claimed(locks, &path)?;
@@ -66,10 +66,10 @@ fn first(
 fn found(
     path: PathBuf,
     held: Option<Held>,
-    begun: impl Fn(&Path) -> Option<(Plan, Record)>,
+    begun: impl Fn(&Path) -> Option<(Plan, Facts)>,
 ) -> Option<Undecided> {
-    let (plan, record) = begun(&path)?;
-    Some(Undecided { path, plan, record, held })
+    let (plan, facts) = begun(&path)?;
+    Some(Undecided { path, plan, facts, held })
 }
 
 /// The claim to an undecided record; where there is none, that is said, since a study begins anew.
@@ -88,7 +88,7 @@ fn claimed(locks: &Path, path: &Path) -> Option<Held> {
 
 /// The record in a file that is this user's alone, young and small enough; evidence that somebody
 /// else could have written is none.
-fn own(path: &Path) -> Option<Record> {
+fn own(path: &Path) -> Option<Facts> {
     let metadata = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
     let mine =

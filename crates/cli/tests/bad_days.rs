@@ -56,7 +56,7 @@ fn assert_interrupted(place: &Place, ran: &Ran, least: usize) {
     processes::wait_until_gone(ran.pid);
     assert_nothing_temporary(place);
     let kept = common::json(&record(place));
-    assert_eq!(kept["progress"], "interrupted");
+    assert_eq!(kept["ended"], "interrupted");
     let trials = kept["trials"].as_array().unwrap();
     assert!(trials.len() >= least, "{} trials were kept", trials.len());
     assert!(trials.iter().all(|trial| trial["observation"]["window_ms"].as_f64().unwrap() > 0.0));
@@ -184,7 +184,7 @@ fn killed_at_any_moment_it_leaves_nothing_running_and_no_torn_record() {
         processes::wait_until_gone(ran.pid);
         assert_nothing_temporary(&place);
         if record(&place).exists() {
-            assert_eq!(common::json(&record(&place))["progress"], "running");
+            assert_eq!(common::json(&record(&place))["ended"], "running");
             assert_judge_reads(&place);
         }
     }
@@ -304,8 +304,8 @@ fn assert_somebody_is_named(place: &Place, ran: &Ran, victim: &processes::Proces
     let named = [victim.pid, victim.parent].iter().any(|pid| wrongs[0].contains(&pid.to_string()));
     assert!(named && wrongs[0].contains("killed by signal 9"), "{victim:?}: {ran:?}");
     let kept = common::json(&record(place));
-    assert_eq!(kept["progress"], "broken");
-    assert_eq!(kept["verdict"]["state"], "untrustworthy");
+    assert_eq!(kept["ended"]["broken"].is_object(), true);
+    assert_eq!(kept["judgement"]["state"], "untrustworthy");
     let judged = place.say(&["judge", record(place).to_str().unwrap()]);
     assert_eq!(judged.code(), 4, "{judged:?}");
 }

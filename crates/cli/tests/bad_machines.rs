@@ -23,7 +23,7 @@ fn assert_complete(ran: &Ran) {
     ran.assert_no_panic();
     assert!([0, 1, 4].contains(&ran.code()), "{ran:?}");
     let record = ran.json();
-    assert_eq!(record["progress"], "complete", "{ran:?}");
+    assert_eq!(record["ended"], "complete", "{ran:?}");
     assert_eq!(record["trials"].as_array().unwrap().len(), 4, "{ran:?}");
     processes::wait_until_gone(ran.pid);
 }
@@ -39,8 +39,8 @@ fn a_single_cpu_is_too_few() {
     assert_eq!(ran.complaints().len(), 1, "{ran:?}");
     assert!(ran.err.contains("needs 2 CPUs") && ran.err.contains("taskset"), "{ran:?}");
     let record = ran.json();
-    assert_eq!(record["verdict"]["state"], "skipped");
-    assert_eq!(record["progress"], "not-run");
+    assert_eq!(record["judgement"]["state"], "skipped");
+    assert_eq!(record["ended"]["not-run"].is_object(), true);
     assert!(Place::new().said_of(&record).contains("taskset"), "{ran:?}");
     assert_eq!(place.records(), Vec::<PathBuf>::new());
     let ran = place.start_on(one, place.tailback(&["check", "--only", "mmap-lock"])).end();
@@ -111,7 +111,7 @@ fn nobody_may_run_it_with_its_defaults() {
     let place = Place::new();
     let ran = place.run(as_nobody(&place, &["run", "mmap-lock", "--samples", "1", "--json"]));
     ran.assert_no_panic();
-    assert_eq!(ran.json()["progress"], "complete", "{ran:?}");
+    assert_eq!(ran.json()["ended"], "complete", "{ran:?}");
     assert_eq!(place.records().len(), 1, "{ran:?}");
     assert_eq!(ran.wrongs(), Vec::<&str>::new(), "{ran:?}");
     processes::wait_until_gone(ran.pid);
@@ -127,7 +127,7 @@ fn nobody_may_not_make_a_group_and_is_told_what_would_help() {
     ran.assert_no_panic();
     assert_eq!(ran.code(), 3, "{ran:?}");
     assert!(ran.complaints().len() == 1 && ran.err.contains("run as root"), "{ran:?}");
-    assert_eq!(ran.json()["verdict"]["state"], "skipped", "{ran:?}");
+    assert_eq!(ran.json()["judgement"]["state"], "skipped", "{ran:?}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn no_cpu_controller_or_one_that_cannot_be_written_is_said_in_one_line() {
         ran.assert_no_panic();
         assert_eq!(ran.code(), 3, "{ran:?}");
         assert_eq!(ran.wrongs().len(), 1, "{ran:?}");
-        assert_eq!(ran.json()["verdict"]["state"], "skipped", "{ran:?}");
+        assert_eq!(ran.json()["judgement"]["state"], "skipped", "{ran:?}");
     }
 }
 
@@ -266,7 +266,7 @@ fn a_full_disk_costs_no_measurement() {
     let wrongs = ran.wrongs();
     assert!(wrongs.last().unwrap().contains(fallbacks[0].to_str().unwrap()), "{ran:?}");
     let kept = common::json(&fallbacks[0]);
-    assert_eq!(kept["progress"], "complete");
+    assert_eq!(kept["ended"], "complete");
     assert_eq!(kept["trials"].as_array().unwrap().len(), 4);
     assert_eq!(kept, ran.json());
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 fn fix<'a>(record: &'a Value, flags: &str) -> &'a Value {
     let change = json!({ "flags": flags });
-    let fixes = record["verdict"]["fixes"].as_array().unwrap();
+    let fixes = record["judgement"]["fixes"].as_array().unwrap();
     fixes.iter().find(|fix| fix["change"] == change).unwrap_or_else(|| panic!("{fixes:?}"))
 }
 
@@ -23,8 +23,8 @@ fn a_native_function_that_sleeps_makes_schedulers_collapse_and_two_flags_help() 
     let Some(ran) = sure(&["run", "blocking-nif", "--fixes", fixes, "--json"]) else { return };
     let record = ran.json();
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
-    assert_eq!(record["verdict"]["state"], "affected");
-    assert_eq!(record["verdict"]["kind"], "collapse");
+    assert_eq!(record["judgement"]["state"], "affected");
+    assert_eq!(record["judgement"]["kind"], "collapse");
     for flags in ["+sfwi 10", "+swt very_low"] {
         let fix = fix(&record, flags);
         // Other work on the machine can keep it from being all that was lost.
@@ -51,7 +51,7 @@ fn the_same_work_on_dirty_schedulers_does_not() {
     else {
         return;
     };
-    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+    assert_eq!(ran.json()["judgement"]["state"], "not-affected", "{ran:?}");
     assert_eq!(ran.status.code(), Some(0));
 }
 
@@ -62,5 +62,5 @@ fn calls_that_yield_are_not_affected_beside_calls_that_yield() {
     }
     let _turn = turn::take();
     let Some(ran) = sure(&["run", "blocking-nif", "--mode", "nif_yield", "--json"]) else { return };
-    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+    assert_eq!(ran.json()["judgement"]["state"], "not-affected", "{ran:?}");
 }

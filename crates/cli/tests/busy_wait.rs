@@ -20,7 +20,7 @@ fn under_a_quota_the_defaults_stall_and_no_busy_waiting_fixes_it() {
     let args = ["run", "busy-wait", "--schedulers", "8", "--quick", "--no-probe", "--json"];
     let Some(ran) = sure(&args) else { return };
     let record = ran.json();
-    let verdict = &record["verdict"];
+    let verdict = &record["judgement"];
     assert_eq!((ran.code(), &verdict["state"]), (1, &"affected".into()), "{ran:?}");
     assert_eq!(verdict["kind"], "latency-under-quota");
     let fix = &verdict["fixes"][0];
@@ -46,7 +46,7 @@ fn the_same_flags_twice_are_never_affected() {
     // As few blocks as say `affected` where there is an effect.
     let args = ["run", "busy-wait", "--flags", NONE, "--quick", "--samples", "6", "--json"];
     let ran = Place::new().say(&args);
-    let verdict = &ran.json()["verdict"];
+    let verdict = &ran.json()["judgement"];
     assert!(verdict["state"] != "affected" && verdict["fixes"][0].is_null(), "{ran:?}");
 }
 
@@ -60,7 +60,7 @@ fn without_a_quota_nothing_is_said_of_one() {
     let ran = Place::new().say(&[&args[..], &["--json"]].concat());
     let record = ran.json();
     assert_eq!(record["plan"]["arms"].as_array().unwrap().len(), 2, "{ran:?}");
-    assert_ne!(record["verdict"]["state"], "not-affected", "{ran:?}");
+    assert_ne!(record["judgement"]["state"], "not-affected", "{ran:?}");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn flags_that_the_vm_refuses_skip_the_scenario_in_its_own_words() {
     let args = ["run", "busy-wait", "--sbwt", "very_low", "--quota", "none", "--json"];
     let ran = Place::new().say(&args);
     let record = ran.json();
-    assert_eq!((ran.code(), &record["verdict"]["state"]), (3, &"skipped".into()), "{ran:?}");
+    assert_eq!((ran.code(), &record["judgement"]["state"]), (3, &"skipped".into()), "{ran:?}");
     let why = Place::new().said_of(&record);
     assert!(why.contains("very_low") && why.contains("refuses"), "{why}");
 }

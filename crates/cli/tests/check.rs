@@ -18,7 +18,7 @@ fn assert_shows_its_verdict(place: &Place, ran: &Ran) {
     assert_eq!(rows.len(), 1, "{ran:?}");
     let records = place.records();
     assert_eq!(records.len(), 1, "{ran:?}");
-    let state = common::json(&records[0])["verdict"]["state"].as_str().unwrap().to_owned();
+    let state = common::json(&records[0])["judgement"]["state"].as_str().unwrap().to_owned();
     assert_eq!(rows[0].split_whitespace().nth(1), Some(state.as_str()), "{ran:?}");
     let code = match state.as_str() {
         "affected" => 1,

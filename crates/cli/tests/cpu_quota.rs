@@ -40,13 +40,13 @@ fn this_kernel_gives_a_group_its_quota() {
     let ran = Place::new().say(&args);
     let record = ran.json();
     // What else runs on the machine can leave the study without a verdict, but never with this one.
-    assert_ne!(record["verdict"]["state"], "affected", "{ran:?}");
+    assert_ne!(record["judgement"]["state"], "affected", "{ran:?}");
     assert!([0, 4].contains(&ran.code()), "{ran:?}");
-    if record["verdict"]["state"] != "not-affected" {
+    if record["judgement"]["state"] != "not-affected" {
         testing::skipped("something disturbs this machine, so its figures prove nothing");
         return;
     }
-    for arm in record["arms"].as_array().unwrap() {
+    for arm in record["judgement"]["arms"].as_array().unwrap() {
         let median = |name: &str| arm["measures"][name]["median"].as_f64().unwrap();
         assert!(median("throttled") >= 3.0, "{arm}");
         // The rest others had, of all arms alike; the verdict is what says that no arm lost more.

@@ -160,21 +160,21 @@ fn a_verdict_comes_back_with_the_guest_as_its_host() {
     let ran = booted(&place, &[&words[..], &["run", "mmap-lock", "--quick", "--json"]].concat());
     ran.assert_no_panic();
     let record = ran.json();
-    assert!(record["host"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
-    assert_eq!(record["host"]["allowed_cpus"].as_array().unwrap().len(), 4);
-    assert_eq!(record["host"]["cgroup"]["version"], "v2");
-    let guest = &record["host"]["guest"];
+    assert!(record["machine"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
+    assert_eq!(record["machine"]["allowed_cpus"].as_array().unwrap().len(), 4);
+    assert_eq!(record["machine"]["cgroup"]["version"], "v2");
+    let guest = &record["machine"]["guest"];
     assert_eq!(
         (guest["accelerator"].as_str(), guest["kernel_name"].as_str()),
         (Some("tcg"), Some(KERNEL))
     );
     // On a host without a quiet moment the emulated guest may say so, but never the opposite.
-    let state = record["verdict"]["state"].as_str().unwrap();
+    let state = record["judgement"]["state"].as_str().unwrap();
     assert_ne!(state, "not-affected", "{ran:?}");
     assert_eq!(ran.code(), if state == "affected" { 1 } else { 4 });
     assert_eq!(place.records().len(), 1);
     let judged = place.say(&["judge", "--json", place.records()[0].to_str().unwrap()]);
-    assert_eq!(judged.json()["verdict"]["state"], state, "judged again on the host");
+    assert_eq!(judged.json()["judgement"]["state"], state, "judged again on the host");
 }
 
 #[test]
@@ -196,18 +196,22 @@ fn a_study_runs_its_part_in_the_kernel_that_is_a_level() {
     // One block settles nothing.
     assert_eq!(ran.code(), 4, "{ran:?}");
     let record = ran.json();
-    let arms: Vec<&str> =
-        record["arms"].as_array().unwrap().iter().map(|a| a["id"].as_str().unwrap()).collect();
+    let arms: Vec<&str> = record["judgement"]["arms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| a["id"].as_str().unwrap())
+        .collect();
     let busy = "kernel=debian:6.1,busy=2";
     assert_eq!(arms, [&format!("control of {busy}"), "kernel=debian:6.1,busy=0", busy]);
     assert_eq!(record["factorial"]["factors"][0]["name"], "kernel");
-    assert!(record["host"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
-    assert_eq!(record["host"]["guest"]["kernel_name"], KERNEL);
+    assert!(record["machine"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
+    assert_eq!(record["machine"]["guest"]["kernel_name"], KERNEL);
 }
 
 /// Fails unless every trial had its quota, and the kernel counted what it did.
 fn assert_throttled(record: &serde_json::Value) {
-    assert_eq!(record["host"]["cgroup"]["version"], "v2");
+    assert_eq!(record["machine"]["cgroup"]["version"], "v2");
     for trial in record["trials"].as_array().unwrap() {
         let measures = &trial["observation"]["measures"];
         let value = |name: &str| measures[name]["value"].as_f64().unwrap();
@@ -257,8 +261,8 @@ fn an_interrupted_guest_brings_back_what_it_measured_under_quotas_of_cgroup_v2()
     let ran = running.end_within(PATIENCE);
     assert_eq!(ran.code(), 130, "{ran:?}");
     let record = ran.json();
-    assert_eq!(record["progress"], "interrupted");
-    assert_eq!(record["host"]["guest"]["kernel_name"], KERNEL);
+    assert_eq!(record["ended"], "interrupted");
+    assert_eq!(record["machine"]["guest"]["kernel_name"], KERNEL);
     assert!(record["trials"].as_array().unwrap().len() >= 2, "a whole block: {record}");
     assert_throttled(&record);
     assert_eq!(place.records().len(), 1, "{ran:?}");
@@ -287,7 +291,7 @@ fn an_erlang_scenario_runs_in_a_guest_that_shares_the_hosts_root() {
         return;
     }
     let record = ran.json();
-    assert!(record["host"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
+    assert!(record["machine"]["kernel"].as_str().unwrap().starts_with("6.1."), "{ran:?}");
     let trials = record["trials"].as_array().unwrap();
     assert_eq!(trials.len(), record["plan"]["arms"].as_array().unwrap().len(), "{ran:?}");
     for trial in trials {

@@ -65,9 +65,8 @@ fn fields_that_nobody_knows_take_no_memory() {
 }
 
 #[test]
-fn a_verdict_takes_no_more_memory_than_its_text_deserves() {
-    // A reason is fifty times as large in memory as an empty sentence here, and what is no reason
-    // at all need not be read to its end.
+fn facts_take_no_more_memory_than_their_text_deserves() {
+    // A judgement is skipped, and what is no note at all need not be read to its end.
     let sentences = "\"\",".repeat(20_000_000);
     let numbers = "0,".repeat(30_000_000);
     let values: Vec<String> =
@@ -75,10 +74,11 @@ fn a_verdict_takes_no_more_memory_than_its_text_deserves() {
     let values = values.join(",");
     let record = affected_record();
     for (place, hostile) in [
-        ("/verdict/reasons", format!("[{sentences}\"\"]")),
-        ("/verdict/reasons", format!("[[{numbers}0]]")),
-        ("/verdict/headline/scenario/values", format!("{{{values}}}")),
+        ("/judgement/reasons", format!("[{sentences}\"\"]")),
+        ("/judgement/reasons", format!("[[{numbers}0]]")),
+        ("/judgement/headline/scenario/values", format!("{{{values}}}")),
         ("/trials/0/observation/notes", format!("[{sentences}\"\"]")),
+        ("/trials/0/observation/notes", format!("[{}0]", "{\"said\":\"\"},".repeat(5_000_000))),
     ] {
         let mut record = record.clone();
         if place.ends_with("notes") {
@@ -129,7 +129,7 @@ fn a_record_beyond_the_limit_is_refused_by_every_command_with_the_limit() {
 fn nothing_of_a_record_steers_the_terminal() {
     let mut record = affected_record();
     let hostile = "x\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{2028}\ry";
-    record["host"]["kernel"] = json!(hostile);
+    record["machine"]["kernel"] = json!(hostile);
     record["tool"]["version"] = json!(hostile);
     record["tool"]["argv"] = json!(["tailback", "run", "mmap-lock", hostile]);
     let (place, text) = (Place::new(), record.to_string());

@@ -20,7 +20,7 @@ fn a_port_that_is_flooded_collapses_and_a_dam_helps() {
     };
     let record = ran.json();
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
-    let verdict = &record["verdict"];
+    let verdict = &record["judgement"];
     assert_eq!(verdict["state"], "affected");
     let said = Place::new().said_of(&record);
     assert!(said.contains("with 100,000 queued a write takes"), "{said}");
@@ -59,7 +59,7 @@ fn a_file_does_not_and_leaves_no_file() {
     let folder = folder.to_str().unwrap();
     let args = ["run", "mailbox-flood", "--sink", "file", "--fixes", "", "--folder", folder];
     let Some(ran) = sure(&[&args[..], &["--json"]].concat()) else { return };
-    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+    assert_eq!(ran.json()["judgement"]["state"], "not-affected", "{ran:?}");
     assert_eq!(ran.status.code(), Some(0));
     assert_eq!(files(&place.path("sinks")).len(), 0);
 }
@@ -72,7 +72,7 @@ fn a_decoy_is_not_affected_beside_a_decoy() {
     let _turn = turn::take();
     let args = ["run", "mailbox-flood", "--mailbox", "decoy", "--sink", "file", "--json"];
     let Some(ran) = sure(&args) else { return };
-    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+    assert_eq!(ran.json()["judgement"]["state"], "not-affected", "{ran:?}");
 }
 
 #[test]

@@ -26,8 +26,8 @@ fn work_above_its_limit_stands_still_or_the_machine_is_told_what_it_lacks() {
 fn work_above_its_limit_stands_still() {
     let Some(ran) = sure(&["run", "memory-high", "--quick", "--json"]) else { return };
     let record = ran.json();
-    assert_eq!(record["verdict"]["state"], "affected", "{ran:?}");
-    let fixes = record["verdict"]["fixes"].as_array().unwrap();
+    assert_eq!(record["judgement"]["state"], "affected", "{ran:?}");
+    let fixes = record["judgement"]["fixes"].as_array().unwrap();
     assert_ne!(fixes[0]["outcome"], "not-shown", "{ran:?}");
 }
 

@@ -88,7 +88,7 @@ fn parquet_says_to_three_programs_which_kernel() {
         assert_eq!(one["trials"], found[0]["trials"]);
     }
     // Three studies count, each with its trials once.
-    let golden = |name: &str| model::Record::from_json(&packed::read(&packed::golden(name)));
+    let golden = |name: &str| model::Facts::from_json(&packed::read(&packed::golden(name)));
     let (one, quiet) = (golden("mmap-lock").unwrap(), golden("mmap-lock.quiet").unwrap());
     let expected = 2 * one.trials.len() + quiet.trials.len();
     let trials = found[0]["trials"].as_array().unwrap();

@@ -9,7 +9,7 @@ mod common;
 use common::Place;
 use common::browser::Browser;
 use common::story::{hostile, story};
-use model::Record;
+use model::Judged;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ const CONTRAST: &str = "(() => { const lum = c => { const v = c.match(/[\\d.]+/g
     .mark,summary,figcaption,code,a')].map(e => { const a = lum(getComputedStyle(e).color), b = \
     lum(ground(e)); return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) })) })()";
 
-fn saved(place: &Place, name: &str, record: &Record) -> PathBuf {
+fn saved(place: &Place, name: &str, record: &Judged) -> PathBuf {
     let path = place.path(name);
     std::fs::write(&path, record.to_json()).unwrap();
     path

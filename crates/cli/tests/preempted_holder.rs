@@ -12,12 +12,12 @@ fn threads_that_spin_are_affected_and_fewer_of_them_fix_it() {
     let Some(ran) = sure(&["run", "preempted-holder", "--quick", "--json"]) else { return };
     let record = ran.json();
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");
-    assert_eq!(record["verdict"]["state"], "affected", "{ran:?}");
-    let fixes = record["verdict"]["fixes"].as_array().unwrap();
+    assert_eq!(record["judgement"]["state"], "affected", "{ran:?}");
+    let fixes = record["judgement"]["fixes"].as_array().unwrap();
     let fix = fixes.iter().find(|fix| fix["arm"] == "fewer-threads").unwrap();
     // Other work on the machine can leave some of it in each trial.
     assert!(["fixed", "helped"].contains(&fix["outcome"].as_str().unwrap()), "{fix}");
-    let arms = record["arms"].as_array().unwrap();
+    let arms = record["judgement"]["arms"].as_array().unwrap();
     let median = |arm: &str, figure: &str| {
         let arm = arms.iter().find(|one| one["id"] == arm).unwrap();
         arm["measures"][figure]["median"].as_f64().unwrap()
@@ -34,8 +34,8 @@ fn faults_with_the_lock_held_are_affected_and_are_counted() {
         [&args[..], &["--fixes", "touch-before", "--quick", "--no-probe", "--json"]].concat();
     let Some(ran) = sure(&args) else { return };
     let record = ran.json();
-    assert_eq!(record["verdict"]["state"], "affected", "{ran:?}");
-    let arms = record["arms"].as_array().unwrap();
+    assert_eq!(record["judgement"]["state"], "affected", "{ran:?}");
+    let arms = record["judgement"]["arms"].as_array().unwrap();
     for arm in arms {
         let median = |figure: &str| arm["measures"][figure]["median"].as_f64().unwrap();
         // All arms take the same faults; only where and how the threads wait differs.
@@ -49,7 +49,7 @@ fn threads_that_sleep_are_not_affected_beside_threads_that_sleep() {
     let _turn = turn::take();
     let args = ["run", "preempted-holder", "--lock", "sleep", "--quick", "--json"];
     let Some(ran) = sure(&args) else { return };
-    assert_eq!(ran.json()["verdict"]["state"], "not-affected", "{ran:?}");
+    assert_eq!(ran.json()["judgement"]["state"], "not-affected", "{ran:?}");
     assert_eq!(ran.status.code(), Some(0));
 }
 

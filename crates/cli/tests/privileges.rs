@@ -189,7 +189,7 @@ fn a_hostile_user_of_sudo_is_nobody_and_the_record_says_who_it_was() {
         let place = Place::new();
         let ran = place.run(by_sudo(&place, &args, uid));
         ran.assert_no_panic();
-        let user = ran.json()["host"]["load_user"].clone();
+        let user = ran.json()["machine"]["load_user"].clone();
         (user["uid"].as_u64().unwrap(), user["chosen"].as_str().unwrap().to_owned())
     };
     let nobody = (u64::from(system().0), "system".to_owned());
@@ -216,8 +216,8 @@ fn the_record_says_whether_the_machine_was_held() {
         command
     });
     let record = shared.json();
-    assert_eq!(record["host"]["hold"], "shared", "{shared:?}");
-    let caveats = record["verdict"]["caveats"].to_string();
+    assert_eq!(record["machine"]["hold"], "shared", "{shared:?}");
+    let caveats = record["judgement"]["caveats"].to_string();
     assert!(caveats.contains("shared-machine"), "{caveats}");
     assert!(place.said_of(&record).contains("TAILBACK_SHARE_HOST"));
     // Without a place for the lock: a folder that somebody else owns is none.
@@ -230,8 +230,8 @@ fn the_record_says_whether_the_machine_was_held() {
     if !ran.out.starts_with('{') {
         return testing::skipped(format_args!("no mount of its own here: {}", ran.err));
     }
-    assert_eq!(ran.json()["host"]["hold"], "unlocked", "{ran:?}");
-    assert!(!ran.json()["verdict"]["caveats"].to_string().contains("shared-machine"));
+    assert_eq!(ran.json()["machine"]["hold"], "unlocked", "{ran:?}");
+    assert!(!ran.json()["judgement"]["caveats"].to_string().contains("shared-machine"));
 }
 
 #[test]

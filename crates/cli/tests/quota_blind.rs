@@ -35,7 +35,7 @@ fn case_and_control_differ_by_what_the_runtime_is_told() {
     let ran = Place::new().say(&[&SHORT[..], &["--limit-at", "parent", "--json"]].concat());
     let record = ran.json();
     let arm = |id: &str| -> &Value {
-        let arms = record["arms"].as_array().unwrap();
+        let arms = record["judgement"]["arms"].as_array().unwrap();
         arms.iter().find(|arm| arm["id"] == id).unwrap_or_else(|| panic!("{id}: {ran:?}"))
     };
     let median = |id: &str, name: &str| arm(id)["measures"][name]["median"].as_f64().unwrap();
@@ -65,7 +65,7 @@ fn in_a_namespace_the_runtime_runs_and_nothing_stays_mounted() {
     let mounts = || std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let before = mounts();
     let ran = Place::new().say(&[&SHORT[..], &["--limit-at", "namespace", "--json"]].concat());
-    assert_eq!(ran.json()["arms"].as_array().unwrap().len(), 2, "{ran:?}");
+    assert_eq!(ran.json()["judgement"]["arms"].as_array().unwrap().len(), 2, "{ran:?}");
     assert_eq!(mounts(), before);
     assert_eq!(groups::of_tailback(), Vec::<PathBuf>::new());
 }
@@ -105,7 +105,7 @@ fn a_runtime_that_is_not_there_is_skipped_with_what_installs_it() {
     let args = ["run", "quota-blind", "--runtime", "node", "--program", "/nonexistent", "--json"];
     let ran = place.say(&args);
     let record = ran.json();
-    assert_eq!((ran.code(), &record["verdict"]["state"]), (3, &"skipped".into()), "{ran:?}");
+    assert_eq!((ran.code(), &record["judgement"]["state"]), (3, &"skipped".into()), "{ran:?}");
     let why = place.said_of(&record);
     assert!(why.contains("/nonexistent: no program") && why.contains("apt-get"), "{why}");
 }

@@ -8,17 +8,16 @@
 mod packed;
 
 use jsonschema::Validator;
-use model::{Brief, Census, Record};
+use model::{Brief, Census, Facts, Judged};
 use serde_json::Value;
 use std::path::PathBuf;
 
-fn path(version: u32) -> PathBuf {
-    let schemas = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema");
-    schemas.join(format!("record.v{version}.json"))
+fn path(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema").join(file)
 }
 
-fn validator(version: u32) -> Validator {
-    let schema = std::fs::read_to_string(path(version)).unwrap();
+fn validator() -> Validator {
+    let schema = std::fs::read_to_string(path("record.v3.json")).unwrap();
     jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap()
 }
 
@@ -40,7 +39,7 @@ fn written<T: schemars::JsonSchema>(name: &str) -> String {
 
 /// Holds a file to its type, and makes a validator of it.
 fn held<T: schemars::JsonSchema>(file: &str, name: &str) -> Validator {
-    let path = path(2).with_file_name(file);
+    let path = path(file);
     let written = written::<T>(name);
     if std::env::var_os("TAILBACK_GOLDEN").is_some() {
         std::fs::write(&path, &written).unwrap();
@@ -54,15 +53,15 @@ fn held<T: schemars::JsonSchema>(file: &str, name: &str) -> Validator {
 fn a_brief_keeps_to_its_schema_and_its_size_and_is_judged_as_its_record() {
     let validator = held::<Brief>("brief.v1.json", model::brief::SCHEMA);
     for name in ["mmap-lock", "mmap-lock.quiet", "study", "cpu-quota", "example"] {
-        let mut record = Record::from_json(&packed::read(&packed::golden(name))).unwrap();
-        let identity = model::Identity::of(&record.host, Vec::new());
+        let facts = Facts::from_json(&packed::read(&packed::golden(name))).unwrap();
+        let record = scenarios::judged(facts);
+        let identity = model::Identity::of(&record.machine, Vec::new());
         let brief = scenarios::brief(&record, identity, None);
         let line = brief.to_line();
         assert!(line.len() <= model::brief::MOST_BYTES, "{name}: {}", line.len());
         assert_valid(&validator, &serde_json::from_str(&line).unwrap());
-        scenarios::judge(&mut record);
         let judged = analysis::sufficient::judge_brief(&brief);
-        assert_eq!(judged, Some(record.verdict.state), "{name}");
+        assert_eq!(judged, Some(record.judgement.state), "{name}");
     }
     assert!(!validator.is_valid(&serde_json::json!({ "schema": model::brief::SCHEMA })));
 }
@@ -97,18 +96,18 @@ fn a_census_keeps_to_its_schema() {
 
 #[test]
 fn the_file_is_what_the_types_say() {
-    held::<Record>("record.v2.json", model::record::SCHEMA);
+    held::<Judged>("record.v3.json", model::record::SCHEMA);
 }
 
 #[test]
 fn the_schema_tells_records_from_other_json() {
-    let validator = validator(2);
+    let validator = validator();
     let good: Value = serde_json::from_str(&packed::read(&packed::golden("mmap-lock"))).unwrap();
     assert_valid(&validator, &good);
     let bad = [
         ("schema", serde_json::json!("tailback/record/1")),
         ("trials", serde_json::json!("none")),
-        ("verdict", serde_json::json!({ "state": "fine" })),
+        ("judgement", serde_json::json!({ "state": "fine" })),
     ];
     for (key, value) in bad {
         let mut record = good.clone();
@@ -116,19 +115,6 @@ fn the_schema_tells_records_from_other_json() {
         assert!(!validator.is_valid(&record), "{key}");
     }
     let mut record = good;
-    record["verdict"]["reasons"][0] = serde_json::json!({ "no-such-reason": {} });
+    record["judgement"]["reasons"][0] = serde_json::json!({ "no-such-reason": {} });
     assert!(!validator.is_valid(&record));
-    record["verdict"]["reasons"][0] = serde_json::json!("A sentence of version 1.");
-    assert_valid(&validator, &record);
-}
-
-#[test]
-fn a_record_of_version_1_keeps_to_its_schema_and_is_written_by_the_new_one() {
-    let (old, new) = (validator(1), validator(2));
-    for name in ["mmap-lock", "mmap-lock.quiet", "study", "cpu-quota"] {
-        let text = packed::read(&packed::of_version_1(name));
-        assert_valid(&old, &serde_json::from_str(&text).unwrap());
-        let written = Record::from_json(&text).unwrap().to_json();
-        assert_valid(&new, &serde_json::from_str(&written).unwrap());
-    }
 }

@@ -6,7 +6,7 @@ mod common;
 
 use common::story::{hostile, story};
 use common::{Place, Ran, affected_record};
-use model::Record;
+use model::{Facts, Judged};
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::Params;
 
@@ -54,7 +54,7 @@ fn what_is_no_record_is_refused_by_every_command() {
         (&whole[..whole.len() / 2], "another copy"),
         ("[1,2]", "not a record"),
         (&newer.to_string(), "newer"),
-        (r#"{"schema":"tailback/record/2","trials":[]}"#, "does not hold together"),
+        (r#"{"schema":"tailback/record/3","trials":[]}"#, "does not hold together"),
         (&deep, "record"),
     ];
     for (text, why) in cases {
@@ -116,7 +116,7 @@ fn a_record_from_before_the_latest_fields_is_read() {
     let mut old = affected_record();
     old["plan"].as_object_mut().unwrap().remove("left_out");
     old["plan"].as_object_mut().unwrap().remove("also");
-    old["verdict"].as_object_mut().unwrap().remove("fixes");
+    old.as_object_mut().unwrap().remove("judgement");
     let old = put(&place, "old.json", &old.to_string());
     let ran = place.say(&["report", &old, "-o", "-"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -126,7 +126,7 @@ fn a_record_from_before_the_latest_fields_is_read() {
 #[test]
 fn ten_thousand_trials_and_a_thousand_records_fit_a_page() {
     let place = Place::new();
-    let mut many = Record::from_json(&affected_record().to_string()).unwrap();
+    let mut many = scenarios::judged(Facts::from_json(&affected_record().to_string()).unwrap());
     let one = put(&place, "one.json", &many.to_json());
     for trial in &mut many.trials {
         trial.observation.stalls = (0..5).map(|at| stall(f64::from(at))).collect();
@@ -196,7 +196,7 @@ fn a_record_of_an_unknown_scenario_is_shown_all_the_same() {
 }
 
 /// A record whose case loses about so much, in each of eight blocks.
-fn losing(much: f64, procfile: &str) -> Record {
+fn losing(much: f64, procfile: &str) -> Judged {
     let mut record = story();
     let trials = record.trials.clone();
     record.plan.arms.retain(|arm| arm.id != "nice-0");
@@ -205,8 +205,7 @@ fn losing(much: f64, procfile: &str) -> Record {
         let params = MmapLockParams::of(&arm.settings).unwrap();
         arm.settings = MmapLockParams { procfile: procfile.parse().unwrap(), ..params }.settings();
     }
-    scenarios::judge(&mut record);
-    record
+    scenarios::judged(record.facts)
 }
 
 fn of_block(trials: &[model::Trial], block: u32, much: f64) -> Vec<model::Trial> {

@@ -18,13 +18,13 @@ fn study_that_is(state: &str, args: &[&str]) -> (Place, Ran) {
     for left in (0..TRIES).rev() {
         let place = Place::new();
         let ran = place.say(args);
-        let found = ran.json()["verdict"]["state"].as_str().unwrap().to_owned();
+        let found = ran.json()["judgement"]["state"].as_str().unwrap().to_owned();
         if found == state {
             return (place, ran);
         }
         let unsure = ["inconclusive", "untrustworthy"].contains(&found.as_str());
         assert!(unsure && left > 0, "{found}, not {state}: {ran:?}");
-        eprintln!("tried again, since it was {found}: {}", ran.json()["verdict"]["reasons"]);
+        eprintln!("tried again, since it was {found}: {}", ran.json()["judgement"]["reasons"]);
         wait_for_quiet();
     }
     unreachable!("the last try returns or fails");
@@ -45,7 +45,7 @@ fn wait_for_quiet() {
 /// Fails where the record is not one by the schema, or an estimate stands without its interval.
 fn assert_whole(record: &Value) {
     assert_valid(record);
-    let arms = record["arms"].as_array().unwrap();
+    let arms = record["judgement"]["arms"].as_array().unwrap();
     assert_eq!(arms.len(), record["plan"]["arms"].as_array().unwrap().len());
     for arm in arms {
         assert_bounded(&arm["hangs"], "hangs");
@@ -81,25 +81,21 @@ fn assert_valid(record: &Value) {
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// Fails unless a judge of the saved record says what the run said, whether or not it finds
-/// estimates and verdict there already.
+/// Fails unless a judge of the saved record says what the run said, whatever judgement stands in
+/// its file.
 fn assert_judged_the_same(place: &Place, ran: &Ran) {
     let record = ran.json();
     let records = place.records();
     assert_eq!(records.len(), 1, "{ran:?}");
     assert_eq!(common::json(&records[0]), record);
-    let mut blank = record.clone();
-    blank["arms"] = json!([]);
-    blank["verdict"] = json!({
-        "state": "skipped", "headline": "", "reasons": [], "caveats": [], "suggestions": []
-    });
-    let blanked = place.path("blank.json");
-    std::fs::write(&blanked, blank.to_string()).unwrap();
-    for path in [&records[0], &blanked] {
+    let mut lying = record.clone();
+    lying["judgement"] = json!({ "state": "skipped", "arms": "none" });
+    let lies = place.path("lies.json");
+    std::fs::write(&lies, lying.to_string()).unwrap();
+    for path in [&records[0], &lies] {
         let judged = place.say(&["judge", "--json", path.to_str().unwrap()]);
         assert_eq!(judged.code(), ran.code(), "{judged:?}");
-        assert_eq!(judged.json()["verdict"], record["verdict"]);
-        assert_eq!(judged.json()["arms"], record["arms"]);
+        assert_eq!(judged.json()["judgement"], record["judgement"]);
     }
 }
 
@@ -112,7 +108,7 @@ fn readers_of_smaps_stall_this_kernel() {
     let (place, ran) = study_that_is("affected", &["run", "mmap-lock", "--quick", "--json"]);
     assert_eq!(ran.code(), 1, "{ran:?}");
     let record = ran.json();
-    assert_eq!(record["progress"], "complete");
+    assert_eq!(record["ended"], "complete");
     assert_whole(&record);
     assert_judged_the_same(&place, &ran);
     let [control, busy] = ["twin-10", "busy-10"].map(|arm| median(&record, arm, "stall"));
@@ -123,7 +119,7 @@ fn readers_of_smaps_stall_this_kernel() {
 }
 
 fn median(record: &Value, arm: &str, measure: &str) -> f64 {
-    let arms = record["arms"].as_array().unwrap();
+    let arms = record["judgement"]["arms"].as_array().unwrap();
     let arm = arms.iter().find(|result| result["id"] == arm).unwrap();
     arm["measures"][measure]["median"].as_f64().unwrap()
 }

@@ -1,7 +1,7 @@
 //! Records, from their text to everything that is shown of them.
 
 use crate::edits::Edits;
-use model::{Meta, Record};
+use model::{Facts, Judged, Meta};
 use report::export::Format;
 use report::history::Line;
 use report::{Look, Shown, history, html, text};
@@ -26,16 +26,15 @@ pub(crate) fn edited(bytes: &[u8]) {
 
 /// Judges and shows a record as the commands do.
 fn shown(text: &str) {
-    let Ok(mut record) = Record::from_json(text) else { return };
-    look_at(&record);
-    scenarios::judge(&mut record);
+    let Ok(facts) = Facts::from_json(text) else { return };
+    let record = scenarios::judged(facts);
     look_at(&record);
     // What was written by this version is read by it.
-    let again = Record::from_json(&record.to_json());
+    let again = Facts::from_json(&record.to_json());
     assert!(again.is_ok(), "a judged record that cannot be read again: {:?}", again.err());
 }
 
-fn look_at(record: &Record) {
+fn look_at(record: &Judged) {
     let meta: Option<&Meta> = scenarios::find(&record.scenario).map(AnyScenario::meta);
     let shown = [Shown::new(record, meta, "record.json")];
     for why in [false, true] {

@@ -4,7 +4,6 @@ use crate::fact::Fact;
 use crate::parameter::Value;
 use crate::problem::{Problem, RefusedFlags};
 use crate::role::Role;
-use crate::said::data_or_said;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,20 +38,15 @@ impl<S> Arm<S> {
 /// What sets an arm apart that should fix the stall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum Changed {
     /// Emulator flags, as a node takes them.
     Flags(String),
     /// What its scenario says of it.
     Scenario(Fact),
     /// In the words of an older record, or the name of an arm that does not say.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
-
-data_or_said!(Changed);
 
 impl Changed {
     /// The emulator flags, where that is what changes; in an older record they are its words.
@@ -78,8 +72,7 @@ pub struct LeftOut {
 /// Why an arm could not be had.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum WhyLeftOut {
     /// An Erlang VM does not take its emulator flags.
     Flags(RefusedFlags),
@@ -91,12 +84,8 @@ pub enum WhyLeftOut {
     /// What its scenario says of it.
     Scenario(Fact),
     /// In the words of an older record.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
-
-data_or_said!(WhyLeftOut);
 
 /// Values of parameters, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -121,24 +110,5 @@ impl Settings {
 impl FromIterator<(String, Value)> for Settings {
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(values: I) -> Self {
         Settings(values.into_iter().collect())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_of_older_records_are_kept_beside_data() {
-        let changes =
-            r#"["+sbwt none","a burst",{"flags":"+sfwi 10"},{"scenario":{"id":"burst"}}]"#;
-        let read: Vec<Changed> = serde_json::from_str(changes).unwrap();
-        let flags: Vec<_> = read.iter().map(Changed::flags).collect();
-        assert_eq!(flags, [Some("+sbwt none"), None, Some("+sfwi 10"), None]);
-        assert_eq!(serde_json::to_string(&read).unwrap(), changes);
-        let why = r#"[{"id":"a","why":"no such flag"},{"id":"b","why":{"refused":{"why":"x"}}}]"#;
-        let read: Vec<LeftOut> = serde_json::from_str(why).unwrap();
-        assert_eq!(read[0].why, WhyLeftOut::Said("no such flag".to_owned()));
-        assert_eq!(serde_json::to_string(&read).unwrap(), why);
     }
 }

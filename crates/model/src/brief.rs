@@ -7,12 +7,12 @@
 use crate::estimate::{Comparison, Estimate};
 use crate::fix::FixOutcome;
 use crate::identity::{HostName, Identity};
+use crate::judgement::Test;
 use crate::reason::{Headline, Reason};
 use crate::record::Progress;
 use crate::role::Role;
 use crate::state::State;
 use crate::tested::Tested;
-use crate::verdict::Test;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -161,7 +161,7 @@ pub struct ArmBrief {
     pub hung: u32,
     /// E-value of this arm alone against "no effect".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<f64>,
+    pub e_value: Option<f64>,
     /// Each judged figure, by name.
     pub measures: BTreeMap<String, Estimate>,
     /// Each judged figure held against the control, by name.
@@ -183,10 +183,10 @@ pub struct FixBrief {
     pub outcome: FixOutcome,
     /// E-value against "the stall is not less".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence_less: Option<f64>,
+    pub e_value_less: Option<f64>,
     /// E-value against "the stall is left in a quarter of the trials".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence_gone: Option<f64>,
+    pub e_value_gone: Option<f64>,
     /// The e-value that both take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,

@@ -111,9 +111,9 @@ pub struct ArmResult {
     /// Each figure held against the control, by name; the control has none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub against_control: BTreeMap<String, Comparison>,
-    /// Evidence of this arm alone against "no effect", as a gambler's wealth: 20 is 1 in 20.
+    /// The e-value of this arm alone for "affected": 20 is an error rate of 1 in 20.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<f64>,
+    pub e_value: Option<f64>,
 }
 
 /// A figure as people read it: three significant digits, no more than the data carry, without an

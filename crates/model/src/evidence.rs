@@ -2,7 +2,6 @@
 
 use crate::measure::Measure;
 use crate::not_seen::{EvidenceSource, NotSeen};
-use crate::said::{self, data_or_said};
 use serde::{Deserialize, Serialize};
 
 /// What was seen of the waits of one trial, and what could not be.
@@ -10,10 +9,9 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Where it came from, source by source: a probe, a file of /proc.
-    #[serde(deserialize_with = "said::list")]
     pub sources: Vec<EvidenceSource>,
     /// What could not be had, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "said::list")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<NotSeen>,
     /// Events that were lost because buffers were full.
     pub lost_events: u64,
@@ -296,7 +294,7 @@ pub struct Wait {
 /// What was waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum Resource {
     /// The mmap lock of a process.
     MmapLock {
@@ -326,11 +324,8 @@ pub enum Resource {
     /// It slept in the kernel; for what was not seen.
     Sleep,
     /// In the words of a record of version 1.
-    #[cfg_attr(feature = "schema", schemars(untagged))]
     Said(String),
 }
-
-data_or_said!(Resource);
 
 /// Somebody who held what was waited for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

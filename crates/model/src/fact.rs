@@ -6,8 +6,7 @@
 
 use crate::estimate::{Comparison, Estimate};
 use crate::measure::Unit;
-use crate::said::{self, Said};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One fact: the id of a sentence that the scenario declares, and its values.
@@ -146,34 +145,18 @@ impl From<Vec<String>> for FactValue {
 }
 
 /// What else should be known of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(rename_all = "kebab-case")]
 pub enum Note {
     /// What its scenario says of it.
     Fact(Fact),
-    /// A sentence of a record of version 1.
+    /// In the words of an older record.
     Said(String),
 }
 
 impl From<Fact> for Note {
     fn from(fact: Fact) -> Self {
         Note::Fact(fact)
-    }
-}
-
-impl Said for Note {
-    fn said(sentence: String) -> Self {
-        Note::Said(sentence)
-    }
-
-    fn data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Fact::deserialize(deserializer).map(Note::Fact)
-    }
-}
-
-impl<'de> Deserialize<'de> for Note {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        said::read(deserializer)
     }
 }

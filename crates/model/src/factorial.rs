@@ -4,8 +4,7 @@ use crate::measure::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A study of several factors: which arm is which combination of levels, and what each change of
-/// a level did.
+/// A study of several factors: which arm is which combination of levels.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factorial {
@@ -28,12 +27,17 @@ pub struct Factorial {
     /// When somebody started or went on with the study.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sittings: Vec<Sitting>,
+}
+
+/// What the levels of the factors did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Effects {
     /// What each level did, held against the control's; then what two levels did together.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub effects: Vec<Effect>,
+    pub shown: Vec<Effect>,
     /// Effects beyond the most that are worked out.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub effects_left_out: u64,
+    pub left_out: u64,
 }
 
 /// Something that is varied.

@@ -23,19 +23,19 @@ pub struct Fix {
     pub with: BTreeMap<String, Estimate>,
     /// The same figures without it.
     pub without: BTreeMap<String, Estimate>,
-    /// Evidence that the stall is less than without the change; older records do not say.
+    /// The e-value for "the stall is less than without the change".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence_less: Option<f64>,
-    /// Evidence that the stall is gone: left in less than a quarter of the trials; the least of all
-    /// that is affected.
+    pub e_value_less: Option<f64>,
+    /// The e-value for "the stall is gone", left in less than a quarter of the trials; of all that
+    /// is affected, the least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence_gone: Option<f64>,
-    /// The wealth that both take: the error rate is split over the fixes that were tried, and
+    pub e_value_gone: Option<f64>,
+    /// The e-value that both take: the error rate is split over the fixes that were tried, and
     /// allows for what of all that could have been affected is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
-    /// Blocks in which the case stalled, and how many of them the fix stalled in too; of what is
-    /// affected, where there is least evidence that it is gone.
+    /// Blocks in which the case stalled, and how many of them the fix stalled in too; of all that is
+    /// affected, where the e-value that it is gone is least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Proportion>,
     /// The judged figure with the change held against the one without; below zero it is better.
@@ -49,7 +49,6 @@ pub struct Fix {
 #[serde(rename_all = "kebab-case")]
 pub enum FixOutcome {
     /// By tests of its own it is less than without the change, and gone.
-    #[serde(alias = "mended")]
     Fixed,
     /// It is clearly less than without the change, but still there or not settled.
     Helped,

@@ -2,7 +2,7 @@
 //!
 //! A [`scenario::Meta`] declares a known stall and its [`Parameter`]s. One setting of all
 //! parameters is an [`arm::Arm`]; one run of one arm is a [`record::Trial`]; all trials of a study
-//! with the machine they ran on are a [`record::Record`], which carries its [`verdict::Verdict`].
+//! with the machine they ran on are [`record::Facts`], from which a [`judgement::Judgement`] follows.
 
 pub mod arm;
 pub mod at_work;
@@ -18,6 +18,7 @@ pub mod fix;
 pub mod generator;
 pub mod group;
 pub mod identity;
+pub mod judgement;
 pub mod ladder;
 pub mod latency;
 pub mod live;
@@ -25,6 +26,7 @@ pub mod machine;
 pub mod measure;
 pub mod median;
 pub mod not_seen;
+mod older;
 pub mod parameter;
 pub mod problem;
 pub mod prose;
@@ -32,7 +34,6 @@ pub mod reason;
 pub mod record;
 pub mod reported;
 pub mod role;
-mod said;
 pub mod scenario;
 pub mod series;
 pub mod state;
@@ -41,7 +42,6 @@ pub mod tested;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod units;
-pub mod verdict;
 pub mod vm;
 pub mod worst;
 
@@ -58,6 +58,7 @@ pub use factorial::Factorial;
 pub use fix::{Fix, FixOutcome};
 pub use group::GroupProblem;
 pub use identity::Identity;
+pub use judgement::{Judged, Judgement, Missed, Test};
 pub use latency::Latency;
 pub use live::Live;
 pub use machine::{Disturbance, Machine};
@@ -65,13 +66,12 @@ pub use measure::{Measure, Unit};
 pub use parameter::{Kind, Parameter, Parameters, Value};
 pub use problem::{Need, Problem};
 pub use reason::{Caveat, Doubt, Headline, Reason};
-pub use record::{Observation, Plan, Record, Trial};
+pub use record::{Cause, Ended, Facts, Observation, Plan, Trial};
 pub use role::Role;
 pub use scenario::{FixMeta, Judging, Meta, Needs, Sentence};
 pub use series::Series;
 pub use state::State;
 pub use suggestion::{Run, Suggestion, What};
 pub use tested::Tested;
-pub use verdict::{Missed, Test, Verdict};
 pub use vm::{OtpOrigin, Vm};
 pub use worst::worst_case;

@@ -1,7 +1,6 @@
 //! Where evidence comes from, and what of it could not be had.
 
 use crate::problem::Problem;
-use crate::said::data_or_said;
 use serde::{Deserialize, Serialize};
 
 /// What programs in the kernel look at.
@@ -20,8 +19,7 @@ pub enum Sees {
 /// Where evidence comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum EvidenceSource {
     /// Programs on tracepoints.
     Probe(Sees),
@@ -30,12 +28,8 @@ pub enum EvidenceSource {
     /// The files of each thread in /proc.
     ThreadFiles,
     /// In the words of an older record.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
-
-data_or_said!(EvidenceSource);
 
 /// Why there are no programs in the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,8 +68,7 @@ pub enum NoPrograms {
 /// What of the programs the kernel refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum ProgramPart {
     /// The programs themselves.
     Programs,
@@ -88,12 +81,8 @@ pub enum ProgramPart {
     /// Where a program attaches, by its name.
     Hook(String),
     /// In the words of an older record.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
-
-data_or_said!(ProgramPart);
 
 /// What nothing but programs in the kernel sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,8 +100,7 @@ pub enum OnlyPrograms {
 /// Evidence that could not be had.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum NotSeen {
     /// There are no programs in the kernel.
     NoPrograms(NoPrograms),
@@ -149,51 +137,5 @@ pub enum NotSeen {
         why: Problem,
     },
     /// In the words of an older record.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
-}
-
-data_or_said!(NotSeen);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Evidence;
-
-    #[test]
-    fn a_refusal_of_an_older_record_is_read() {
-        let text = r#"[{"refused":{"what":"the programs","why":"EPERM"}},
-            {"refused":{"what":"btf","why":"EPERM"}}]"#;
-        let read: Vec<NoPrograms> = serde_json::from_str(text).unwrap();
-        let refused = |what| NoPrograms::Refused { what, why: "EPERM".to_owned() };
-        let said = ProgramPart::Said("the programs".to_owned());
-        assert_eq!(read, [refused(said), refused(ProgramPart::Btf)]);
-    }
-
-    #[test]
-    fn sentences_of_older_records_are_kept_beside_data() {
-        let text = r#"{"sources":["eBPF on tracepoints",{"probe":"futex"},"thread-files"],
-            "missing":["kernel stacks: not in this kernel","tables",{"no-tracepoint":"mmap-lock"}],
-            "lost_events":0,"waits_seen":0,"waits_ns":0}"#;
-        let evidence: Evidence = serde_json::from_str(text).unwrap();
-        assert_eq!(
-            evidence.sources,
-            [
-                EvidenceSource::Said("eBPF on tracepoints".to_owned()),
-                EvidenceSource::Probe(Sees::Futex),
-                EvidenceSource::ThreadFiles
-            ]
-        );
-        assert_eq!(
-            evidence.missing,
-            [
-                NotSeen::Said("kernel stacks: not in this kernel".to_owned()),
-                NotSeen::Tables,
-                NotSeen::NoTracepoint(Sees::MmapLock)
-            ]
-        );
-        let again = serde_json::from_str(&serde_json::to_string(&evidence).unwrap());
-        assert_eq!(evidence, again.unwrap());
-    }
 }

@@ -8,14 +8,12 @@ use crate::fact::Fact;
 use crate::generator::GeneratorProblem;
 use crate::group::GroupProblem;
 use crate::reported::{Part, Reported, Trouble};
-use crate::said::data_or_said;
 use serde::{Deserialize, Serialize};
 
 /// What a run needs and did not have; what would grant it follows from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum Need {
     /// More CPUs.
     Cpus {
@@ -75,18 +73,13 @@ pub enum Need {
         grant: Fact,
     },
     /// A sentence of an older record: what is missing, or what would grant it.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
-
-data_or_said!(Need);
 
 /// What went wrong, or cannot be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum Problem {
     /// What only the scenario knows.
     Scenario(Fact),
@@ -147,12 +140,8 @@ pub enum Problem {
         error: String,
     },
     /// In the words of an older record.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
     Said(String),
 }
-
-data_or_said!(Problem);
 
 /// What is wrong with the arms of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -258,25 +247,5 @@ impl Problem {
     /// A message of a part that names what it is about itself.
     pub fn reported(by: Part, trouble: Trouble, message: impl ToString) -> Self {
         Problem::Reported(Reported { by, trouble, about: None, message: message.to_string() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn needs_and_problems_of_older_records_are_sentences() {
-        let text = r#"["no erl on the PATH","erl",{"cpus":{"least":2,"allowed":1}}]"#;
-        let read: Vec<Need> = serde_json::from_str(text).unwrap();
-        let said = Need::Said("no erl on the PATH".to_owned());
-        assert_eq!(read, [said, Need::Erl, Need::Cpus { least: 2, allowed: 1 }]);
-        assert_eq!(serde_json::to_string(&read).unwrap(), text);
-        let text = r#"["the mapper was killed","cpus-unread",{"missing":"erl"}]"#;
-        let read: Vec<Problem> = serde_json::from_str(text).unwrap();
-        let said = Problem::Said("the mapper was killed".to_owned());
-        let missing = Problem::Missing(Box::new(Need::Erl));
-        assert_eq!(read, [said, Problem::CpusUnread, missing]);
-        assert_eq!(serde_json::to_string(&read).unwrap(), text);
     }
 }

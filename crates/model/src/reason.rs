@@ -4,15 +4,13 @@
 use crate::estimate::Comparison;
 use crate::fact::{Amount, Fact};
 use crate::problem::{Need, Problem};
-use crate::said::data_or_said;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
 
 /// The verdict in one sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum Headline {
     /// What the scenario says of its outcome.
     Scenario(Fact),
@@ -25,17 +23,13 @@ pub enum Headline {
     Skipped,
     /// A trial broke; the first reason says how.
     Broken,
+    /// The scenario is unknown to this version, so that it cannot judge the record.
+    UnknownScenario,
     /// A study of several factors.
     Study(StudyHeadline),
     /// Nothing was tried: what `tailback watch` found stands in the record's `live`.
     Watched,
-    /// The sentence of a record of version 1.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
-    Said(String),
 }
-
-data_or_said!(Headline);
 
 /// What a study of several factors found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,8 +51,7 @@ pub struct StudyHeadline {
 /// A ground of a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// What the test says of all blocks.
     Evidence(BlocksSeen),
@@ -149,13 +142,7 @@ pub enum Reason {
     NotEnded,
     /// What only the scenario knows.
     Scenario(Fact),
-    /// A sentence of a record of version 1.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
-    Said(String),
 }
-
-data_or_said!(Reason);
 
 /// What the test says of all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -234,8 +221,7 @@ pub enum Doubt {
 /// What a study cannot tell, and what would settle it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum Caveat {
     /// A difference of up to this counts as none.
     Margin(Amount),
@@ -310,10 +296,4 @@ pub enum Caveat {
     NeedsControl,
     /// What only the scenario knows.
     Scenario(Fact),
-    /// A sentence of a record of version 1.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
-    Said(String),
 }
-
-data_or_said!(Caveat);

@@ -1,8 +1,7 @@
-//! The record of a study: all that reports, comparisons and judges read.
+//! The facts of a study, which are all that its record owns.
 
 use crate::arm::{Arm, LeftOut};
 use crate::at_work::AtWork;
-use crate::estimate::ArmResult;
 use crate::evidence::Evidence;
 use crate::fact::Note;
 use crate::factorial::Factorial;
@@ -10,17 +9,16 @@ use crate::latency::Latency;
 use crate::live::Live;
 use crate::machine::{Disturbance, Machine};
 use crate::measure::Measure;
+use crate::problem::{Need, Problem};
 use crate::role::Role;
-use crate::said;
 use crate::scenario::Judging;
 use crate::series::Series;
-use crate::verdict::Verdict;
 use crate::vm::Vm;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The schema that this version writes; its number grows when old readers would go wrong.
-pub const SCHEMA: &str = "tailback/record/2";
+pub const SCHEMA: &str = "tailback/record/3";
 
 /// The highest rate of wrong verdicts of studies that are reported together.
 pub const ERROR_RATE: f64 = 0.05;
@@ -29,17 +27,16 @@ pub const ERROR_RATE: f64 = 0.05;
 const SCHEMA_PREFIX: &str = "tailback/record/";
 
 /// The number in [`SCHEMA`].
-const SCHEMA_NUMBER: u32 = 2;
+const SCHEMA_NUMBER: u32 = 3;
 
-/// The number of the oldest schema that is read. Version 1 has its verdict in sentences.
+/// The number of the oldest schema that is read; [`crate::older`] converts it.
 const OLDEST_NUMBER: u32 = 1;
 
-/// All of a study: plan, machine, trials in the order they ran, estimates and verdict.
+/// All that a study or a watch saw, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Record {
-    /// [`SCHEMA`], or that of the older record that was read; what is written is always the first.
-    #[serde(serialize_with = "write_schema")]
+pub struct Facts {
+    /// [`SCHEMA`].
     pub schema: String,
     /// What wrote it.
     pub tool: Tool,
@@ -49,24 +46,20 @@ pub struct Record {
     pub started: String,
     /// Wall time of the study so far, in seconds.
     pub elapsed_s: f64,
-    /// How far the study went.
-    pub progress: Progress,
+    /// How the study ended.
+    pub ended: Ended,
     /// What was to be done.
     pub plan: Plan,
     /// Where it ran.
-    pub host: Machine,
+    pub machine: Machine,
     /// Every trial, in the order they ran.
     pub trials: Vec<Trial>,
     /// Trials with probes, run once the verdict stood; they are never judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probed: Vec<Probed>,
-    /// The estimates of each arm, control first.
-    pub arms: Vec<ArmResult>,
     /// The factors behind the arms, where a study file made them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factorial: Option<Factorial>,
-    /// The verdict.
-    pub verdict: Verdict,
     /// What `tailback watch` saw; such a record has neither trials nor arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
@@ -84,6 +77,38 @@ pub struct Tool {
     pub argv: Vec<String>,
 }
 
+/// How a study ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// Not yet, or the tool was killed before it could say.
+    Running,
+    /// It came to its end.
+    Complete,
+    /// Somebody stopped it.
+    Interrupted,
+    /// It stopped among its trials.
+    Broken(Box<Cause>),
+    /// No trial was begun.
+    NotRun(Box<Cause>),
+}
+
+/// Why a study was not run, or not to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// A need is not met.
+    Missing(Need),
+    /// A setting turned out not to be usable once it was tried.
+    Unusable(Problem),
+    /// A trial broke.
+    Broke(Problem),
+    /// Somebody stopped it.
+    Interrupted,
+}
+
 /// How far a study went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -95,10 +120,23 @@ pub enum Progress {
     Complete,
     /// Somebody stopped it.
     Interrupted,
-    /// Something broke; the verdict says what.
+    /// Something broke.
     Broken,
     /// It was not run.
     NotRun,
+}
+
+impl Ended {
+    /// The same in one word, without the cause.
+    pub fn progress(&self) -> Progress {
+        match self {
+            Ended::Running => Progress::Running,
+            Ended::Complete => Progress::Complete,
+            Ended::Interrupted => Progress::Interrupted,
+            Ended::Broken(_) => Progress::Broken,
+            Ended::NotRun(_) => Progress::NotRun,
+        }
+    }
 }
 
 /// What a study sets out to do.
@@ -165,7 +203,6 @@ pub struct Trial {
     /// What it saw.
     pub observation: Observation,
     /// What the machine did meanwhile.
-    #[serde(rename = "surroundings")]
     pub disturbance: Disturbance,
 }
 
@@ -224,7 +261,7 @@ pub struct Observation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<Vm>,
     /// What else should be known of this trial.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "said::notes")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }
 
@@ -282,7 +319,32 @@ struct SchemaOnly {
     schema: Option<String>,
 }
 
-impl Record {
+impl Facts {
+    /// What is known of a study that this tailback begins: no trial yet.
+    pub fn new(
+        scenario: &str,
+        plan: Plan,
+        machine: Machine,
+        argv: Vec<String>,
+        started: String,
+    ) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Facts {
+            schema: SCHEMA.to_owned(),
+            tool: Tool { name: "tailback".to_owned(), version, argv },
+            scenario: scenario.to_owned(),
+            started,
+            elapsed_s: 0.0,
+            ended: Ended::Running,
+            plan,
+            machine,
+            trials: Vec::new(),
+            probed: Vec::new(),
+            factorial: None,
+            live: None,
+        }
+    }
+
     /// Reads a record.
     ///
     /// # Errors
@@ -296,20 +358,14 @@ impl Record {
             Err(error) if error.is_data() => None,
             Err(error) => return Err(RecordError::Torn(error)),
         };
-        check_schema(schema.as_deref())?;
-        // Straight into its types: what no field takes is skipped and never kept.
-        let record: Record = serde_json::from_str(text)
-            .map_err(|error| RecordError::Inconsistent(error.to_string()))?;
-        record.check()?;
-        Ok(record)
-    }
-
-    /// Writes the record as indented JSON with a line feed at its end.
-    pub fn to_json(&self) -> String {
-        // A record holds text keys and finite numbers only, which always serialise.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        let facts: Facts = match number(schema.as_deref())? {
+            // Straight into its types: what no field takes is skipped and never kept.
+            SCHEMA_NUMBER => serde_json::from_str(text)
+                .map_err(|error| RecordError::Inconsistent(error.to_string()))?,
+            _ => crate::older::read(text)?,
+        };
+        facts.check()?;
+        Ok(facts)
     }
 
     /// The arm that the others are held against.
@@ -351,16 +407,12 @@ impl Record {
     }
 }
 
-/// An older record is written as one of this version, since its fields are this version's.
-fn write_schema<S: Serializer>(_: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(SCHEMA)
-}
-
-fn check_schema(schema: Option<&str>) -> Result<(), RecordError> {
+/// The number of a schema that is read.
+fn number(schema: Option<&str>) -> Result<u32, RecordError> {
     let schema = schema.ok_or(RecordError::Foreign)?;
     let number = schema.strip_prefix(SCHEMA_PREFIX).ok_or(RecordError::Foreign)?;
     match number.parse::<u32>() {
-        Ok(OLDEST_NUMBER..=SCHEMA_NUMBER) => Ok(()),
+        Ok(number @ OLDEST_NUMBER..=SCHEMA_NUMBER) => Ok(number),
         Ok(number) if number > SCHEMA_NUMBER => Err(RecordError::Newer(schema.to_owned())),
         _ => Err(RecordError::Foreign),
     }

@@ -4,8 +4,7 @@ use crate::arm::Settings;
 use crate::fact::Fact;
 use crate::fix::FixOutcome;
 use crate::problem::Need;
-use crate::said::{Said, data_or_said};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// One thing to do next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,22 +26,10 @@ impl From<What> for Suggestion {
     }
 }
 
-impl Said for Suggestion {
-    /// The command that a sentence may end with is not taken out of it: it is a text and no more.
-    fn said(sentence: String) -> Self {
-        What::Said(sentence).into()
-    }
-
-    fn data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Suggestion::deserialize(deserializer)
-    }
-}
-
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(!remote))]
-#[serde(rename_all = "kebab-case", remote = "Self")]
+#[serde(rename_all = "kebab-case")]
 pub enum What {
     /// A fix that the scenario declares, by its id ([`crate::scenario::Meta::fixes`]).
     Fix(String),
@@ -52,13 +39,7 @@ pub enum What {
     Grant(Box<Need>),
     /// Run it again once nothing interferes.
     RunAgain,
-    /// A sentence of a record of version 1.
-    #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(!skip, untagged))]
-    Said(String),
 }
-
-data_or_said!(What);
 
 /// A command of tailback, without its words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

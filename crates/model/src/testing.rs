@@ -4,9 +4,9 @@ use crate::arm::{Arm, Settings};
 use crate::change::ChangeState;
 use crate::estimate::{ArmResult, Comparison, Estimate, Proportion};
 use crate::ladder::{Ladder, Step};
-use crate::machine::Disturbance;
+use crate::machine::{Disturbance, Machine};
 use crate::measure::{Measure, Unit};
-use crate::record::{Observation, Plan, Trial};
+use crate::record::{Ended, Facts, Observation, Plan, Trial};
 use crate::role::Role;
 use crate::scenario::Judging;
 use crate::state::State;
@@ -93,7 +93,7 @@ pub fn result(id: &str, role: Role, state: Option<State>) -> ArmResult {
         worse: None,
         measures: BTreeMap::new(),
         against_control: BTreeMap::new(),
-        evidence: None,
+        e_value: None,
     }
 }
 
@@ -139,4 +139,11 @@ pub fn ladder(steps: Vec<Step>) -> Ladder {
         rungs: Vec::new(),
         steps,
     }
+}
+
+/// A study of this scenario that came to its end with these trials.
+pub fn facts(scenario: &str, plan: Plan, trials: Vec<Trial>) -> Facts {
+    let started = "2026-11-21T10:00:00Z".to_owned();
+    let begun = Facts::new(scenario, plan, Machine::default(), Vec::new(), started);
+    Facts { ended: Ended::Complete, trials, ..begun }
 }

@@ -2,7 +2,7 @@
 
 use crate::prose::fix::{effect, outcome};
 use crate::prose::{Prose, Step, suggestion};
-use model::{FixOutcome, Meta, Record, State};
+use model::{FixOutcome, Judged, Meta, State};
 
 /// How sure it is that a change helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,17 +67,18 @@ pub fn heading(state: State, advice: &[Advice]) -> &'static str {
 }
 
 /// What one record advises, the surest first.
-pub fn of(record: &Record, meta: Option<&Meta>) -> Vec<Advice> {
+pub fn of(record: &Judged, meta: Option<&Meta>) -> Vec<Advice> {
     let advice =
         |sure, what, command| Advice { sure, scenario: record.scenario.clone(), what, command };
     let meta = Prose::new(record, meta).meta();
-    let fixes = record.verdict.fixes.iter();
+    let fixes = record.judgement.fixes.iter();
     let mut all: Vec<Advice> =
         fixes.map(|fix| advice(fix.outcome.into(), effect(fix, meta), None)).collect();
-    let guest = record.host.guest_of();
-    for one in &record.verdict.suggestions {
+    let guest = record.machine.guest_of();
+    for one in &record.judgement.suggestions {
         let Step { what, command } = suggestion::step(one, meta, guest.as_ref());
-        let untried = if record.verdict.state == State::Affected { Sure::Try } else { Sure::Next };
+        let untried =
+            if record.judgement.state == State::Affected { Sure::Try } else { Sure::Next };
         let sure = one.measured.map_or(untried, Sure::from);
         match tried(&mut all, sure) {
             Some(tried) if tried.command.is_none() && command.is_some() => {
@@ -100,8 +101,8 @@ fn tried(fixes: &mut [Advice], sure: Sure) -> Option<&mut Advice> {
 
 /// The surest change of each of several records, the surest first; what was not shown to help is
 /// none, and what a record that is not affected names as next steps has no place here.
-pub fn first<'a>(records: impl Iterator<Item = (&'a Record, Option<&'a Meta>)>) -> Vec<Advice> {
-    let affected = records.filter(|(record, _)| record.verdict.state == State::Affected);
+pub fn first<'a>(records: impl Iterator<Item = (&'a Judged, Option<&'a Meta>)>) -> Vec<Advice> {
+    let affected = records.filter(|(record, _)| record.judgement.state == State::Affected);
     let mut all: Vec<Advice> =
         affected.filter_map(|(record, meta)| of(record, meta).into_iter().next()).collect();
     all.retain(|advice| advice.sure != Sure::NotShown);
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn what_was_fixed_here_comes_first_and_what_did_not_help_last() {
         let mut record = testing::record();
-        record.verdict.fixes = vec![
+        record.judgement.fixes = vec![
             testing::fix("+vain", FixOutcome::NotShown),
             testing::fix("+half", FixOutcome::Helped),
             testing::fix("+good", FixOutcome::Fixed),
@@ -126,19 +127,19 @@ mod tests {
         assert_eq!(sure, [Sure::Fixed, Sure::Helped, Sure::Try, Sure::NotShown]);
         let all = first([(&record, None), (&record, None)].into_iter());
         assert_eq!(all.iter().map(|advice| advice.sure).collect::<Vec<_>>(), [Sure::Fixed; 2]);
-        record.verdict.state = State::NotAffected;
+        record.judgement.state = State::NotAffected;
         assert_eq!(first([(&record, None)].into_iter()), []);
     }
 
     #[test]
     fn a_suggestion_that_was_tried_gives_its_command_to_what_it_did() {
         let mut record = testing::record();
-        record.verdict.suggestions[0].measured = Some(FixOutcome::Helped);
-        record.verdict.fixes = vec![testing::fix("+half", FixOutcome::Helped)];
+        record.judgement.suggestions[0].measured = Some(FixOutcome::Helped);
+        record.judgement.fixes = vec![testing::fix("+half", FixOutcome::Helped)];
         let all = of(&record, Some(&testing::META));
         assert_eq!(all.len(), 1);
         assert!(all[0].what.starts_with("+half: lost") && all[0].command.is_some(), "{all:?}");
-        record.verdict.fixes.push(testing::fix("+other", FixOutcome::Helped));
+        record.judgement.fixes.push(testing::fix("+other", FixOutcome::Helped));
         assert_eq!(of(&record, Some(&testing::META)).len(), 3);
     }
 }

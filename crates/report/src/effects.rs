@@ -4,9 +4,9 @@ use crate::cells::column;
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
 use model::estimate::number;
-use model::factorial::{Effect, Factorial, Shift};
+use model::factorial::{Effect, Effects, Factorial, Shift};
 use model::scenario::MeasureMeta;
-use model::{Meta, Record};
+use model::{Judged, Meta};
 use os::terminal::line as plain;
 use std::fmt::Write as _;
 
@@ -14,22 +14,24 @@ use std::fmt::Write as _;
 const SHORT: usize = 8;
 
 /// The table with what is to be known of its figures; nothing for a record of no such study.
-pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String {
+pub(crate) fn table(record: &Judged, meta: Option<&Meta>, look: Look) -> String {
     let Some(factorial) = &record.factorial else { return String::new() };
-    if factorial.effects.is_empty() {
+    let Some(all) = record.judgement.effects.as_ref().filter(|all| !all.shown.is_empty()) else {
         return String::new();
-    }
+    };
     let measures = meta.map_or(&[][..], |meta| meta.measures);
-    let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+    let judged = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
     let shown = |measure: &&MeasureMeta| {
-        factorial.effects.iter().any(|effect| effect.measures.contains_key(measure.name))
+        all.shown.iter().any(|effect| effect.measures.contains_key(measure.name))
     };
     let mut columns: Vec<&MeasureMeta> = measures.iter().filter(shown).collect();
     // What is judged stands first, since a short answer may have room for it alone.
     columns.sort_by_key(|measure| measure.name != judged);
     let title = format!("What each level did, against {} (* leaves out zero):", control(factorial));
     let mut text = format!("\n{}\n\n", look.wrap(&title, "  ", "  "));
-    let (effects, left_out) = effects(factorial, look);
+    let most = if look.why { all.shown.len() } else { SHORT };
+    let effects: Vec<&Effect> = all.shown.iter().take(most).collect();
+    let left_out = all.shown.len() - effects.len();
     let parts = rows(&effects, &columns).parts(look.width, 2);
     let parts: Vec<String> = parts
         .iter()
@@ -40,17 +42,10 @@ pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String 
     if left_out > 0 {
         let _ = writeln!(text, "  {left_out} more changes: --why");
     }
-    for sentence in notes(factorial).iter().filter(|_| look.why) {
+    for sentence in notes(factorial, all).iter().filter(|_| look.why) {
         let _ = writeln!(text, "{}", look.wrap(sentence, "  ", "  "));
     }
     text
-}
-
-/// All effects, or what a short answer has room for, and how many are left out.
-fn effects(factorial: &Factorial, look: Look) -> (Vec<&Effect>, usize) {
-    let all = factorial.effects.len();
-    let most = if look.why { all } else { SHORT };
-    (factorial.effects.iter().take(most).collect(), all.saturating_sub(most))
 }
 
 fn control(factorial: &Factorial) -> String {
@@ -98,8 +93,8 @@ fn cell(shift: &Shift) -> String {
     format!("{bound}{sign}{}{interval}{clear}", number(shift.shift))
 }
 
-fn notes(factorial: &Factorial) -> Vec<String> {
-    let shifts = || factorial.effects.iter().flat_map(|effect| effect.measures.values());
+fn notes(factorial: &Factorial, all: &Effects) -> Vec<String> {
+    let shifts = || all.shown.iter().flat_map(|effect| effect.measures.values());
     let with_ends = shifts().filter(|shift| shift.low.is_some() || shift.high.is_some()).count();
     let mut notes = vec![
         "Changes are taken within blocks, as the mean over the levels of the other factors, and \
@@ -118,21 +113,21 @@ fn notes(factorial: &Factorial) -> Vec<String> {
         ));
     }
     let figures = |effect: &Effect| effect.measures.len();
-    let most = factorial.effects.iter().map(figures).max().unwrap_or(0);
-    if factorial.effects.iter().any(|effect| figures(effect) < most) {
+    let most = all.shown.iter().map(figures).max().unwrap_or(0);
+    if all.shown.iter().any(|effect| figures(effect) < most) {
         notes.push(
             "A change of which nothing is known, since trials were cut off on both sides of it, is \
              shown as -."
                 .to_owned(),
         );
     }
-    if factorial.effects.iter().any(|effect| effect.changes.len() > 1) {
+    if all.shown.iter().any(|effect| effect.changes.len() > 1) {
         notes.push(
             "A row of two factors is what they did together beyond the sum of each.".to_owned(),
         );
     }
-    if factorial.effects_left_out > 0 {
-        notes.push(format!("{} more effects were not worked out.", factorial.effects_left_out));
+    if all.left_out > 0 {
+        notes.push(format!("{} more effects were not worked out.", all.left_out));
     }
     if factorial.sittings.len() > 1 {
         notes.push(format!("The study was run in {} parts.", factorial.sittings.len()));

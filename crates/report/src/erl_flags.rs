@@ -4,22 +4,22 @@ use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
 use crate::prose::{self, Prose, plain};
 use model::prose::figures;
-use model::{Fix, FixOutcome, Meta, Record, State};
+use model::{Fix, FixOutcome, Judged, Meta, State};
 use std::fmt::Write as _;
 
 /// What `busy-wait` says for the flags of a node, and nothing that it did not measure.
 ///
 /// `place` says where it was measured: `8 schedulers, a quota of 0.5 CPUs, OTP 25`.
-pub fn flags(record: &Record, meta: Option<&Meta>, place: &str, look: Look) -> String {
+pub fn flags(record: &Judged, meta: Option<&Meta>, place: &str, look: Look) -> String {
     let prose = Prose::new(record, meta);
     let mut text = look.wrap(&format!("Measured on this machine: {}.", plain(place)), "", "");
     text.push('\n');
-    match best(&record.verdict.fixes) {
+    match best(&record.judgement.fixes) {
         Some(flags) => {
             let _ = writeln!(text, "\n  ERL_FLAGS={}\n", os::quote::word(flags));
         }
         None => {
-            let why = match record.verdict.state {
+            let why = match record.judgement.state {
                 State::NotAffected => "the VM's defaults cost no latency here",
                 State::Affected => "none of the flags that were tried was shown to help",
                 _ => "the study did not come to a verdict",
@@ -36,15 +36,15 @@ pub fn flags(record: &Record, meta: Option<&Meta>, place: &str, look: Look) -> S
 }
 
 /// Every set of flags that was tried, with what it did.
-fn tried(record: &Record, meta: Option<&Meta>, look: Look) -> String {
+fn tried(record: &Judged, meta: Option<&Meta>, look: Look) -> String {
     let mut grid = Grid::new(vec![
         Column::left("flags"),
         Column::left("outcome"),
         Column::right("with them"),
         Column::right("change"),
     ]);
-    let Some(first) = record.verdict.fixes.first() else { return String::new() };
-    for fix in &record.verdict.fixes {
+    let Some(first) = record.judgement.fixes.first() else { return String::new() };
+    for fix in &record.judgement.fixes {
         let with = fix.with.get(&fix.measure).map_or_else(|| "-".to_owned(), figures::estimate);
         let change = fix.comparison.as_ref().map_or_else(|| "-".to_owned(), figures::shift);
         let changed = prose::arm::change(&fix.change, meta);
@@ -75,16 +75,16 @@ mod tests {
     #[test]
     fn the_best_flags_are_quoted_for_a_shell() {
         let mut record = testing::record();
-        record.verdict.fixes = vec![
+        record.judgement.fixes = vec![
             testing::fix("+S 1:1", FixOutcome::NotShown),
             testing::fix("+sbwt none", FixOutcome::Helped),
             testing::fix("a change of code", FixOutcome::Fixed),
         ];
-        record.verdict.fixes[2].change = Changed::Said("a change of code".to_owned());
+        record.judgement.fixes[2].change = Changed::Said("a change of code".to_owned());
         let text = flags(&record, None, "here", Look::default());
         assert!(text.contains("\n  ERL_FLAGS='+sbwt none'\n"), "{text}");
         assert!(text.contains("not shown to help"), "{text}");
-        record.verdict.fixes.clear();
+        record.judgement.fixes.clear();
         assert!(flags(&record, None, "here", Look::default()).contains("No flag is supported"));
     }
 }

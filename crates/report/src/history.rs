@@ -2,7 +2,7 @@
 
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
-use model::{Estimate, Record, State};
+use model::{Estimate, Judged, State};
 use os::terminal::line as plain;
 
 /// Columns of the bar that shows a figure beside the others.
@@ -35,11 +35,11 @@ pub struct Line {
 impl Line {
     /// The figure of the worst arm of a record in this file; the judged figure where none is
     /// named. None if the record does not have it, or if one of its names is too long.
-    pub fn new(record: &Record, path: &str, measure: Option<&str>) -> Option<Line> {
-        let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
-        let arm = model::worst_case(&record.arms, judged)?;
+    pub fn new(record: &Judged, path: &str, measure: Option<&str>) -> Option<Line> {
+        let judged = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+        let arm = model::worst_case(&record.judgement.arms, judged)?;
         let measure = measure.unwrap_or(judged);
-        let names = [&record.scenario, measure, &record.started, &record.host.kernel, &arm.id];
+        let names = [&record.scenario, measure, &record.started, &record.machine.kernel, &arm.id];
         if names.iter().any(|name| name.len() > LONGEST_NAME) {
             return None;
         }
@@ -47,10 +47,10 @@ impl Line {
             scenario: record.scenario.clone(),
             measure: measure.to_owned(),
             started: record.started.clone(),
-            kernel: record.host.kernel.clone(),
+            kernel: record.machine.kernel.clone(),
             arm: arm.id.clone(),
             estimate: arm.measures.get(measure)?.clone(),
-            verdict: record.verdict.state,
+            verdict: record.judgement.state,
             path: path.to_owned(),
         })
     }

@@ -7,13 +7,13 @@
 
 use model::evidence::{Span, Task};
 use model::live::{Finding, Program, Victim};
-use model::{Live, Record};
+use model::{Judged, Live};
 use os::terminal::line as plain;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The trace; where the record has no timeline, one without events.
-pub fn trace(record: &Record) -> String {
+pub fn trace(record: &Judged) -> String {
     let mut events = Vec::new();
     let mut named = BTreeSet::new();
     for probed in &record.probed {

@@ -4,17 +4,17 @@ use crate::cells::{cell, column};
 use crate::grid::{Cell, Column, Grid};
 use crate::look::Look;
 use model::factorial::{Factorial, PriorFinding};
-use model::{ArmResult, Meta, Record};
+use model::{ArmResult, Judged, Meta};
 use os::terminal::line as plain;
 use std::fmt::Write as _;
 
 /// A row for each level of which the file says what was found; nothing where it says nothing.
-pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String {
+pub(crate) fn table(record: &Judged, meta: Option<&Meta>, look: Look) -> String {
     let Some(factorial) = &record.factorial else { return String::new() };
     if factorial.found.is_empty() {
         return String::new();
     }
-    let name = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+    let name = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
     let measure = meta.and_then(|meta| meta.measure(name));
     let mut grid = Grid::new(vec![
         Column::left("factor"),
@@ -24,7 +24,7 @@ pub(crate) fn table(record: &Record, meta: Option<&Meta>, look: Look) -> String 
         measure.map_or_else(|| Column::right(plain(name)), column),
     ]);
     for found in &factorial.found {
-        let arm = arm_of(factorial, found, &record.arms);
+        let arm = arm_of(factorial, found, &record.judgement.arms);
         let state = arm.and_then(|arm| arm.state).map_or(Cell::from("-"), Cell::state);
         let figure = arm.map_or_else(|| "-".to_owned(), |arm| cell(arm, name));
         grid.row(vec![
@@ -65,7 +65,7 @@ mod tests {
     use model::factorial::{Cell, Factor};
 
     /// The record of the tests as a study: its case is the sink that is affected.
-    fn study() -> Record {
+    fn study() -> Judged {
         let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let factor = |name: &str, levels| Factor { name: name.to_owned(), levels: names(levels) };
         let cell = |arm: &str, sink| Cell { arm: arm.to_owned(), levels: names(&[sink, "1"]) };
@@ -81,7 +81,9 @@ mod tests {
             found: vec![found("port", "collapse\u{1b}[2J"), found("tag", "not tried")],
             ..Factorial::default()
         };
-        Record { factorial: Some(factorial), ..record() }
+        let mut study = record();
+        study.factorial = Some(factorial);
+        study
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The command that makes a record anew, from the words that made it.
 
-use model::Record;
+use model::Judged;
 use os::quote;
 
 /// Flags of the original command that have no part in what is measured.
@@ -11,7 +11,7 @@ const OF_SHOWING: [&str; 2] = ["--json", "--why"];
 
 /// The command line of a study with the seed that it drew; one of a `check` with its scenario
 /// alone.
-pub fn command(record: &Record) -> String {
+pub fn command(record: &Judged) -> String {
     if record.live.is_some() {
         return joined(record, &[]);
     }
@@ -20,14 +20,14 @@ pub fn command(record: &Record) -> String {
 }
 
 /// The same command without a seed: it goes on with a study that was left undecided.
-pub fn command_to_go_on(record: &Record) -> String {
+pub fn command_to_go_on(record: &Judged) -> String {
     joined(record, &[])
 }
 
 /// The words of the record, each quoted: they may be anybody's, so the first is always `tailback`.
-fn joined(record: &Record, more: &[&str]) -> String {
+fn joined(record: &Judged, more: &[&str]) -> String {
     let mut words: Vec<String> = vec!["tailback".to_owned()];
-    if let Some(guest) = record.host.guest_of() {
+    if let Some(guest) = record.machine.guest_of() {
         let (kernel, cpus) = (quote::word(&guest.kernel), guest.cpus.to_string());
         words.extend(["vm", "--kernel", &kernel, "--cpus", &cpus].map(str::to_owned));
         words.extend(guest.root.iter().flat_map(|root| ["--root".to_owned(), quote::word(root)]));
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    fn record(argv: &[&str]) -> Record {
+    fn record(argv: &[&str]) -> Judged {
         let mut record = testing::record();
         record.tool.argv = argv.iter().map(|word| (*word).to_owned()).collect();
         record.plan.seed = 7;
@@ -85,14 +85,12 @@ mod tests {
     fn what_came_from_a_guest_is_run_in_one() {
         let mut record = record(&["tailback", "run", "x", "--json"]);
         let kernel_name = "debian:6.12".to_owned();
-        record.host.guest = Some(model::machine::Guest { kernel_name, ..Default::default() });
-        record
-            .host
-            .cpus
-            .resize(2, model::machine::Cpu { id: 0, core: None, package: None, node: None });
+        record.machine.guest = Some(model::machine::Guest { kernel_name, ..Default::default() });
+        let cpu = model::machine::Cpu { id: 0, core: None, package: None, node: None };
+        record.machine.cpus.resize(2, cpu);
         let line = "tailback vm --kernel debian:6.12 --cpus 2 -- run x";
         assert_eq!(command_to_go_on(&record), line);
-        record.host.guest.as_mut().unwrap().root = Some("/a b".to_owned());
+        record.machine.guest.as_mut().unwrap().root = Some("/a b".to_owned());
         let line = "tailback vm --kernel debian:6.12 --cpus 2 --root '/a b' -- run x";
         assert_eq!(command_to_go_on(&record), line);
     }

@@ -1,12 +1,12 @@
 //! A record about to be shown.
 
-use model::{Explanation, Meta, Record};
+use model::{Explanation, Judged, Meta};
 
 /// A record with what is to be known beside it.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     /// The record.
-    pub record: &'a Record,
+    pub record: &'a Judged,
     /// What its scenario says of itself, where this version knows it.
     pub meta: Option<&'a Meta>,
     /// What the user calls it: its file.
@@ -17,7 +17,7 @@ pub struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     /// A record in a file, without an explanation.
-    pub fn new(record: &'a Record, meta: Option<&'a Meta>, name: &'a str) -> Self {
+    pub fn new(record: &'a Judged, meta: Option<&'a Meta>, name: &'a str) -> Self {
         Shown { record, meta, name, explanation: None }
     }
 

@@ -1,11 +1,11 @@
 //! A record for tests, with figures of their own.
 
-use model::record::{Plan, Progress, SCHEMA, Tool};
+use model::record::Plan;
 use model::scenario::{FixMeta, MeasureMeta, Sentence};
 use model::{
-    Arm, ArmResult, Changed, Disturbance, Estimate, Fix, FixOutcome, Headline, Judging, Kind,
-    Machine, Measure, Meta, Needs, Observation, Parameter, Parameters, Proportion, Reason, Record,
-    Role, Settings, State, Suggestion, Trial, Unit, Value, Verdict, What,
+    Arm, ArmResult, Changed, Disturbance, Ended, Estimate, Fact, Facts, Fix, FixOutcome, Headline,
+    Judged, Judgement, Judging, Kind, Machine, Measure, Meta, Needs, Observation, Parameter,
+    Parameters, Proportion, Reason, Role, Settings, State, Suggestion, Trial, Unit, Value, What,
 };
 use std::sync::LazyLock;
 
@@ -25,6 +25,7 @@ pub const META: Meta = Meta {
         },
     }],
     sentences: &[
+        Sentence { id: "work-stalls", text: "Work stalls here." },
         Sentence { id: "stalls", text: "Work stalls here: {{ lost }}." },
         Sentence { id: "fewer", text: "{{ readers|count('reader') }}" },
         Sentence { id: "queued", text: "processes in the run queue" },
@@ -77,7 +78,7 @@ fn read(name: &str, text: &str) -> Result<Value, String> {
 }
 
 /// Two arms, one of them affected, with two trials each.
-pub fn record() -> Record {
+pub fn record() -> Judged {
     let arms = ["control", "case"].map(|id| Arm {
         id: id.to_owned(),
         role: if id == "control" { Role::Control } else { Role::Case },
@@ -88,26 +89,17 @@ pub fn record() -> Record {
     let trials = (0..2).flat_map(|block| {
         [("control", 1.5), ("case", 900.0)].map(|(arm, lost)| trial(block, arm, lost))
     });
-    Record {
-        factorial: None,
-        live: None,
-        probed: Vec::new(),
-        schema: SCHEMA.to_owned(),
-        tool: Tool {
-            name: "tailback".to_owned(),
-            version: "0.1.0".to_owned(),
-            argv: ["tailback", "run", "some-stall"].map(str::to_owned).to_vec(),
-        },
-        scenario: "some-stall".to_owned(),
-        started: "2026-11-21T10:00:00Z".to_owned(),
+    let argv = ["tailback", "run", "some-stall"].map(str::to_owned).to_vec();
+    let machine = Machine { kernel: "6.18.0".to_owned(), ..Machine::default() };
+    let started = "2026-11-21T10:00:00Z".to_owned();
+    let facts = Facts {
         elapsed_s: 3.0,
-        progress: Progress::Complete,
-        plan: plan(arms.to_vec()),
-        host: Machine { kernel: "6.18.0".to_owned(), ..Machine::default() },
+        ended: Ended::Complete,
         trials: trials.collect(),
-        arms: vec![result("control", 1.5, None), result("case", 900.0, Some(State::Affected))],
-        verdict: verdict(),
-    }
+        ..Facts::new("some-stall", plan(arms.to_vec()), machine, argv, started)
+    };
+    let arms = vec![result("control", 1.5, None), result("case", 900.0, Some(State::Affected))];
+    Judged { facts, judgement: Judgement { arms, ..judgement() } }
 }
 
 fn plan(arms: Vec<Arm>) -> Plan {
@@ -125,7 +117,7 @@ fn plan(arms: Vec<Arm>) -> Plan {
     }
 }
 
-fn verdict() -> Verdict {
+fn judgement() -> Judgement {
     let mut fewer = Settings::default();
     fewer.set("busy", model::Value::Numbers(vec![1]));
     let run = model::Run {
@@ -133,15 +125,15 @@ fn verdict() -> Verdict {
         scenario: META.id.to_owned(),
         parameters: fewer,
     };
-    Verdict {
-        reasons: vec![Reason::Said("the control was best".to_owned())],
+    Judgement {
+        reasons: vec![Reason::NoCase],
         suggestions: vec![Suggestion {
             what: What::Fix("fewer-readers".to_owned()),
             run: Some(run),
             measured: None,
         }],
         measure: Some("lost".to_owned()),
-        ..Verdict::of(State::Affected, Headline::Said("work stalls here".to_owned()))
+        ..Judgement::new(State::Affected, Headline::Scenario(Fact::new("work-stalls")))
     }
 }
 
@@ -156,8 +148,8 @@ pub fn fix(change: &str, outcome: FixOutcome) -> Fix {
         measure: "lost".to_owned(),
         with: measures("fix", 1.5),
         without: measures("case", 900.0),
-        evidence_less: None,
-        evidence_gone: None,
+        e_value_less: None,
+        e_value_gone: None,
         threshold: None,
         left: None,
         comparison: None,
@@ -202,6 +194,6 @@ fn result(id: &str, median: f64, state: Option<State>) -> ArmResult {
         worse: None,
         measures: [("lost".to_owned(), estimate)].into(),
         against_control: [].into(),
-        evidence: None,
+        e_value: None,
     }
 }

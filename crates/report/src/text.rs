@@ -9,7 +9,7 @@ use crate::prose::{self, Prose, Step, plain};
 use crate::shown::Shown;
 use model::prose::figures;
 use model::scenario::MeasureMeta;
-use model::{ArmResult, Machine, Meta, Record, Role, State, Suggestion, Trial};
+use model::{ArmResult, Judged, Machine, Meta, Role, State, Suggestion, Trial};
 use std::fmt::Write as _;
 
 /// The most heat maps that a text shows.
@@ -25,7 +25,7 @@ const SHORT_ARMS: usize = 8;
 /// too.
 pub fn record(shown: &Shown, look: Look) -> String {
     let (record, meta, prose) = (shown.record, shown.meta, shown.prose());
-    let state = record.verdict.state;
+    let state = record.judgement.state;
     let mut text = format!("{}: {}\n", plain(&record.scenario), painted(state, look));
     paragraph(&mut text, look, &prose.headline());
     if !look.why {
@@ -56,12 +56,12 @@ fn first_reason(text: &mut String, look: Look, prose: &Prose) {
 }
 
 /// Reasons, limits, notes and what was left out.
-fn in_full(text: &mut String, record: &Record, prose: &Prose, look: Look) {
+fn in_full(text: &mut String, record: &Judged, prose: &Prose, look: Look) {
     heat(text, record, prose.meta(), look);
     list(text, look, "Why", &prose.why());
     let notes: Vec<String> = prose.notes().into_iter().chain(prose.left_out()).collect();
     list(text, look, "Notes", &notes);
-    if let Some(matters) = prose.matters().filter(|_| record.verdict.state == State::Affected) {
+    if let Some(matters) = prose.matters().filter(|_| record.judgement.state == State::Affected) {
         text.push('\n');
         paragraph(text, look, &matters);
     }
@@ -78,7 +78,7 @@ fn list(text: &mut String, look: Look, heading: &str, sentences: &[String]) {
 }
 
 /// The table of estimates, and what its figures are.
-fn figures_of(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
+fn figures_of(text: &mut String, record: &Judged, meta: Option<&Meta>, look: Look) {
     let columns = columns(record, meta);
     let (arms, left_out) = arms(record, look);
     let parts = table(&arms, &columns).parts(look.width, 1);
@@ -95,11 +95,11 @@ fn figures_of(text: &mut String, record: &Record, meta: Option<&Meta>, look: Loo
 
 /// The figures that have a column: what decided first, since a short answer may have room for
 /// little else.
-fn columns<'a>(record: &Record, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> {
+fn columns<'a>(record: &Judged, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> {
     let measures = meta.map_or(&[][..], |meta| meta.measures);
-    let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+    let judged = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
     let has = |measure: &MeasureMeta| {
-        record.arms.iter().any(|arm| arm.measures.contains_key(measure.name))
+        record.judgement.arms.iter().any(|arm| arm.measures.contains_key(measure.name))
     };
     let shown = |measure: &&MeasureMeta| (measure.column || measure.name == judged) && has(measure);
     let mut columns: Vec<&MeasureMeta> = measures.iter().filter(shown).collect();
@@ -109,14 +109,14 @@ fn columns<'a>(record: &Record, meta: Option<&'a Meta>) -> Vec<&'a MeasureMeta> 
 
 /// The arms that have a row, in the order of the record, and how many have none: a short answer
 /// keeps the controls and what is worst.
-fn arms(record: &Record, look: Look) -> (Vec<&ArmResult>, usize) {
+fn arms(record: &Judged, look: Look) -> (Vec<&ArmResult>, usize) {
     let most = look.most(SHORT_ARMS);
-    if record.arms.len() <= most {
-        return (record.arms.iter().collect(), 0);
+    if record.judgement.arms.len() <= most {
+        return (record.judgement.arms.iter().collect(), 0);
     }
-    let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+    let judged = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
     let median = |arm: &ArmResult| arm.measures.get(judged).map_or(f64::MIN, |e| e.median);
-    let mut ranked: Vec<(usize, &ArmResult)> = record.arms.iter().enumerate().collect();
+    let mut ranked: Vec<(usize, &ArmResult)> = record.judgement.arms.iter().enumerate().collect();
     let affected = |arm: &ArmResult| arm.state == Some(State::Affected);
     ranked.sort_by(|(_, a), (_, b)| {
         let first = |arm: &ArmResult| arm.role != Role::Control;
@@ -125,7 +125,7 @@ fn arms(record: &Record, look: Look) -> (Vec<&ArmResult>, usize) {
     });
     ranked.truncate(most);
     ranked.sort_by_key(|(place, _)| *place);
-    (ranked.into_iter().map(|(_, arm)| arm).collect(), record.arms.len() - most)
+    (ranked.into_iter().map(|(_, arm)| arm).collect(), record.judgement.arms.len() - most)
 }
 
 fn table(arms: &[&ArmResult], measures: &[&MeasureMeta]) -> Grid {
@@ -154,7 +154,7 @@ fn verdict_of(arm: &ArmResult) -> Cell {
 }
 
 /// What the figures are, and where they are from.
-fn legend(record: &Record, arms: &[&ArmResult], columns: &[&MeasureMeta]) -> String {
+fn legend(record: &Judged, arms: &[&ArmResult], columns: &[&MeasureMeta]) -> String {
     let confidence = figures::percent(record.plan.judging.confidence);
     let bounded = |arm: &&ArmResult| {
         columns.iter().all(|m| arm.measures.get(m.name).is_none_or(|e| e.low.is_some()))
@@ -163,11 +163,11 @@ fn legend(record: &Record, arms: &[&ArmResult], columns: &[&MeasureMeta]) -> Str
         true => format!("medians over trials with {confidence} intervals"),
         false => format!("medians over trials; some are too few for {confidence} intervals"),
     };
-    format!("Figures are {intervals}; on {}.", host(&record.host))
+    format!("Figures are {intervals}; on {}.", host(&record.machine))
 }
 
 /// The series of the last trial with the cause.
-fn heat(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
+fn heat(text: &mut String, record: &Judged, meta: Option<&Meta>, look: Look) {
     let case = |trial: &&Trial| {
         let arm = record.plan.arms.iter().find(|arm| arm.id == trial.arm);
         arm.is_some_and(|arm| arm.role == Role::Case)
@@ -189,12 +189,12 @@ fn paragraph(text: &mut String, look: Look, sentence: &str) {
 }
 
 /// What to change, or what to do next.
-fn advise(text: &mut String, record: &Record, meta: Option<&Meta>, look: Look) {
+fn advise(text: &mut String, record: &Judged, meta: Option<&Meta>, look: Look) {
     let advice = advice::of(record, meta);
     if advice.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n  {}:", advice::heading(record.verdict.state, &advice));
+    let _ = writeln!(text, "\n  {}:", advice::heading(record.judgement.state, &advice));
     shortened(text, look, &advice, |_| None);
 }
 
@@ -230,7 +230,7 @@ fn item(text: &mut String, look: Look, advice: &Advice, scenario: Option<String>
 fn further(text: &mut String, shown: &Shown, look: Look) {
     let file = os::quote::word(shown.name);
     let mut lines = Vec::new();
-    if shown.record.verdict.state == State::Inconclusive && goes_on(shown.record) {
+    if shown.record.judgement.state == State::Inconclusive && goes_on(shown.record) {
         lines.push(format!("Go on: {}", crate::repro::command_to_go_on(shown.record)));
     }
     if !shown.name.is_empty() && !look.why {
@@ -248,10 +248,10 @@ fn further(text: &mut String, shown: &Shown, look: Look) {
 }
 
 /// Whether the same command goes on with the study.
-fn goes_on(record: &Record) -> bool {
+fn goes_on(record: &Judged) -> bool {
     let on =
         |caveat: &model::Caveat| matches!(caveat, model::Caveat::MoreBlocks { goes_on: true, .. });
-    record.verdict.caveats.iter().any(on)
+    record.judgement.caveats.iter().any(on)
 }
 
 /// Several records: a table of verdicts, why what is not settled is not, and what to change.
@@ -264,11 +264,11 @@ pub fn check(all: &[Shown], look: Look) -> String {
     ]);
     for shown in all {
         let record = shown.record;
-        let affected = record.verdict.state == State::Affected;
+        let affected = record.judgement.state == State::Affected;
         let effect = shown.prose().worst_effect().filter(|_| affected);
         grid.row(vec![
             Cell::from(plain(&record.scenario)),
-            Cell::state(record.verdict.state),
+            Cell::state(record.judgement.state),
             Cell::from(format!("{:.0}", record.elapsed_s)),
             Cell::from(effect.map_or_else(|| "-".to_owned(), |(_, effect)| effect)),
         ]);
@@ -341,7 +341,7 @@ mod tests {
     use model::{Caveat, FixOutcome, Headline, Reason};
     use textwrap::core::display_width;
 
-    fn shown<'a>(record: &'a Record, meta: &'a Meta) -> Shown<'a> {
+    fn shown<'a>(record: &'a Judged, meta: &'a Meta) -> Shown<'a> {
         Shown::new(record, Some(meta), "a b.json")
     }
 
@@ -354,13 +354,13 @@ mod tests {
     #[test]
     fn a_short_answer_has_the_verdict_the_table_and_what_to_change() {
         let mut record = testing::record();
-        record.verdict.fixes = vec![testing::fix("--nice 0", FixOutcome::Fixed)];
+        record.judgement.fixes = vec![testing::fix("--nice 0", FixOutcome::Fixed)];
         let text = super::record(&shown(&record, &testing::META), Look::default());
         assert!(text.lines().count() <= 20, "{text}");
         assert!(text.starts_with("some-stall: affected\n  Work stalls here.\n"), "{text}");
         assert!(text.contains("fixed here: --nice 0: lost 1.5 ms/s"), "{text}");
         assert!(text.contains("\n  Why: tailback judge --why 'a b.json'\n"), "{text}");
-        assert!(!text.contains("- The control was best."), "{text}");
+        assert!(!text.contains("- No arm with the cause was run."), "{text}");
         assert_narrow(&text, 80);
     }
 
@@ -369,7 +369,7 @@ mod tests {
         let record = testing::record();
         let look = Look { why: true, ..Look::default() };
         let text = super::record(&shown(&record, &testing::META), look);
-        assert!(text.contains("\n  Why:\n  - The control was best.\n"), "{text}");
+        assert!(text.contains("\n  Why:\n  - No arm with the cause was run.\n"), "{text}");
         assert!(text.contains("Figures are medians over trials"), "{text}");
         assert!(!text.contains("judge --why"), "{text}");
     }
@@ -377,11 +377,11 @@ mod tests {
     #[test]
     fn what_settles_nothing_says_why_by_itself() {
         let mut record = testing::record();
-        record.verdict.state = State::Inconclusive;
-        record.verdict.headline = Headline::Said("not settled".to_owned());
-        record.verdict.reasons = vec![Reason::NoCase, Reason::NoControl];
+        record.judgement.state = State::Inconclusive;
+        record.judgement.headline = Headline::NotMeasured;
+        record.judgement.reasons = vec![Reason::NoCase, Reason::NoControl];
         let more = Caveat::MoreBlocks { more: 3, blocks: 9, goes_on: true };
-        record.verdict.caveats = vec![Caveat::Emulated, more];
+        record.judgement.caveats = vec![Caveat::Emulated, more];
         let text = super::record(&shown(&record, &testing::META), Look::default());
         assert!(text.contains("  No arm with the cause was run.\n"), "{text}");
         assert!(text.contains("  About 3 more blocks like these would settle it"), "{text}");
@@ -392,9 +392,9 @@ mod tests {
     #[test]
     fn nothing_is_wider_than_the_terminal_and_many_arms_are_cut_short() {
         let mut record = testing::record();
-        let case = record.arms[1].clone();
+        let case = record.judgement.arms[1].clone();
         for place in 0..40 {
-            record.arms.push(ArmResult {
+            record.judgement.arms.push(ArmResult {
                 id: format!("{}-{place}", "busy=10,".repeat(12)),
                 ..case.clone()
             });
@@ -410,14 +410,16 @@ mod tests {
     #[test]
     fn a_check_says_what_each_stall_costs_and_what_is_open() {
         let mut affected = testing::record();
-        affected.arms[1].against_control.insert("lost".to_owned(), model::testing::shift(898.5));
+        affected.judgement.arms[1]
+            .against_control
+            .insert("lost".to_owned(), model::testing::shift(898.5));
         let mut open = testing::record();
-        open.verdict.state = State::Inconclusive;
+        open.judgement.state = State::Inconclusive;
         let meta = testing::META;
         let all = [shown(&affected, &meta), shown(&open, &meta)];
         let text = check(&all, Look::default());
         assert!(text.contains("affected            3  lost +898 ms/s"), "{text}");
-        assert!(text.contains("\n  some-stall: The control was best.\n"), "{text}");
+        assert!(text.contains("\n  some-stall: No arm with the cause was run.\n"), "{text}");
         assert!(text.contains("Worth changing:") && !text.contains("more: --why"), "{text}");
         assert_narrow(&text, 80);
         let five = [0; 5].map(|_| shown(&affected, &meta));

@@ -1,6 +1,6 @@
 //! The events of a running study: enough to draw its progress at any moment.
 
-use model::{Observation, Verdict};
+use model::{Observation, State};
 use std::path::Path;
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ pub enum Event<'a> {
         /// Whole blocks so far.
         blocks: u32,
         /// The verdict so far.
-        verdict: &'a Verdict,
+        state: State,
     },
     /// The verdict stands, and a trial with probes begins, which shows who held up whom.
     ProbedBegin {

@@ -7,7 +7,7 @@ use model::evidence::Evidence;
 use model::median::{ascending, median};
 use model::not_seen::NotSeen;
 use model::record::{ProbeCost, Probed};
-use model::{Arm, Disturbance, Observation, Problem, Record, Role, State, Trial};
+use model::{Arm, Disturbance, Judged, Observation, Problem, Role, State, Trial};
 use os::time;
 use scenarios::{ScenarioError, TrialResult};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ impl Study<'_> {
     /// best what the probes cost since nothing else disturbs them.
     pub(crate) fn run_probed(
         &self,
-        record: &mut Record,
+        record: &mut Judged,
         clock: Clock,
         listener: &mut dyn Listener,
     ) {
@@ -52,15 +52,15 @@ impl Study<'_> {
                 disturbance: seen.disturbance,
             };
             let cost = cost(record, &trial);
-            record.probed.push(Probed { trial, cost });
+            record.facts.probed.push(Probed { trial, cost });
         }
     }
 }
 
 /// The affected arms, or all cases, the last that was declared first; then the control.
-fn arms(record: &Record, always: bool) -> Vec<usize> {
+fn arms(record: &Judged, always: bool) -> Vec<usize> {
     let is_affected = |arm: &Arm| {
-        let result = record.arms.iter().find(|result| result.id == arm.id);
+        let result = record.judgement.arms.iter().find(|result| result.id == arm.id);
         let affected = result.is_some_and(|r| r.state == Some(State::Affected));
         arm.role != Role::Control && (affected || always && arm.role == Role::Case)
     };
@@ -85,7 +85,7 @@ fn without(why: Option<Problem>) -> TrialResult {
 }
 
 /// The figures of a trial with probes beside those of the same arm without.
-fn cost(record: &Record, probed: &Trial) -> Vec<ProbeCost> {
+fn cost(record: &Judged, probed: &Trial) -> Vec<ProbeCost> {
     let of_arm = || record.trials.iter().filter(|trial| trial.arm == probed.arm);
     let beside = |(name, with): (&String, &model::Measure)| {
         let figures = of_arm().filter_map(|t| t.observation.measures.get(name)).map(|m| m.value);

@@ -5,7 +5,7 @@
 //! place between two blocks, or another folder in the folder's. So a folder is opened once and kept
 //! open, and a link is followed only where it is the caller's or root's.
 
-use model::Record;
+use model::Judged;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, Stat, linkat, openat, renameat, statat, unlinkat,
 };
@@ -37,7 +37,7 @@ pub struct SaveError {
 ///
 /// # Errors
 /// If the folder cannot be written or is full; the old record, if any, is untouched.
-pub fn save(record: &Record, path: &Path) -> Result<(), SaveError> {
+pub fn save(record: &Judged, path: &Path) -> Result<(), SaveError> {
     save_text(&record.to_json(), path)
 }
 
@@ -64,7 +64,7 @@ pub fn save_with(fill: Fill, path: &Path) -> Result<(), SaveError> {
 
 /// Whether saving there would replace something by a record without trials, as of a study that was
 /// interrupted at once.
-pub fn would_lose(record: &Record, path: &Path) -> bool {
+pub fn would_lose(record: &Judged, path: &Path) -> bool {
     record.trials.is_empty() && std::fs::metadata(path).is_ok_and(|old| old.len() > 0)
 }
 

@@ -3,10 +3,12 @@
 use crate::events::{Event, Listener};
 use crate::order::{order_of_block, seed_of_trial};
 use crate::save::{save, would_lose};
-use model::record::{Plan, Progress, SCHEMA, Tool};
-use model::{Headline, Machine, Need, Problem, Reason, Record, State, Trial, Verdict, What};
+use model::record::Plan;
+use model::{Cause, Ended, Facts, Judged, Need, Problem, Trial};
 use os::time;
-use scenarios::{AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult};
+use scenarios::{
+    AnyScenario, Context, Host, LoadSpawner, ScenarioError, Tick, TrialResult, judged,
+};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -93,7 +95,7 @@ impl Study<'_> {
 
     pub(crate) fn run_block(
         &self,
-        record: &mut Record,
+        facts: &mut Facts,
         block: u32,
         clock: Clock,
         listener: &mut dyn Listener,
@@ -109,7 +111,7 @@ impl Study<'_> {
             let began = clock.elapsed();
             let seen = self.run_trial(index, block, false, listener)?;
             let took = clock.elapsed().saturating_sub(began);
-            record.trials.push(Trial {
+            facts.trials.push(Trial {
                 block,
                 arm: arm.id.clone(),
                 started_ms: time::ms(began),
@@ -117,7 +119,7 @@ impl Study<'_> {
                 observation: seen.observation,
                 disturbance: seen.disturbance,
             });
-            if let Some(trial) = record.trials.last() {
+            if let Some(trial) = facts.trials.last() {
                 let observation = &trial.observation;
                 listener.on_event(Event::TrialEnd { block, arm: &arm.id, observation });
             }
@@ -144,34 +146,7 @@ impl Study<'_> {
         self.scenario.trial(&self.plan.arms[arm], &mut context)
     }
 
-    pub(crate) fn conclude(&self, record: &mut Record, end: &End) {
-        // What was measured is judged first, so that a break says what it interrupted.
-        scenarios::judge(record);
-        scenarios::weigh_factors(record);
-        let measured = (!record.trials.is_empty()).then(|| record.verdict.clone());
-        record.progress = match end {
-            End::Complete => Progress::Complete,
-            End::Interrupted => Progress::Interrupted,
-            End::Unusable(_) | End::Missing(_) | End::Broken(_) => Progress::Broken,
-        };
-        record.verdict = match end {
-            End::Complete | End::Interrupted => {
-                scenarios::judge(record);
-                return;
-            }
-            End::Missing(need) => lacking(need, measured),
-            End::Unusable(why) => {
-                skipped(Reason::Unusable { why: Box::new(why.clone()) }, measured)
-            }
-            End::Broken(error) => {
-                broken(Reason::Broke { error: Box::new(error.clone()) }, measured)
-            }
-        };
-        // What is said of single arms follows the verdict.
-        scenarios::judge(record);
-    }
-
-    pub(crate) fn keep(&self, record: &Record, listener: &mut dyn Listener) {
+    pub(crate) fn keep(&self, record: &Judged, listener: &mut dyn Listener) {
         let Some(path) = self.keep.as_deref().filter(|path| !would_lose(record, path)) else {
             return;
         };
@@ -182,82 +157,37 @@ impl Study<'_> {
 
     /// The record of a study of which no trial was begun, with how it ended instead: a need is
     /// missing, or its load could not be tried out.
-    pub fn not_run(&self, end: &End) -> Record {
-        let mut record = self.empty_record();
-        record.progress = Progress::NotRun;
-        let again = |why| {
-            let mut verdict = skipped(why, None);
-            verdict.suggestions = vec![What::RunAgain.into()];
-            verdict
-        };
-        record.verdict = match end {
-            End::Missing(need) => lacking(need, None),
-            End::Unusable(why) => again(Reason::Unusable { why: Box::new(why.clone()) }),
-            End::Broken(error) => again(Reason::Broke { error: Box::new(error.clone()) }),
-            End::Interrupted | End::Complete => again(Reason::Interrupted),
-        };
-        record
+    pub fn not_run(&self, end: &End) -> Judged {
+        let cause = end.cause().unwrap_or(Cause::Interrupted);
+        judged(Facts { ended: Ended::NotRun(Box::new(cause)), ..self.facts() })
     }
 
-    /// A record of this study without trials.
-    pub fn empty_record(&self) -> Record {
-        let scenario = self.scenario.meta().id;
-        empty_record(scenario, self.plan.clone(), self.host.machine.clone(), self.argv.clone())
+    /// What is known before the first trial.
+    pub fn facts(&self) -> Facts {
+        let now = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default();
+        let (scenario, machine) = (self.scenario.meta().id, self.host.machine.clone());
+        Facts::new(scenario, self.plan.clone(), machine, self.argv.clone(), now.to_string())
     }
 }
 
-/// A record without trials.
-fn empty_record(scenario: &str, plan: Plan, host: Machine, argv: Vec<String>) -> Record {
-    Record {
-        schema: SCHEMA.to_owned(),
-        tool: Tool {
-            name: "tailback".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            argv,
-        },
-        scenario: scenario.to_owned(),
-        started: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
-        elapsed_s: 0.0,
-        progress: Progress::Running,
-        plan,
-        host,
-        trials: Vec::new(),
-        probed: Vec::new(),
-        arms: Vec::new(),
-        factorial: None,
-        live: None,
-        verdict: Verdict::of(State::Inconclusive, Headline::NotMeasured),
+impl End {
+    /// As it stands in the facts of a study that has begun.
+    pub(crate) fn ended(&self) -> Ended {
+        match (self, self.cause()) {
+            (_, Some(cause)) => Ended::Broken(Box::new(cause)),
+            (End::Interrupted, None) => Ended::Interrupted,
+            (_, None) => Ended::Complete,
+        }
     }
-}
 
-/// The verdict of a study that lacks something, with what would grant it.
-fn lacking(need: &Need, measured: Option<Verdict>) -> Verdict {
-    let need = || Box::new(need.clone());
-    let mut verdict = skipped(Reason::Missing { what: need() }, measured);
-    verdict.suggestions.insert(0, What::Grant(need()).into());
-    verdict
-}
-
-/// The verdict of a study that could not be run, or not to its end.
-fn skipped(why: Reason, measured: Option<Verdict>) -> Verdict {
-    match measured {
-        Some(measured) => broken(why, Some(measured)),
-        None => Verdict { reasons: vec![why], ..Verdict::of(State::Skipped, Headline::Skipped) },
-    }
-}
-
-/// The verdict of a study that broke, with what its trials said until then.
-fn broken(why: Reason, measured: Option<Verdict>) -> Verdict {
-    let before = measured.map(|measured| Reason::WouldHaveBeen {
-        blocks: measured.test.map_or(0, |test| test.blocks),
-        state: measured.state,
-        headline: Box::new(measured.headline),
-    });
-    let again = before.is_some().then(|| What::RunAgain.into());
-    Verdict {
-        suggestions: again.into_iter().collect(),
-        reasons: std::iter::once(why).chain(before).collect(),
-        ..Verdict::of(State::Untrustworthy, Headline::Broken)
+    /// What kept the study from its end.
+    fn cause(&self) -> Option<Cause> {
+        match self {
+            End::Complete | End::Interrupted => None,
+            End::Missing(need) => Some(Cause::Missing(need.clone())),
+            End::Unusable(why) => Some(Cause::Unusable(why.clone())),
+            End::Broken(why) => Some(Cause::Broke(why.clone())),
+        }
     }
 }
 

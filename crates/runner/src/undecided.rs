@@ -5,8 +5,8 @@
 //! taken up at any time.
 
 use crate::studies::whole_blocks;
-use model::record::{Plan, Progress};
-use model::{Arm, Machine, Record, State};
+use model::record::Plan;
+use model::{Arm, Ended, Facts, Judgement, Machine, State};
 use std::collections::BTreeSet;
 
 /// The plan with which an undecided study is continued, and its record without an unfinished block;
@@ -17,13 +17,17 @@ use std::collections::BTreeSet;
 /// blocks again. A study whose evidence sufficed, and that is undecided since the machine was noisy
 /// or the load did not do its work, is not gone on with: more blocks beside those would not help
 /// it.
-pub fn undecided(mut old: Record, plan: &Plan, machine: &Machine) -> Option<(Plan, Record)> {
+pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Facts)> {
     let blocks = whole_blocks(&old, &old.plan.arms);
-    let stopped = matches!(old.progress, Progress::Complete | Progress::Interrupted);
-    let open = old.verdict.state == State::Inconclusive && stopped && blocks > 0;
-    if !open || old.factorial.is_some() || suffices(&old) || !is_same(&old, plan, machine) {
+    let stopped = matches!(old.ended, Ended::Complete | Ended::Interrupted);
+    if !stopped || blocks == 0 || old.factorial.is_some() || !is_same(&old, plan, machine) {
         return None;
     }
+    let judgement = scenarios::judge(&old);
+    if judgement.state != State::Inconclusive || suffices(&judgement) {
+        return None;
+    }
+    let mut old = old;
     old.trials.retain(|trial| trial.block < blocks);
     old.probed.clear();
     let plan = Plan {
@@ -36,14 +40,14 @@ pub fn undecided(mut old: Record, plan: &Plan, machine: &Machine) -> Option<(Pla
 }
 
 /// Whether the evidence of the first figure is beyond a threshold already.
-fn suffices(old: &Record) -> bool {
-    old.verdict.test.as_ref().is_some_and(|test| {
-        test.evidence_affected >= test.threshold
-            || test.evidence_not_affected >= test.threshold_not_affected.unwrap_or(test.threshold)
+fn suffices(judgement: &Judgement) -> bool {
+    judgement.test.as_ref().is_some_and(|test| {
+        test.e_value_affected >= test.threshold
+            || test.e_value_not_affected >= test.threshold_not_affected.unwrap_or(test.threshold)
     })
 }
 
-fn is_same(old: &Record, plan: &Plan, machine: &Machine) -> bool {
+fn is_same(old: &Facts, plan: &Plan, machine: &Machine) -> bool {
     let cpus = |machine: &Machine| machine.cpus.iter().map(|cpu| cpu.id).collect::<BTreeSet<_>>();
     let limit = |machine: &Machine| machine.cgroup.as_ref().and_then(|group| group.cpu_limit);
     let judged = |plan: &Plan| -> Vec<(String, u64)> {
@@ -52,14 +56,14 @@ fn is_same(old: &Record, plan: &Plan, machine: &Machine) -> bool {
     };
     let arms = (&old.plan.arms, &plan.arms);
     old.tool.version == env!("CARGO_PKG_VERSION")
-        && old.host.kernel == machine.kernel
-        && old.host.kernel_build == machine.kernel_build
-        && old.host.tainted == machine.tainted
-        && old.host.guest == machine.guest
-        && old.host.load_user == machine.load_user
-        && limit(&old.host) == limit(machine)
-        && cpus(&old.host) == cpus(machine)
-        && old.host.allowed_cpus == machine.allowed_cpus
+        && old.machine.kernel == machine.kernel
+        && old.machine.kernel_build == machine.kernel_build
+        && old.machine.tainted == machine.tainted
+        && old.machine.guest == machine.guest
+        && old.machine.load_user == machine.load_user
+        && limit(&old.machine) == limit(machine)
+        && cpus(&old.machine) == cpus(machine)
+        && old.machine.allowed_cpus == machine.allowed_cpus
         && old.plan.stop_when_settled
         && plan.stop_when_settled
         && arms.0.len() == arms.1.len()

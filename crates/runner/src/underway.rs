@@ -2,21 +2,20 @@
 
 use crate::events::{Event, Listener};
 use crate::study::{Clock, End, ProbeWhen, Study};
-use model::Record;
-use model::record::Progress;
+use model::{Ended, Facts, Judged};
 
 impl<'a> Study<'a> {
     /// Runs the study; the record holds whatever was measured, however it ended.
-    pub fn run(self, listener: &mut dyn Listener) -> (Record, End) {
-        let record = self.empty_record();
-        self.go_on(record, listener)
+    pub fn run(self, listener: &mut dyn Listener) -> (Judged, End) {
+        let facts = self.facts();
+        self.go_on(facts, listener)
     }
 
     /// Goes on with the blocks after those that a record holds, all of which have to be whole.
     ///
     /// The time that they took counts.
-    pub fn go_on(self, record: Record, listener: &mut dyn Listener) -> (Record, End) {
-        let mut underway = self.begin(record, listener);
+    pub fn go_on(self, facts: Facts, listener: &mut dyn Listener) -> (Judged, End) {
+        let mut underway = self.begin(facts, listener);
         loop {
             if let Some(end) = underway.turn(listener) {
                 return underway.end(end, listener);
@@ -24,21 +23,22 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// Makes a record ready for further blocks, without running one.
-    pub fn begin(self, mut record: Record, listener: &mut dyn Listener) -> Underway<'a> {
-        record.plan = self.plan.clone();
+    /// Makes a study ready for further blocks, without running one.
+    pub fn begin(self, mut facts: Facts, listener: &mut dyn Listener) -> Underway<'a> {
+        facts.plan = self.plan.clone();
         // Of several runs the one that was least alone.
-        record.host.hold = record.host.hold.max(self.host.machine.hold);
-        record.progress = Progress::Running;
+        facts.machine.hold = facts.machine.hold.max(self.host.machine.hold);
+        facts.ended = Ended::Running;
         listener.on_event(self.beginning());
-        Underway::new(self, record)
+        Underway::new(self, facts)
     }
 }
 
 /// A study that has begun. Time between its turns is not its own.
 pub struct Underway<'a> {
     study: Study<'a>,
-    record: Record,
+    /// What was measured so far, judged after each block.
+    record: Judged,
     /// The first block of this run.
     first: u32,
     /// The block that comes next.
@@ -46,9 +46,9 @@ pub struct Underway<'a> {
 }
 
 impl<'a> Underway<'a> {
-    fn new(study: Study<'a>, record: Record) -> Self {
-        let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-        Underway { study, record, first, next: first }
+    fn new(study: Study<'a>, facts: Facts) -> Self {
+        let first = facts.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+        Underway { study, record: scenarios::judged(facts), first, next: first }
     }
 
     /// Runs the next block, judges and saves; how the study ended, if that was the last.
@@ -57,17 +57,17 @@ impl<'a> Underway<'a> {
             return Some(End::Complete);
         }
         let (study, record) = (&self.study, &mut self.record);
-        let clock = Clock::after(record.elapsed_s);
-        let ran = study.run_block(record, self.next, clock, listener);
-        record.elapsed_s = clock.elapsed().as_secs_f64();
+        let clock = Clock::after(record.facts.elapsed_s);
+        let ran = study.run_block(&mut record.facts, self.next, clock, listener);
+        record.facts.elapsed_s = clock.elapsed().as_secs_f64();
         if let Err(error) = ran {
             return Some(End::from(error));
         }
         self.next += 1;
-        scenarios::judge(record);
+        record.judgement = scenarios::judge(&record.facts);
         study.keep(record, listener);
-        listener.on_event(Event::BlockEnd { blocks: self.next, verdict: &record.verdict });
-        record.elapsed_s = clock.elapsed().as_secs_f64();
+        listener.on_event(Event::BlockEnd { blocks: self.next, state: record.judgement.state });
+        record.facts.elapsed_s = clock.elapsed().as_secs_f64();
         self.is_over().then_some(End::Complete)
     }
 
@@ -77,19 +77,20 @@ impl<'a> Underway<'a> {
         let may_settle = plan.stop_when_settled && self.next > self.first;
         let may_end = self.next >= plan.min_blocks || may_settle;
         self.next >= plan.max_blocks
-            || may_settle && scenarios::settled(&self.record)
+            || may_settle && scenarios::settled(plan, &self.record.judgement)
             || may_end && Clock::after(self.record.elapsed_s).elapsed() >= study.time
     }
 
     /// Ends the study: its verdict, the trials with probes where it came to its end, its record.
-    pub fn end(mut self, end: End, listener: &mut dyn Listener) -> (Record, End) {
+    pub fn end(mut self, end: End, listener: &mut dyn Listener) -> (Judged, End) {
         let (study, record) = (&self.study, &mut self.record);
-        study.conclude(record, &end);
+        record.facts.ended = end.ended();
+        record.judgement = scenarios::judge(&record.facts);
         study.keep(record, listener);
         if study.probe != ProbeWhen::Never && matches!(end, End::Complete) {
-            let clock = Clock::after(record.elapsed_s);
+            let clock = Clock::after(record.facts.elapsed_s);
             study.run_probed(record, clock, listener);
-            record.elapsed_s = clock.elapsed().as_secs_f64();
+            record.facts.elapsed_s = clock.elapsed().as_secs_f64();
             study.keep(record, listener);
         }
         (self.record, end)

@@ -5,8 +5,7 @@
 mod fake_scenario;
 
 use fake_scenario::{FILE, read, run};
-use model::record::Progress;
-use model::{Record, Role};
+use model::{Ended, Facts, Role};
 use tailback_runner::studies::{Design, together};
 
 /// The file of the fake scenario with two kernels; its control names the second.
@@ -25,11 +24,11 @@ fn design() -> Design {
 }
 
 /// What the guest of that kernel would bring back.
-fn part(kernel: &str) -> Record {
+fn part(kernel: &str) -> Facts {
     let folder = tempfile::tempdir().unwrap();
     let mut design = design();
     assert!(design.keep_kernel(kernel));
-    run(&design, None, &folder.path().join("a.json"), |_| false).0
+    run(&design, None, &folder.path().join("a.json"), |_| false).0.facts
 }
 
 #[test]
@@ -52,9 +51,7 @@ fn a_list_of_kernels_is_a_factor_that_sets_no_parameter() {
 fn parts_make_one_record_with_the_kernel_as_a_factor() {
     let (new, old) = (part("new"), part("old"));
     let arms = new.plan.arms.len();
-    let mut whole = together(vec![new, old]).unwrap();
-    scenarios::judge(&mut whole);
-    scenarios::weigh_factors(&mut whole);
+    let whole = scenarios::judged(together(vec![new, old]).unwrap());
     assert_eq!(whole.plan.arms.len(), 2 * arms);
     let controls: Vec<&str> = whole
         .plan
@@ -65,11 +62,11 @@ fn parts_make_one_record_with_the_kernel_as_a_factor() {
         .collect();
     assert_eq!(controls, ["kernel=new,busy=0,procfile=smaps"]);
     assert!(whole.trials.windows(2).all(|pair| pair[0].block <= pair[1].block));
-    assert_eq!(whole.progress, Progress::Complete);
-    let factorial = whole.factorial.unwrap();
+    assert_eq!(whole.ended, Ended::Complete);
+    let factorial = whole.factorial.as_ref().unwrap();
     assert_eq!(factorial.control, ["new", "0", "smaps"]);
     let shift = |to: &str| {
-        let effects = &factorial.effects;
+        let effects = &whole.judgement.effects.as_ref().unwrap().shown;
         let alone = effects.iter().find(|e| e.changes.len() == 1 && e.changes[0].to == to);
         alone.unwrap().measures["stall"].shift
     };
@@ -81,10 +78,10 @@ fn parts_make_one_record_with_the_kernel_as_a_factor() {
 #[test]
 fn a_part_that_was_cut_short_makes_a_record_that_is_too() {
     let mut old = part("old");
-    old.progress = Progress::Interrupted;
+    old.ended = Ended::Interrupted;
     old.trials.truncate(6);
-    assert_eq!(together(vec![part("new"), old]).unwrap().progress, Progress::Interrupted);
+    assert_eq!(together(vec![part("new"), old]).unwrap().ended, Ended::Interrupted);
     assert!(together(Vec::new()).is_none());
-    let no_part = Record { factorial: None, ..part("old") };
+    let no_part = Facts { factorial: None, ..part("old") };
     assert!(together(vec![part("new"), no_part]).is_none());
 }

@@ -5,8 +5,7 @@
 mod fake_scenario;
 
 use fake_scenario::{FILE, FakeScenario, layout, read, run};
-use model::record::Progress;
-use model::{Machine, Record};
+use model::{Ended, Facts, Machine};
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::Params;
 use std::path::{Path, PathBuf};
@@ -14,20 +13,20 @@ use tailback_runner::studies::{Design, Standing, StudyError, standing};
 use tailback_runner::{End, Event};
 
 /// How far a study has come in this record.
-fn stands(design: &Design, old: Record, machine: &Machine) -> Result<Standing, StudyError> {
+fn stands(design: &Design, old: Facts, machine: &Machine) -> Result<Standing, StudyError> {
     let layout = layout(design);
     let plan = layout.plan(design, &FakeScenario, design.seed.unwrap_or(7));
     standing(old, Path::new("old.json"), &layout.factorial, &plan, machine)
 }
 
 /// A study of eight blocks that was ended in its third, as it is on disk.
-fn interrupted(design: &Design) -> Record {
+fn interrupted(design: &Design) -> Facts {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("a.json");
     let second = |event: &Event| matches!(event, Event::TrialEnd { block: 2, arm, .. } if *arm == "busy=1,procfile=maps");
     let (_, end) = run(design, None, &path, second);
     assert!(matches!(end, End::Interrupted));
-    Record::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap()
+    Facts::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap()
 }
 
 fn exactly(blocks: u32) -> Design {
@@ -51,30 +50,28 @@ fn an_interrupted_study_goes_on_after_its_last_whole_block_and_ends_as_if_it_had
     assert!(matches!(end, End::Complete));
     assert_eq!(record.trials[..12], old.trials[..12], "what was measured stays");
     let (whole, _) = run(&design, None, &path, |_| false);
-    let order = |record: &Record| -> Vec<(u32, String)> {
+    let order = |record: &Facts| -> Vec<(u32, String)> {
         record.trials.iter().map(|trial| (trial.block, trial.arm.clone())).collect()
     };
     assert_eq!(order(&record), order(&whole), "the same order, and no block twice or missing");
-    assert_eq!((record.progress, record.started), (Progress::Complete, old.started));
-    let factorial = record.factorial.unwrap();
+    assert_eq!((&record.ended, &record.started), (&Ended::Complete, &old.started));
+    let factorial = record.factorial.as_ref().unwrap();
     let sittings: Vec<u32> = factorial.sittings.iter().map(|s| s.first_block).collect();
     assert_eq!(sittings, [0, 2]);
-    assert_eq!(
-        factorial.effects,
-        whole.factorial.unwrap().effects,
-        "the fake scenario is not noisy"
-    );
+    assert_eq!(record.judgement.effects, whole.judgement.effects, "the fake scenario is not noisy");
     assert!(record.trials.windows(2).all(|pair| pair[0].started_ms <= pair[1].started_ms));
-    assert_eq!(record.verdict.state, whole.verdict.state);
+    assert_eq!(record.judgement.state, whole.judgement.state);
 }
 
 #[test]
 fn effects_of_a_played_study_are_the_played_ones() {
     let folder = tempfile::tempdir().unwrap();
     let (record, _) = run(&exactly(8), None, &folder.path().join("a.json"), |_| false);
-    let factorial = record.factorial.unwrap();
-    let figures: Vec<(String, f64)> = factorial
+    let figures: Vec<(String, f64)> = record
+        .judgement
         .effects
+        .unwrap()
+        .shown
         .iter()
         .map(|effect| {
             let to: Vec<&str> = effect.changes.iter().map(|change| change.to.as_str()).collect();
@@ -95,22 +92,25 @@ fn a_study_that_was_complete_is_not_run_again_unless_more_blocks_are_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let (record, _) = run(&exactly(3), None, &folder.path().join("a.json"), |_| false);
     let machine = Machine::default();
-    assert!(matches!(stands(&exactly(3), record.clone(), &machine), Ok(Standing::Complete(_))));
-    assert!(matches!(stands(&exactly(9), record, &machine), Ok(Standing::After(3, _))));
+    assert!(matches!(
+        stands(&exactly(3), record.facts.clone(), &machine),
+        Ok(Standing::Complete(_))
+    ));
+    assert!(matches!(stands(&exactly(9), record.facts, &machine), Ok(Standing::After(3, _))));
 }
 
 #[test]
 fn a_record_of_something_else_is_refused() {
     let design = exactly(8);
     let old = interrupted(&design);
-    let refused = |change: &dyn Fn(&mut Record), machine: &Machine| {
+    let refused = |change: &dyn Fn(&mut Facts), machine: &Machine| {
         let mut old = old.clone();
         change(&mut old);
         stands(&design, old, machine).unwrap_err().to_string()
     };
     let machine = Machine::default();
     let factorial = |change: fn(&mut model::Factorial)| {
-        refused(&|old: &mut Record| change(old.factorial.as_mut().unwrap()), &machine)
+        refused(&|old: &mut Facts| change(old.factorial.as_mut().unwrap()), &machine)
     };
     let message = factorial(|factorial| factorial.content = "0".to_owned());
     assert!(
@@ -123,7 +123,7 @@ fn a_record_of_something_else_is_refused() {
     assert!(refused(&|old| old.factorial = None, &machine).contains("no study file made"));
     assert!(refused(&|old| old.plan.seed = 8, &machine).contains("begun with seed 8"));
     assert!(refused(&|old| old.tool.version = "0.0.1".to_owned(), &machine).contains("0.0.1"));
-    let other_nice = |old: &mut Record| {
+    let other_nice = |old: &mut Facts| {
         let settings = &mut old.plan.arms[1].settings;
         let params = MmapLockParams::of(settings).unwrap();
         *settings = MmapLockParams { nice: params.nice - 1, ..params }.settings();

@@ -5,10 +5,9 @@
 
 use analysis::Outcome;
 use host::Roots;
-use model::record::Progress;
 use model::{
-    Arm, ArmResult, Disturbance, Headline, Machine, Measure, Meta, Need, Observation, Plan,
-    Problem, Reason, Record, Role, State, Unit, What,
+    Arm, ArmResult, Disturbance, Ended, Facts, Headline, Judged, Machine, Measure, Meta, Need,
+    Observation, Plan, Problem, Reason, Role, State, Unit, What,
 };
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::{Counts, Params};
@@ -101,18 +100,18 @@ fn plan(max_blocks: u32, stop_when_settled: bool) -> Plan {
 }
 
 /// Runs a study; `on_event` hears its events and may ask for its end.
-fn run(plan: Plan, keep: Option<&Path>, on_event: impl Fn(&Event) -> bool) -> (Record, End) {
+fn run(plan: Plan, keep: Option<&Path>, on_event: impl Fn(&Event) -> bool) -> (Judged, End) {
     run_for(Duration::from_secs(3600), None, plan, keep, on_event)
 }
 
 /// The same with that much time, after what a record holds.
 fn run_for(
     time: Duration,
-    before: Option<Record>,
+    before: Option<Facts>,
     plan: Plan,
     keep: Option<&Path>,
     on_event: impl Fn(&Event) -> bool,
-) -> (Record, End) {
+) -> (Judged, End) {
     TRIALS.set(0);
     let roots = Roots::at("/nonexistent");
     let machine = Machine::default();
@@ -128,7 +127,7 @@ fn run_for(
         keep: keep.map(Path::to_owned),
         interrupted: &|| stop.get(),
     };
-    let before = before.unwrap_or_else(|| study.empty_record());
+    let before = before.unwrap_or_else(|| study.facts());
     let result = study.go_on(before, &mut |event: Event<'_>| {
         if on_event(&event) {
             stop.set(true);
@@ -144,21 +143,21 @@ fn a_stall_settles_after_the_least_number_of_blocks() {
     LOST.set(700.0);
     let (record, end) = run(plan(24, true), None, |_| false);
     assert!(matches!(end, End::Complete));
-    assert_eq!((record.verdict.state, record.trials.len()), (State::Affected, 12));
-    assert_eq!(record.progress, Progress::Complete);
+    assert_eq!((record.judgement.state, record.trials.len()), (State::Affected, 12));
+    assert_eq!(record.ended, Ended::Complete);
 }
 
 #[test]
 fn without_a_stall_it_goes_on_until_that_is_settled_or_the_blocks_are_used_up() {
     LOST.set(0.0);
     let (record, _) = run(plan(24, true), None, |_| false);
-    assert_eq!((record.verdict.state, record.trials.len()), (State::NotAffected, 20));
+    assert_eq!((record.judgement.state, record.trials.len()), (State::NotAffected, 20));
     let (record, _) = run(plan(7, true), None, |_| false);
-    assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 14));
+    assert_eq!((record.judgement.state, record.trials.len()), (State::Inconclusive, 14));
 }
 
-fn was_out_of_time(record: &Record) -> bool {
-    record.verdict.reasons.iter().any(|why| matches!(why, Reason::OutOfTime { .. }))
+fn was_out_of_time(record: &Judged) -> bool {
+    record.judgement.reasons.iter().any(|why| matches!(why, Reason::OutOfTime { .. }))
 }
 
 #[test]
@@ -167,8 +166,8 @@ fn a_study_whose_time_is_over_ends_after_the_block_and_says_why() {
     HANGS.set(true);
     let (record, end) = run_for(Duration::ZERO, None, plan(24, true), None, |_| false);
     assert!(matches!(end, End::Complete));
-    assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 2));
-    assert_eq!(record.verdict.reasons.last(), Some(&Reason::OutOfTime { blocks: 1 }));
+    assert_eq!((record.judgement.state, record.trials.len()), (State::Inconclusive, 2));
+    assert_eq!(record.judgement.reasons.last(), Some(&Reason::OutOfTime { blocks: 1 }));
     // Where all blocks were run, it was not the time.
     let (record, _) = run(plan(3, true), None, |_| false);
     assert!(!was_out_of_time(&record));
@@ -182,10 +181,10 @@ fn an_arm_that_always_hangs_is_affected_after_five_blocks_where_the_time_is_over
     LOST.set(0.0);
     HANGS.set(true);
     let (record, _) = run(plan(4, true), None, |_| false);
-    assert_eq!((record.verdict.state, record.trials.len()), (State::Inconclusive, 8));
+    assert_eq!((record.judgement.state, record.trials.len()), (State::Inconclusive, 8));
     HANGS.set(true);
-    let (record, _) = run_for(Duration::ZERO, Some(record), plan(24, true), None, |_| false);
-    assert_eq!((record.verdict.state, record.trials.len()), (State::Affected, 10));
+    let (record, _) = run_for(Duration::ZERO, Some(record.facts), plan(24, true), None, |_| false);
+    assert_eq!((record.judgement.state, record.trials.len()), (State::Affected, 10));
     assert!(!was_out_of_time(&record));
 }
 
@@ -216,9 +215,9 @@ fn an_interruption_keeps_every_finished_trial() {
     let third = |event: &Event| matches!(event, Event::TrialEnd { block: 2, .. });
     let (record, end) = run(plan(24, true), Some(&path), third);
     assert!(matches!(end, End::Interrupted));
-    assert_eq!((record.progress, record.trials.len()), (Progress::Interrupted, 5));
-    let kept = Record::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    assert_eq!(kept, record);
+    assert_eq!((&record.ended, record.trials.len()), (&Ended::Interrupted, 5));
+    let kept = Facts::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(kept, record.facts);
 }
 
 #[test]
@@ -227,25 +226,24 @@ fn a_trial_that_breaks_ends_the_study_and_keeps_the_others() {
     BREAKS.set(7);
     let (record, end) = run(plan(24, true), None, |_| false);
     assert!(matches!(end, End::Broken(Problem::CpusUnread)));
-    assert_eq!((record.verdict.state, record.trials.len()), (State::Untrustworthy, 7));
-    assert_eq!(record.verdict.headline, Headline::Broken);
+    assert_eq!((record.judgement.state, record.trials.len()), (State::Untrustworthy, 7));
+    assert_eq!(record.judgement.headline, Headline::Broken);
     let [Reason::Broke { error }, Reason::WouldHaveBeen { blocks: 3, headline, .. }] =
-        record.verdict.reasons.as_slice()
+        record.judgement.reasons.as_slice()
     else {
-        panic!("{:?}", record.verdict)
+        panic!("{:?}", record.judgement)
     };
     assert_eq!(**error, Problem::CpusUnread);
     assert!(matches!(**headline, Headline::Scenario(_)), "{headline:?}");
-    assert_eq!(record.verdict.suggestions, [What::RunAgain.into()]);
-    let mut again = record.clone();
-    scenarios::judge(&mut again);
-    assert_eq!(again, record, "judging again must not forget what broke");
+    assert_eq!(record.judgement.suggestions, [What::RunAgain.into()]);
+    let read = Facts::from_json(&record.to_json()).unwrap();
+    assert_eq!(scenarios::judge(&read), record.judgement, "its file must not forget what broke");
     // Six whole blocks said so of the arm; the verdict above it does not.
     LOST.set(700.0);
     BREAKS.set(12);
     let (record, _) = run(plan(24, false), None, |_| false);
-    let says = record.arms.iter().find(|arm| arm.id == "busy").unwrap().state;
-    assert_eq!((record.verdict.state, says), (State::Untrustworthy, Some(State::Untrustworthy)));
+    let says = record.judgement.arms.iter().find(|arm| arm.id == "busy").unwrap().state;
+    assert_eq!((record.judgement.state, says), (State::Untrustworthy, Some(State::Untrustworthy)));
 }
 
 #[test]
@@ -268,14 +266,14 @@ fn the_record_is_on_disk_after_every_block() {
     let (record, _) = run(plan(6, false), Some(&path), |event| {
         if let Event::BlockEnd { .. } = event {
             blocks.set(blocks.get() + 1);
-            let kept = Record::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
-            assert_eq!((kept.trials.len(), kept.progress), (2 * blocks.get(), Progress::Running));
+            let kept = Facts::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            assert_eq!((kept.trials.len(), kept.ended), (2 * blocks.get(), Ended::Running));
         }
         false
     });
     assert_eq!(blocks.get(), 6);
-    let kept = Record::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    assert_eq!(kept, record);
+    let kept = Facts::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(kept, record.facts);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -310,8 +308,8 @@ fn time_between_the_turns_of_a_study_is_not_its_own() {
     };
     let mut listener = |_: Event<'_>| ();
     let mut both = [study(), study()].map(|study| {
-        let record = study.empty_record();
-        (study.begin(record, &mut listener), Duration::ZERO)
+        let facts = study.facts();
+        (study.begin(facts, &mut listener), Duration::ZERO)
     });
     let ends = loop {
         let ends = both.each_mut().map(|(underway, own)| {
@@ -328,7 +326,7 @@ fn time_between_the_turns_of_a_study_is_not_its_own() {
     for ((underway, own), end) in both.into_iter().zip(ends) {
         let (record, end) = underway.end(end.unwrap(), &mut listener);
         assert!(matches!(end, End::Complete));
-        assert_eq!((record.verdict.state, record.trials.len()), (State::Affected, 12));
+        assert_eq!((record.judgement.state, record.trials.len()), (State::Affected, 12));
         assert!(record.elapsed_s <= own.as_secs_f64(), "{} of {own:?}", record.elapsed_s);
     }
 }

@@ -5,23 +5,28 @@
 mod fake_scenario;
 
 use fake_scenario::{FILE, read, run};
-use model::{Machine, Record, State};
+use model::{Facts, Machine, State};
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::{Auto, Cpu, Params};
 use tailback_runner::undecided;
 
-/// A record of a study without factors that ended undecided after some blocks.
-fn left_open() -> Record {
+/// A study without factors that ended undecided after three blocks.
+fn left_open() -> Facts {
+    let facts = after(3);
+    assert_eq!(scenarios::judge(&facts).state, State::Inconclusive);
+    facts
+}
+
+/// A study without factors that ended after so many blocks.
+fn after(blocks: u32) -> Facts {
     let folder = tempfile::tempdir().unwrap();
     let mut design = read(FILE).unwrap();
-    design.exactly(3);
-    let (mut record, _) = run(&design, None, &folder.path().join("a.json"), |_| false);
-    record.factorial = None;
-    record.plan.stop_when_settled = true;
-    record.verdict.state = State::Inconclusive;
-    let test = record.verdict.test.as_mut().unwrap();
-    (test.evidence_affected, test.evidence_not_affected) = (1.0, 1.0);
-    record
+    design.exactly(blocks);
+    let (record, _) = run(&design, None, &folder.path().join("a.json"), |_| false);
+    let mut facts = record.facts;
+    facts.factorial = None;
+    facts.plan.stop_when_settled = true;
+    facts
 }
 
 #[test]
@@ -53,7 +58,7 @@ fn what_the_study_found_out_of_the_machine_stays() {
         plan
     };
     let open = with(Auto::Auto);
-    let placed = Record { plan: with(Auto::Is(Cpu::new(1))), ..old.clone() };
+    let placed = Facts { plan: with(Auto::Is(Cpu::new(1))), ..old.clone() };
     let (plan, _) = undecided(placed.clone(), &open, &Machine::default()).unwrap();
     assert_eq!(plan.arms, placed.plan.arms);
     // What the new one asks for has to be what the old one had.
@@ -63,21 +68,31 @@ fn what_the_study_found_out_of_the_machine_stays() {
 #[test]
 fn what_is_not_the_same_study_is_left_alone() {
     let (old, machine) = (left_open(), Machine::default());
-    let refused = |change: &dyn Fn(&mut Record)| {
+    let refused = |change: &dyn Fn(&mut Facts)| {
         let mut other = old.clone();
         change(&mut other);
         undecided(other, &old.plan, &machine).is_none()
     };
     assert!(!refused(&|_| {}));
-    assert!(refused(&|record| record.verdict.state = State::Affected));
-    assert!(refused(&|record| record.host.kernel = "5.4".to_owned()));
+    assert!(refused(&|record| record.machine.kernel = "5.4".to_owned()));
     assert!(refused(&|record| record.tool.version = "0.0.1".to_owned()));
     assert!(refused(&|record| record.plan.judging.margin += 1.0));
     assert!(refused(&|record| record.plan.stop_when_settled = false));
-    assert!(refused(&|record| record.host.guest = Some(model::machine::Guest::default())));
-    assert!(refused(&|record| {
-        record.verdict.test.as_mut().unwrap().evidence_not_affected = 1e6;
-    }));
+    assert!(refused(&|record| record.machine.guest = Some(model::machine::Guest::default())));
+    let settled = after(8);
+    assert_eq!(scenarios::judge(&settled).state, State::Affected);
+    assert!(undecided(settled.clone(), &settled.plan, &machine).is_none());
+    // The blocks suffice, and the control read nothing: more of them would not help.
+    let mut spoilt = settled;
+    let control = spoilt.control().unwrap().id.clone();
+    for arm in spoilt.plan.arms.iter_mut().filter(|arm| arm.id != control) {
+        arm.against = Some(control.clone());
+    }
+    for trial in &mut spoilt.trials {
+        trial.observation.measures.remove("scan_bytes");
+    }
+    assert_eq!(scenarios::judge(&spoilt).state, State::Inconclusive);
+    assert!(undecided(spoilt.clone(), &spoilt.plan, &machine).is_none());
     assert!(refused(&|record| record.trials.clear()));
     assert!(refused(&|record| {
         record.plan.arms.pop();

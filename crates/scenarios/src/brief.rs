@@ -1,12 +1,12 @@
 //! A study in brief, made of its record.
 
 use crate::find;
-use crate::judging::{ground, judge};
+use crate::judging::ground;
 use analysis::{sufficient, trust};
 use model::brief::{ArmBrief, Brief, FixBrief, Ground, PlanBrief, SCHEMA, VerdictBrief};
 use model::identity::HostName;
 use model::record::{Plan, Progress};
-use model::{ArmResult, Fix, Identity, Judging, Record, Role, State, Test, Tested};
+use model::{ArmResult, Fix, Identity, Judged, Judging, Role, State, Test, Tested};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,17 +15,12 @@ use std::fmt::Write as _;
 const LONGEST_FACT: usize = 1 << 10;
 
 /// A study in brief; `identity` is that of its machine, and `host` its name.
-///
-/// A study that this version can judge is judged again, so that the counts and the verdict are by
-/// one set of rules.
-pub fn brief(record: &Record, identity: Identity, host: Option<HostName>) -> Brief {
-    let mut record = record.clone();
-    judge(&mut record);
-    let known = ground(&record);
-    let tests = tests(&record);
+pub fn brief(record: &Judged, identity: Identity, host: Option<HostName>) -> Brief {
+    let known = ground(record);
+    let tests = tests(record);
     let tainted = trust::new_taint(&record.trials, known);
     let by_test = sufficient::state_by_all(&tests, tainted != 0);
-    let state = record.verdict.state;
+    let state = record.judgement.state;
     let brief = Brief {
         schema: SCHEMA.to_owned(),
         host,
@@ -33,30 +28,30 @@ pub fn brief(record: &Record, identity: Identity, host: Option<HostName>) -> Bri
         scenario: record.scenario.clone(),
         started: record.started.clone(),
         elapsed_s: record.elapsed_s,
-        progress: record.progress,
+        progress: record.ended.progress(),
         identity,
-        otp: otp(&record),
-        plan: plan(&record),
+        otp: otp(record),
+        plan: plan(record),
         ground: Ground { tainted, emulated: known.emulated, shared: known.shared },
-        verdict: verdict(&record),
+        verdict: verdict(record),
         review: by_test.filter(|by_test| *by_test != state).map(|_| state),
         tests,
-        arms: arms(&record),
-        fixes: record.verdict.fixes.iter().map(fix).collect(),
+        arms: arms(record),
+        fixes: record.judgement.fixes.iter().map(fix).collect(),
         left_out: None,
     };
     brief.fitted()
 }
 
 /// The version of the OTP that the trials ran in.
-fn otp(record: &Record) -> Option<String> {
+fn otp(record: &Judged) -> Option<String> {
     let vm = record.trials.iter().find_map(|trial| trial.observation.vm.as_ref())?;
     Some(vm.otp.clone())
 }
 
 /// The counts by each judged figure, the one that decided by itself in front as in the plan.
-fn tests(record: &Record) -> Vec<Tested> {
-    let judged = !matches!(record.progress, Progress::NotRun | Progress::Broken);
+fn tests(record: &Judged) -> Vec<Tested> {
+    let judged = !matches!(record.ended.progress(), Progress::NotRun | Progress::Broken);
     if !judged || find(&record.scenario).is_none() {
         return Vec::new();
     }
@@ -69,7 +64,7 @@ fn tests(record: &Record) -> Vec<Tested> {
     std::iter::once(&plan.judging).chain(&plan.also).filter_map(by).collect()
 }
 
-fn plan(record: &Record) -> PlanBrief {
+fn plan(record: &Judged) -> PlanBrief {
     let blocks = record.trials.iter().map(|trial| trial.block.saturating_add(1)).max();
     let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
     PlanBrief {
@@ -92,8 +87,8 @@ fn hash(plan: &Plan) -> String {
     })
 }
 
-fn verdict(record: &Record) -> VerdictBrief {
-    let verdict = &record.verdict;
+fn verdict(record: &Judged) -> VerdictBrief {
+    let verdict = &record.judgement;
     let settled = matches!(verdict.state, State::Affected | State::NotAffected);
     VerdictBrief {
         state: verdict.state,
@@ -112,12 +107,12 @@ fn is_short(fact: &impl serde::Serialize) -> bool {
 }
 
 /// The arms with their judged figures: the control, and then those that say most.
-fn arms(record: &Record) -> Vec<ArmBrief> {
+fn arms(record: &Judged) -> Vec<ArmBrief> {
     let figures = || std::iter::once(&record.plan.judging).chain(&record.plan.also);
     let first = record.plan.judging.measure.as_ref();
     let shift =
         |arm: &ArmResult| arm.against_control.get(first).map_or(f64::NEG_INFINITY, |c| c.shift);
-    let mut arms: Vec<&ArmResult> = record.arms.iter().collect();
+    let mut arms: Vec<&ArmResult> = record.judgement.arms.iter().collect();
     let rank = |arm: &ArmResult| match (arm.role, arm.state) {
         (Role::Control, _) => 0,
         (Role::Case, Some(State::Affected)) => 1,
@@ -132,7 +127,7 @@ fn arms(record: &Record) -> Vec<ArmBrief> {
         state: arm.state,
         trials: arm.trials,
         hung: arm.hangs.count,
-        evidence: arm.evidence,
+        e_value: arm.e_value,
         measures: chosen(&arm.measures, figures()),
         against_control: chosen(&arm.against_control, figures()),
     };
@@ -152,8 +147,8 @@ fn fix(fix: &Fix) -> FixBrief {
     FixBrief {
         arm: fix.arm.clone(),
         outcome: fix.outcome,
-        evidence_less: fix.evidence_less,
-        evidence_gone: fix.evidence_gone,
+        e_value_less: fix.e_value_less,
+        e_value_gone: fix.e_value_gone,
         threshold: fix.threshold,
         comparison: fix.comparison.clone(),
     }

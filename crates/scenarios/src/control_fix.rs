@@ -5,31 +5,25 @@
 //! of the stall is left with it is no finding, since the stall is what the case has over that very
 //! control; so such a change is said to have helped, and never to have fixed the stall.
 
-use model::record::Record;
-use model::{Comparison, Fix, FixOutcome, Role, State};
+use analysis::Outcome;
+use model::{ArmResult, Comparison, Facts, Fix, FixOutcome, Role, State};
 
-/// Puts the control's change before the other fixes of an affected record.
-pub(crate) fn add(record: &mut Record) {
-    if record.verdict.state != State::Affected || record.factorial.is_some() {
-        return;
+/// What the control's change did to what is affected, where a study of one factor has one.
+pub(crate) fn control_fix(facts: &Facts, arms: &[ArmResult], outcome: &Outcome) -> Option<Fix> {
+    if facts.factorial.is_some() {
+        return None;
     }
-    let Some(fix) = of(record) else { return };
-    if record.verdict.fixes.iter().all(|other| other.arm != fix.arm) {
-        record.verdict.fixes.insert(0, fix);
-    }
-}
-
-fn of(record: &Record) -> Option<Fix> {
-    let control = record.plan.arms.iter().find(|arm| arm.role == Role::Control)?;
+    let planned = &facts.plan.arms;
+    let control = planned.iter().find(|arm| arm.role == Role::Control)?;
     let change = control.change.clone()?;
-    let measure = record.verdict.measure.as_ref()?;
+    let measure = &outcome.measure;
     let of_control = |id: &str| {
-        let against = record.plan.arms.iter().find(|arm| arm.id == id).map(|arm| &arm.against);
+        let against = planned.iter().find(|arm| arm.id == id).map(|arm| &arm.against);
         against.is_some_and(|against| against.as_ref().is_none_or(|id| *id == control.id))
     };
-    let affected = record.arms.iter().filter(|arm| arm.state == Some(State::Affected));
+    let affected = arms.iter().filter(|arm| arm.state == Some(State::Affected));
     let case = model::worst_case(affected.filter(|arm| of_control(&arm.id)), measure)?;
-    let result = record.arms.iter().find(|arm| arm.id == control.id)?;
+    let result = arms.iter().find(|arm| arm.id == control.id)?;
     Some(Fix {
         arm: control.id.clone(),
         change,
@@ -38,9 +32,9 @@ fn of(record: &Record) -> Option<Fix> {
         measure: measure.clone(),
         with: result.measures.clone(),
         without: case.measures.clone(),
-        evidence_less: case.evidence,
-        evidence_gone: None,
-        threshold: record.verdict.test.as_ref().map(|test| test.threshold),
+        e_value_less: case.e_value,
+        e_value_gone: None,
+        threshold: Some(outcome.test.threshold),
         left: None,
         comparison: case.against_control.get(measure).and_then(reversed),
     })

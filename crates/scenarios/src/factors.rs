@@ -1,19 +1,18 @@
 //! A study of several factors: what its levels did, and its headline, which no scenario has, since
 //! the combinations are the study's own.
 
-use crate::find;
+use crate::AnyScenario;
 use analysis::Outcome;
+use model::factorial::Effects;
 use model::reason::StudyHeadline;
-use model::{ArmResult, Factorial, Headline, Record, Role, State};
+use model::{ArmResult, Factorial, Facts, Headline, Role, State};
 
-/// Works out anew what the factors of a study did; from the record alone.
+/// What the factors of a study did, where the facts are of one.
 ///
-/// Figures are those that its scenario shows in tables, and those that it judges by. Does nothing
-/// where the record is of no such study, or of a scenario that this version does not know.
-pub fn weigh_factors(record: &mut Record) {
-    let Some(scenario) = find(&record.scenario) else { return };
-    let Some(factorial) = &mut record.factorial else { return };
-    let plan = &record.plan;
+/// Figures are those that its scenario shows in tables, and those that it judges by.
+pub(crate) fn effects(scenario: &dyn AnyScenario, facts: &Facts) -> Option<Effects> {
+    let factorial = facts.factorial.as_ref()?;
+    let plan = &facts.plan;
     let judged: Vec<&str> =
         [&plan.judging].into_iter().chain(&plan.also).map(|j| j.measure.as_ref()).collect();
     let measures: Vec<&str> = scenario
@@ -23,10 +22,7 @@ pub fn weigh_factors(record: &mut Record) {
         .filter(|measure| measure.column || judged.contains(&measure.name))
         .map(|measure| measure.name)
         .collect();
-    let confidence = plan.judging.confidence;
-    let (effects, beyond) = analysis::effects(factorial, &record.trials, &measures, confidence);
-    factorial.effects = effects;
-    factorial.effects_left_out = beyond;
+    Some(analysis::effects(factorial, &facts.trials, &measures, plan.judging.confidence))
 }
 
 /// What such a study found.

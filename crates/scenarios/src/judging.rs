@@ -1,56 +1,124 @@
-//! From trials to a verdict, from the record alone.
+//! From facts to a judgement: one pure function, called once.
 
 use crate::{AnyScenario, control_fix, factors, find, suggest};
 use analysis::{Ground, Outcome, sufficient};
-use model::record::{Progress, SCHEMA};
+use model::record::{Cause, Ended};
 use model::{
-    ArmResult, Fix, Headline, Judging, Plan, Reason, Record, Role, State, Suggestion, Trial,
-    Verdict,
+    ArmResult, Facts, Fix, Headline, Judged, Judgement, Judging, Live, Need, Plan, Reason, Role,
+    State, Suggestion, Trial, What,
 };
 
-/// Estimates every arm and judges; a study that was not run or broke keeps the verdict that says
-/// so.
-///
-/// Returns false, and changes nothing, where the scenario is unknown to this version.
-pub fn judge(record: &mut Record) -> bool {
-    let known = decide(record);
-    control_fix::add(record);
-    if let Some(scenario) = find(&record.scenario) {
-        suggest::add_measured(record, scenario.meta());
+/// What follows from the facts of a study or a watch. It reads nothing else, so that the same facts
+/// always give the same judgement.
+pub fn judge(facts: &Facts) -> Judgement {
+    if let Some(live) = &facts.live {
+        return watched(live);
     }
-    known
+    let Some(scenario) = find(&facts.scenario) else { return unknown(facts) };
+    let stopped = match &facts.ended {
+        Ended::Running | Ended::Complete | Ended::Interrupted => return by_trials(scenario, facts),
+        Ended::NotRun(cause) => not_run(cause),
+        Ended::Broken(cause) if facts.trials.is_empty() => broken(cause, None),
+        Ended::Broken(cause) => broken(cause, Some(by_trials(scenario, facts))),
+    };
+    let mut arms = analysis::estimate_arms(&facts.plan, &facts.trials);
+    set_back(&mut arms, stopped.state, TakenBack::Nothing);
+    Judgement { arms, effects: factors::effects(scenario, facts), ..stopped }
 }
 
-/// Estimates every arm and judges by the trials of this record, without what other parts say of it.
-fn decide(record: &mut Record) -> bool {
-    let Some(scenario) = find(&record.scenario) else {
-        return false;
+/// Facts with what follows from them.
+pub fn judged(facts: Facts) -> Judged {
+    let judgement = judge(&facts);
+    Judged { facts, judgement }
+}
+
+/// What a watch found stands in its facts.
+fn watched(live: &Live) -> Judgement {
+    let state = if live.findings.is_empty() { State::NotAffected } else { State::Affected };
+    let kind = live.findings.first().map(|first| first.kind.stall().to_owned());
+    Judgement { kind, ..Judgement::new(state, Headline::Watched) }
+}
+
+/// Of a scenario that this version does not know the trials are shown, and nothing is concluded.
+fn unknown(facts: &Facts) -> Judgement {
+    let mut arms = analysis::estimate_arms(&facts.plan, &facts.trials);
+    set_back(&mut arms, State::Inconclusive, TakenBack::Study);
+    Judgement { arms, ..Judgement::new(State::Inconclusive, Headline::UnknownScenario) }
+}
+
+/// A study of which no trial was begun.
+fn not_run(cause: &Cause) -> Judgement {
+    let next = match cause {
+        Cause::Missing(need) => grant(need),
+        _ => What::RunAgain.into(),
     };
-    SCHEMA.clone_into(&mut record.schema);
-    record.arms = analysis::estimate_arms(&record.plan, &record.trials);
-    if matches!(record.progress, Progress::NotRun | Progress::Broken) {
-        set_back(&mut record.arms, record.verdict.state, TakenBack::Nothing);
-        return true;
+    Judgement {
+        reasons: vec![reason(cause)],
+        suggestions: vec![next],
+        ..Judgement::new(State::Skipped, Headline::Skipped)
     }
-    let ground = ground(record);
-    let (plan, trials) = (&record.plan, &record.trials);
-    let mut outcome = analysis::decide(plan, trials, &record.arms, ground);
+}
+
+/// A study that stopped among its trials, with what they would have made of it until then.
+fn broken(cause: &Cause, until_then: Option<Judgement>) -> Judgement {
+    let grant = match cause {
+        Cause::Missing(need) => Some(grant(need)),
+        _ => None,
+    };
+    if until_then.is_none() && !matches!(cause, Cause::Broke(_)) {
+        return Judgement {
+            reasons: vec![reason(cause)],
+            suggestions: grant.into_iter().collect(),
+            ..Judgement::new(State::Skipped, Headline::Skipped)
+        };
+    }
+    let again = until_then.is_some().then(|| What::RunAgain.into());
+    let before = until_then.map(|before| Reason::WouldHaveBeen {
+        blocks: before.test.map_or(0, |test| test.blocks),
+        state: before.state,
+        headline: Box::new(before.headline),
+    });
+    Judgement {
+        reasons: std::iter::once(reason(cause)).chain(before).collect(),
+        suggestions: grant.into_iter().chain(again).collect(),
+        ..Judgement::new(State::Untrustworthy, Headline::Broken)
+    }
+}
+
+fn reason(cause: &Cause) -> Reason {
+    match cause {
+        Cause::Missing(need) => Reason::Missing { what: Box::new(need.clone()) },
+        Cause::Unusable(why) => Reason::Unusable { why: Box::new(why.clone()) },
+        Cause::Broke(error) => Reason::Broke { error: Box::new(error.clone()) },
+        Cause::Interrupted => Reason::Interrupted,
+    }
+}
+
+fn grant(need: &Need) -> Suggestion {
+    What::Grant(Box::new(need.clone())).into()
+}
+
+/// What the trials say.
+fn by_trials(scenario: &dyn AnyScenario, facts: &Facts) -> Judgement {
+    let (plan, trials) = (&facts.plan, &facts.trials);
+    let mut arms = analysis::estimate_arms(plan, trials);
+    let ground = ground(facts);
+    let mut outcome = analysis::decide(plan, trials, &arms, ground);
     for judging in &plan.also {
-        judge_also(plan, judging, trials, &mut record.arms, &mut outcome, ground);
+        judge_also(plan, judging, trials, &mut arms, &mut outcome, ground);
     }
-    let (tested, said) = (outcome.state, said(&record.arms));
-    scenario.review(plan, trials, &mut record.arms, &mut outcome);
-    let taken_back = match (outcome.state == tested, said == self::said(&record.arms)) {
+    let (tested, said) = (outcome.state, said(&arms));
+    scenario.review(plan, trials, &mut arms, &mut outcome);
+    let taken_back = match (outcome.state == tested, said == self::said(&arms)) {
         (true, _) => TakenBack::Nothing,
         (false, true) => TakenBack::Study,
         (false, false) => TakenBack::Arms,
     };
-    set_back(&mut record.arms, outcome.state, taken_back);
+    set_back(&mut arms, outcome.state, taken_back);
     if outcome.state != State::NotAffected {
         outcome.test.missed = None;
     }
-    record.verdict = verdict(scenario, record, outcome);
-    true
+    put_together(scenario, facts, arms, outcome)
 }
 
 /// The plan, judged by another figure.
@@ -82,7 +150,7 @@ fn judge_also(
             for (arm, result) in arms.iter_mut().zip(results) {
                 arm.state = result.state;
                 arm.worse = result.worse;
-                arm.evidence = result.evidence;
+                arm.e_value = result.e_value;
             }
         }
         (State::NotAffected, State::NotAffected) => {
@@ -144,71 +212,80 @@ fn set_back(arms: &mut [ArmResult], verdict: State, taken_back: TakenBack) {
 }
 
 /// What each fix did to what is affected.
-fn fixes(record: &Record, outcome: &Outcome) -> Vec<Fix> {
-    match outcome.state {
-        State::Affected => {
-            analysis::fixes(&record.plan, &record.trials, &record.arms, &outcome.measure)
-        }
-        _ => Vec::new(),
+fn fixes(facts: &Facts, arms: &[ArmResult], outcome: &Outcome) -> Vec<Fix> {
+    if outcome.state != State::Affected {
+        return Vec::new();
     }
+    let tried = analysis::fixes(&facts.plan, &facts.trials, arms, &outcome.measure);
+    let control = control_fix::control_fix(facts, arms, outcome);
+    let control = control.filter(|fix| tried.iter().all(|other| other.arm != fix.arm));
+    control.into_iter().chain(tried).collect()
 }
 
-/// Whether a judged study may stop: it has seen the least number of blocks, and its verdict stands.
+/// Whether a study may stop: it has seen the least number of blocks, and its verdict stands.
 ///
 /// The least number is there for the intervals of medians and no part of the test; a study whose
 /// time is over ends without it. A disturbed machine does not end it, since a disturbance may pass.
-pub fn settled(record: &Record) -> bool {
-    let blocks = record.verdict.test.as_ref().map_or(0, |test| test.blocks);
-    let stands = matches!(record.verdict.state, State::Affected | State::NotAffected);
-    let fixes_open = record.plan.settle_fixes && record.verdict.fixes.iter().any(analysis::is_open);
+pub fn settled(plan: &Plan, judgement: &Judgement) -> bool {
+    let blocks = judgement.test.as_ref().map_or(0, |test| test.blocks);
+    let stands = matches!(judgement.state, State::Affected | State::NotAffected);
+    let fixes_open = plan.settle_fixes && judgement.fixes.iter().any(analysis::is_open);
     // What matters most is waited for, as long as the study may go on.
-    let first_open = record.verdict.open.iter().any(|name| *name == record.plan.judging.measure);
-    stands && !first_open && !fixes_open && blocks >= record.plan.min_blocks
+    let first_open = judgement.open.iter().any(|name| *name == plan.judging.measure);
+    stands && !first_open && !fixes_open && blocks >= plan.min_blocks
 }
 
 /// That the time was over before the study was settled. A study that runs until it is settled ends
 /// before its last block for no other reason.
-fn out_of_time(record: &Record) -> Option<Reason> {
-    let run = record.trials.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0);
-    let most = record.plan.max_blocks;
-    let ended = record.progress == Progress::Complete && record.plan.stop_when_settled;
+fn out_of_time(facts: &Facts) -> Option<Reason> {
+    let run = facts.trials.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0);
+    let most = facts.plan.max_blocks;
+    let ended = facts.ended == Ended::Complete && facts.plan.stop_when_settled;
     (ended && run < most).then_some(Reason::OutOfTime { blocks: run })
 }
 
-pub(crate) fn ground(record: &Record) -> Ground {
+pub(crate) fn ground(facts: &Facts) -> Ground {
+    let machine = &facts.machine;
     Ground {
-        tainted: record.host.tainted,
-        shared: record.host.hold == Some(model::machine::Hold::Shared),
-        emulated: record.host.guest.as_ref().is_some_and(model::machine::Guest::emulated),
+        tainted: machine.tainted,
+        shared: machine.hold == Some(model::machine::Hold::Shared),
+        emulated: machine.guest.as_ref().is_some_and(model::machine::Guest::emulated),
     }
 }
 
-fn verdict(scenario: &dyn AnyScenario, record: &Record, outcome: Outcome) -> Verdict {
-    let summary = scenario.summary(&record.plan, &outcome, &record.arms);
-    let headline = match &record.factorial {
+/// Reasons that are not of the test: how the study ended.
+fn of_the_end(facts: &Facts, state: State) -> impl Iterator<Item = Reason> {
+    let open = state == State::Inconclusive;
+    let interrupted = (facts.ended == Ended::Interrupted && open).then_some(Reason::Interrupted);
+    let out_of_time = open.then(|| out_of_time(facts)).flatten();
+    let running = (facts.ended == Ended::Running).then_some(Reason::NotEnded);
+    interrupted.into_iter().chain(out_of_time).chain(running)
+}
+
+fn put_together(
+    scenario: &dyn AnyScenario,
+    facts: &Facts,
+    arms: Vec<ArmResult>,
+    outcome: Outcome,
+) -> Judgement {
+    let plan = &facts.plan;
+    let summary = scenario.summary(plan, &outcome, &arms);
+    let headline = match &facts.factorial {
         _ if outcome.state == State::Untrustworthy => Headline::Untrustworthy,
-        Some(factorial) => factors::headline(factorial, &outcome, &record.arms),
+        Some(factorial) => factors::headline(factorial, &outcome, &arms),
         None => Headline::Scenario(summary.headline),
     };
     // What may fix a combination of a study is a level of one of its factors.
-    let own = summary.suggestions.into_iter().filter(|_| record.factorial.is_none());
-    let fixes = fixes(record, &outcome);
-    let suggestions: Vec<Suggestion> = outcome.suggestions.into_iter().chain(own).collect();
-    let mut reasons = outcome.reasons;
-    if record.progress == Progress::Interrupted && outcome.state == State::Inconclusive {
-        reasons.push(Reason::Interrupted);
-    }
-    if outcome.state == State::Inconclusive {
-        reasons.extend(out_of_time(record));
-    }
-    if record.progress == Progress::Running {
-        reasons.push(Reason::NotEnded);
-    }
-    Verdict {
+    let own = summary.suggestions.into_iter().filter(|_| facts.factorial.is_none());
+    let fixes = fixes(facts, &arms, &outcome);
+    let mut suggestions: Vec<Suggestion> = outcome.suggestions.into_iter().chain(own).collect();
+    suggest::add_measured(&mut suggestions, plan, &fixes, scenario.meta());
+    let of_the_end = of_the_end(facts, outcome.state);
+    Judgement {
         state: outcome.state,
         kind: summary.kind,
         headline,
-        reasons,
+        reasons: outcome.reasons.into_iter().chain(of_the_end).collect(),
         caveats: outcome.caveats,
         suggestions,
         measure: Some(outcome.measure),
@@ -216,6 +293,8 @@ fn verdict(scenario: &dyn AnyScenario, record: &Record, outcome: Outcome) -> Ver
         open: outcome.open,
         fixes,
         test: Some(outcome.test),
+        arms,
+        effects: factors::effects(scenario, facts),
     }
 }
 

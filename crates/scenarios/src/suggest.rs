@@ -3,7 +3,7 @@
 
 use model::scenario::FixMeta;
 use model::suggestion::Command;
-use model::{Fact, Fix, FixOutcome, Meta, Plan, Record, Role, Run, Settings, Suggestion, What};
+use model::{Fact, Fix, FixOutcome, Meta, Plan, Role, Run, Settings, Suggestion, What};
 
 /// A run of a scenario; what is as its defaults say is left out.
 pub(crate) fn run(meta: &Meta, settings: &Settings) -> Run {
@@ -43,12 +43,15 @@ pub(crate) fn other_run(meta: &Meta, why: Fact, settings: &Settings) -> Suggesti
 }
 
 /// Says of each suggested fix what it did, where an arm of this study has it.
-pub(crate) fn add_measured(record: &mut Record, meta: &Meta) {
-    let verdict = &mut record.verdict;
-    for suggestion in &mut verdict.suggestions {
+pub(crate) fn add_measured(
+    suggestions: &mut [Suggestion],
+    plan: &Plan,
+    tried: &[Fix],
+    meta: &Meta,
+) {
+    for suggestion in suggestions {
         if let What::Fix(id) = &suggestion.what {
-            let fix = meta.fix(id);
-            let outcome = fix.and_then(|fix| measured(fix, &record.plan, &verdict.fixes));
+            let outcome = meta.fix(id).and_then(|fix| measured(fix, plan, tried));
             suggestion.measured = outcome.or(suggestion.measured);
         }
     }
@@ -119,8 +122,8 @@ mod tests {
             measure: "slope".to_owned(),
             with: BTreeMap::new(),
             without: BTreeMap::new(),
-            evidence_less: None,
-            evidence_gone: None,
+            e_value_less: None,
+            e_value_gone: None,
             threshold: None,
             left: None,
             comparison: None,

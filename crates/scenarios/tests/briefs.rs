@@ -7,10 +7,8 @@ use analysis::sufficient::judge_brief;
 use model::brief::MOST_BYTES;
 use model::identity::HostName;
 use model::machine::{CpuSteal, Disturbance};
-use model::record::{Progress, SCHEMA, Tool};
 use model::{
-    Arm, Brief, Headline, Identity, Machine, Measure, Observation, Plan, Record, Role, State,
-    Trial, Verdict,
+    Arm, Brief, Facts, Identity, Judged, Machine, Measure, Observation, Plan, Role, State, Trial,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -21,25 +19,12 @@ use tailback_scenarios::{self as scenarios, AnyScenario};
 type Reading = (u16, bool, f64, f64);
 
 /// A study of a scenario by its own settings, of so many cases.
-fn record(scenario: &dyn AnyScenario, cases: usize, readings: &[Reading], tainted: bool) -> Record {
+fn record(scenario: &dyn AnyScenario, cases: usize, readings: &[Reading], tainted: bool) -> Judged {
     let plan = plan(scenario, cases);
     let trials = trials(&plan, scenario, readings, tainted);
-    Record {
-        schema: SCHEMA.to_owned(),
-        tool: Tool { name: "tailback".to_owned(), version: "1".to_owned(), argv: Vec::new() },
-        scenario: scenario.meta().id.to_owned(),
-        started: "2026-11-01T10:00:00Z".to_owned(),
-        elapsed_s: 60.0,
-        progress: Progress::Complete,
-        plan,
-        host: Machine { kernel: "6.1.0".to_owned(), tainted: Some(0), ..Machine::default() },
-        trials,
-        probed: Vec::new(),
-        arms: Vec::new(),
-        factorial: None,
-        verdict: Verdict::of(State::Inconclusive, Headline::NotMeasured),
-        live: None,
-    }
+    let machine = Machine { kernel: "6.1.0".to_owned(), tainted: Some(0), ..Machine::default() };
+    let facts = model::testing::facts(scenario.meta().id, plan, trials);
+    scenarios::judged(Facts { elapsed_s: 60.0, machine, ..facts })
 }
 
 fn plan(scenario: &dyn AnyScenario, cases: usize) -> Plan {
@@ -124,16 +109,15 @@ fn trials(
 }
 
 /// Holds the brief of a record against it; its verdict.
-fn assert_alike(mut record: Record) -> State {
+fn assert_alike(record: Judged) -> State {
     let brief = scenarios::brief(&record, Identity::default(), None);
-    scenarios::judge(&mut record);
-    assert_eq!(brief.verdict.state, record.verdict.state);
-    assert_eq!(judge_brief(&brief), Some(record.verdict.state), "{brief:?}");
+    assert_eq!(brief.verdict.state, record.judgement.state);
+    assert_eq!(judge_brief(&brief), Some(record.judgement.state), "{brief:?}");
     let line = brief.to_line();
     assert!(line.len() <= MOST_BYTES, "{}: {} bytes", record.scenario, line.len());
     assert!(line.ends_with('\n') && line.matches('\n').count() == 1);
     assert_eq!(serde_json::from_str::<Brief>(&line).unwrap(), brief);
-    record.verdict.state
+    record.judgement.state
 }
 
 /// Quiet trials, trials that hang, trials of threads without a CPU, and trials with steal.
@@ -200,7 +184,7 @@ fn the_same_plan_has_the_same_hash_whatever_its_seed() {
     let one = record(scenarios::ALL[0], 1, &[(500, false, 0.0, 0.0)], false);
     let mut other = one.clone();
     other.plan.seed = 8;
-    let hash = |record: &Record| scenarios::brief(record, Identity::default(), None).plan.sha256;
+    let hash = |record: &Judged| scenarios::brief(record, Identity::default(), None).plan.sha256;
     assert_eq!(hash(&one), hash(&other));
     other.plan.max_blocks += 1;
     assert_ne!(hash(&one), hash(&other));

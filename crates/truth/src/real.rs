@@ -4,7 +4,7 @@ use crate::hog::RunningHog;
 use crate::{Answer, Row, TruthError};
 use host::Roots;
 use host::cgroup::{Bandwidth, BandwidthGroup, CgroupError, ParentGroup, sweep};
-use model::Record;
+use model::Facts;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -88,8 +88,8 @@ pub fn run(row: &Row, programs: &Programs, stop: &dyn Fn() -> bool) -> Result<Ra
     let child = command.spawn().map_err(|e| NoAnswer::failed(format!("{}: {e}", words[0])))?;
     let status = Running(child).wait(Duration::from_secs(row.limit_s), stop)?;
     let record = std::fs::read_to_string(&out).map_err(NoAnswer::failed)?;
-    match Record::from_json(&record) {
-        Ok(read) => Ok(Ran { answer: read.verdict.state.into(), record }),
+    match Facts::from_json(&record) {
+        Ok(read) => Ok(Ran { answer: scenarios::judge(&read).state.into(), record }),
         Err(_) => Err(NoAnswer::Failed(why_none(status, &err))),
     }
 }

@@ -6,10 +6,10 @@ use crate::Answer;
 use host::Roots;
 use host::disturbance::Snapshot;
 use model::machine::Cpu;
-use model::record::{Plan, Progress, SCHEMA, Tool};
+use model::record::Plan;
 use model::{
-    Arm, Changed, Disturbance, Headline, Machine, Measure, Observation, Record, Role, State, Trial,
-    Unit, Verdict,
+    Arm, Changed, Disturbance, Ended, Facts, Judged, Machine, Measure, Observation, Role, Trial,
+    Unit,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -122,7 +122,7 @@ pub struct Simulated {
     /// The answer.
     pub answer: Answer,
     /// The record; of a comparison the last one.
-    pub record: Record,
+    pub record: Judged,
 }
 
 /// Simulates one study, or one comparison, of that seed.
@@ -139,10 +139,10 @@ pub fn simulate(simulation: &Simulation, seed: u64) -> Result<Simulated, String>
         None => None,
     };
     let record = study(simulation, stolen.as_ref(), Offsets::default(), &mut rng, seed);
-    let fixes = &record.verdict.fixes;
+    let fixes = &record.judgement.fixes;
     let answer = match simulation.fix_fails {
         Some(_) => fixes.first().map_or(Answer::NotShown, |fix| fix.outcome.into()),
-        None => record.verdict.state.into(),
+        None => record.judgement.state.into(),
     };
     Ok(Simulated { answer, record })
 }
@@ -160,52 +160,32 @@ fn study(
     offsets: Offsets,
     rng: &mut ChaCha8Rng,
     seed: u64,
-) -> Record {
-    let mut record = empty(simulation, seed);
-    for block in 0..record.plan.max_blocks {
-        for arm in record.plan.arms.clone() {
-            record.trials.push(trial(simulation, stolen, offsets, rng, (block, &arm)));
+) -> Judged {
+    let mut facts = empty(simulation, seed);
+    for block in 0..facts.plan.max_blocks {
+        for arm in facts.plan.arms.clone() {
+            facts.trials.push(trial(simulation, stolen, offsets, rng, (block, &arm)));
         }
-        if block + 1 >= record.plan.min_blocks {
-            scenarios::judge(&mut record);
-            if record.plan.stop_when_settled && scenarios::settled(&record) {
-                break;
-            }
+        let may_end = facts.plan.stop_when_settled && block + 1 >= facts.plan.min_blocks;
+        if may_end && scenarios::settled(&facts.plan, &scenarios::judge(&facts)) {
+            break;
         }
     }
-    record.progress = Progress::Complete;
-    scenarios::judge(&mut record);
-    record
+    facts.ended = Ended::Complete;
+    scenarios::judged(facts)
 }
 
-fn empty(simulation: &Simulation, seed: u64) -> Record {
+fn empty(simulation: &Simulation, seed: u64) -> Facts {
     let cpus = simulation.steal.as_ref().map_or(2, |steal| steal.of);
     let cpu = |id| Cpu { id, core: None, package: None, node: None };
-    Record {
-        schema: SCHEMA.to_owned(),
-        tool: Tool {
-            name: "tailback".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            argv: Vec::new(),
-        },
-        scenario: META.id.to_owned(),
-        started: "1970-01-01T00:00:00Z".to_owned(),
-        elapsed_s: 0.0,
-        progress: Progress::Running,
-        plan: plan(simulation, seed),
-        host: Machine {
-            kernel: "simulated".to_owned(),
-            cpus: (0..cpus).map(cpu).collect(),
-            tainted: Some(0),
-            ..Machine::default()
-        },
-        trials: Vec::new(),
-        probed: Vec::new(),
-        arms: Vec::new(),
-        factorial: None,
-        live: None,
-        verdict: Verdict::of(State::Inconclusive, Headline::NotMeasured),
-    }
+    let machine = Machine {
+        kernel: "simulated".to_owned(),
+        cpus: (0..cpus).map(cpu).collect(),
+        tainted: Some(0),
+        ..Machine::default()
+    };
+    let started = "1970-01-01T00:00:00Z".to_owned();
+    Facts::new(META.id, plan(simulation, seed), machine, Vec::new(), started)
 }
 
 /// The plan that a user's run of the same arms has.
@@ -334,21 +314,22 @@ fn comparison(
             let mut record = study(simulation, None, offsets, rng, seed ^ u64::from(number));
             // An hour after the one before, so that their times show that they took turns.
             let hour = 2 * u64::from(number) + second as u64;
-            record.started = format!("1970-01-{:02}T{:02}:00:00Z", 1 + hour / 24 % 28, hour % 24);
+            record.facts.started =
+                format!("1970-01-{:02}T{:02}:00:00Z", 1 + hour / 24 % 28, hour % 24);
             side.push(record);
         }
     }
     let answer = compared(&sides[0], &sides[1]);
     let [_, mut second] = sides;
     // There is one: `records` is a least of one.
-    let record = second.pop().unwrap_or_else(|| empty(simulation, seed));
+    let record = second.pop().unwrap_or_else(|| scenarios::judged(empty(simulation, seed)));
     Simulated { answer, record }
 }
 
 /// The answer of `tailback compare` on two sides.
-fn compared(before: &[Record], after: &[Record]) -> Answer {
-    let before: Vec<(&Record, &str)> = before.iter().map(|record| (record, "before")).collect();
-    let after: Vec<(&Record, &str)> = after.iter().map(|record| (record, "after")).collect();
+fn compared(before: &[Judged], after: &[Judged]) -> Answer {
+    let before: Vec<(&Judged, &str)> = before.iter().map(|record| (record, "before")).collect();
+    let after: Vec<(&Judged, &str)> = after.iter().map(|record| (record, "after")).collect();
     let sides = analysis::Sides {
         before: &before,
         after: &after,
@@ -377,7 +358,7 @@ mod tests {
     #[test]
     fn a_seed_repeats_its_study() {
         let simulation = always();
-        let record = |seed| simulate(&simulation, seed).unwrap().record.trials;
+        let record = |seed| simulate(&simulation, seed).unwrap().record.facts.trials;
         assert_eq!(record(7), record(7));
         assert_ne!(record(7), record(8));
     }

@@ -5,7 +5,7 @@ use super::bounded::{Bounded, compare, median};
 use super::sides::{Named, Sides, control_of, judgings};
 use crate::blocks::measured;
 use crate::reading::Reading;
-use model::{ArmChange, Basis, ChangeState, Comparison, Difference, Judging, Record, Role, Trial};
+use model::{ArmChange, Basis, ChangeState, Comparison, Difference, Judged, Judging, Role, Trial};
 use model::{Measure, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ impl Figure<'_> {
     }
 
     /// The control that is subtracted: for what is judged, where the arm has one.
-    fn over<'r>(&self, record: &'r Record) -> Option<&'r str> {
+    fn over<'r>(&self, record: &'r Judged) -> Option<&'r str> {
         let held = matches!(self.role, Role::Case | Role::Fix) && self.judging.is_some();
         control_of(record, self.arm).filter(|_| held)
     }
@@ -117,7 +117,7 @@ impl Figure<'_> {
     }
 
     /// A figure a block: relative to the control of the same block, or as it was read.
-    fn blocks(&self, record: &Record, unit: Unit, most: f64) -> Vec<Bounded> {
+    fn blocks(&self, record: &Judged, unit: Unit, most: f64) -> Vec<Bounded> {
         let arm = self.readings(record, self.arm, unit, most);
         let Some(control) = self.over(record) else {
             return arm.into_values().flatten().map(Bounded::from).collect();
@@ -131,7 +131,7 @@ impl Figure<'_> {
     /// The reading of each block in which the arm ran once.
     fn readings(
         &self,
-        record: &Record,
+        record: &Judged,
         arm: &str,
         unit: Unit,
         most: f64,
@@ -163,6 +163,6 @@ fn state(comparison: &Comparison, margin: f64, basis: Basis) -> ChangeState {
     }
 }
 
-fn of_arm<'a>(record: &'a Record, arm: &str) -> impl Iterator<Item = &'a Trial> {
+fn of_arm<'a>(record: &'a Judged, arm: &str) -> impl Iterator<Item = &'a Trial> {
     record.trials.iter().filter(move |trial| trial.arm == arm)
 }

@@ -4,7 +4,7 @@ use super::sides::{Named, Obstacle, Sides};
 use model::change::across::{HOST, KERNEL, OTP, TAILBACK};
 use model::change::{ChangeReason, ChangeSuggestion, Setting, SettingName, SettingValue};
 use model::machine::Guest;
-use model::{Kind, Machine, Meta, Record, Role, Value, Vm};
+use model::{Judged, Kind, Machine, Meta, Role, Value, Vm};
 use std::collections::BTreeSet;
 
 /// Memory of one machine is not the same number after each start; a difference of less is none.
@@ -87,11 +87,11 @@ fn apart(sides: &Sides) -> Option<Obstacle> {
 }
 
 /// All that differs, the machine first.
-fn between(before: &Record, after: &Record, meta: Option<&Meta>) -> Vec<Found> {
+fn between(before: &Judged, after: &Judged, meta: Option<&Meta>) -> Vec<Found> {
     let mut list = List(Vec::new());
-    machine(&mut list, &before.host, &after.host);
-    kernel(&mut list, &before.host, &after.host);
-    let version = |record: &Record| text(&record.tool.version);
+    machine(&mut list, &before.machine, &after.machine);
+    kernel(&mut list, &before.machine, &after.machine);
+    let version = |record: &Judged| text(&record.tool.version);
     list.add((SettingName::Tailback, TAILBACK), Part::Ground, version(before), version(after));
     vms(&mut list, before, after);
     for (name, was, is) in parameters(before, after) {
@@ -189,7 +189,7 @@ fn whole(count: usize) -> Option<SettingValue> {
 
 /// OTP releases and flags, arm by arm: each arm may have its own. Flags follow from parameters,
 /// which are looked at by themselves.
-fn vms(list: &mut List, before: &Record, after: &Record) {
+fn vms(list: &mut List, before: &Judged, after: &Judged) {
     let otp = |vm: &Vm| SettingValue::Words(vec![vm.otp.clone(), vm.erts.clone()]);
     let flags = |vm: &Vm| SettingValue::Words(vm.flags.clone());
     let arms = before.plan.arms.iter().map(|arm| arm.id.as_str());
@@ -218,7 +218,7 @@ fn vms(list: &mut List, before: &Record, after: &Record) {
 }
 
 /// The VM of an arm. All trials of an arm have the same flags, so its first one speaks for it.
-fn vm_of<'a>(record: &'a Record, arm: &str) -> Option<&'a Vm> {
+fn vm_of<'a>(record: &'a Judged, arm: &str) -> Option<&'a Vm> {
     let mut of_arm = record.trials.iter().filter(|trial| trial.arm == arm);
     of_arm.find_map(|trial| trial.observation.vm.as_ref())
 }
@@ -228,7 +228,7 @@ type Changed = (String, Option<SettingValue>, Option<SettingValue>);
 
 /// The parameters whose values differ in an arm of the same name, with the first such pair of
 /// values.
-fn parameters(before: &Record, after: &Record) -> Vec<Changed> {
+fn parameters(before: &Judged, after: &Judged) -> Vec<Changed> {
     let is = |value: Option<&Value>| value.map(|value| SettingValue::Text(value.to_string()));
     let mut found: Vec<Changed> = Vec::new();
     // What is shown and not judged may be anything.

@@ -1,10 +1,10 @@
 //! What is compared.
 
 use model::change::{ChangeReason, ChangeSuggestion};
-use model::{Judging, Meta, Record, Role};
+use model::{Judged, Judging, Meta, Role};
 
 /// A record, and what the user calls it.
-pub type Named<'a> = (&'a Record, &'a str);
+pub type Named<'a> = (&'a Judged, &'a str);
 
 /// What is compared.
 #[derive(Debug, Clone, Copy)]
@@ -65,12 +65,12 @@ impl<'a> Sides<'a> {
     }
 }
 
-pub(super) fn judgings(record: &Record) -> Vec<&Judging> {
+pub(super) fn judgings(record: &Judged) -> Vec<&Judging> {
     std::iter::once(&record.plan.judging).chain(&record.plan.also).collect()
 }
 
 /// The control that an arm is held against: its own, or the first of the plan.
-pub(super) fn control_of<'a>(record: &'a Record, arm: &str) -> Option<&'a str> {
+pub(super) fn control_of<'a>(record: &'a Judged, arm: &str) -> Option<&'a str> {
     let arm = record.plan.arms.iter().find(|other| other.id == arm)?;
     arm.against.as_deref().or_else(|| record.control().map(|control| control.id.as_str()))
 }

@@ -36,7 +36,7 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
 }
 
 /// A record of this place in the order of all.
-fn run(rng: &mut ChaCha8Rng, world: World, after: bool, place: usize) -> Record {
+fn run(rng: &mut ChaCha8Rng, world: World, after: bool, place: usize) -> Judged {
     let day = world.day * normal(rng);
     let more = world.run * normal(rng)
         + world.drift * place as f64
@@ -54,7 +54,7 @@ fn rates(what: &str, order: &[&str], world: World) -> [usize; 3] {
     let mut rng = ChaCha8Rng::seed_from_u64(13);
     let mut counts = [0; 3];
     for _ in 0..MANY {
-        let records: Vec<Record> = order
+        let records: Vec<Judged> = order
             .iter()
             .enumerate()
             .map(|(place, side)| run(&mut rng, world, *side == "after", place))

@@ -2,10 +2,11 @@
 
 use super::*;
 use model::change::{Purpose, Setting, SettingName, SettingValue, Turn, When};
-use model::record::{Plan, SCHEMA as RECORD, Tool};
+use model::record::Plan;
+use model::testing::plan;
 use model::{
-    Arm, Disturbance, Doubt, Headline, Judging, Kind, Machine, Measure, Meta, Observation,
-    Parameter, Parameters, Reason, Settings, State, Trial, Unit, Value, Verdict, Vm,
+    Arm, Disturbance, Doubt, Headline, Judged, Judgement, Judging, Kind, Measure, Meta,
+    Observation, Parameter, Parameters, Reason, Settings, State, Trial, Unit, Value, Vm,
 };
 use std::sync::LazyLock;
 
@@ -47,13 +48,13 @@ static PARAMETERS: LazyLock<[Parameter; 4]> = LazyLock::new(|| {
 });
 
 /// A record whose case loses so much in each of its trials, and its control nothing.
-pub(crate) fn record(case: &[f64], settings: &[(&str, &str)]) -> Record {
+pub(crate) fn record(case: &[f64], settings: &[(&str, &str)]) -> Judged {
     let blocks: Vec<(f64, f64)> = case.iter().map(|lost| (0.0, *lost)).collect();
     of_blocks(&blocks, settings)
 }
 
 /// A record whose control and case lose so much, block by block.
-pub(super) fn of_blocks(blocks: &[(f64, f64)], settings: &[(&str, &str)]) -> Record {
+pub(super) fn of_blocks(blocks: &[(f64, f64)], settings: &[(&str, &str)]) -> Judged {
     let arms = ["control", "case"].map(|id| Arm {
         id: id.to_owned(),
         role: if id == "control" { Role::Control } else { Role::Case },
@@ -66,33 +67,10 @@ pub(super) fn of_blocks(blocks: &[(f64, f64)], settings: &[(&str, &str)]) -> Rec
     let trials = blocks.iter().enumerate().flat_map(|(block, (control, case))| {
         [("control", *control), ("case", *case)].map(|(arm, lost)| trial(block, arm, lost))
     });
-    Record {
-        factorial: None,
-        live: None,
-        probed: Vec::new(),
-        schema: RECORD.to_owned(),
-        tool: Tool { name: String::new(), version: String::new(), argv: Vec::new() },
-        scenario: "s".to_owned(),
-        started: String::new(),
-        elapsed_s: 0.0,
-        progress: Progress::Complete,
-        plan: Plan {
-            arms: arms.to_vec(),
-            seed: 1,
-            min_blocks: 1,
-            max_blocks: 1,
-            stop_when_settled: true,
-            error_rate: None,
-            settle_fixes: false,
-            judging: META.judging.clone(),
-            also: Vec::new(),
-            left_out: Vec::new(),
-        },
-        host: Machine::default(),
-        trials: trials.collect(),
-        arms: Vec::new(),
-        verdict: Verdict::of(State::Affected, Headline::NotMeasured),
-    }
+    let plan = Plan { arms: arms.to_vec(), judging: META.judging.clone(), ..plan(&[]) };
+    let facts = model::testing::facts("s", plan, trials.collect());
+    let judgement = Judgement::new(State::Affected, Headline::NotMeasured);
+    Judged { facts, judgement }
 }
 
 fn trial(block: usize, arm: &str, lost: f64) -> Trial {
@@ -108,23 +86,23 @@ fn trial(block: usize, arm: &str, lost: f64) -> Trial {
     }
 }
 
-fn between(before: &Record, after: &Record, across: &[String]) -> Change {
+fn between(before: &Judged, after: &Judged, across: &[String]) -> Change {
     let (before, after) = ([(before, "a")], [(after, "b")]);
     change(&Sides { before: &before, after: &after, meta: Some(&META), across, among: 1 })
 }
 
 /// Records in the order in which they were made, the first before, the second after, and so on.
-pub(super) fn in_turns(records: &[Record]) -> Change {
+pub(super) fn in_turns(records: &[Judged]) -> Change {
     let turns = ["before", "after"].repeat(records.len() / 2);
     in_order(&turns, records)
 }
 
-pub(super) fn in_order(order: &[&str], records: &[Record]) -> Change {
+pub(super) fn in_order(order: &[&str], records: &[Judged]) -> Change {
     let mut records = records.to_vec();
     for (place, record) in records.iter_mut().enumerate() {
         record.started = format!("2026-11-21T10:{place:02}:00Z");
     }
-    let side = |wanted: &str| -> Vec<(&Record, &str)> {
+    let side = |wanted: &str| -> Vec<(&Judged, &str)> {
         let of_side = order.iter().zip(&records).filter(|(side, _)| **side == wanted);
         of_side.map(|(side, record)| (record, *side)).collect()
     };
@@ -214,8 +192,8 @@ fn a_case_is_held_against_its_own_control() {
 
 #[test]
 fn several_records_in_turns_say_worse_and_better() {
-    let runs = |before: &[f64], after: &[f64], pairs: usize| -> Vec<Record> {
-        let noise = |place: usize, lost: &[f64]| -> Record {
+    let runs = |before: &[f64], after: &[f64], pairs: usize| -> Vec<Judged> {
+        let noise = |place: usize, lost: &[f64]| -> Judged {
             let lost: Vec<f64> = lost.iter().map(|lost| lost + place as f64 / 10.0).collect();
             record(&lost, &[])
         };
@@ -247,12 +225,12 @@ fn records_that_were_not_made_in_turns_say_that_they_differ_at_most() {
     let order = vec![turn(When::Before), turn(When::After)];
     assert_eq!(found.reasons[0], ChangeReason::NotInTurns { order });
     // Balanced pairs are turns, too.
-    let turned: Vec<Record> =
+    let turned: Vec<Judged> =
         [0, 4, 4, 0, 0, 4, 4, 0].map(|place: usize| records[place].clone()).into();
     let order = ["before", "after", "after", "before", "before", "after", "after", "before"];
     assert_eq!(in_order(&order, &turned).state, ChangeState::Worse);
     let before = [(&turned[0], "b")];
-    let twice: Vec<(&Record, &str)> = turned[1..3].iter().map(|record| (record, "a")).collect();
+    let twice: Vec<(&Judged, &str)> = turned[1..3].iter().map(|record| (record, "a")).collect();
     let sides = Sides { before: &before, after: &twice, meta: Some(&META), across: &[], among: 1 };
     let found = change(&sides);
     assert_eq!(found.state, ChangeState::NotComparable);
@@ -261,13 +239,13 @@ fn records_that_were_not_made_in_turns_say_that_they_differ_at_most() {
 
 #[test]
 fn records_without_times_say_that_they_differ_at_most() {
-    let runs: Vec<Record> = (0..8)
+    let runs: Vec<Judged> = (0..8)
         .map(|place| {
             let side = if place < 4 { LITTLE } else { MUCH };
             record(&side.map(|lost| lost + f64::from(place) / 10.0), &[])
         })
         .collect();
-    let named: Vec<(&Record, &str)> = runs.iter().map(|run| (run, "r")).collect();
+    let named: Vec<(&Judged, &str)> = runs.iter().map(|run| (run, "r")).collect();
     let sides =
         Sides { before: &named[..4], after: &named[4..], meta: Some(&META), across: &[], among: 1 };
     let found = change(&sides);
@@ -278,7 +256,7 @@ fn records_without_times_say_that_they_differ_at_most() {
 #[test]
 fn records_of_one_side_are_of_one_set_up() {
     let mut records = vec![record(&LITTLE, &[]); 8];
-    records[4].host.kernel = "6.1".to_owned();
+    records[4].machine.kernel = "6.1".to_owned();
     let found = in_turns(&records);
     assert_eq!(found.state, ChangeState::NotComparable);
     let is_kernel = |reason: &ChangeReason| {
@@ -299,7 +277,7 @@ fn a_trial_that_hung_ranks_above_all() {
             .measures
             .insert("lost".to_owned(), Measure::exact(0.0, Unit::Milliseconds));
     }
-    let hung: Vec<Record> =
+    let hung: Vec<Judged> =
         std::iter::repeat_n([record(&LITTLE, &[]), hung], 4).flatten().collect();
     // None reads more than 11, so what hung counts as 11: no more than the margin above 10.
     assert_eq!(in_turns(&hung).state, ChangeState::NoDifferenceShown);
@@ -361,8 +339,8 @@ fn is_across(change: &Change) -> bool {
 fn all_that_is_in_the_way_is_named_with_what_was_named_before() {
     let here = record(&LITTLE, &[("busy", "10")]);
     let mut there = record(&LITTLE, &[("busy", "20")]);
-    there.host.kernel = "6.1".to_owned();
-    there.host.arch = "arm".to_owned();
+    there.machine.kernel = "6.1".to_owned();
+    there.machine.arch = "arm".to_owned();
     let change = between(&here, &there, &["host".to_owned()]);
     let by: Vec<String> = ["busy", "kernel"].map(str::to_owned).into();
     assert_eq!(change.reasons, [ChangeReason::Confounded { by }]);
@@ -375,7 +353,7 @@ fn all_that_is_in_the_way_is_named_with_what_was_named_before() {
 fn what_proves_nothing_is_not_compared() {
     let good = record(&LITTLE, &[]);
     let mut disturbed = good.clone();
-    disturbed.verdict.state = State::Untrustworthy;
+    disturbed.judgement.state = State::Untrustworthy;
     let mut empty = good.clone();
     empty.trials.clear();
     let mut other = good.clone();
@@ -389,7 +367,7 @@ fn what_proves_nothing_is_not_compared() {
 }
 
 /// The same record in lost time, untrustworthy for this doubt.
-fn doubtful(case: &[f64], doubt: Doubt) -> Record {
+fn doubtful(case: &[f64], doubt: Doubt) -> Judged {
     let mut record = record(case, &[]);
     for trial in &mut record.trials {
         for measure in trial.observation.measures.values_mut() {
@@ -399,9 +377,9 @@ fn doubtful(case: &[f64], doubt: Doubt) -> Record {
     let mut result = model::testing::result("case", Role::Case, Some(State::Untrustworthy));
     let lost = model::testing::estimate(case[0], Unit::MillisecondsPerSecond);
     result.measures.insert("lost".to_owned(), lost);
-    record.arms.push(result);
-    record.verdict.state = State::Untrustworthy;
-    record.verdict.reasons.push(Reason::Doubt(doubt));
+    record.judgement.arms.push(result);
+    record.judgement.state = State::Untrustworthy;
+    record.judgement.reasons.push(Reason::Doubt(doubt));
     record
 }
 
@@ -415,10 +393,11 @@ fn time_without_a_cpu_widens_the_margin_and_other_doubts_forbid_to_compare() {
     let tainted = doubtful(&MUCH, Doubt::Tainted { flags: 1 });
     assert_eq!(between(&little, &tainted, &[]).state, ChangeState::NotComparable);
     let mut broken = doubtful(&MUCH, without(29.0));
-    broken.verdict.reasons.push(Reason::Broke { error: Box::new(model::Problem::CpusUnread) });
+    broken.judgement.reasons.push(Reason::Broke { error: Box::new(model::Problem::CpusUnread) });
     assert_eq!(between(&little, &broken, &[]).state, ChangeState::NotComparable);
     let mut several = doubtful(&MUCH, without(29.0));
-    several.plan.also.push(several.plan.judging.clone());
+    let judging = several.plan.judging.clone();
+    several.plan.also.push(judging);
     assert_eq!(between(&several, &several, &[]).state, ChangeState::NotComparable);
     let absurd = doubtful(&MUCH, without(f64::NAN));
     assert_eq!(between(&little, &absurd, &[]).state, ChangeState::NotComparable);
@@ -427,26 +406,30 @@ fn time_without_a_cpu_widens_the_margin_and_other_doubts_forbid_to_compare() {
 #[test]
 fn another_machine_has_to_be_asked_for_and_another_kernel_has_not() {
     let here = record(&LITTLE, &[]);
-    let with = |alter: fn(&mut Record)| {
+    let with = |alter: fn(&mut Judged)| {
         let mut there = here.clone();
-        there.host.memory_bytes = Some(8 << 30);
+        there.machine.memory_bytes = Some(8 << 30);
         alter(&mut there);
         there
     };
     let mut here = here.clone();
-    here.host.memory_bytes = Some((8 << 30) + (100 << 20));
-    type Case = (fn(&mut Record), &'static [&'static str], bool);
+    here.machine.memory_bytes = Some((8 << 30) + (100 << 20));
+    type Case = (fn(&mut Judged), &'static [&'static str], bool);
     let cases: [Case; 9] = [
         (|_| {}, &[], true),
-        (|r| r.host.kernel = "6.1".to_owned(), &[], true),
-        (|r| r.host.cpu_model = Some("other".to_owned()), &[], false),
-        (|r| r.host.cpu_model = Some("other".to_owned()), &["host"], true),
-        (|r| r.host.memory_bytes = Some(2 << 30), &[], false),
-        (|r| r.host.virtualised = Some(true), &[], false),
+        (|r| r.machine.kernel = "6.1".to_owned(), &[], true),
+        (|r| r.machine.cpu_model = Some("other".to_owned()), &[], false),
+        (|r| r.machine.cpu_model = Some("other".to_owned()), &["host"], true),
+        (|r| r.machine.memory_bytes = Some(2 << 30), &[], false),
+        (|r| r.machine.virtualised = Some(true), &[], false),
         (|r| r.tool.version = "9".to_owned(), &[], false),
-        (|r| (r.host.kernel, r.host.arch) = ("6.1".to_owned(), "arm".to_owned()), &["host"], false),
         (
-            |r| (r.host.kernel, r.host.arch) = ("6.1".to_owned(), "arm".to_owned()),
+            |r| (r.machine.kernel, r.machine.arch) = ("6.1".to_owned(), "arm".to_owned()),
+            &["host"],
+            false,
+        ),
+        (
+            |r| (r.machine.kernel, r.machine.arch) = ("6.1".to_owned(), "arm".to_owned()),
             &["host", "kernel"],
             true,
         ),
@@ -460,7 +443,7 @@ fn another_machine_has_to_be_asked_for_and_another_kernel_has_not() {
     }
 }
 
-fn with_vms(order: [&str; 2], otp: &str, flags: [&str; 2]) -> Record {
+fn with_vms(order: [&str; 2], otp: &str, flags: [&str; 2]) -> Judged {
     let mut record = record(&LITTLE, &[]);
     // The order within a block is random, so either arm may have run last or first.
     record

@@ -1,12 +1,12 @@
 //! What the probes cost, from a trial with them and those without.
 
 use super::times::sum;
-use model::Record;
+use model::Judged;
 use model::explanation::{Cost, Rate};
 use model::record::{ProbeCost, Probed};
 
 /// What the probes cost and lost; nothing where no trial had any.
-pub(super) fn cost(record: &Record) -> Option<Cost> {
+pub(super) fn cost(record: &Judged) -> Option<Cost> {
     if record.probed.is_empty() {
         return None;
     }

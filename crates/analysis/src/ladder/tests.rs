@@ -7,16 +7,16 @@ use model::ladder::Direction;
 use model::{Judging, Measure, Unit};
 
 /// A record of a version whose case loses about so much.
-fn at(level: f64, state: State) -> Record {
+fn at(level: f64, state: State) -> Judged {
     let case: Vec<f64> = (0..8).map(|place| level + f64::from(place)).collect();
     let mut record = record(&case, &[]);
-    record.arms = estimate_arms(&record.plan, &record.trials);
-    record.verdict.state = state;
+    record.judgement.arms = estimate_arms(&record.plan, &record.trials);
+    record.judgement.state = state;
     record
 }
 
-fn of<'a>(records: &'a [(&'a str, Option<Record>)]) -> Ladder {
-    let version = |(name, record): &'a (&'a str, Option<Record>)| Version {
+fn of<'a>(records: &'a [(&'a str, Option<Judged>)]) -> Ladder {
+    let version = |(name, record): &'a (&'a str, Option<Judged>)| Version {
         name,
         release: name,
         record: record.as_ref(),
@@ -53,9 +53,9 @@ fn the_boundary_is_where_the_effect_changes_by_more_than_the_margin() {
 
 #[test]
 fn the_error_rate_is_split_over_the_pairs() {
-    let many: Vec<(String, Option<Record>)> =
+    let many: Vec<(String, Option<Judged>)> =
         (0..9).map(|place| (format!("7.{place}"), Some(at(5.0, State::Affected)))).collect();
-    let many: Vec<(&str, Option<Record>)> =
+    let many: Vec<(&str, Option<Judged>)> =
         many.iter().map(|(name, record)| (name.as_str(), record.clone())).collect();
     let few = of(&many[..2]);
     let all = of(&many);
@@ -73,11 +73,9 @@ fn a_version_without_a_record_is_stepped_over() {
     assert_eq!((ladder.steps.len(), ladder.steps[0].to.as_str()), (1, "c"));
     assert_eq!(of(&[("a", None)]).steps, []);
     // Nor does one that was skipped keep the others from being compared.
-    let skipped = Record { trials: Vec::new(), ..at(5.0, State::Skipped) };
-    let skipped = Record {
-        plan: model::record::Plan { arms: Vec::new(), ..skipped.plan.clone() },
-        ..skipped
-    };
+    let mut skipped = at(5.0, State::Skipped);
+    skipped.trials.clear();
+    skipped.plan.arms.clear();
     let ladder = of(&[("a", affected(5.0)), ("b", Some(skipped)), ("c", affected(500.0))]);
     assert_eq!(ladder.rungs[1].verdict, Some(State::Skipped));
     assert_eq!((ladder.steps.len(), ladder.arm.as_deref()), (1, Some("case")));
@@ -95,13 +93,14 @@ fn what_cannot_be_trusted_is_not_compared_and_says_why() {
 fn a_boundary_is_one_of_the_figure_that_is_followed() {
     let with_late = |late: f64| {
         let mut record = at(500.0, State::Affected);
-        record.plan.also.push(Judging { measure: "late".into(), ..record.plan.judging.clone() });
+        let judging = Judging { measure: "late".into(), ..record.plan.judging.clone() };
+        record.plan.also.push(judging);
         for trial in &mut record.trials {
             let late = if trial.arm == "case" { late } else { 0.0 };
             let late = Measure::exact(late, Unit::MillisecondsPerSecond);
             trial.observation.measures.insert("late".to_owned(), late);
         }
-        record.arms = estimate_arms(&record.plan, &record.trials);
+        record.judgement.arms = estimate_arms(&record.plan, &record.trials);
         record
     };
     let ladder = of(&[("a", Some(with_late(10.0))), ("b", Some(with_late(900.0)))]);
@@ -114,8 +113,8 @@ fn what_each_run_set_by_itself_is_told_and_keeps_nobody_from_comparing() {
     let at_rate = |level: f64, rate: &str| {
         let case: Vec<f64> = (0..8).map(|place| level + f64::from(place)).collect();
         let mut record = record(&case, &[("busy", rate)]);
-        record.arms = estimate_arms(&record.plan, &record.trials);
-        record.verdict.state = State::Affected;
+        record.judgement.arms = estimate_arms(&record.plan, &record.trials);
+        record.judgement.state = State::Affected;
         record
     };
     let (before, after) = (at_rate(500.0, "8600"), at_rate(300.0, "7600"));

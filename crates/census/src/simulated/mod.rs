@@ -191,7 +191,7 @@ fn arm(state: State, lost: f64) -> ArmBrief {
         state: Some(state),
         trials: 6,
         hung: 0,
-        evidence: None,
+        e_value: None,
         measures: [].into(),
         against_control: [(MEASURE.to_owned(), shift)].into(),
     }

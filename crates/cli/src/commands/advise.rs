@@ -7,7 +7,7 @@ use crate::progress::Among;
 use crate::settings::StudyOptions;
 use crate::signals::Interruption;
 use clap::{ArgMatches, FromArgMatches as _};
-use model::{Record, State};
+use model::{Judged, State};
 use runner::End;
 use scenarios::AnyScenario;
 use scenarios::busy_wait::{BusyWait, BusyWaitParams};
@@ -32,7 +32,7 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
         output::print(&report::flags(&done.record, meta, &place, output::look()));
     }
     done.tell_where();
-    match (&done.end, done.record.verdict.state) {
+    match (&done.end, done.record.judgement.state) {
         (End::Complete, State::Affected | State::NotAffected) => Ok(0),
         (End::Complete, State::Inconclusive | State::Untrustworthy) => Ok(exit::BROKEN),
         _ => done.code(),
@@ -61,7 +61,7 @@ fn fixes(quota: f64) -> Result<List<ErlFlags>, String> {
 }
 
 /// Where it was measured.
-fn place(record: &Record) -> String {
+fn place(record: &Judged) -> String {
     let all = record.plan.arms.iter().rev().filter_map(|arm| BusyWaitParams::of(&arm.settings));
     let mut under_quota = all.filter(|params| params.quota.get().is_some());
     let params = under_quota.next().unwrap_or_default();
@@ -71,6 +71,6 @@ fn place(record: &Record) -> String {
     format!(
         "a quota of {quota} CPUs, {schedulers} schedulers, {rate} requests a second through a \
          {load}{otp}, {}",
-        report::text::host(&record.host)
+        report::text::host(&record.machine)
     )
 }

@@ -9,7 +9,7 @@ use crate::signals::Interruption;
 use crate::{output, page, paths};
 use clap::ArgMatches;
 use host::Roots;
-use model::{Machine, Record, State};
+use model::{Judged, Machine, State};
 use report::{Look, Shown};
 use runner::End;
 use scenarios::{AnyScenario, Host};
@@ -122,7 +122,7 @@ fn shown<'a>(one: &'a Done, file: &'a str) -> Shown<'a> {
 fn show(all: &[Shown], matches: &ArgMatches) {
     let look = output::look_of(matches);
     if matches.get_flag("json") {
-        let records: Vec<&Record> = all.iter().map(|one| one.record).collect();
+        let records: Vec<&Judged> = all.iter().map(|one| one.record).collect();
         // Records hold text keys and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(&records).unwrap_or_default();
         output::json(&format!("{text}\n"));
@@ -161,7 +161,7 @@ fn end(all: &[Shown], matches: &ArgMatches, page: Option<PathBuf>) {
 fn of_old_kernels(all: &[Shown], look: Look) {
     let known = all.iter().filter_map(|one| {
         let scenario = scenarios::find(&one.record.scenario)?;
-        Some((scenario.of_old_kernels(&one.record.host), scenario.meta()))
+        Some((scenario.of_old_kernels(&one.record.machine), scenario.meta()))
     });
     let known: Vec<_> = known.collect();
     let each = known.iter().flat_map(|(all, meta)| all.iter().map(move |one| (one, *meta)));

@@ -5,7 +5,7 @@ use crate::records::Named;
 use crate::{output, page, records};
 use analysis::{Sides, change::ACROSS};
 use clap::ArgMatches;
-use model::{Change, Meta, Record};
+use model::{Change, Judged, Meta};
 use report::Shown;
 use std::path::PathBuf;
 
@@ -17,10 +17,9 @@ pub fn compare(matches: &ArgMatches) -> Result<u8, Failure> {
     paths_before.extend(pair.first());
     let after = paths("after").chain(pair.get(1).copied());
     // Read together, so that together they are limited.
-    let mut named = records::named(paths_before.iter().copied().chain(after))?;
-    named.iter_mut().for_each(|one| judge(&mut one.record));
+    let named = records::named(paths_before.iter().copied().chain(after))?;
     let names: Vec<String> = named.iter().map(Named::name).collect();
-    let all: Vec<(&Record, &str)> =
+    let all: Vec<(&Judged, &str)> =
         named.iter().zip(&names).map(|(one, name)| (&one.record, name.as_str())).collect();
     let (before, after) = all.split_at(paths_before.len().min(all.len()));
     let meta = named.first().and_then(Named::meta);
@@ -56,11 +55,6 @@ fn across(matches: &ArgMatches, meta: Option<&Meta>) -> Result<Vec<String>, Fail
         ))),
         None => Ok(names),
     }
-}
-
-/// A record that this version can judge is judged again, so that all are by the same rules.
-fn judge(record: &mut Record) {
-    scenarios::judge(record);
 }
 
 fn show(change: &Change, meta: Option<&Meta>, matches: &ArgMatches) {

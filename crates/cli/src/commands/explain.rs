@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::{output, records};
 use clap::ArgMatches;
-use model::{Explanation, Live, Record};
+use model::{Explanation, Judged, Live};
 use std::path::{Path, PathBuf};
 
 /// Explains a record; the exit code of its verdict.
@@ -11,7 +11,7 @@ pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
     let path = matches
         .get_one::<PathBuf>("file")
         .ok_or_else(|| Failure::usage("no record; see tailback explain --help"))?;
-    let record = records::read(path)?;
+    let record = records::judged(path)?;
     if let Some(live) = &record.live {
         let code = explain_live(live, &record, matches);
         if let Some(to) = matches.get_one::<PathBuf>("perfetto") {
@@ -36,11 +36,11 @@ pub fn explain(matches: &ArgMatches) -> Result<u8, Failure> {
     if let Some(to) = matches.get_one::<PathBuf>("perfetto") {
         write_trace(&record, to)?;
     }
-    Ok(record.verdict.state.exit_code())
+    Ok(record.judgement.state.exit_code())
 }
 
 /// What `tailback watch` saw, again.
-fn explain_live(live: &Live, record: &Record, matches: &ArgMatches) -> u8 {
+fn explain_live(live: &Live, record: &Judged, matches: &ArgMatches) -> u8 {
     if matches.get_flag("json") {
         // Text and finite numbers only, which always serialise.
         let text = serde_json::to_string_pretty(live).unwrap_or_default();
@@ -48,10 +48,10 @@ fn explain_live(live: &Live, record: &Record, matches: &ArgMatches) -> u8 {
     } else {
         output::print(&report::live(live, records::meta_of, output::look_of(matches)));
     }
-    record.verdict.state.exit_code()
+    record.judgement.state.exit_code()
 }
 
-fn check_arm(record: &Record, path: &Path, arm: Option<&str>) -> Result<(), Failure> {
+fn check_arm(record: &Judged, path: &Path, arm: Option<&str>) -> Result<(), Failure> {
     let Some(arm) = arm else { return Ok(()) };
     if record.probed.iter().any(|probed| probed.trial.arm == arm) {
         return Ok(());
@@ -71,7 +71,7 @@ fn show_timeline(explanation: &Explanation) {
     }
 }
 
-fn write_trace(record: &Record, to: &Path) -> Result<(), Failure> {
+fn write_trace(record: &Judged, to: &Path) -> Result<(), Failure> {
     std::fs::write(to, report::trace(record))
         .map_err(|error| Failure::need(format!("--perfetto {}: {error}", to.display())))?;
     output::note(&format!("trace: {}; open it at https://ui.perfetto.dev", to.display()));

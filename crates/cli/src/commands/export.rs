@@ -36,7 +36,7 @@ pub fn export(matches: &ArgMatches) -> Result<u8, Failure> {
 fn briefs(matches: &ArgMatches) -> Result<u8, Failure> {
     let host = identity::given_name(matches)?;
     let lines = records::all(matches)?.into_iter().map(|one| {
-        let identity = Identity::of(&one.record.host, Vec::new());
+        let identity = Identity::of(&one.record.machine, Vec::new());
         scenarios::brief(&one.record, identity, host.clone()).to_line()
     });
     page::write(&lines.collect::<String>(), matches.get_one::<PathBuf>("output"))?;

@@ -57,7 +57,7 @@ struct Scanned {
 fn scan(named: &Path, measure: Option<&str>) -> Result<Scanned, Failure> {
     let mut scanned = Scanned { lines: Vec::new(), figures: false, not_records: 0 };
     for file in files(named)? {
-        let Ok(record) = records::read(&file) else {
+        let Ok(record) = records::judged(&file) else {
             scanned.not_records += 1;
             continue;
         };

@@ -11,9 +11,7 @@ pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
     let path = matches
         .get_one::<PathBuf>("file")
         .ok_or_else(|| Failure::usage("no record; see tailback judge --help"))?;
-    let (mut record, meta) = records::judgeable(path)?;
-    scenarios::judge(&mut record);
-    scenarios::weigh_factors(&mut record);
+    let (record, meta) = records::judgeable(path)?;
     if matches.get_flag("json") {
         output::json(&record.to_json());
     } else {
@@ -21,5 +19,5 @@ pub fn judge(matches: &ArgMatches) -> Result<u8, Failure> {
         let shown = Shown::new(&record, Some(meta), &name);
         output::print(&report::record(&shown, output::look_of(matches)));
     }
-    Ok(record.verdict.state.exit_code())
+    Ok(record.judgement.state.exit_code())
 }

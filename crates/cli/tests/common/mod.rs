@@ -263,7 +263,7 @@ pub fn sure(args: &[&str]) -> Option<Ran> {
     let mut disturbed = false;
     for _ in 0..5 {
         let ran = Place::new().say(args);
-        let state = ran.json()["verdict"]["state"].as_str().unwrap().to_owned();
+        let state = ran.json()["judgement"]["state"].as_str().unwrap().to_owned();
         if ["affected", "not-affected"].contains(&state.as_str()) {
             return Some(ran);
         }

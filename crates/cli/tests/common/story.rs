@@ -5,8 +5,8 @@ use model::fact::Note;
 use model::not_seen::{EvidenceSource, NotSeen, Sees};
 use model::suggestion::Command;
 use model::{
-    Arm, Caveat, Changed, Evidence, Fact, Headline, Reason, Record, Role, Run, Series, Settings,
-    Suggestion, Trial, Unit, Vm, What,
+    Arm, Caveat, Changed, Evidence, Fact, Facts, Headline, Judged, Reason, Role, Run, Series,
+    Settings, Suggestion, Trial, Unit, Vm, What,
 };
 
 /// Schedulers, and samples of each.
@@ -15,11 +15,11 @@ const SAMPLES: u32 = 200;
 
 /// The golden record of an affected machine with an arm that fixes it, and with series, evidence
 /// and a VM in its trials.
-pub fn story() -> Record {
+pub fn story() -> Judged {
     let text = super::packed::read(&super::packed::golden("mmap-lock"));
-    let mut record = Record::from_json(&text).unwrap();
-    add_fix(&mut record);
-    for trial in &mut record.trials {
+    let mut facts = Facts::from_json(&text).unwrap();
+    add_fix(&mut facts);
+    for trial in &mut facts.trials {
         let stalled = trial.arm == "busy-10";
         let seen = &mut trial.observation;
         let queues = queues(stalled);
@@ -28,14 +28,13 @@ pub fn story() -> Record {
         seen.series.insert("cost".into(), cost(stalled));
         seen.vm = Some(vm(stalled));
     }
-    if let Some(trial) = record.trials.iter_mut().find(|trial| trial.arm == "busy-10") {
+    if let Some(trial) = facts.trials.iter_mut().find(|trial| trial.arm == "busy-10") {
         trial.observation.evidence = Some(evidence());
     }
-    assert!(scenarios::judge(&mut record));
-    record
+    scenarios::judged(facts)
 }
 
-fn add_fix(record: &mut Record) {
+fn add_fix(record: &mut Facts) {
     let settings = record.plan.arms[1].settings.clone();
     record.plan.arms.push(Arm {
         id: "nice-0".into(),
@@ -178,8 +177,8 @@ fn suggestion(evil: &str) -> Suggestion {
 }
 
 /// A record in which every text that anybody could have written is hostile.
-pub fn hostile(evil: &str) -> Record {
-    let mut record = story();
+pub fn hostile(evil: &str) -> Judged {
+    let mut record = story().facts;
     let name = |text: &mut String| *text = format!("{evil}{text}");
     for arm in &mut record.plan.arms {
         name(&mut arm.id);
@@ -209,16 +208,17 @@ pub fn hostile(evil: &str) -> Record {
             .map(|(key, latency)| (format!("{evil}{key}"), latency))
             .collect();
     }
-    record.host.kernel = evil.to_owned();
-    record.host.cpu_model = Some(evil.to_owned());
+    record.machine.kernel = evil.to_owned();
+    record.machine.cpu_model = Some(evil.to_owned());
     record.tool.argv.push(evil.to_owned());
     record.tool.version = evil.to_owned();
     record.started = evil.to_owned();
-    assert!(scenarios::judge(&mut record));
-    record.verdict.reasons.push(Reason::Said(evil.to_owned()));
-    record.verdict.caveats.push(Caveat::Said(evil.to_owned()));
-    record.verdict.suggestions.push(suggestion(evil));
-    record.verdict.headline = Headline::Said(evil.to_owned());
-    record.scenario = format!("{evil}{}", record.scenario);
+    let mut record = scenarios::judged(record);
+    let evil_fact = || Fact::new(evil).with(evil, evil);
+    record.judgement.reasons.push(Reason::Scenario(evil_fact()));
+    record.judgement.caveats.push(Caveat::Scenario(evil_fact()));
+    record.judgement.suggestions.push(suggestion(evil));
+    record.judgement.headline = Headline::Scenario(evil_fact());
+    record.facts.scenario = format!("{evil}{}", record.facts.scenario);
     record
 }

@@ -8,7 +8,7 @@ use crate::ReportError;
 use maud::html;
 use model::estimate::number;
 use model::scenario::MeasureMeta;
-use model::{ArmResult, Record, Role, Value};
+use model::{ArmResult, Judged, Role, Value};
 
 /// Arms with different settings that it takes to see how one thing goes with another.
 const LEAST_ARMS: usize = 3;
@@ -19,12 +19,13 @@ const LEAST_ARMS: usize = 3;
 /// # Errors
 /// If the drawing library refuses.
 pub fn dose(
-    record: &Record,
+    record: &Judged,
     name: &str,
     meta: Option<&MeasureMeta>,
 ) -> Result<Option<Chart>, ReportError> {
     let Some(setting) = only_difference(record) else { return Ok(None) };
     let mut points: Vec<(f64, &ArmResult)> = record
+        .judgement
         .arms
         .iter()
         .filter(|arm| arm.role != Role::Fix && arm.measures.contains_key(name))
@@ -93,7 +94,7 @@ fn settings_axis(points: &[(f64, &ArmResult)], setting: &str) -> Axis {
     axis
 }
 
-fn number_of(record: &Record, arm: &str, setting: &str) -> Option<f64> {
+fn number_of(record: &Judged, arm: &str, setting: &str) -> Option<f64> {
     let arm = record.plan.arms.iter().find(|planned| planned.id == arm)?;
     match arm.settings.0.get(setting)? {
         Value::Number(number) => Some(*number as f64),
@@ -109,7 +110,7 @@ fn number_of(record: &Record, arm: &str, setting: &str) -> Option<f64> {
 }
 
 /// The one setting in which the arms without a fix differ.
-fn only_difference(record: &Record) -> Option<String> {
+fn only_difference(record: &Judged) -> Option<String> {
     let mut arms = record.plan.arms.iter().filter(|arm| arm.role != Role::Fix);
     let first = arms.next()?;
     let mut differing = std::collections::BTreeSet::new();

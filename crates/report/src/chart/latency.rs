@@ -7,7 +7,7 @@ use super::{Chart, MOST_ROWS, Table, WIDTH, palette, strip};
 use crate::ReportError;
 use model::estimate::number;
 use model::latency::{Exceeded, tail};
-use model::{Latency, Record, Trial};
+use model::{Judged, Latency, Trial};
 use std::collections::BTreeMap;
 
 /// Arms that are drawn at most.
@@ -30,7 +30,7 @@ struct Tail<'a> {
 ///
 /// # Errors
 /// If the drawing library refuses.
-pub fn latencies(record: &Record) -> Result<Vec<Chart>, ReportError> {
+pub fn latencies(record: &Judged) -> Result<Vec<Chart>, ReportError> {
     let mut slowest: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, latency) in record.trials.iter().flat_map(|t| &t.observation.latencies) {
         let worst = slowest.entry(name).or_default();
@@ -42,9 +42,9 @@ pub fn latencies(record: &Record) -> Result<Vec<Chart>, ReportError> {
     operations.filter_map(|(name, _)| chart(record, name).transpose()).collect()
 }
 
-fn chart(record: &Record, operation: &str) -> Result<Option<Chart>, ReportError> {
+fn chart(record: &Judged, operation: &str) -> Result<Option<Chart>, ReportError> {
     let mut damaged = 0;
-    let arms = record.arms.iter().take(MOST_ARMS);
+    let arms = record.judgement.arms.iter().take(MOST_ARMS);
     let tails = arms.filter_map(|arm| match read(record, &arm.id, operation) {
         Ok((_, curve)) if curve.is_empty() => None,
         Ok((count, curve)) => Some(Tail { arm: &arm.id, count, curve }),
@@ -79,7 +79,7 @@ fn chart(record: &Record, operation: &str) -> Result<Option<Chart>, ReportError>
 }
 
 fn read(
-    record: &Record,
+    record: &Judged,
     arm: &str,
     operation: &str,
 ) -> Result<(u64, Vec<Exceeded>), model::latency::LatencyError> {
@@ -135,13 +135,14 @@ fn table(tails: &[Tail]) -> Table {
     table
 }
 
-fn left_out(record: &Record, damaged: usize) -> Option<String> {
+fn left_out(record: &Judged, damaged: usize) -> Option<String> {
     let mut parts = Vec::new();
-    let arms = record.arms.len();
+    let arms = record.judgement.arms.len();
     if arms > MOST_ARMS {
         parts.push(format!("{MOST_ARMS} of {arms} arms are drawn"));
     }
-    let most = record.arms.iter().map(|arm| of_arm(record, &arm.id).len()).max().unwrap_or(0);
+    let most =
+        record.judgement.arms.iter().map(|arm| of_arm(record, &arm.id).len()).max().unwrap_or(0);
     if most > MOST_TRIALS {
         parts.push(format!("of {most} trials of an arm {MOST_TRIALS} are read, evenly spaced"));
     }

@@ -5,7 +5,7 @@ use super::frame::{Frame, Line};
 use super::pick::evenly;
 use super::{Chart, Table, WIDTH, heat, palette};
 use crate::ReportError;
-use model::{Record, Series, Trial};
+use model::{Judged, Series, Trial};
 
 /// Columns that lines are drawn for; more make a heat map.
 pub const MOST_LINES: usize = 4;
@@ -56,7 +56,7 @@ pub fn lines(
 /// # Errors
 /// If the drawing library refuses.
 pub fn arms(
-    record: &Record,
+    record: &Judged,
     drawn: &[(&Trial, &Series)],
     what: &str,
 ) -> Result<Option<Chart>, ReportError> {

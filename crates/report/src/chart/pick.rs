@@ -1,6 +1,6 @@
 //! What of many things is drawn.
 
-use model::{ArmResult, Record, Trial};
+use model::{ArmResult, Judged, Trial};
 
 /// Evenly spaced places among `all`, no more than `most`, with the first and the last.
 pub fn evenly(all: usize, most: usize) -> Vec<usize> {
@@ -13,24 +13,24 @@ pub fn evenly(all: usize, most: usize) -> Vec<usize> {
 }
 
 /// The trials of an arm.
-pub fn of_arm<'a>(record: &'a Record, arm: &str) -> Vec<&'a Trial> {
+pub fn of_arm<'a>(record: &'a Judged, arm: &str) -> Vec<&'a Trial> {
     record.trials.iter().filter(|trial| trial.arm == arm).collect()
 }
 
 /// The name of the figure that is judged.
-fn judged_by(record: &Record) -> &str {
-    record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure)
+fn judged_by(record: &Judged) -> &str {
+    record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure)
 }
 
 /// The judged figure of a trial.
-pub fn judged(record: &Record, trial: &Trial) -> f64 {
+pub fn judged(record: &Judged, trial: &Trial) -> f64 {
     trial.observation.measures.get(judged_by(record)).map_or(0.0, |measure| measure.value)
 }
 
 /// The trial of an arm that stands in the middle by the figure that is judged, among those that
 /// have something.
 pub fn typical<'a>(
-    record: &'a Record,
+    record: &'a Judged,
     arm: &str,
     has: impl Fn(&Trial) -> bool,
 ) -> Option<&'a Trial> {
@@ -42,7 +42,7 @@ pub fn typical<'a>(
 
 /// Up to three arms that show what happened: the control, the worst with the cause, the best fix;
 /// among those that have something.
-pub fn telling<'a>(record: &'a Record, has: impl Fn(&Trial) -> bool) -> Vec<&'a str> {
+pub fn telling<'a>(record: &'a Judged, has: impl Fn(&Trial) -> bool) -> Vec<&'a str> {
     use model::Role::{Control, Fix};
     let measured: Vec<&'a model::Arm> = record
         .plan
@@ -55,7 +55,8 @@ pub fn telling<'a>(record: &'a Record, has: impl Fn(&Trial) -> bool) -> Vec<&'a 
     };
     let of = |role| measured.iter().copied().filter(move |arm| arm.role == role);
     let is_measured = |arm: &&ArmResult| measured.iter().any(|other| other.id == arm.id);
-    let worst = model::worst_case(record.arms.iter().filter(is_measured), judged_by(record));
+    let worst =
+        model::worst_case(record.judgement.arms.iter().filter(is_measured), judged_by(record));
     let best = of(Fix).min_by(|a, b| median(a).total_cmp(&median(b)));
     let id = |arm: &'a model::Arm| arm.id.as_str();
     let worst = worst.map(|arm| arm.id.as_str());

@@ -9,7 +9,7 @@ use crate::ReportError;
 use crate::prose;
 use maud::html;
 use model::estimate::number;
-use model::{Meta, Record, Series, Trial};
+use model::{Judged, Meta, Series, Trial};
 
 /// Dots of an arm at most.
 const MOST_DOTS: usize = 150;
@@ -23,7 +23,7 @@ type Point = (f64, f64);
 /// # Errors
 /// If the drawing library refuses.
 pub fn scatter(
-    record: &Record,
+    record: &Judged,
     name: &str,
     trials: &[&Trial],
     meta: Option<&Meta>,

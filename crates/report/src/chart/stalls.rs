@@ -9,7 +9,7 @@ use crate::ReportError;
 use maud::{Markup, html};
 use model::estimate::number;
 use model::record::Stall;
-use model::{ArmResult, Record, Trial};
+use model::{ArmResult, Judged, Trial};
 
 /// Trials of an arm that are drawn at most.
 const MOST_TRIALS: usize = 8;
@@ -28,12 +28,17 @@ const NAME: f64 = 46.0;
 ///
 /// # Errors
 /// If the drawing library refuses.
-pub fn stalls(record: &Record) -> Result<Option<Chart>, ReportError> {
+pub fn stalls(record: &Judged) -> Result<Option<Chart>, ReportError> {
     if record.trials.iter().all(|trial| trial.observation.stalls.is_empty()) {
         return Ok(None);
     }
-    let arms: Vec<(&ArmResult, Vec<&Trial>)> =
-        record.arms.iter().take(MOST_ARMS).map(|arm| (arm, drawn(record, &arm.id))).collect();
+    let arms: Vec<(&ArmResult, Vec<&Trial>)> = record
+        .judgement
+        .arms
+        .iter()
+        .take(MOST_ARMS)
+        .map(|arm| (arm, drawn(record, &arm.id)))
+        .collect();
     let ends = arms.iter().flat_map(|(_, trials)| trials.iter().map(|trial| end(trial)));
     let height: f64 = arms.iter().map(|(_, trials)| NAME + ROW * trials.len() as f64).sum();
     let frame = Frame {
@@ -61,7 +66,7 @@ pub fn stalls(record: &Record) -> Result<Option<Chart>, ReportError> {
     }))
 }
 
-fn drawn<'a>(record: &'a Record, arm: &str) -> Vec<&'a Trial> {
+fn drawn<'a>(record: &'a Judged, arm: &str) -> Vec<&'a Trial> {
     let trials = of_arm(record, arm);
     evenly(trials.len(), MOST_TRIALS).into_iter().map(|at| trials[at]).collect()
 }
@@ -72,7 +77,7 @@ fn end(trial: &Trial) -> f64 {
     last.fold(trial.observation.window_ms, f64::max)
 }
 
-fn rows(record: &Record, arm: &ArmResult, trials: &[&Trial], top: f64, plane: &Plane) -> Markup {
+fn rows(record: &Judged, arm: &ArmResult, trials: &[&Trial], top: f64, plane: &Plane) -> Markup {
     let color = palette::of_arm(&record.plan.arms, &arm.id);
     let hung = match arm.hangs.count {
         0 => String::new(),
@@ -138,7 +143,7 @@ fn merged(stalls: &[Stall], plane: &Plane) -> Vec<(f64, f64, String)> {
         .collect()
 }
 
-fn table(record: &Record) -> Table {
+fn table(record: &Judged) -> Table {
     let mut table = Table::new(["arm", "block", "operation", "from, ms", "took, ms"]);
     let mut longest: Vec<(&Trial, &Stall)> = record
         .trials
@@ -158,14 +163,15 @@ fn table(record: &Record) -> Table {
     table
 }
 
-fn left_out(record: &Record) -> Option<String> {
-    let most = record.arms.iter().map(|arm| of_arm(record, &arm.id).len()).max().unwrap_or(0);
-    (most > MOST_TRIALS || record.arms.len() > MOST_ARMS).then(|| {
+fn left_out(record: &Judged) -> Option<String> {
+    let most =
+        record.judgement.arms.iter().map(|arm| of_arm(record, &arm.id).len()).max().unwrap_or(0);
+    (most > MOST_TRIALS || record.judgement.arms.len() > MOST_ARMS).then(|| {
         format!(
             "Drawn are {} of {} arms with up to {MOST_TRIALS} of {most} trials each, evenly spaced, \
              and the longest stalls of each; the table has the longest of all.",
-            record.arms.len().min(MOST_ARMS),
-            record.arms.len()
+            record.judgement.arms.len().min(MOST_ARMS),
+            record.judgement.arms.len()
         )
     })
 }

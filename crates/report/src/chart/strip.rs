@@ -9,7 +9,7 @@ use crate::ReportError;
 use maud::{Markup, html};
 use model::estimate::number;
 use model::scenario::MeasureMeta;
-use model::{Arm, ArmResult, Estimate, Record, Trial};
+use model::{Arm, ArmResult, Estimate, Judged, Trial};
 
 /// Dots that an arm has at most.
 const MOST_DOTS: usize = 150;
@@ -25,12 +25,12 @@ const ROW: u32 = 92;
 /// # Errors
 /// If the drawing library refuses.
 pub fn strip(
-    record: &Record,
+    record: &Judged,
     name: &str,
     meta: Option<&MeasureMeta>,
 ) -> Result<Option<Chart>, ReportError> {
     let has = |arm: &&ArmResult| arm.measures.contains_key(name);
-    let arms: Vec<&ArmResult> = record.arms.iter().filter(has).collect();
+    let arms: Vec<&ArmResult> = record.judgement.arms.iter().filter(has).collect();
     let Some(unit) = arms.iter().find_map(|arm| arm.measures.get(name)).map(|e| e.unit) else {
         return Ok(None);
     };
@@ -64,14 +64,14 @@ pub fn strip(
     }))
 }
 
-fn values(record: &Record, arms: &[&ArmResult], name: &str) -> Vec<f64> {
+fn values(record: &Judged, arms: &[&ArmResult], name: &str) -> Vec<f64> {
     let drawn = |trial: &&Trial| arms.iter().any(|arm| arm.id == trial.arm);
     let trials = record.trials.iter().filter(drawn);
     let figures = trials.filter_map(|trial| trial.observation.measures.get(name));
     figures.map(|figure| figure.value).filter(|value| value.is_finite()).collect()
 }
 
-fn row(record: &Record, arm: &ArmResult, name: &str, place: usize, plane: &Plane) -> Markup {
+fn row(record: &Judged, arm: &ArmResult, name: &str, place: usize, plane: &Plane) -> Markup {
     let top = plane.top + f64::from(ROW) * place as f64;
     let middle = top + 64.0;
     let color = palette::of_arm(&record.plan.arms, &arm.id);
@@ -88,7 +88,7 @@ fn row(record: &Record, arm: &ArmResult, name: &str, place: usize, plane: &Plane
     }
 }
 
-fn dots(record: &Record, arm: &str, name: &str, middle: f64, plane: &Plane) -> Markup {
+fn dots(record: &Judged, arm: &str, name: &str, middle: f64, plane: &Plane) -> Markup {
     let trials = of_arm(record, arm);
     let figures: Vec<_> = trials
         .iter()

@@ -2,7 +2,7 @@
 
 use crate::ReportError;
 use crate::prose::plain;
-use model::{Measure, Record, Trial};
+use model::{Judged, Measure, Trial};
 
 /// The columns.
 const HEAD: [&str; 12] = [
@@ -25,7 +25,7 @@ const HEAD: [&str; 12] = [
 ///
 /// # Errors
 /// If a row cannot be written.
-pub fn csv(records: &[&Record]) -> Result<String, ReportError> {
+pub fn csv(records: &[&Judged]) -> Result<String, ReportError> {
     let failed = |why: String| ReportError::Export { format: "csv", why };
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(HEAD).map_err(|error| failed(error.to_string()))?;
@@ -45,7 +45,7 @@ pub fn csv(records: &[&Record]) -> Result<String, ReportError> {
     String::from_utf8(bytes).map_err(|error| failed(error.to_string()))
 }
 
-fn row(record: &Record, trial: &Trial, figure: Option<(&String, &Measure)>) -> [String; 12] {
+fn row(record: &Judged, trial: &Trial, figure: Option<(&String, &Measure)>) -> [String; 12] {
     let seen = &trial.observation;
     let (name, value, unit, at_least) = match figure {
         Some((name, measure)) => (
@@ -59,7 +59,7 @@ fn row(record: &Record, trial: &Trial, figure: Option<(&String, &Measure)>) -> [
     [
         text(&record.scenario),
         text(&record.started),
-        text(&record.host.kernel),
+        text(&record.machine.kernel),
         trial.block.to_string(),
         text(&trial.arm),
         trial.started_ms.to_string(),

@@ -3,7 +3,7 @@
 use crate::export::Format;
 use crate::export::census::CensusFormat;
 use crate::{Look, Shown, html, testing};
-use model::{Census, Record};
+use model::{Census, Judged};
 use serde_json::{Map, Value};
 
 /// What is added to each name: an escape, ends of lines, C1, marks of direction, and 4 KiB.
@@ -90,12 +90,13 @@ fn no_name_of_a_record_steers_what_shows_an_export() {
         "label",
         "preemption",
     ];
-    let value = serde_json::to_value(&plain).unwrap();
-    let value = hostile(&value, &names, &["measures", "against_control"]);
-    let hostile: Record = serde_json::from_value(value).unwrap();
-    assert!(hostile.arms.iter().all(|arm| arm.id.contains('\u{1b}')));
+    let value: Value = serde_json::from_str(&plain.to_json()).unwrap();
+    let mut value = hostile(&value, &names, &["measures", "against_control"]);
+    let judgement = serde_json::from_value(value["judgement"].take()).unwrap();
+    let hostile = Judged { facts: serde_json::from_value(value).unwrap(), judgement };
+    assert!(hostile.judgement.arms.iter().all(|arm| arm.id.contains('\u{1b}')));
     for (name, format) in Format::ALL {
-        let of = |record: &Record| format.write(&[Shown::new(record, None, "x")]).unwrap();
+        let of = |record: &Judged| format.write(&[Shown::new(record, None, "x")]).unwrap();
         assert_tame(name, &of(&plain), &of(&hostile));
     }
     let page = html::page(&[Shown::new(&hostile, None, "x")]).unwrap();

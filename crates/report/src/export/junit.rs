@@ -3,7 +3,7 @@
 use crate::prose::{Prose, plain};
 use crate::{ReportError, Shown};
 use model::prose::figures::{self, heading};
-use model::{ArmResult, Record, State};
+use model::{ArmResult, Judged, State};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
@@ -25,11 +25,12 @@ pub fn junit(all: &[Shown]) -> Result<String, ReportError> {
         .map_err(|error| ReportError::Export { format: "junit", why: error.to_string() })
 }
 
-fn suite(record: &Record, prose: &Prose) -> TestSuite {
+fn suite(record: &Judged, prose: &Prose) -> TestSuite {
     let scenario = plain(&record.scenario);
     let mut suite = TestSuite::new(scenario.as_str());
     suite.set_time(time(record.elapsed_s));
-    let judged: Vec<&ArmResult> = record.arms.iter().filter(|arm| arm.state.is_some()).collect();
+    let judged: Vec<&ArmResult> =
+        record.judgement.arms.iter().filter(|arm| arm.state.is_some()).collect();
     for arm in &judged {
         let state = state(record, arm);
         let status = status(state, &sentence(record, prose, arm));
@@ -38,7 +39,7 @@ fn suite(record: &Record, prose: &Prose) -> TestSuite {
         suite.add_test_case(case);
     }
     if judged.is_empty() {
-        let status = status(record.verdict.state, &prose.brief());
+        let status = status(record.judgement.state, &prose.brief());
         let mut case = TestCase::new("verdict", status);
         case.set_classname(format!("tailback.{scenario}"));
         suite.add_test_case(case);
@@ -47,16 +48,16 @@ fn suite(record: &Record, prose: &Prose) -> TestSuite {
 }
 
 /// What is said of an arm; a disturbed machine and a study that was not run speak for all arms.
-fn state(record: &Record, arm: &ArmResult) -> State {
-    match record.verdict.state {
+fn state(record: &Judged, arm: &ArmResult) -> State {
+    match record.judgement.state {
         whole @ (State::Untrustworthy | State::Skipped) => whole,
         _ => arm.state.unwrap_or(State::Inconclusive),
     }
 }
 
 /// The verdict, and the judged figure of an arm.
-fn sentence(record: &Record, prose: &Prose, arm: &ArmResult) -> String {
-    let name = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+fn sentence(record: &Judged, prose: &Prose, arm: &ArmResult) -> String {
+    let name = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
     let figure = arm.measures.get(name).map(|estimate| {
         let (arm, heading) = (plain(&arm.id), heading(name, prose.meta()));
         format!(" {arm}: {heading} {}.", figures::estimate(estimate))
@@ -93,11 +94,11 @@ mod tests {
         let mut record = testing::record();
         record.scenario = "<script>\u{0}&\"".to_owned();
         record.elapsed_s = f64::MAX;
-        let written = |record: &Record| junit(&[Shown::new(record, None, "x")]).unwrap();
+        let written = |record: &Judged| junit(&[Shown::new(record, None, "x")]).unwrap();
         let text = written(&record);
         assert!(text.contains("<failure") && text.contains("type=\"affected\""), "{text}");
         assert!(!text.contains("<script") && !text.contains('\u{0}'), "{text}");
-        record.verdict.state = State::Untrustworthy;
+        record.judgement.state = State::Untrustworthy;
         let text = written(&record);
         assert!(text.contains("<error") && !text.contains("<failure"), "{text}");
     }

@@ -3,7 +3,7 @@
 use crate::prose::plain;
 use crate::{Shown, advice, repro};
 use model::prose::figures::heading;
-use model::{ArmResult, Meta, Record};
+use model::{ArmResult, Judged, Meta};
 use std::fmt::Write as _;
 
 /// A heading, the verdict and a table of the arms for each record.
@@ -14,7 +14,7 @@ pub fn markdown(all: &[Shown]) -> String {
 
 fn one(shown: &Shown) -> String {
     let (record, prose) = (shown.record, shown.prose());
-    let (scenario, state) = (escaped(&record.scenario), record.verdict.state);
+    let (scenario, state) = (escaped(&record.scenario), record.judgement.state);
     let mut text = format!("### {scenario}: {state}\n\n{}\n", escaped(&prose.headline()));
     table(&mut text, record, prose.meta());
     list(&mut text, "Why", prose.why().iter().map(|sentence| escaped(sentence)));
@@ -28,7 +28,7 @@ fn one(shown: &Shown) -> String {
     let _ = writeln!(
         text,
         "\n{}; tailback {}, seed {}. Medians over trials with {:.0}% intervals. Repeat: {}",
-        escaped(&crate::text::host(&record.host)),
+        escaped(&crate::text::host(&record.machine)),
         escaped(&record.tool.version),
         record.plan.seed,
         record.plan.judging.confidence * 100.0,
@@ -51,16 +51,16 @@ fn list(text: &mut String, heading: &str, sentences: impl Iterator<Item = String
     }
 }
 
-fn table(text: &mut String, record: &Record, meta: Option<&Meta>) {
+fn table(text: &mut String, record: &Judged, meta: Option<&Meta>) {
     let measures = measures(record);
-    if !record.arms.is_empty() {
+    if !record.judgement.arms.is_empty() {
         let _ = write!(text, "\n| arm | verdict | hung |");
         for name in &measures {
             let _ = write!(text, " {} |", escaped(&title(record, name, meta)));
         }
         let _ = writeln!(text, "\n|---|---|---|{}", "---:|".repeat(measures.len()));
     }
-    for arm in &record.arms {
+    for arm in &record.judgement.arms {
         let state = arm.state.map_or("-", model::State::word);
         let _ = write!(text, "| {} | {state} | {} |", escaped(&arm.id), arm.hangs);
         for name in &measures {
@@ -71,11 +71,11 @@ fn table(text: &mut String, record: &Record, meta: Option<&Meta>) {
 }
 
 /// The judged figures first, then up to four more.
-fn measures(record: &Record) -> Vec<&str> {
-    let judged = record.verdict.measure.as_deref().unwrap_or(&record.plan.judging.measure);
+fn measures(record: &Judged) -> Vec<&str> {
+    let judged = record.judgement.measure.as_deref().unwrap_or(&record.plan.judging.measure);
     let mut names = vec![judged];
     names.extend(record.plan.also.iter().map(|judging| judging.measure.as_ref()));
-    let all = record.arms.iter().flat_map(|arm| arm.measures.keys()).map(String::as_str);
+    let all = record.judgement.arms.iter().flat_map(|arm| arm.measures.keys()).map(String::as_str);
     for name in all {
         if names.len() < 5 && !names.contains(&name) {
             names.push(name);
@@ -85,9 +85,9 @@ fn measures(record: &Record) -> Vec<&str> {
     names
 }
 
-fn title(record: &Record, name: &str, meta: Option<&Meta>) -> String {
+fn title(record: &Judged, name: &str, meta: Option<&Meta>) -> String {
     let heading = heading(name, meta);
-    let figure = record.arms.iter().find_map(|arm| arm.measures.get(name));
+    let figure = record.judgement.arms.iter().find_map(|arm| arm.measures.get(name));
     match figure.map_or("", |figure| figure.unit.symbol()) {
         "" => heading,
         unit => format!("{heading}, {unit}"),
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_table_stays_a_table() {
         let mut record = testing::record();
-        record.arms[1].id = "a|b\n<img> @all [x](http://y)".to_owned();
+        record.judgement.arms[1].id = "a|b\n<img> @all [x](http://y)".to_owned();
         let text = markdown(&[Shown::new(&record, None, "x")]);
         let row = text.lines().find(|line| line.contains("img")).unwrap();
         assert!(row.starts_with("| a&#124;b &#60;img&#62; &#64;all [x&#93;(http://y) |"), "{row}");

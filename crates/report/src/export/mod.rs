@@ -14,7 +14,7 @@ pub mod openmetrics;
 pub mod scrape;
 
 use crate::{ReportError, Shown};
-use model::{Record, State};
+use model::{Judged, State};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Format {
     /// # Errors
     /// If the format cannot hold them.
     pub fn write(self, shown: &[Shown]) -> Result<String, ReportError> {
-        let records: Vec<&Record> = shown.iter().map(|one| one.record).collect();
+        let records: Vec<&Judged> = shown.iter().map(|one| one.record).collect();
         match self {
             Format::Csv => csv::csv(&records),
             Format::OpenMetrics => openmetrics::openmetrics(&records),
@@ -58,11 +58,11 @@ impl Format {
 }
 
 /// Each scenario with the verdict of its last record.
-pub fn answers<'a>(records: &[&'a Record]) -> Vec<(&'a str, State)> {
+pub fn answers<'a>(records: &[&'a Judged]) -> Vec<(&'a str, State)> {
     let mut answers: Vec<(&str, State)> = Vec::new();
     for record in records {
         answers.retain(|(scenario, _)| *scenario != record.scenario);
-        answers.push((&record.scenario, record.verdict.state));
+        answers.push((&record.scenario, record.judgement.state));
     }
     answers
 }

@@ -8,7 +8,7 @@ use super::live;
 use super::names::Names;
 use crate::ReportError;
 use crate::prose::plain;
-use model::{Estimate, Record, State};
+use model::{Estimate, Judged, State};
 use std::collections::BTreeSet;
 
 /// Writes the verdict of each record and the medians of its arms with their intervals.
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// If the text cannot be written.
-pub fn openmetrics(records: &[&Record]) -> Result<String, ReportError> {
+pub fn openmetrics(records: &[&Judged]) -> Result<String, ReportError> {
     let last = last_of_each(records);
     let mut all = families(&last);
     if let Some(seen) = last.iter().rev().find_map(|record| record.live.as_ref()) {
@@ -26,22 +26,22 @@ pub fn openmetrics(records: &[&Record]) -> Result<String, ReportError> {
     write(all)
 }
 
-fn last_of_each<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
+fn last_of_each<'a>(records: &[&'a Judged]) -> Vec<&'a Judged> {
     let mut seen = BTreeSet::new();
-    let mut last: Vec<&Record> =
+    let mut last: Vec<&Judged> =
         records.iter().rev().copied().filter(|record| seen.insert(&record.scenario)).collect();
     last.reverse();
     last
 }
 
-fn families(records: &[&Record]) -> Vec<Family> {
-    let of = |name, help, samples: fn(&Record) -> Vec<(Labels, f64)>| Family {
+fn families(records: &[&Judged]) -> Vec<Family> {
+    let of = |name, help, samples: fn(&Judged) -> Vec<(Labels, f64)>| Family {
         name,
         help,
         samples: records.iter().flat_map(|record| samples(record)).collect(),
     };
     vec![
-        of("tailback_verdict", "Verdict of a scenario: 1 for the one that holds", verdicts),
+        of("tailback_verdict", "Judgement of a scenario: 1 for the one that holds", verdicts),
         of("tailback_trials", "Trials of an arm", trials),
         of("tailback_hung_trials", "Trials of an arm that hung", hangs),
         of("tailback_median", "Median of a figure over the trials of an arm", |record| {
@@ -59,29 +59,40 @@ fn families(records: &[&Record]) -> Vec<Family> {
     ]
 }
 
-fn verdicts(record: &Record) -> Vec<(Labels, f64)> {
+fn verdicts(record: &Judged) -> Vec<(Labels, f64)> {
     let sample = |state: State| {
         let labels =
             vec![("scenario", plain(&record.scenario)), ("state", state.word().to_owned())];
-        (labels, f64::from(u8::from(record.verdict.state == state)))
+        (labels, f64::from(u8::from(record.judgement.state == state)))
     };
     State::ALL.map(sample).into()
 }
 
-fn of_arm(record: &Record, arm: &str) -> Labels {
+fn of_arm(record: &Judged, arm: &str) -> Labels {
     vec![("scenario", plain(&record.scenario)), ("arm", plain(arm))]
 }
 
-fn trials(record: &Record) -> Vec<(Labels, f64)> {
-    record.arms.iter().map(|arm| (of_arm(record, &arm.id), f64::from(arm.trials))).collect()
+fn trials(record: &Judged) -> Vec<(Labels, f64)> {
+    record
+        .judgement
+        .arms
+        .iter()
+        .map(|arm| (of_arm(record, &arm.id), f64::from(arm.trials)))
+        .collect()
 }
 
-fn hangs(record: &Record) -> Vec<(Labels, f64)> {
-    record.arms.iter().map(|arm| (of_arm(record, &arm.id), f64::from(arm.hangs.count))).collect()
+fn hangs(record: &Judged) -> Vec<(Labels, f64)> {
+    record
+        .judgement
+        .arms
+        .iter()
+        .map(|arm| (of_arm(record, &arm.id), f64::from(arm.hangs.count)))
+        .collect()
 }
 
-fn estimates(record: &Record, end: fn(&Estimate) -> Option<f64>) -> Vec<(Labels, f64)> {
-    let all = record.arms.iter().flat_map(|arm| arm.measures.iter().map(move |m| (arm, m)));
+fn estimates(record: &Judged, end: fn(&Estimate) -> Option<f64>) -> Vec<(Labels, f64)> {
+    let all =
+        record.judgement.arms.iter().flat_map(|arm| arm.measures.iter().map(move |m| (arm, m)));
     all.filter_map(|(arm, (name, estimate))| {
         let mut labels = of_arm(record, &arm.id);
         labels.push(("measure", plain(name)));
@@ -99,7 +110,7 @@ mod tests {
     #[test]
     fn every_line_is_a_sample_or_a_comment_whatever_a_record_says() {
         let mut record = testing::record();
-        record.arms[1].id = "a\"} 1\ntailback_evil 1 \\".to_owned();
+        record.judgement.arms[1].id = "a\"} 1\ntailback_evil 1 \\".to_owned();
         let text = openmetrics(&[&record, &record]).unwrap();
         assert!(text.ends_with("# EOF\n"), "{text}");
         assert!(text.lines().all(|l| l.starts_with("# ") || l.starts_with("tailback_")), "{text}");

@@ -19,7 +19,7 @@ pub fn cards(shown: &[Shown]) -> Markup {
 }
 
 fn card(one: &Shown, place: usize) -> Markup {
-    let (state, prose) = (one.record.verdict.state, one.prose());
+    let (state, prose) = (one.record.judgement.state, one.prose());
     html! {
         article class={ "card state-" (state.word()) } {
             h2 {
@@ -49,7 +49,7 @@ pub fn pill(state: State) -> Markup {
 /// The first of what to change, or of what to do next.
 fn changes(one: &Shown) -> Markup {
     let advice = advice::of(one.record, one.meta);
-    let heading = advice::heading(one.record.verdict.state, &advice);
+    let heading = advice::heading(one.record.judgement.state, &advice);
     html! {
         @if !advice.is_empty() { h3 { (heading) } (list(&advice, MOST_ADVICE)) }
     }
@@ -80,8 +80,8 @@ pub fn table(shown: &[Shown], drawn: usize) -> Markup {
                         @for (place, one) in shown.iter().enumerate() {
                             tr {
                                 td { @if place < drawn { a href={ "#r" (place) } { (plain(&one.record.scenario)) } } @else { (plain(&one.record.scenario)) } }
-                                td { (one.record.verdict.state.word()) }
-                                td { (plain(&one.record.host.kernel)) }
+                                td { (one.record.judgement.state.word()) }
+                                td { (plain(&one.record.machine.kernel)) }
                                 td { (plain(&one.record.started)) }
                                 td { (plain(one.name)) }
                             }

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Compression, write::GzEncoder};
 use maud::{Markup, html};
-use model::Record;
+use model::Judged;
 use std::io::Write;
 
 /// Records up to this size stand in the page as they are, in bytes.
@@ -18,7 +18,7 @@ const MOST_TO_PACK: usize = 6 << 20;
 ///
 /// # Errors
 /// If the trials cannot be written as CSV.
-pub fn downloads(record: &Record, name: &str, room: usize) -> Result<Markup, ReportError> {
+pub fn downloads(record: &Judged, name: &str, room: usize) -> Result<Markup, ReportError> {
     let stem = stem(name, &record.scenario);
     let whole = (size(record) < MOST_TO_PACK).then(|| record.to_json());
     let json =
@@ -42,7 +42,7 @@ pub fn downloads(record: &Record, name: &str, room: usize) -> Result<Markup, Rep
 }
 
 /// About how large a record is when written, in bytes.
-fn size(record: &Record) -> usize {
+fn size(record: &Judged) -> usize {
     let of_trial = |trial: &model::Trial| {
         let seen = &trial.observation;
         let histograms: usize = seen.latencies.values().map(|latency| latency.data.len()).sum();

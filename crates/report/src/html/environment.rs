@@ -2,11 +2,11 @@
 
 use crate::chart::Table;
 use model::machine::{Hold, LoadUser, UserChoice};
-use model::{Record, Vm};
+use model::{Judged, Vm};
 
 /// The machine, the VM and the tool, a row for each fact that is known.
-pub fn environment(record: &Record) -> Table {
-    let host = &record.host;
+pub fn environment(record: &Judged) -> Table {
+    let host = &record.machine;
     let mut table = Table::new(["what", "value"]);
     let mut add = |what: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -58,7 +58,7 @@ fn other_runs(hold: Hold) -> &'static str {
 }
 
 /// The VM of each arm, where it ran in one; arms with the same VM are named once.
-fn vms(record: &Record) -> Vec<(&str, &Vm)> {
+fn vms(record: &Judged) -> Vec<(&str, &Vm)> {
     let mut found: Vec<(&str, &Vm)> = Vec::new();
     for arm in record.plan.arms.iter().take(24) {
         let mut trials = record.trials.iter().filter(|trial| trial.arm == arm.id);

@@ -172,13 +172,13 @@ fn document(title: &str, body: &Markup) -> String {
 
 fn title(shown: &[Shown]) -> String {
     match shown {
-        [one] => format!("{}: {}", one.record.scenario, one.record.verdict.state.word()),
+        [one] => format!("{}: {}", one.record.scenario, one.record.judgement.state.word()),
         _ => headline(shown),
     }
 }
 
 fn headline(shown: &[Shown]) -> String {
-    let affected = shown.iter().filter(|one| one.record.verdict.state == model::State::Affected);
+    let affected = shown.iter().filter(|one| one.record.judgement.state == model::State::Affected);
     let mut names: Vec<String> = affected.map(|one| plain(&one.record.scenario)).collect();
     names.sort_unstable();
     names.dedup();
@@ -187,7 +187,7 @@ fn headline(shown: &[Shown]) -> String {
         ([one], _) => format!("{one} stalls work here"),
         ([first, second], _) => format!("{first} and {second} stall work here"),
         ([], [one]) => {
-            let state = one.record.verdict.state.word().replace('-', " ");
+            let state = one.record.judgement.state.word().replace('-', " ");
             format!("{}: {state}", plain(&one.record.scenario))
         }
         ([], all) => format!("None of {} studies shows a stall", all.len()),
@@ -197,7 +197,7 @@ fn headline(shown: &[Shown]) -> String {
 
 fn header(shown: &[Shown]) -> Markup {
     let mut hosts: Vec<String> =
-        shown.iter().map(|one| crate::text::host(&one.record.host)).collect();
+        shown.iter().map(|one| crate::text::host(&one.record.machine)).collect();
     hosts.dedup();
     html! {
         header {

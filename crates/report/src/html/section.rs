@@ -6,7 +6,7 @@ use crate::prose::{self, plain};
 use crate::{Look, ReportError, Shown, advice, repro};
 use maud::{Markup, html};
 use model::prose::figures;
-use model::{Record, Series, Trial, Unit};
+use model::{Judged, Series, Trial, Unit};
 use std::collections::BTreeMap;
 
 /// What the charts of a record may take together, in bytes.
@@ -34,8 +34,8 @@ pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportErr
     let downloads = data::downloads(record, one.name, MOST_DATA / of.max(1))?;
     Ok(html! {
         section.record id={ "r" (place) } aria-label={ (plain(&record.scenario)) ": details" } {
-            h2 { (card::pill(record.verdict.state)) " " (plain(&record.scenario)) }
-            @if of > 1 { p.small { (plain(one.name)) ", " (plain(&record.started)) ", Linux " (plain(&record.host.kernel)) } }
+            h2 { (card::pill(record.judgement.state)) " " (plain(&record.scenario)) }
+            @if of > 1 { p.small { (plain(one.name)) ", " (plain(&record.started)) ", Linux " (plain(&record.machine.kernel)) } }
             @if of > 1 { p.headline { (one.prose().headline()) } }
             (changes(one))
             (live(one))
@@ -96,7 +96,7 @@ fn why(one: &Shown) -> Markup {
     html! {
         (sentences("Why", &prose.why()))
         (sentences("Notes", &notes))
-        @if !one.record.arms.is_empty() {
+        @if !one.record.judgement.arms.is_empty() {
             h3 { "All figures" }
             (figure::details(&arms(one.record), "all arms"))
         }
@@ -114,10 +114,10 @@ fn sentences(heading: &str, all: &[String]) -> Markup {
 }
 
 /// Every estimate of every arm.
-fn arms(record: &Record) -> Table {
+fn arms(record: &Judged) -> Table {
     let mut table =
         Table::new(["arm", "verdict", "hung", "figure", "median", "interval", "over the control"]);
-    for arm in &record.arms {
+    for arm in &record.judgement.arms {
         for (name, estimate) in &arm.measures {
             let over = arm.against_control.get(name);
             table.rows.push(vec![
@@ -160,7 +160,7 @@ fn charts(one: &Shown) -> Result<Vec<Chart>, ReportError> {
 
 /// The judged figure first, then those that the scenario puts into its table.
 fn measures<'a>(one: &'a Shown) -> Vec<&'a str> {
-    let judged = one.record.verdict.measure.as_deref();
+    let judged = one.record.judgement.measure.as_deref();
     let mut names: Vec<&str> = vec![judged.unwrap_or(&one.record.plan.judging.measure)];
     let also = one.record.plan.also.iter().map(|judging| judging.measure.as_ref());
     let columns = one.meta.map_or(&[][..], |meta| meta.measures).iter().filter(|m| m.column);

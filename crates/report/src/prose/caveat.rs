@@ -3,7 +3,6 @@
 use super::doubt::doubt;
 use super::fact::fact;
 use model::prose::figures::{amount, figure, listed, percent, plural};
-use model::prose::sentence::sentence;
 use model::{Amount, Caveat, Meta, Missed, Unit};
 use os::terminal::line as plain;
 
@@ -57,7 +56,6 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
         | Caveat::NeedsCase
         | Caveat::NeedsControl => what_would_settle(caveat),
         Caveat::Scenario(own) => fact(own, meta),
-        Caveat::Said(text) => sentence(&plain(text)),
     }
 }
 
@@ -182,9 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_record_become_a_clean_sentence() {
-        let said = Caveat::Said("sizes\u{1b}[2J do not count".to_owned());
-        assert_eq!(caveat(&said, None), "Sizes [2J do not count.");
+    fn a_margin_is_said_with_its_unit() {
         let margin = Amount::exact(1.0, Unit::MillisecondsPerSecond);
         let said = caveat(&Caveat::Margin(margin), None);
         assert_eq!(said, "A difference of up to 1 ms/s counts as none.");

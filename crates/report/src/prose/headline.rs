@@ -2,9 +2,8 @@
 
 use super::fact::fact;
 use model::prose::figures;
-use model::prose::sentence::sentence;
 use model::reason::StudyHeadline;
-use model::{ArmResult, Headline, Meta, Record, State};
+use model::{ArmResult, Headline, Judged, Meta, State};
 use os::terminal::line as plain;
 
 /// The headline by itself, without what only its record knows.
@@ -17,13 +16,15 @@ pub fn headline(headline: &Headline, meta: Option<&Meta>) -> String {
         Headline::NotMeasured => "Nothing was measured yet.".to_owned(),
         Headline::Study(study) => of_study(study, None),
         Headline::Watched => "What tailback watch saw of a live system.".to_owned(),
-        Headline::Said(text) => sentence(&plain(text)),
+        Headline::UnknownScenario => {
+            "This version of tailback does not know this scenario and cannot judge it.".to_owned()
+        }
     }
 }
 
 /// The headline of a record; that of a study of several factors has the figures of its arms.
-pub fn of_record(record: &Record, meta: Option<&Meta>) -> String {
-    match &record.verdict.headline {
+pub fn of_record(record: &Judged, meta: Option<&Meta>) -> String {
+    match &record.judgement.headline {
         Headline::Study(study) => of_study(study, Some((record, meta))),
         Headline::Watched => match &record.live {
             Some(live) => super::live::conclusion(live, true),
@@ -33,9 +34,9 @@ pub fn of_record(record: &Record, meta: Option<&Meta>) -> String {
     }
 }
 
-fn of_study(study: &StudyHeadline, of: Option<(&Record, Option<&Meta>)>) -> String {
+fn of_study(study: &StudyHeadline, of: Option<(&Judged, Option<&Meta>)>) -> String {
     let name = plain(&study.name);
-    let state = of.map(|(record, _)| record.verdict.state);
+    let state = of.map(|(record, _)| record.judgement.state);
     let said = match (study.affected, state) {
         (0, Some(State::NotAffected)) => {
             format!("Study {name}: none of {} combinations stalls.", study.of)
@@ -54,9 +55,9 @@ fn of_study(study: &StudyHeadline, of: Option<(&Record, Option<&Meta>)>) -> Stri
 }
 
 /// ` Worst is busy=3: stalled 999 ms/s [999, 1000], +998 ms/s [997, 999] over its control.`
-fn worst_of(study: &StudyHeadline, worst: &str, of: Option<(&Record, Option<&Meta>)>) -> String {
+fn worst_of(study: &StudyHeadline, worst: &str, of: Option<(&Judged, Option<&Meta>)>) -> String {
     let name = plain(worst);
-    let arm = of.and_then(|(record, _)| record.arms.iter().find(|arm| arm.id == worst));
+    let arm = of.and_then(|(record, _)| record.judgement.arms.iter().find(|arm| arm.id == worst));
     let measure = study.measure.as_str();
     let Some(estimate) = arm.and_then(|arm| arm.measures.get(measure)) else {
         return format!(" Worst is {name}.");
@@ -83,16 +84,16 @@ mod tests {
             measure: "lost".to_owned(),
             worst: Some("case".to_owned()),
         };
-        record.verdict.headline = Headline::Study(study.clone());
+        record.judgement.headline = Headline::Study(study.clone());
         assert_eq!(
             of_record(&record, None),
             "Study rows: 1 of 2 combinations stalls. Worst is case: lost 900 ms/s [899, 901]."
         );
-        record.verdict.headline =
+        record.judgement.headline =
             Headline::Study(StudyHeadline { worst: None, affected: 0, ..study });
-        record.verdict.state = State::NotAffected;
+        record.judgement.state = State::NotAffected;
         assert_eq!(of_record(&record, None), "Study rows: none of 2 combinations stalls.");
-        record.verdict.state = State::Inconclusive;
+        record.judgement.state = State::Inconclusive;
         assert!(of_record(&record, None).contains("too few blocks"));
     }
 }

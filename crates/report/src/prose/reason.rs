@@ -8,11 +8,11 @@ use model::estimate::number;
 use model::prose::figures::{self, percent, plural};
 use model::prose::sentence::{ended, sentence};
 use model::reason::{BlocksSeen, EValue, PairSeen};
-use model::{Arm, Meta, Reason, Record, Role};
+use model::{Arm, Judged, Meta, Reason, Role};
 use os::terminal::line as plain;
 
 /// A reason in sentences.
-pub fn reason(reason: &Reason, record: &Record, meta: Option<&Meta>) -> String {
+pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
     let heading = |measure: &str| figures::heading(measure, meta);
     match reason {
         Reason::Evidence(seen) => evidence(seen, record),
@@ -69,12 +69,11 @@ pub fn reason(reason: &Reason, record: &Record, meta: Option<&Meta>) -> String {
         }
         Reason::NotEnded => "The study had not ended when this record was written.".to_owned(),
         Reason::Scenario(own) => fact(own, meta),
-        Reason::Said(text) => sentence(&plain(text)),
     }
 }
 
 /// What the test says of all blocks: what was seen, and whether it is enough.
-fn evidence(seen: &BlocksSeen, record: &Record) -> String {
+fn evidence(seen: &BlocksSeen, record: &Judged) -> String {
     let pairs: Vec<String> =
         seen.pairs.iter().map(|pair| counted(pair, seen.blocks, record)).collect();
     let tests = [(seen.affected, "affected"), (seen.not_affected, "not-affected")];
@@ -83,7 +82,7 @@ fn evidence(seen: &BlocksSeen, record: &Record) -> String {
 }
 
 /// In how many blocks an arm was worse than its control, and in how many better.
-fn counted(pair: &PairSeen, blocks: u32, record: &Record) -> String {
+fn counted(pair: &PairSeen, blocks: u32, record: &Judged) -> String {
     let arm = plain(&pair.arm);
     let control = match &pair.control {
         Some(control) => plain(control),
@@ -116,7 +115,7 @@ fn test(value: EValue, state: &str) -> String {
 }
 
 /// The control that an arm is held against, by its name.
-fn control_of(arm: &str, record: &Record) -> String {
+fn control_of(arm: &str, record: &Judged) -> String {
     let arms = &record.plan.arms;
     let named = arms.iter().find(|one| one.id == arm).and_then(|arm| arm.against.as_deref());
     let mut controls = arms.iter().filter(|arm: &&Arm| arm.role == Role::Control);
@@ -180,9 +179,9 @@ mod tests {
         let error = Problem::Said("no room\u{1b}[2J\n left".to_owned());
         let broke = Reason::Broke { error: Box::new(error) };
         assert_eq!(said(&broke), "A trial broke: no room [2J  left.");
-        let why = Some(Box::new(Reason::Said("too few".to_owned())));
+        let why = Some(Box::new(Reason::NoCase));
         let open = Reason::NotSettledIn { measure: "late".to_owned(), why };
-        assert_eq!(said(&open), "It is not settled for \"late\". Too few.");
+        assert_eq!(said(&open), "It is not settled for \"late\". No arm with the cause was run.");
         let amount = |value| Amount::exact(value, Unit::Milliseconds);
         let noisy = Reason::TooNoisy {
             control: "control".to_owned(),

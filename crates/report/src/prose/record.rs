@@ -6,21 +6,21 @@ use super::suggestion::{Step, step};
 use super::{arm, fix, headline, reason};
 use model::prose::figures::{self, heading};
 use model::prose::sentence;
-use model::{Meta, Note, Reason, Record, State};
+use model::{Judged, Meta, Note, State};
 use os::terminal::line as plain;
 use std::collections::BTreeSet;
 
 /// The sentences about one record.
 #[derive(Debug, Clone, Copy)]
 pub struct Prose<'a> {
-    record: &'a Record,
+    record: &'a Judged,
     meta: Option<&'a Meta>,
 }
 
 impl<'a> Prose<'a> {
     /// The sentences about this record; `meta` is what its scenario says of itself, where this
     /// version knows it.
-    pub fn new(record: &'a Record, meta: Option<&'a Meta>) -> Self {
+    pub fn new(record: &'a Judged, meta: Option<&'a Meta>) -> Self {
         Prose { record, meta: meta.filter(|meta| meta.id == record.scenario) }
     }
 
@@ -45,7 +45,7 @@ impl<'a> Prose<'a> {
 
     /// The first reason of a verdict that settles nothing.
     pub fn first_reason(&self) -> Option<String> {
-        match self.record.verdict.state {
+        match self.record.judgement.state {
             State::Affected | State::NotAffected => None,
             State::Inconclusive | State::Untrustworthy | State::Skipped => {
                 self.reasons().into_iter().next()
@@ -55,35 +55,32 @@ impl<'a> Prose<'a> {
 
     /// What would settle a verdict that is not settled.
     pub fn would_settle(&self) -> Option<String> {
-        let caveats = self.record.verdict.caveats.iter();
-        let open = self.record.verdict.state == State::Inconclusive;
+        let caveats = self.record.judgement.caveats.iter();
+        let open = self.record.judgement.state == State::Inconclusive;
         let mut settling = caveats.filter(|one| open && caveat::would_settle(one));
         settling.next().map(|one| caveat::caveat(one, self.meta))
     }
 
     /// The grounds of the verdict.
     pub fn reasons(&self) -> Vec<String> {
-        let reasons = self.record.verdict.reasons.iter();
+        let reasons = self.record.judgement.reasons.iter();
         reasons.map(|one| reason::reason(one, self.record, self.meta)).collect()
     }
 
-    /// What a study that shows no stall could have missed; a record of version 1 says it itself.
+    /// What a study that shows no stall could have missed.
     pub fn missed(&self) -> Option<String> {
-        let verdict = &self.record.verdict;
-        let said = verdict.reasons.iter().any(|reason| matches!(reason, Reason::Said(_)));
-        let missed = verdict.test.as_ref()?.missed.as_ref();
-        missed.filter(|_| !said).map(caveat::missed)
+        self.record.judgement.test.as_ref()?.missed.as_ref().map(caveat::missed)
     }
 
     /// What the study cannot tell.
     pub fn caveats(&self) -> Vec<String> {
-        let caveats = self.record.verdict.caveats.iter();
+        let caveats = self.record.judgement.caveats.iter();
         caveats.map(|one| caveat::caveat(one, self.meta)).collect()
     }
 
     /// Other figures that show a stall as well.
     pub fn also(&self) -> Option<String> {
-        let also = &self.record.verdict.also;
+        let also = &self.record.judgement.also;
         let names: Vec<String> = also.iter().map(|name| heading(name, self.meta)).collect();
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         let said = figures::listed(&quoted);
@@ -98,18 +95,18 @@ impl<'a> Prose<'a> {
 
     /// What each change that was tried did.
     pub fn fixes(&self) -> Vec<String> {
-        self.record.verdict.fixes.iter().map(|one| fix::fix(one, self.meta)).collect()
+        self.record.judgement.fixes.iter().map(|one| fix::fix(one, self.meta)).collect()
     }
 
     /// The same in a few words each.
     pub fn fixes_in_short(&self) -> Vec<String> {
-        self.record.verdict.fixes.iter().map(|one| fix::short(one, self.meta)).collect()
+        self.record.judgement.fixes.iter().map(|one| fix::short(one, self.meta)).collect()
     }
 
     /// What to do next.
     pub fn suggestions(&self) -> Vec<Step> {
-        let suggestions = self.record.verdict.suggestions.iter();
-        let guest = self.record.host.guest_of();
+        let suggestions = self.record.judgement.suggestions.iter();
+        let guest = self.record.machine.guest_of();
         suggestions.map(|one| step(one, self.meta, guest.as_ref())).collect()
     }
 
@@ -136,8 +133,8 @@ impl<'a> Prose<'a> {
 
     /// The arm with the worst effect, and how much it has over its control.
     pub fn worst_effect(&self) -> Option<(String, String)> {
-        let measure = self.record.verdict.measure.as_ref()?;
-        let worst = model::worst_case(&self.record.arms, measure)?;
+        let measure = self.record.judgement.measure.as_ref()?;
+        let worst = model::worst_case(&self.record.judgement.arms, measure)?;
         let shift = figures::shift(worst.against_control.get(measure)?);
         Some((plain(&worst.id), format!("{} {shift}", heading(measure, self.meta))))
     }

@@ -18,8 +18,6 @@ pub struct Step {
 }
 
 /// A suggestion as a step, on a machine like the one that it is of: this one, or a guest.
-///
-/// What a record of version 1 says is a sentence and never a command: nobody checked it.
 pub fn step(suggestion: &Suggestion, meta: Option<&Meta>, guest: Option<&GuestOf>) -> Step {
     let what = match &suggestion.what {
         What::Fix(id) => match meta.and_then(|meta| meta.fix(id)) {
@@ -29,33 +27,7 @@ pub fn step(suggestion: &Suggestion, meta: Option<&Meta>, guest: Option<&GuestOf
         What::Scenario(own) => fact(own, meta),
         What::Grant(need) => sentence(&grant(need, meta)),
         What::RunAgain => "Run it again once nothing interferes.".to_owned(),
-        What::Said(text) => format!("The record says: {}", sentence(&plain(text))),
     };
-    let run = match suggestion.what {
-        What::Said(_) => None,
-        _ => suggestion.run.as_ref(),
-    };
+    let run = suggestion.run.as_ref();
     Step { what, command: run.and_then(|run| command::line_in(guest, run, meta)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_of_a_record_are_no_command() {
-        let run = model::Run {
-            command: model::suggestion::Command::Run,
-            scenario: "mmap-lock".to_owned(),
-            parameters: model::Settings::default(),
-        };
-        let said = Suggestion {
-            what: What::Said("fewer readers: tailback run mmap-lock; rm -rf /".to_owned()),
-            run: Some(run),
-            measured: None,
-        };
-        let step = step(&said, None, None);
-        assert!(step.what.starts_with("The record says: Fewer readers"), "{step:?}");
-        assert_eq!(step.command, None);
-    }
 }

@@ -4,8 +4,7 @@
 use super::design::Design;
 use super::factors::{Factor, KERNEL};
 use super::layout::CONTROL;
-use model::record::Progress;
-use model::{Record, Role};
+use model::{Ended, Facts, Role};
 use std::collections::BTreeSet;
 
 impl Design {
@@ -37,9 +36,7 @@ impl Design {
 /// kernel first. Every arm is named after its kernel, so none is there twice; controls of the other
 /// kernels are combinations like any other, or, where the scenario made them beside the
 /// combinations, left out. None without any part, or where one is no part of a study.
-///
-/// The verdict and the effects are those of the first part; judge the record again.
-pub fn together(parts: Vec<Record>) -> Option<Record> {
+pub fn together(parts: Vec<Facts>) -> Option<Facts> {
     let mut parts = parts.into_iter();
     let mut whole = parts.next()?;
     for mut part in parts {
@@ -63,8 +60,8 @@ pub fn together(parts: Vec<Record>) -> Option<Record> {
         whole.plan.left_out.extend(part.plan.left_out);
         whole.trials.extend(part.trials);
         whole.elapsed_s += part.elapsed_s;
-        if part.progress != Progress::Complete {
-            whole.progress = part.progress;
+        if part.ended != Ended::Complete {
+            whole.ended = part.ended;
         }
     }
     whole.trials.sort_by_key(|trial| trial.block);

@@ -2,8 +2,8 @@
 
 use super::error::StudyError;
 use model::factorial::Sitting;
-use model::record::{Plan, Progress};
-use model::{Arm, Factorial, Machine, Record};
+use model::record::Plan;
+use model::{Arm, Ended, Factorial, Facts, Machine};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -13,9 +13,9 @@ pub enum Standing {
     /// Nothing of it has been measured that could be gone on with.
     New,
     /// So many blocks are whole, and the record holds those alone.
-    After(u32, Box<Record>),
+    After(u32, Box<Facts>),
     /// It came to its end.
-    Complete(Box<Record>),
+    Complete(Box<Facts>),
 }
 
 /// How far a study has come, if it is the same study on the same machine.
@@ -26,7 +26,7 @@ pub enum Standing {
 /// If the record is of another study, of another text of its file, of another machine, of another
 /// version, or has other arms.
 pub fn standing(
-    old: Record,
+    old: Facts,
     path: &Path,
     factorial: &Factorial,
     plan: &Plan,
@@ -46,7 +46,7 @@ pub fn standing(
     // A study that was to be run until settled may have ended before its most blocks.
     let settled = old.plan.stop_when_settled == plan.stop_when_settled;
     let enough = blocks >= plan.max_blocks || settled && blocks >= plan.min_blocks;
-    if old.progress == Progress::Complete && enough {
+    if old.ended == Ended::Complete && enough {
         return Ok(Standing::Complete(Box::new(old)));
     }
     if blocks == 0 {
@@ -58,7 +58,7 @@ pub fn standing(
 }
 
 /// Why it is another study, if it is.
-fn changed(old: &Record, now: &Factorial, blocks: u32) -> Option<String> {
+fn changed(old: &Facts, now: &Factorial, blocks: u32) -> Option<String> {
     let Some(before) = &old.factorial else {
         return Some(format!("a record of {} that no study file made", old.scenario));
     };
@@ -78,7 +78,7 @@ fn changed(old: &Record, now: &Factorial, blocks: u32) -> Option<String> {
 }
 
 /// Why blocks run now could not be combined with those that were run, if so.
-fn moved(old: &Record, plan: &Plan, machine: &Machine) -> Option<String> {
+fn moved(old: &Facts, plan: &Plan, machine: &Machine) -> Option<String> {
     let cpus = |machine: &Machine| machine.cpus.iter().map(|cpu| cpu.id).collect::<BTreeSet<_>>();
     let version = env!("CARGO_PKG_VERSION");
     if old.tool.version != version {
@@ -87,11 +87,11 @@ fn moved(old: &Record, plan: &Plan, machine: &Machine) -> Option<String> {
             old.tool.version
         ));
     }
-    if old.host.kernel != machine.kernel || cpus(&old.host) != cpus(machine) {
+    if old.machine.kernel != machine.kernel || cpus(&old.machine) != cpus(machine) {
         return Some(format!(
             "the study was begun on Linux {} with {} CPUs, and this is {} with {}",
-            old.host.kernel,
-            old.host.cpus.len(),
+            old.machine.kernel,
+            old.machine.cpus.len(),
             machine.kernel,
             machine.cpus.len()
         ));
@@ -105,7 +105,7 @@ fn moved(old: &Record, plan: &Plan, machine: &Machine) -> Option<String> {
 }
 
 /// How many blocks, from the first on, hold one trial of each arm.
-pub(crate) fn whole_blocks(record: &Record, arms: &[Arm]) -> u32 {
+pub(crate) fn whole_blocks(record: &Facts, arms: &[Arm]) -> u32 {
     let mut counts: BTreeMap<(u32, &str), u32> = BTreeMap::new();
     for trial in &record.trials {
         *counts.entry((trial.block, trial.arm.as_str())).or_default() += 1;
@@ -119,7 +119,7 @@ pub(crate) fn whole_blocks(record: &Record, arms: &[Arm]) -> u32 {
 }
 
 /// Notes in the record of a study that a sitting begins with this block.
-pub fn begin_sitting(record: &mut Record, first_block: u32) {
+pub fn begin_sitting(record: &mut Facts, first_block: u32) {
     if let Some(factorial) = &mut record.factorial {
         let now = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default();
         factorial.sittings.push(Sitting { started: now.to_string(), first_block });

@@ -4,8 +4,8 @@
 
 use analysis::Outcome;
 use model::{
-    Arm, ArmResult, Disturbance, Fact, Machine, Measure, Meta, Need, Observation, Plan, Problem,
-    Record, Role, Unit,
+    Arm, ArmResult, Disturbance, Fact, Facts, Judged, Machine, Measure, Meta, Need, Observation,
+    Plan, Problem, Role, Unit,
 };
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::Counts;
@@ -58,10 +58,10 @@ pub fn layout(design: &Design) -> Layout {
 /// Runs a study; its events may ask for its end.
 pub fn run(
     design: &Design,
-    old: Option<Record>,
+    old: Option<Facts>,
     keep: &Path,
     on_event: impl Fn(&Event) -> bool,
-) -> (Record, End) {
+) -> (Judged, End) {
     let (roots, machine) = (host::Roots::at("/nonexistent"), Machine::default());
     let stop = std::cell::Cell::new(false);
     let layout = layout(design);
@@ -77,7 +77,7 @@ pub fn run(
         probe: tailback_runner::ProbeWhen::Never,
     };
     let factorial = Some(layout.factorial.clone());
-    let mut record = old.unwrap_or_else(|| Record { factorial, ..study.empty_record() });
+    let mut record = old.unwrap_or_else(|| Facts { factorial, ..study.facts() });
     let first = record.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     begin_sitting(&mut record, first);
     study.go_on(record, &mut |event: Event<'_>| {

@@ -146,9 +146,8 @@ mod tests {
     use super::*;
     use crate::params::literal;
     use crate::testing::told;
-    use model::record::{Progress, SCHEMA, Tool};
     use model::testing::{self, estimate};
-    use model::{Arm, Headline, Machine, Measure, Observation, Record, Verdict, Vm, What};
+    use model::{Arm, Judged, Measure, Observation, Vm, What};
 
     /// What the two arms show in every trial: 99th percentile of the case, and percent of the quota
     /// and backlog of the control.
@@ -180,29 +179,9 @@ mod tests {
         Trial { observation, ..testing::trial(block, arm, 0.0) }
     }
 
-    /// The record of such a study, judged as every record is.
-    fn judged(shown: &Shown) -> Record {
-        let (started, scenario) = ("1970-01-01T00:00:00Z".to_owned(), META.id.to_owned());
-        let tool = Tool { name: String::new(), version: String::new(), argv: Vec::new() };
-        let verdict = Verdict::of(State::Inconclusive, Headline::NotMeasured);
-        let mut record = Record {
-            schema: SCHEMA.to_owned(),
-            tool,
-            scenario,
-            started,
-            elapsed_s: 0.0,
-            progress: Progress::Complete,
-            plan: plan(shown.quota),
-            host: Machine::default(),
-            trials: trials(shown),
-            probed: Vec::new(),
-            arms: Vec::new(),
-            factorial: None,
-            live: None,
-            verdict,
-        };
-        assert!(crate::judge(&mut record));
-        record
+    /// Such a study, judged as every study is.
+    fn judged(shown: &Shown) -> Judged {
+        crate::judged(testing::facts(META.id, plan(shown.quota), trials(shown)))
     }
 
     fn trials(shown: &Shown) -> Vec<Trial> {
@@ -311,11 +290,12 @@ mod tests {
         let full = Shown { p99: 60.0, used: 97.0, ..FIT };
         for shown in [full, Shown { used: 10.0, ..FIT }, Shown { quota: "none", ..FIT }] {
             let record = judged(&shown);
-            assert_eq!(record.verdict.state, State::Inconclusive);
-            let says = record.arms.iter().find(|arm| arm.id == "defaults-quota").unwrap().state;
+            assert_eq!(record.judgement.state, State::Inconclusive);
+            let says =
+                record.judgement.arms.iter().find(|arm| arm.id == "defaults-quota").unwrap().state;
             assert_eq!(says, Some(State::Inconclusive));
         }
         let record = judged(&Shown { p99: 60.0, ..FIT });
-        assert_eq!(record.arms[1].state, Some(record.verdict.state));
+        assert_eq!(record.judgement.arms[1].state, Some(record.judgement.state));
     }
 }

@@ -6,7 +6,7 @@ use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Among;
 use crate::settings::StudyOptions;
-use model::{Machine, Record};
+use model::{Judged, Machine};
 use runner::End;
 use scenarios::AnyScenario;
 
@@ -139,7 +139,7 @@ fn row(otp: &str, done: Done) -> Row {
 }
 
 /// The OTP release of a record, as its VM told it.
-fn release(record: &Record) -> String {
+fn release(record: &Judged) -> String {
     let vm = record.trials.iter().find_map(|trial| trial.observation.vm.as_ref());
     vm.map(|vm| vm.otp.clone()).unwrap_or_default()
 }

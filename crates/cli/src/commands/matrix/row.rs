@@ -5,7 +5,7 @@ use crate::exit;
 use analysis::ladder::Version;
 use guest::versions::{Of, versions};
 use guest::{Ending, catalogue};
-use model::{Meta, Record, Settings, State};
+use model::{Judged, Meta, Settings, State};
 use report::prose::Prose;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub enum Result {
     /// A record with its verdict.
-    Record(Box<Record>),
+    Record(Box<Judged>),
     /// The guest came to another end.
     Ending(Ending),
     /// There is no record; why.
@@ -77,7 +77,7 @@ impl Row {
     }
 
     /// The record, where there is one.
-    pub fn record(&self) -> Option<&Record> {
+    pub fn record(&self) -> Option<&Judged> {
         match &self.came {
             Result::Record(record) => Some(record),
             _ => None,
@@ -85,7 +85,7 @@ impl Row {
     }
 
     /// The record; else one line on what came instead.
-    pub fn into_record(self) -> std::result::Result<Record, String> {
+    pub fn into_record(self) -> std::result::Result<Judged, String> {
         let kernel = self.name;
         match self.came {
             Result::Record(record) => Ok(*record),
@@ -119,7 +119,7 @@ impl Row {
         match &self.came {
             Result::Record(record) => {
                 let has_none =
-                    matches!(record.verdict.state, State::Skipped | State::Untrustworthy);
+                    matches!(record.judgement.state, State::Skipped | State::Untrustworthy);
                 let why = has_none.then(|| Prose::new(record, Some(meta)).brief())?;
                 Some(format!("{}: {why}", self.name))
             }
@@ -157,24 +157,24 @@ impl Row {
             "why": why,
             "effect": self.effect(meta),
             "fixed_by": self.fix(meta),
-            "fixes": record.map(|record| &record.verdict.fixes),
+            "fixes": record.map(|record| &record.judgement.fixes),
             "expected": self.expected.as_ref().map(|(verdict, _)| verdict),
             "source": self.expected.as_ref().map(|(_, source)| source),
             "as_expected": self.met(),
-            "guest": record.and_then(|record| record.host.guest.as_ref()),
+            "guest": record.and_then(|record| record.machine.guest.as_ref()),
         })
     }
 
     fn word(&self) -> &str {
         match &self.came {
-            Result::Record(record) => record.verdict.state.word(),
+            Result::Record(record) => record.judgement.state.word(),
             Result::Ending(ending) => ending.word(),
             Result::Nothing(_) => "no-record",
         }
     }
 
     fn state(&self) -> Option<State> {
-        self.record().map(|record| record.verdict.state)
+        self.record().map(|record| record.judgement.state)
     }
 
     /// The settings of its first arm; none where there is no record.
@@ -236,7 +236,7 @@ mod tests {
         let came = match came {
             Ok(state) => {
                 let mut record = crate::testing::affected_record();
-                record.verdict.state = state;
+                record.judgement.state = state;
                 Result::Record(Box::new(record))
             }
             Err(ending) => Result::Ending(ending),

@@ -3,7 +3,7 @@
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::paths;
-use model::{Meta, Record};
+use model::{Judged, Meta};
 use report::{Look, Shown, prose};
 use runner::End;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A study that was run, or that could not be.
 pub struct Done {
     /// Its record.
-    pub record: Record,
+    pub record: Judged,
     /// How it ended.
     pub end: End,
     /// Where the record is kept; nowhere where nothing was measured.
@@ -30,18 +30,18 @@ enum Kept {
 
 impl Done {
     /// A study whose record is kept here, or elsewhere where that fails.
-    pub fn keep(record: Record, end: End, path: &Path) -> Self {
+    pub fn keep(record: Judged, end: End, path: &Path) -> Self {
         let kept = kept(&record, path);
         Done { record, end, kept }
     }
 
     /// A study whose record stands here already.
-    pub fn there(record: Record, end: End, path: PathBuf) -> Self {
+    pub fn there(record: Judged, end: End, path: PathBuf) -> Self {
         Done { record, end, kept: Some(Kept::There(path)) }
     }
 
     /// A study that measured nothing, whose record is not kept.
-    pub fn nowhere(record: Record, end: End) -> Self {
+    pub fn nowhere(record: Judged, end: End) -> Self {
         Done { record, end, kept: None }
     }
 
@@ -60,7 +60,7 @@ impl Done {
     pub fn tell_where(&self) {
         match &self.kept {
             // Where a guest keeps its record is of no use to anybody.
-            Some(Kept::There(_)) if self.record.host.guest.is_some() => {}
+            Some(Kept::There(_)) if self.record.machine.guest.is_some() => {}
             Some(Kept::There(path)) => output::note(&format!("record: {}", path.display())),
             Some(Kept::Elsewhere(path, why)) => {
                 output::complain(&format!("{why}; the record was kept as {}", path.display()));
@@ -92,17 +92,17 @@ impl Done {
             End::Complete if matches!(self.kept, Some(Kept::Elsewhere(..) | Kept::Lost(_))) => {
                 Ok(exit::NEED)
             }
-            End::Complete => Ok(self.record.verdict.state.exit_code()),
+            End::Complete => Ok(self.record.judgement.state.exit_code()),
         }
     }
 }
 
 /// Makes sure that the record is somewhere.
-fn kept(record: &Record, path: &Path) -> Option<Kept> {
+fn kept(record: &Judged, path: &Path) -> Option<Kept> {
     (!runner::would_lose(record, path)).then(|| save_somewhere(record, path))
 }
 
-fn save_somewhere(record: &Record, path: &Path) -> Kept {
+fn save_somewhere(record: &Judged, path: &Path) -> Kept {
     let Err(error) = runner::save(record, path) else {
         return Kept::There(path.to_owned());
     };

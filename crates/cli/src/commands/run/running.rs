@@ -101,7 +101,7 @@ pub fn begin<'a>(
     }
     let plan = options.plan(scenario, arms);
     let path = begun.as_ref().map_or(new, |begun| begun.path.clone());
-    let spent = begun.as_ref().map_or(0.0, |begun| begun.record.elapsed_s);
+    let spent = begun.as_ref().map_or(0.0, |begun| begun.facts.elapsed_s);
     let time = options.time(scenario, &plan, machine);
     let study = Study {
         scenario,
@@ -118,14 +118,14 @@ pub fn begin<'a>(
         return Ok(Begun::NotRun(Box::new(not_run(&study, error))));
     }
     let mut progress = Progress::new(meta, among);
-    let (record, held) = match begun {
+    let (facts, held) = match begun {
         Some(begun) => {
             tell_going_on(&begun);
-            (begun.record, begun.held)
+            (begun.facts, begun.held)
         }
-        None => (study.empty_record(), None),
+        None => (study.facts(), None),
     };
-    let underway = study.begin(record, &mut progress);
+    let underway = study.begin(facts, &mut progress);
     let running = Running { underway, progress, path, _claim: claim, _held: held };
     Ok(Begun::Running(Box::new(running)))
 }
@@ -147,10 +147,10 @@ fn claimed(path: &Path) -> Result<Claim, Failure> {
 
 /// Says which study is gone on with: a new one would look again at an error rate that is spent.
 fn tell_going_on(begun: &Undecided) {
-    let blocks = begun.record.verdict.test.as_ref().map_or(0, |test| test.blocks);
+    let blocks = begun.facts.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
     output::note(&format!(
         "goes on with the undecided study of {}, after {blocks} blocks: {}; --fresh starts anew",
-        begun.record.started,
+        begun.facts.started,
         begun.path.display()
     ));
 }

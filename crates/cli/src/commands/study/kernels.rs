@@ -7,7 +7,7 @@ use crate::exit::{self, Failure};
 use crate::signals::Interruption;
 use crate::{output, paths};
 use clap::ArgMatches;
-use model::Record;
+use model::Judged;
 use model::record::Progress;
 use runner::studies::{Design, together};
 use std::path::Path;
@@ -48,8 +48,8 @@ pub fn study(
     tell(&record, &path, matches);
     runner::save(&record, &path).map_err(|error| Failure::need(format!("record {error}")))?;
     output::note(&format!("record: {}", path.display()));
-    Ok(match record.progress {
-        Progress::Complete => record.verdict.state.exit_code(),
+    Ok(match record.ended.progress() {
+        Progress::Complete => record.judgement.state.exit_code(),
         _ => exit::BROKEN,
     })
 }
@@ -81,19 +81,17 @@ fn words(design: &Design, text: &str, file: &Path, kernel: &str, seed: u64) -> V
 }
 
 /// One record of all guests', judged; fails where one of them came to another end.
-fn whole(rows: Vec<Row>) -> Result<Record, Failure> {
+fn whole(rows: Vec<Row>) -> Result<Judged, Failure> {
     let mut parts = Vec::new();
     for row in rows {
-        parts.push(row.into_record().map_err(Failure::broken)?);
+        parts.push(row.into_record().map_err(Failure::broken)?.facts);
     }
-    let mut whole = together(parts)
+    let whole = together(parts)
         .ok_or_else(|| Failure::broken("the guests' records are no parts of one study"))?;
-    scenarios::judge(&mut whole);
-    scenarios::weigh_factors(&mut whole);
-    Ok(whole)
+    Ok(scenarios::judged(whole))
 }
 
-fn tell(record: &Record, path: &Path, matches: &ArgMatches) {
+fn tell(record: &Judged, path: &Path, matches: &ArgMatches) {
     if matches.get_flag("json") {
         return output::json(&record.to_json());
     }

@@ -15,7 +15,7 @@ use crate::signals::Interruption;
 use crate::{input, output};
 use clap::ArgMatches;
 use host::Roots;
-use model::Record;
+use model::Facts;
 use model::record::Plan;
 use report::{Look, Shown};
 use runner::studies::{Design, Standing, StudyError, begin_sitting, sketch};
@@ -84,7 +84,7 @@ impl Wanted<'_> {
     fn run(
         &self,
         blocks: u32,
-        before: Option<Record>,
+        before: Option<Facts>,
         mut plan: Plan,
         path: PathBuf,
         matches: &ArgMatches,
@@ -117,13 +117,13 @@ impl Wanted<'_> {
             ));
         }
         self.show_left_out();
-        let mut record = before.unwrap_or_else(|| Record {
+        let mut facts = before.unwrap_or_else(|| Facts {
             factorial: Some(self.layout.factorial.clone()),
-            ..study.empty_record()
+            ..study.facts()
         });
-        begin_sitting(&mut record, blocks);
+        begin_sitting(&mut facts, blocks);
         let mut progress = Progress::new(self.scenario.meta(), Among::None);
-        let (record, end) = study.go_on(record, &mut progress);
+        let (record, end) = study.go_on(facts, &mut progress);
         progress.finish();
         Ok(Done::keep(record, end, &path))
     }
@@ -164,11 +164,9 @@ impl Wanted<'_> {
 }
 
 /// A study that had come to its end before.
-fn complete(mut record: Record, path: PathBuf) -> Done {
+fn complete(facts: Facts, path: PathBuf) -> Done {
     output::note("the study was complete; --fresh runs it again, --samples N runs more blocks");
-    scenarios::judge(&mut record);
-    scenarios::weigh_factors(&mut record);
-    Done::there(record, End::Complete, path)
+    Done::there(scenarios::judged(facts), End::Complete, path)
 }
 
 /// Keeps a second tailback from the same study for as long as the file is open: both would write

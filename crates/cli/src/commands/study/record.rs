@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::{input, paths, records};
 use clap::ArgMatches;
 use model::record::{Plan, Progress};
-use model::{Record, Value};
+use model::{Facts, Value};
 use runner::studies::{Standing, StudyError, standing};
 use std::path::{Path, PathBuf};
 
@@ -66,13 +66,13 @@ fn prefix(wanted: &Wanted) -> String {
 }
 
 /// The record at a path; none where nothing or an empty file is there.
-fn load(path: &Path) -> Result<Option<Record>, Failure> {
+fn load(path: &Path) -> Result<Option<Facts>, Failure> {
     if !std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0) {
         return Ok(None);
     }
     let stale = |why: String| StudyError::Stale { path: path.to_owned(), why };
     let text = input::read_text(path, records::MOST).map_err(|error| stale(error.to_string()))?;
-    Ok(Some(Record::from_json(&text).map_err(|error| stale(error.to_string()))?))
+    Ok(Some(Facts::from_json(&text).map_err(|error| stale(error.to_string()))?))
 }
 
 /// Refuses to begin a study of which another text of the file was begun and not ended.
@@ -89,7 +89,7 @@ fn refuse_changed(wanted: &Wanted, path: &Path) -> Result<(), Failure> {
         let other = factorial.name == design.name
             && factorial.quick == design.quick
             && factorial.content != design.content;
-        if other && old.progress != Progress::Complete && !old.trials.is_empty() {
+        if other && old.ended.progress() != Progress::Complete && !old.trials.is_empty() {
             let why = format!(
                 "study {} was begun with another text of its file, and not ended; put the file \
                  back as it was to go on",

@@ -10,7 +10,7 @@ use crate::{output, paths};
 use clap::ArgMatches;
 use guest::{Ending, Outcome};
 use inner::Inner;
-use model::Record;
+use model::{Facts, Judged};
 use report::{Look, Shown};
 use scenarios::AnyScenario;
 use session::{Host, Machine, Pause, Session};
@@ -100,12 +100,12 @@ fn finish(
 }
 
 /// A guest's record, checked, with what only the host knows of the guest.
-pub fn taken_over(session: &Session, text: &str) -> Result<Record, Failure> {
-    let mut record = Record::from_json(text).map_err(|error| {
+pub fn taken_over(session: &Session, text: &str) -> Result<Judged, Failure> {
+    let mut facts = Facts::from_json(text).map_err(|error| {
         Failure::broken(format!("guest {}: its record: {error}", session.name()))
     })?;
-    record.host.guest = Some(session.facts());
-    Ok(record)
+    facts.machine.guest = Some(session.facts());
+    Ok(scenarios::judged(facts))
 }
 
 /// A guest that came to another end; the exit code.

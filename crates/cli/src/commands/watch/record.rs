@@ -2,10 +2,9 @@
 
 use crate::exit::Failure;
 use crate::{machine, output, paths};
-use model::reason::Headline;
-use model::record::{Plan, Progress, SCHEMA, Tool};
+use model::record::Plan;
 use model::scenario::Judging;
-use model::{Live, Record, State, Verdict};
+use model::{Ended, Facts, Judged, Live};
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -73,30 +72,15 @@ pub fn write(live: &Live, path: &Path) -> Result<(), Failure> {
 }
 
 /// The record: without trials, since nothing was tried.
-pub fn of(live: &Live) -> Record {
-    let state = if live.findings.is_empty() { State::NotAffected } else { State::Affected };
-    let mut verdict = Verdict::of(state, Headline::Watched);
-    verdict.kind = live.findings.first().map(|first| first.kind.stall().to_owned());
-    Record {
-        schema: SCHEMA.to_owned(),
-        tool: Tool {
-            name: "tailback".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            argv: std::env::args().collect(),
-        },
-        scenario: WATCH.to_owned(),
-        started: live.from.clone(),
+pub fn of(live: &Live) -> Judged {
+    let argv = std::env::args().collect();
+    let facts = Facts::new(WATCH, plan(), machine::here(), argv, live.from.clone());
+    scenarios::judged(Facts {
         elapsed_s: live.over_ns as f64 / 1e9,
-        progress: Progress::Complete,
-        plan: plan(),
-        host: machine::here(),
-        trials: Vec::new(),
-        probed: Vec::new(),
-        arms: Vec::new(),
-        factorial: None,
-        verdict,
+        ended: Ended::Complete,
         live: Some(live.clone()),
-    }
+        ..facts
+    })
 }
 
 fn plan() -> Plan {

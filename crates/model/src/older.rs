@@ -1,0 +1,127 @@
+//! Records of schema 1 and 2, read as facts of today's schema. This file can be deleted a year after
+//! the first release; nothing else knows of them.
+//!
+//! What these records say of a verdict is left out, since it follows from the facts. Sentences that
+//! they hold in the place of data are kept as the words of an older record.
+
+use crate::arm::{Changed, WhyLeftOut};
+use crate::evidence::Resource;
+
+use crate::not_seen::{EvidenceSource, NotSeen, ProgramPart};
+use crate::problem::{Need, Problem};
+use crate::record::{Cause, Ended, Facts, Progress, RecordError, SCHEMA};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+/// The largest older record that is read, in bytes: it is converted as a tree, which takes many
+/// times as much memory as its text.
+const MOST_TEXT: usize = 8 << 20;
+
+/// Reads a record of an older schema.
+///
+/// # Errors
+/// If it is longer than 8 MiB or does not hold together.
+pub(crate) fn read(text: &str) -> Result<Facts, RecordError> {
+    if text.len() > MOST_TEXT {
+        return Err(RecordError::Inconsistent(format!(
+            "of an older schema and larger than {} MiB; use the tailback that wrote it",
+            MOST_TEXT >> 20
+        )));
+    }
+    let inconsistent = |error: serde_json::Error| RecordError::Inconsistent(error.to_string());
+    let mut record: Map<String, Value> = serde_json::from_str(text).map_err(inconsistent)?;
+    let ended = ended(&record)?;
+    record.insert("schema".to_owned(), SCHEMA.into());
+    record.insert("ended".to_owned(), serde_json::to_value(ended).map_err(inconsistent)?);
+    rename(&mut record, "host", "machine");
+    each(record.get_mut("plan").and_then(|plan| plan.get_mut("arms")), |arm| {
+        words::<Changed>(arm.get_mut("change"));
+    });
+    each(record.get_mut("plan").and_then(|plan| plan.get_mut("left_out")), |arm| {
+        let Some(why) = arm.get_mut("why") else { return };
+        words::<Problem>(why.pointer_mut("/refused/why"));
+        words::<WhyLeftOut>(Some(why));
+    });
+    each(record.get_mut("trials"), trial);
+    each(record.get_mut("probed"), |probed| {
+        if let Some(one) = probed.get_mut("trial") {
+            trial(one);
+        }
+    });
+    serde_json::from_value(Value::Object(record)).map_err(inconsistent)
+}
+
+/// How the study ended; the cause stands in its verdict alone.
+fn ended(record: &Map<String, Value>) -> Result<Ended, RecordError> {
+    let damaged = |what: &str| RecordError::Inconsistent(format!("no {what} that can be read"));
+    let progress = record.get("progress").cloned().unwrap_or_default();
+    let progress: Progress = serde_json::from_value(progress).map_err(|_| damaged("progress"))?;
+    let cause = || {
+        let verdict = record.get("verdict")?;
+        let reason = verdict.get("reasons").or(verdict.get("because"))?.get(0)?;
+        Some(Box::new(cause(reason, verdict.get("state") == Some(&json!("skipped")))))
+    };
+    Ok(match progress {
+        Progress::Running => Ended::Running,
+        Progress::Complete => Ended::Complete,
+        Progress::Interrupted => Ended::Interrupted,
+        Progress::Broken => Ended::Broken(cause().ok_or_else(|| damaged("reason"))?),
+        Progress::NotRun => Ended::NotRun(cause().ok_or_else(|| damaged("reason"))?),
+    })
+}
+
+/// The first reason of a verdict: data, or a sentence.
+fn cause(reason: &Value, skipped: bool) -> Cause {
+    if reason == "interrupted" {
+        return Cause::Interrupted;
+    }
+    let need = || Some(Cause::Missing(data(reason.pointer("/missing/what")?, Need::Said)));
+    let unusable = || Some(Cause::Unusable(data(reason.pointer("/unusable/why")?, Problem::Said)));
+    let broke = || Some(Cause::Broke(data(reason.pointer("/broke/error")?, Problem::Said)));
+    need().or_else(unusable).or_else(broke).unwrap_or_else(|| {
+        let words = reason.as_str().unwrap_or_default().to_owned();
+        if skipped { Cause::Missing(Need::Said(words)) } else { Cause::Broke(Problem::Said(words)) }
+    })
+}
+
+/// Data, or the words that stand in its place.
+fn data<T: DeserializeOwned>(value: &Value, said: fn(String) -> T) -> T {
+    serde_json::from_value(value.clone())
+        .unwrap_or_else(|_| said(value.as_str().unwrap_or_default().to_owned()))
+}
+
+fn trial(trial: &mut Value) {
+    if let Value::Object(fields) = trial {
+        rename(fields, "surroundings", "disturbance");
+    }
+    each(trial.pointer_mut("/observation/notes"), |note| {
+        let kind = if note.is_string() { "said" } else { "fact" };
+        *note = json!({ kind: note.take() });
+    });
+    let Some(evidence) = trial.pointer_mut("/observation/evidence") else { return };
+    each(evidence.get_mut("sources"), |source| words::<EvidenceSource>(Some(source)));
+    each(evidence.get_mut("missing"), |missing| {
+        words::<Problem>(missing.pointer_mut("/trial-broke/why"));
+        words::<ProgramPart>(missing.pointer_mut("/no-programs/refused/what"));
+        words::<NotSeen>(Some(missing));
+    });
+    each(evidence.get_mut("waits"), |wait| words::<Resource>(wait.get_mut("resource")));
+}
+
+/// Marks a text as words where it is not the name of a variant.
+fn words<T: DeserializeOwned>(value: Option<&mut Value>) {
+    let Some(value) = value.filter(|value| value.is_string()) else { return };
+    if serde_json::from_value::<T>(value.clone()).is_err() {
+        *value = json!({ "said": value.take() });
+    }
+}
+
+fn each(list: Option<&mut Value>, change: impl FnMut(&mut Value)) {
+    list.and_then(Value::as_array_mut).into_iter().flatten().for_each(change);
+}
+
+fn rename(fields: &mut Map<String, Value>, old: &str, new: &str) {
+    if let Some(value) = fields.remove(old) {
+        fields.insert(new.to_owned(), value);
+    }
+}
