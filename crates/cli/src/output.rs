@@ -34,12 +34,6 @@ fn told(written: std::io::Result<()>) {
     }
 }
 
-/// Writes what `fill` gives to standard output as it comes, however long it is.
-pub fn stream(fill: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>) {
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    told(fill(&mut out).and_then(|()| out.flush()));
-}
-
 /// Writes JSON to standard output: the same data, whatever a record says to the terminal.
 pub fn json(text: &str) {
     print(&terminal::json(text));

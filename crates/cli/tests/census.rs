@@ -158,7 +158,6 @@ fn a_salt_stays_a_secret() {
         vec!["--why"],
         vec!["--json"],
         vec!["--page", "-", "--parquet", rows.to_str().unwrap()],
-        vec!["--format", "kcidb"],
         vec!["--format", "junit"],
         vec!["--format", "openmetrics"],
     ] {
@@ -328,7 +327,6 @@ fn no_name_of_a_folder_steers_who_reads_the_census() {
     let (folder, rows) = (folder.to_str().unwrap(), place.path("rows"));
     for args in [
         vec!["--json"],
-        vec!["--format", "kcidb"],
         vec!["--format", "junit"],
         vec!["--format", "openmetrics"],
         vec!["--page", "-", "--parquet", rows.to_str().unwrap()],

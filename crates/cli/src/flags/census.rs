@@ -1,10 +1,8 @@
 //! The flags of `tailback census`.
 
 use super::common::{json, why};
-use crate::commands::census::out::KCIDB;
 use clap::{Arg, Command, value_parser};
 use report::export::census::CensusFormat;
-use rows::Origin;
 use std::path::PathBuf;
 
 const ABOUT: &str = "Fold the records of many hosts into one answer: for each scenario how many are affected, \
@@ -15,7 +13,7 @@ const ABOUT: &str = "Fold the records of many hosts into one answer: for each sc
     itself, and standard input, may hold the records of many hosts.";
 
 const FORMATS: &str = "Write it in a format of other tools instead. openmetrics: counts and shares, for Prometheus; \
-    junit: a test case a group of hosts, for CI; kcidb: every verdict, for KCIDB; node-problem-detector: a line and an \
+    junit: a test case a group of hosts, for CI; node-problem-detector: a line and an \
     exit code for its plugin monitor, 0 OK, 1 a stall, 2 unknown";
 
 const EXIT_CODES: &str = "Exit codes:\n  0  no host affected\n  1  hosts are affected\n  2  bad usage or input\
@@ -51,8 +49,8 @@ pub fn command() -> Command {
 }
 
 /// What other programs read.
-fn others() -> [Arg; 4] {
-    let formats = CensusFormat::ALL.map(|(name, _)| name).into_iter().chain([KCIDB]);
+fn others() -> [Arg; 3] {
+    let formats = CensusFormat::ALL.map(|(name, _)| name).into_iter();
     let format = Arg::new("format")
         .long("format")
         .value_name("FORMAT")
@@ -66,16 +64,10 @@ fn others() -> [Arg; 4] {
         .value_parser(value_parser!(PathBuf))
         .requires("format")
         .help("Write it here [default: standard output]");
-    let origin = Arg::new("origin")
-        .long("origin")
-        .value_name("NAME")
-        .default_value("tailback")
-        .value_parser(value_parser!(Origin))
-        .help("The CI system that KCIDB knows these tests by");
     let parquet = Arg::new("parquet")
         .long("parquet")
         .value_name("FOLDER")
         .value_parser(value_parser!(PathBuf))
         .help("Write every verdict and trial there as Parquet, too, by scenario and kernel; what an earlier census wrote there is replaced");
-    [format, output, origin, parquet].map(|arg| arg.help_heading("For other programs"))
+    [format, output, parquet].map(|arg| arg.help_heading("For other programs"))
 }

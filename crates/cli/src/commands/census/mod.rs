@@ -1,6 +1,8 @@
 //! `tailback census`.
 
-pub mod out;
+mod out;
+#[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
+mod parquet;
 
 use super::watch::record::WATCH;
 use crate::exit::{self, Failure};
@@ -10,7 +12,7 @@ use clap::ArgMatches;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use model::Census;
-use out::Parquet;
+use parquet::Parquet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,7 +36,7 @@ pub fn census(matches: &ArgMatches) -> Result<u8, Failure> {
     let paths: Vec<PathBuf> = matches.get_many("record").into_iter().flatten().cloned().collect();
     let now = Timestamp::now();
     let parquet = Parquet::asked(matches)?;
-    let trials = parquet.as_ref().map(|parquet| &parquet.trials);
+    let trials = parquet.as_ref().map(Parquet::trials);
     let fleet = read(&paths, now, trials, hashing)?;
     let taken = now.round(jiff::Unit::Second).unwrap_or(now).to_string();
     let version = env!("CARGO_PKG_VERSION");
@@ -46,7 +48,7 @@ pub fn census(matches: &ArgMatches) -> Result<u8, Failure> {
         parquet.write(&fleet, &census)?;
     }
     if let Some(format) = matches.get_one::<String>("format") {
-        let code = out::format(format, &fleet, &census, matches)?;
+        let code = out::format(format, &census, matches)?;
         return Ok(code.unwrap_or_else(|| self::code(&census)));
     }
     if matches.get_flag("json") {

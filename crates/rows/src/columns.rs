@@ -1,13 +1,13 @@
 //! The columns of the two tables, and what a row has in them. Their names are those of the record's
 //! JSON.
 
-use super::table::Holds::{Double, Flag, Int, Long, Text, Time};
-use super::table::{Cell, Column, always, maybe};
+use crate::table::Holds::{Double, Flag, Int, Long, Text, Time};
+use crate::table::{Cell, Column, always, maybe};
 use census::{TrialRow, Verdict};
 use model::Unit;
 
 /// A row a host and scenario; scenario and series of the kernel are in the names of the folders.
-pub(super) const VERDICTS: [Column; 22] = [
+pub(crate) const VERDICTS: [Column; 22] = [
     always("host", Text),
     always("state", Text),
     always("doubted", Flag),
@@ -33,7 +33,7 @@ pub(super) const VERDICTS: [Column; 22] = [
 ];
 
 /// A row a trial.
-pub(super) const TRIALS: [Column; 21] = [
+pub(crate) const TRIALS: [Column; 21] = [
     always("host", Text),
     always("started", Time),
     maybe("kernel", Text),
@@ -58,7 +58,7 @@ pub(super) const TRIALS: [Column; 21] = [
 ];
 
 /// The row of an answer.
-pub(super) fn verdict(verdict: &Verdict) -> [Cell; 22] {
+pub(crate) fn verdict(verdict: &Verdict) -> [Cell; 22] {
     let identity = verdict.kind.map(|kind| &kind.identity);
     let text = |of: fn(&model::Identity) -> Option<&str>| Cell::texts(identity.and_then(of));
     [
@@ -90,7 +90,7 @@ pub(super) fn verdict(verdict: &Verdict) -> [Cell; 22] {
 }
 
 /// The row of a trial of a study, which is the `place`-th of it.
-pub(super) fn trial(
+pub(crate) fn trial(
     verdict: &Verdict,
     measure: Option<&str>,
     place: i32,

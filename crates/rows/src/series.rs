@@ -15,14 +15,14 @@ const OTHERS: &str = "others";
 /// For each kind of hosts the name of its folder.
 ///
 /// `linux-6.10` and not `6.10`, which readers that guess types would take for the number 6.1.
-pub(super) struct Series {
+pub(crate) struct Series {
     by_kind: Vec<u32>,
     names: Vec<String>,
 }
 
 impl Series {
     /// The folders of all kinds: the series with the most answers have their own.
-    pub(super) fn of(verdicts: &Verdicts) -> Self {
+    pub(crate) fn of(verdicts: &Verdicts) -> Self {
         let kinds = verdicts.kinds();
         let series = |kind: u32| kinds.get(kind as usize)?.identity.series.as_deref();
         let mut answers: HashMap<u32, u64> = HashMap::new();
@@ -51,12 +51,12 @@ impl Series {
     }
 
     /// The place of a kind's folder among all.
-    pub(super) fn place(&self, kind: Option<u32>) -> u32 {
+    pub(crate) fn place(&self, kind: Option<u32>) -> u32 {
         kind.and_then(|kind| self.by_kind.get(kind as usize).copied()).unwrap_or(0)
     }
 
     /// The name of the folder at a place.
-    pub(super) fn name(&self, place: u32) -> &str {
+    pub(crate) fn name(&self, place: u32) -> &str {
         self.names.get(place as usize).map_or(UNKNOWN, |name| name)
     }
 }

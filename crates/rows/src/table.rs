@@ -19,7 +19,7 @@ const BYTES: usize = 64 << 20;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(crate) enum Holds {
     Text,
     Double,
     Int,
@@ -31,26 +31,26 @@ pub(super) enum Holds {
 
 /// A column.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) holds: Holds,
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) holds: Holds,
     /// Whether a row may have nothing there.
-    pub(super) optional: bool,
+    pub(crate) optional: bool,
 }
 
 /// A column in which each row has something.
-pub(super) const fn always(name: &'static str, holds: Holds) -> Column {
+pub(crate) const fn always(name: &'static str, holds: Holds) -> Column {
     Column { name, holds, optional: false }
 }
 
 /// A column in which a row may have nothing.
-pub(super) const fn maybe(name: &'static str, holds: Holds) -> Column {
+pub(crate) const fn maybe(name: &'static str, holds: Holds) -> Column {
     Column { name, holds, optional: true }
 }
 
 /// What a row has in a column.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
+pub(crate) enum Cell {
     Nothing,
     Text(ByteArray),
     Double(f64),
@@ -61,7 +61,7 @@ pub(super) enum Cell {
 
 impl Cell {
     /// A text of others, which a program may show on a terminal.
-    pub(super) fn text(text: &str) -> Self {
+    pub(crate) fn text(text: &str) -> Self {
         // Nearly all of it is plain, and this is cheap to see.
         let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         match is_plain || !text.chars().any(os::terminal::steers) {
@@ -70,11 +70,11 @@ impl Cell {
         }
     }
 
-    pub(super) fn texts(text: Option<&str>) -> Self {
+    pub(crate) fn texts(text: Option<&str>) -> Self {
         text.map_or(Cell::Nothing, Cell::text)
     }
 
-    pub(super) fn double(value: Option<f64>) -> Self {
+    pub(crate) fn double(value: Option<f64>) -> Self {
         value.map_or(Cell::Nothing, Cell::Double)
     }
 }
@@ -157,7 +157,7 @@ fn batch<T: DataType>(
 }
 
 /// A file that is being written.
-pub(super) struct Table {
+pub(crate) struct Table {
     writer: SerializedFileWriter<File>,
     held: Vec<Held>,
     rows: usize,
@@ -167,7 +167,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Begins a file of these columns.
-    pub(super) fn create(file: File, columns: &[Column]) -> Result<Self> {
+    pub(crate) fn create(file: File, columns: &[Column]) -> Result<Self> {
         let fields = columns.iter().map(|column| field(*column)).collect::<Result<Vec<_>>>()?;
         let schema = Type::group_type_builder("tailback").with_fields(fields).build()?;
         let properties = WriterProperties::builder()
@@ -180,7 +180,7 @@ impl Table {
     }
 
     /// Adds a row: a cell for each column.
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) -> Result<()> {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) -> Result<()> {
         let cells = cells.into_iter().chain(std::iter::repeat(Cell::Nothing));
         for (held, cell) in self.held.iter_mut().zip(cells) {
             self.bytes += if let Cell::Text(text) = &cell { text.len() } else { 0 };
@@ -206,7 +206,7 @@ impl Table {
     }
 
     /// Writes what is left, and the end of the file.
-    pub(super) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.flush()?;
         self.writer.close().map(drop)
     }

@@ -107,7 +107,7 @@ impl Folder {
     }
 
     /// Begins to write.
-    pub(super) fn begin(&self) -> Result<Beside<'_>, RowsError> {
+    pub(crate) fn begin(&self) -> Result<Beside<'_>, RowsError> {
         let name = self.target.file_name().unwrap_or_default();
         let mut hidden = OsString::from(".");
         hidden.push(name);
@@ -165,7 +165,7 @@ fn lock(path: &Path) -> Option<OwnedFd> {
 }
 
 /// The hidden folder while it is written; it goes when this is dropped.
-pub(super) struct Beside<'a> {
+pub(crate) struct Beside<'a> {
     folder: &'a Folder,
     path: PathBuf,
     _lock: Option<OwnedFd>,
@@ -173,7 +173,7 @@ pub(super) struct Beside<'a> {
 
 impl Beside<'_> {
     /// A new file in it, with the folders above it.
-    pub(super) fn create(&self, below: &Path) -> Result<(File, PathBuf), RowsError> {
+    pub(crate) fn create(&self, below: &Path) -> Result<(File, PathBuf), RowsError> {
         let path = self.path.join(below);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(RowsError::io(folder))?;
@@ -183,7 +183,7 @@ impl Beside<'_> {
     }
 
     /// Gives it its name, in the place of what an earlier census wrote.
-    pub(super) fn put(self, made: &Made) -> Result<(), RowsError> {
+    pub(crate) fn put(self, made: &Made) -> Result<(), RowsError> {
         for table in TABLES {
             let path = self.path.join(table);
             fs::create_dir_all(&path).map_err(RowsError::io(path))?;

@@ -1,0 +1,66 @@
+//! `census --parquet`: every answer and trial, for other programs.
+
+use crate::exit::{self, Failure};
+use crate::output;
+use crate::signals::Interruption;
+use census::Fleet;
+use clap::ArgMatches;
+use model::Census;
+use rows::{Folder, Made, RowsError};
+use std::fs::File;
+use std::path::PathBuf;
+
+/// Where `--parquet` goes, and what keeps trials until they are written.
+pub struct Parquet {
+    folder: Folder,
+    trials: File,
+}
+
+impl Parquet {
+    /// What was asked for.
+    ///
+    /// # Errors
+    /// If it cannot be written there.
+    pub fn asked(matches: &ArgMatches) -> Result<Option<Self>, Failure> {
+        let Some(path) = matches.get_one::<PathBuf>("parquet") else { return Ok(None) };
+        let folder = Folder::at(path).map_err(|error| failed(&error))?;
+        let trials = folder.nameless().map_err(|error| failed(&error))?;
+        Ok(Some(Parquet { folder, trials }))
+    }
+
+    /// The file for the trials of records as they are read.
+    pub fn trials(&self) -> &File {
+        &self.trials
+    }
+
+    /// Writes it, and says so on standard error.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, fleet: &Fleet, census: &Census) -> Result<(), Failure> {
+        let made = Made { version: census.version.clone(), taken: census.taken.clone() };
+        let interruption = Interruption::watch();
+        let ends = || interruption.noticed();
+        let written = rows::write(fleet, &self.trials, &self.folder, &made, &ends);
+        let written = written.map_err(|error| failed(&error))?;
+        output::note(&format!(
+            "parquet: {} verdicts, {} trials, {} files",
+            written.verdicts, written.trials, written.files
+        ));
+        if fleet.lost_trials() > 0 {
+            output::note(&format!(
+                "parquet: the trials of {} records cannot be read, and are not there",
+                fleet.lost_trials()
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: &RowsError) -> Failure {
+    let line = format!("--parquet {error}");
+    match error {
+        RowsError::Interrupted => Failure { line, code: exit::INTERRUPTED },
+        _ => Failure::usage(line),
+    }
+}
