@@ -1,4 +1,6 @@
 # make run      build, and find out what stalls on this machine
+# make build    the binary of make run: compiled quickly, without Parquet
+# make release  the binary of packages: compiled to be small and fast, with everything
 # make test     build, and run every test: those that measure alone, all others beside each other
 # make test-fast  those tests that need no machine to themselves, within two minutes
 # make fuzz     gives every parser of outside bytes inputs that a fuzzer makes up; FUZZ_S=60 seconds
@@ -14,8 +16,8 @@
 # make sanitize   the crates with unsafe code under Miri and AddressSanitizer; wants a nightly Rust
 # make engines  tries deploy/ (Ansible, Slurm, manifests of Kubernetes, units of systemd) on hosts
 #               that it makes; as root, on a quiet machine. ENGINES='lint slurm' tries those alone
-# make lint     formatting, warnings, documentation and its examples, shell scripts, licences and
-#               sources of the crates
+# make lint     formatting, warnings, documentation and its examples, shell scripts, commits,
+#               licences and sources of the crates
 # make bench    measure what tailback itself costs
 # make kernels  build two small guest kernels, one with an old bug put back; some minutes, once
 # make kernels-hz  the unpatched one at HZ 100 and 1000 too, for the table of known answers
@@ -33,7 +35,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: run build test test-erlang test-guests test-endings test-pure test-beside \
+.PHONY: run build release test test-erlang test-guests test-endings test-pure test-beside \
   test-alone test-fast engines fuzz torture blind cases sanitize lint bench install deb dist bare picture \
   erlang kernels kernels-hz kernels-slice truth golden needs erlang-needs lint-needs clean
 
@@ -45,6 +47,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 TARGET := $(shell PATH="$(PATH)" rustc -vV | sed -n 's/^host: //p')
 BUILD := $(or $(CARGO_TARGET_DIR),target)
+QUICK := $(BUILD)/$(TARGET)/quick/tailback
 BINARY := $(BUILD)/$(TARGET)/release/tailback
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 # Linked statically, so that one file runs on any Linux and inside a bare guest.
@@ -53,9 +56,13 @@ STATIC := RUSTFLAGS="-C target-feature=+crt-static"
 # `check` ends with 1 where a stall was found: that is an answer, not a failure of make.
 run: build
 	@scripts/need erlang-base erlang-crypto erlang-dev
-	@$(BINARY) check || { code=$$?; [ $$code -eq 1 ] || exit $$code; }
+	@$(QUICK) check || { code=$$?; [ $$code -eq 1 ] || exit $$code; }
 
 build: needs
+	$(STATIC) $(CARGO) build --profile quick --locked --target $(TARGET) -p tailback \
+	  --no-default-features --features bpf
+
+release: needs
 	$(STATIC) $(CARGO) build --release --locked --target $(TARGET) -p tailback
 
 # libbpf-sys asks for pkg-config, cargo fetches over https.
@@ -124,12 +131,12 @@ fuzz: needs
 	scripts/fuzz $(or $(FUZZ_S),60) $(FUZZ)
 
 # Lint of what is in deploy/ is part of it: its programs are those of the test.
-engines: build
+engines: release
 	deploy/test/engines $(BINARY) $(ENGINES)
 
 # Guests are killed too where `make kernels` has built one.
 KERNELS := $(wildcard $(HOME)/.cache/tailback/kernels/built)
-torture: build erlang-needs
+torture: release erlang-needs
 	@scripts/need strace qemu-system-x86
 	$(CARGO) build --release --locked -p tailback-torture
 	$(BUILD)/release/torture --binary $(BINARY) --moments $(or $(KILLS),100) --seed $(or $(SEED),1) \
@@ -140,13 +147,13 @@ torture: build erlang-needs
 sanitize: needs
 	scripts/sanitize
 
-blind: build
+blind: release
 	@scripts/need jq postgresql redis-server redis-tools stress-ng gcc nodejs
 	BLIND=$(BUILD)/blind-$(or $(SEED),1) WRITE=1 scripts/blind $(abspath $(BINARY)) \
 	  $(or $(RUNS),120) $(or $(SEED),1) $(ONLY)
 
 # They say which packages they want, and install nothing.
-cases: build
+cases: release
 	scripts/case-exporter $(abspath $(BINARY)) docs/cases/exporter.md
 	scripts/case-postgres $(abspath $(BINARY)) docs/cases/postgres.md
 	scripts/case-preempted-postgres $(abspath $(BINARY)) docs/cases/preempted-postgres.md
@@ -162,6 +169,7 @@ lint: lint-needs
 	shellcheck scripts/* vm/build-kernels .ci/run erlang/c_src/build-nif deploy/slurm/* \
 	  deploy/kubernetes/census deploy/test/engines
 	scripts/columns
+	scripts/commits
 	scripts/deny
 
 lint-needs: needs erlang-needs
@@ -176,7 +184,7 @@ erlang-needs:
 	@scripts/need make erlang-base erlang-crypto erlang-dev erlang-tools erlang-eunit \
 	  erlang-runtime-tools erlang-common-test erlang-dialyzer rebar3
 
-bench: needs build
+bench: needs release
 	$(CARGO) bench --locked -p tailback-load --bench operation
 	$(CARGO) bench --locked -p tailback-sim --bench bandwidth
 	@scripts/bench-start $(BINARY)
@@ -197,13 +205,13 @@ kernels-slice:
 	@vm/build-kernels --slice
 
 # TRUTH holds other flags, as TRUTH=--list.
-truth: build erlang-needs
+truth: release erlang-needs
 	@scripts/need qemu-system-x86
 	$(CARGO) build --release --locked -p tailback-truth
 	$(BUILD)/release/truth --binary $(BINARY) --folder $(BUILD)/truth --write docs/truth.md \
 	  $(if $(ONLY),--only '$(ONLY)') $(if $(RUNS),--runs $(RUNS)) $(TRUTH)
 
-install: build
+install: release
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tailback
 	$(BINARY) man $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
@@ -237,7 +245,7 @@ bare:
 	scripts/bare '$(BARE)'
 
 RECORD ?= crates/cli/tests/golden/example.record.json.gz
-picture: build
+picture: release
 	scripts/screenshot $(BINARY) $(RECORD) docs/example.png
 
 golden: needs
