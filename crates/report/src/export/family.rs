@@ -1,11 +1,6 @@
 //! Gauges and their samples, as OpenMetrics writes them.
 
-use crate::ReportError;
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Registry;
-use std::fmt;
+use std::fmt::Write;
 
 /// Labels of a sample.
 pub type Labels = Vec<(&'static str, String)>;
@@ -21,33 +16,44 @@ pub struct Family {
     pub samples: Vec<(Labels, f64)>,
 }
 
-/// All metrics, in the order they are written.
-#[derive(Debug)]
-struct Families(Vec<Family>);
-
-impl Collector for Families {
-    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        for family in &self.0 {
-            let gauge = ConstGauge::new(0.0f64);
-            let mut metric =
-                encoder.encode_descriptor(family.name, family.help, None, gauge.metric_type())?;
-            for (labels, value) in &family.samples {
-                ConstGauge::new(*value).encode(metric.encode_family(labels)?)?;
-            }
+/// The text of these gauges.
+pub fn write(families: Vec<Family>) -> String {
+    let mut text = String::new();
+    for Family { name, help, samples } in families {
+        text += &format!("# HELP {name} {help}\n# TYPE {name} gauge\n");
+        for (labels, value) in samples {
+            let labels: Vec<String> =
+                labels.iter().map(|(label, of)| format!("{label}=\"{}\"", escaped(of))).collect();
+            text += &format!("{name}{{{}}}", labels.join(","));
+            // Writing to a text does not fail.
+            let _ = match value {
+                f64::INFINITY => writeln!(text, " +Inf"),
+                f64::NEG_INFINITY => writeln!(text, " -Inf"),
+                value => writeln!(text, " {value:?}"),
+            };
         }
-        Ok(())
     }
+    text + "# EOF\n"
 }
 
-/// The text of these gauges.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write(families: Vec<Family>) -> Result<String, ReportError> {
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(Families(families)));
-    let mut written = String::new();
-    text::encode(&mut written, &registry)
-        .map_err(|error| ReportError::Export { format: "openmetrics", why: error.to_string() })?;
-    Ok(written)
+/// The value of a label.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_and_labels_are_those_of_the_format() {
+        let labels = vec![("a", "x \\ \"y\"\nλ".to_owned()), ("b", String::new())];
+        let samples =
+            vec![(labels, 1.0), (vec![], f64::INFINITY), (vec![], -0.25), (vec![], f64::NAN)];
+        let text = write(vec![Family { name: "tailback_x", help: "What it is", samples }]);
+        let expected = "# HELP tailback_x What it is\n# TYPE tailback_x gauge\n\
+            tailback_x{a=\"x \\\\ \\\"y\\\"\\nλ\",b=\"\"} 1.0\n\
+            tailback_x{} +Inf\ntailback_x{} -0.25\ntailback_x{} NaN\n# EOF\n";
+        assert_eq!(text, expected);
+    }
 }

@@ -1,50 +1,35 @@
 //! JUnit XML: a suite for each record, a test case for each arm that is held against the control.
 
-use crate::prose::{Prose, plain};
-use crate::{ReportError, Shown};
-use model::prose::figures::{self, heading};
+use super::suites::{Case, Problem, Suite, write};
+use crate::Shown;
+use crate::prose::{Prose, figures, heading, plain};
 use model::{ArmResult, Judged, State};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
-use std::time::Duration;
 
 /// Seconds that a study is said to have taken at most; a record may say anything.
 const MOST_SECONDS: f64 = 1e7;
 
-/// Writes the verdicts of some records. A stall is a failure; what could not be settled is an
-/// error, since it is no pass.
-///
-/// # Errors
-/// If the XML cannot be written.
-pub fn junit(all: &[Shown]) -> Result<String, ReportError> {
-    let mut report = Report::new("tailback");
-    for shown in all {
-        report.add_test_suite(suite(shown.record, &shown.prose()));
-    }
-    report
-        .to_string()
-        .map_err(|error| ReportError::Export { format: "junit", why: error.to_string() })
+/// Writes the verdicts of some records.
+pub fn junit(all: &[Shown]) -> String {
+    let suites: Vec<Suite> = all.iter().map(|one| suite(one.record, &one.prose())).collect();
+    write("tailback", &suites)
 }
 
-fn suite(record: &Judged, prose: &Prose) -> TestSuite {
+fn suite(record: &Judged, prose: &Prose) -> Suite {
     let scenario = plain(&record.scenario);
-    let mut suite = TestSuite::new(scenario.as_str());
-    suite.set_time(time(record.elapsed_s));
-    let judged: Vec<&ArmResult> =
-        record.judgement.arms.iter().filter(|arm| arm.state.is_some()).collect();
-    for arm in &judged {
-        let state = state(record, arm);
-        let status = status(state, &sentence(record, prose, arm));
-        let mut case = TestCase::new(plain(&arm.id), status);
-        case.set_classname(format!("tailback.{scenario}"));
-        suite.add_test_case(case);
+    let case = |name: String, state, sentence: &str| Case {
+        name,
+        class: format!("tailback.{scenario}"),
+        result: Problem::of(state, sentence),
+        out: None,
+    };
+    let judged = record.judgement.arms.iter().filter(|arm| arm.state.is_some());
+    let mut cases: Vec<Case> = judged
+        .map(|arm| case(plain(&arm.id), state(record, arm), &sentence(record, prose, arm)))
+        .collect();
+    if cases.is_empty() {
+        cases.push(case("verdict".to_owned(), record.judgement.state, &prose.brief()));
     }
-    if judged.is_empty() {
-        let status = status(record.judgement.state, &prose.brief());
-        let mut case = TestCase::new("verdict", status);
-        case.set_classname(format!("tailback.{scenario}"));
-        suite.add_test_case(case);
-    }
-    suite
+    Suite { seconds: Some(seconds(record.elapsed_s)), name: scenario, cases }
 }
 
 /// What is said of an arm; a disturbed machine and a study that was not run speak for all arms.
@@ -65,23 +50,8 @@ fn sentence(record: &Judged, prose: &Prose, arm: &ArmResult) -> String {
     format!("{}{}", prose.brief(), figure.unwrap_or_default())
 }
 
-fn status(state: State, sentence: &str) -> TestCaseStatus {
-    let mut status = match state {
-        State::NotAffected => return TestCaseStatus::success(),
-        State::Skipped => TestCaseStatus::skipped(),
-        State::Affected => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        State::Inconclusive | State::Untrustworthy => {
-            TestCaseStatus::non_success(NonSuccessKind::Error)
-        }
-    };
-    status.set_message(sentence);
-    status.set_type(state.word());
-    status
-}
-
-fn time(seconds: f64) -> Duration {
-    let seconds = if seconds.is_finite() { seconds.clamp(0.0, MOST_SECONDS) } else { 0.0 };
-    Duration::from_secs_f64(seconds)
+fn seconds(seconds: f64) -> f64 {
+    if seconds.is_finite() { seconds.clamp(0.0, MOST_SECONDS) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -94,7 +64,7 @@ mod tests {
         let mut record = testing::record();
         record.scenario = "<script>\u{0}&\"".to_owned();
         record.elapsed_s = f64::MAX;
-        let written = |record: &Judged| junit(&[Shown::new(record, None, "x")]).unwrap();
+        let written = |record: &Judged| junit(&[Shown::new(record, None, "x")]);
         let text = written(&record);
         assert!(text.contains("<failure") && text.contains("type=\"affected\""), "{text}");
         assert!(!text.contains("<script") && !text.contains('\u{0}'), "{text}");

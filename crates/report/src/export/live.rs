@@ -2,7 +2,6 @@
 
 use super::family::{Family, Labels, write};
 use super::names::Names;
-use crate::ReportError;
 use crate::prose::plain;
 use model::Live;
 use model::live::{AnswerState, Node, Role, Victim};
@@ -19,26 +18,20 @@ const END: &str = "# EOF\n";
 
 /// The gauges of what was seen last, without the end, which [`ending`] gives. Names beyond the
 /// bounds of `names` are added up as one.
-///
-/// # Errors
-/// If the text cannot be written.
-pub fn figures(live: &Live, names: &mut Names) -> Result<String, ReportError> {
+pub fn figures(live: &Live, names: &mut Names) -> String {
     let mut all = families(live, names);
     all.push(Family {
         name: "tailback_watch_folded_names",
         help: "Names that these figures add up as other, since too many have been shown",
         samples: vec![(Vec::new(), names.folded() as f64)],
     });
-    let mut text = write(all)?;
+    let mut text = write(all);
     text.truncate(text.strip_suffix(END).map_or(text.len(), str::len));
-    Ok(text)
+    text
 }
 
 /// The end of the gauges: how old they are now.
-///
-/// # Errors
-/// If the text cannot be written.
-pub fn ending(age: Duration) -> Result<String, ReportError> {
+pub fn ending(age: Duration) -> String {
     write(vec![Family {
         name: "tailback_watch_age_seconds",
         help: "Time since these figures were read; it grows where watch hangs",
@@ -180,7 +173,7 @@ mod tests {
     }
 
     fn text(live: &Live, names: &mut Names) -> String {
-        figures(live, names).unwrap() + &ending(Duration::from_millis(1_500)).unwrap()
+        figures(live, names) + &ending(Duration::from_millis(1_500))
     }
 
     #[test]

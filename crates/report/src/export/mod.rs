@@ -12,6 +12,7 @@ pub mod names;
 pub mod node_problem;
 pub mod openmetrics;
 pub mod scrape;
+mod suites;
 
 use crate::{ReportError, Shown};
 use model::{Judged, State};
@@ -49,9 +50,9 @@ impl Format {
         let records: Vec<&Judged> = shown.iter().map(|one| one.record).collect();
         match self {
             Format::Csv => csv::csv(&records),
-            Format::OpenMetrics => openmetrics::openmetrics(&records),
+            Format::OpenMetrics => Ok(openmetrics::openmetrics(&records)),
             Format::Markdown => Ok(markdown::markdown(shown)),
-            Format::JUnit => junit::junit(shown),
+            Format::JUnit => Ok(junit::junit(shown)),
             Format::NodeProblem => Ok(node_problem::line(&answers(&records))),
         }
     }

@@ -6,7 +6,6 @@
 use super::family::{Family, Labels, write};
 use super::live;
 use super::names::Names;
-use crate::ReportError;
 use crate::prose::plain;
 use model::{Estimate, Judged, State};
 use std::collections::BTreeSet;
@@ -14,10 +13,7 @@ use std::collections::BTreeSet;
 /// Writes the verdict of each record and the medians of its arms with their intervals.
 ///
 /// Of several records of one scenario the last one counts: a metric has one value.
-///
-/// # Errors
-/// If the text cannot be written.
-pub fn openmetrics(records: &[&Judged]) -> Result<String, ReportError> {
+pub fn openmetrics(records: &[&Judged]) -> String {
     let last = last_of_each(records);
     let mut all = families(&last);
     if let Some(seen) = last.iter().rev().find_map(|record| record.live.as_ref()) {
@@ -111,7 +107,7 @@ mod tests {
     fn every_line_is_a_sample_or_a_comment_whatever_a_record_says() {
         let mut record = testing::record();
         record.judgement.arms[1].id = "a\"} 1\ntailback_evil 1 \\".to_owned();
-        let text = openmetrics(&[&record, &record]).unwrap();
+        let text = openmetrics(&[&record, &record]);
         assert!(text.ends_with("# EOF\n"), "{text}");
         assert!(text.lines().all(|l| l.starts_with("# ") || l.starts_with("tailback_")), "{text}");
         assert!(!text.contains("\ntailback_evil"), "{text}");

@@ -17,7 +17,7 @@ pub fn format(name: &str, census: &Census, matches: &ArgMatches) -> Result<Optio
     let (_, format) =
         known.ok_or_else(|| Failure::usage("no such --format; see tailback census --help"))?;
     let path = matches.get_one::<PathBuf>("output");
-    page::write(&format.write(census).map_err(page::failed)?, path)?;
+    page::write(&format.write(census), path)?;
     let is_plugin = format == CensusFormat::NodeProblem;
     Ok(is_plugin.then(|| node_problem::code(&answers(census))))
 }

@@ -1,17 +1,13 @@
 //! A census as gauges. Their number hangs on scenarios alone, and on no host.
 
 use super::super::family::{Family, Labels, write};
-use crate::ReportError;
 use crate::prose::plain;
 use model::Census;
 use model::census::{Counts, ScenarioCensus, Telling, Why};
 use serde_json::Value;
 
 /// The gauges of a census.
-///
-/// # Errors
-/// If the text cannot be written.
-pub(super) fn openmetrics(census: &Census) -> Result<String, ReportError> {
+pub(super) fn openmetrics(census: &Census) -> String {
     write(families(census))
 }
 

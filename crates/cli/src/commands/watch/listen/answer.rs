@@ -60,7 +60,7 @@ impl Answers {
         }
         self.refresh();
         // The end is always there: without it a reader takes nothing of the text.
-        let end = ending(self.of.at.elapsed()).unwrap_or_else(|_| "# EOF\n".to_owned());
+        let end = ending(self.of.at.elapsed());
         Answer::new(request, Arc::clone(&self.text), end)
     }
 
@@ -72,10 +72,8 @@ impl Answers {
             (Some(new), Some(old)) => Arc::ptr_eq(new, old),
             (new, _) => new.is_none(),
         };
-        // Figures that cannot be written leave the last ones standing, which grow older.
         if !is_same
-            && let Some(text) =
-                newest.live.as_ref().and_then(|live| figures(live, &mut self.names).ok())
+            && let Some(text) = newest.live.as_ref().map(|live| figures(live, &mut self.names))
         {
             (self.text, self.of) = (text.into(), newest);
         }

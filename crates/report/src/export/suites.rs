@@ -1,0 +1,118 @@
+//! The XML of JUnit: suites of test cases.
+
+use maud::{PreEscaped, html};
+use model::State;
+
+/// A suite.
+#[derive(Debug)]
+pub struct Suite {
+    /// Its name.
+    pub name: String,
+    /// The time it took, in seconds.
+    pub seconds: Option<f64>,
+    /// Its test cases.
+    pub cases: Vec<Case>,
+}
+
+/// A test case.
+#[derive(Debug)]
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// Its class.
+    pub class: String,
+    /// What did not go well.
+    pub result: Option<Problem>,
+    /// What it printed.
+    pub out: Option<String>,
+}
+
+/// Why a test case is no success.
+#[derive(Debug)]
+pub struct Problem {
+    /// The element that stands for it.
+    element: Element,
+    /// What kind it is, in a word.
+    word: String,
+    /// A sentence.
+    message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Element {
+    Failure,
+    Error,
+    Skipped,
+}
+
+impl Problem {
+    /// What a verdict is in a test: a stall is a failure; what could not be settled is an error,
+    /// since it is no pass.
+    pub fn of(state: State, message: &str) -> Option<Self> {
+        let element = match state {
+            State::NotAffected => return None,
+            State::Skipped => Element::Skipped,
+            State::Affected => Element::Failure,
+            State::Inconclusive | State::Untrustworthy => Element::Error,
+        };
+        Some(Problem { element, word: state.word().to_owned(), message: message.to_owned() })
+    }
+
+    /// An error of another kind.
+    pub fn error(word: &str, message: String) -> Self {
+        Problem { element: Element::Error, word: word.to_owned(), message }
+    }
+}
+
+impl Suite {
+    fn count(&self, element: Element) -> usize {
+        let results = self.cases.iter().filter_map(|case| case.result.as_ref());
+        results.filter(|result| result.element == element).count()
+    }
+}
+
+/// Writes suites.
+pub fn write(name: &str, suites: &[Suite]) -> String {
+    let all = |element| suites.iter().map(|suite| suite.count(element)).sum::<usize>();
+    let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+    let line = |indent: usize| PreEscaped(format!("\n{:indent$}", ""));
+    let xml = html! {
+        (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
+        testsuites name=(name) tests=(tests) skipped=(all(Element::Skipped))
+            failures=(all(Element::Failure)) errors=(all(Element::Error)) {
+            @for suite in suites {
+                (line(4))
+                testsuite name=(text(&suite.name)) tests=(suite.cases.len())
+                    skipped=(suite.count(Element::Skipped)) errors=(suite.count(Element::Error))
+                    failures=(suite.count(Element::Failure))
+                    time=[suite.seconds.map(|seconds| format!("{seconds:.3}"))] {
+                    @for case in &suite.cases {
+                        (line(8))
+                        testcase name=(text(&case.name)) classname=(text(&case.class)) {
+                            @if let Some(Problem { element, word, message }) = &case.result {
+                                (line(12))
+                                @match element {
+                                    Element::Failure => failure message=(text(message)) type=(word) {}
+                                    Element::Error => error message=(text(message)) type=(word) {}
+                                    Element::Skipped => skipped message=(text(message)) type=(word) {}
+                                }
+                            }
+                            @if let Some(out) = &case.out {
+                                (line(12))
+                                system-out { (text(out)) }
+                            }
+                        }
+                    }
+                    (line(4))
+                }
+            }
+            (line(0))
+        }
+    };
+    xml.into_string() + "\n"
+}
+
+/// A text of characters that XML has.
+fn text(text: &str) -> String {
+    text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), " ")
+}
