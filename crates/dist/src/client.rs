@@ -4,11 +4,11 @@ use crate::calls::{self, Call};
 use crate::cookie::Cookie;
 use crate::frames::{self, Frame, Frames};
 use crate::hello::{Greeting, greet, is_late, silent};
+use crate::name::NodeName;
 use crate::target::Target;
 use crate::timed::Timed;
 use beam::term::{atom, int, list, tuple};
 use beam::{Pid, Reference, Term, wire};
-use erl_dist::node::NodeName;
 use model::live::Problem;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -71,8 +71,8 @@ impl Client {
         within: Duration,
     ) -> Result<Self, Greeting> {
         // On the same host, whatever it is called: names are either all long or all short.
-        let name = NodeName::new(&format!("tailback_{number}"), target.name.host());
-        let name = name.map_err(|error| Problem::Host(error.to_string()))?;
+        let name = NodeName::read(&format!("tailback_{number}@{}", target.name.host()));
+        let name = name.ok_or_else(|| Problem::Host("its name is too long".to_owned()))?;
         let stream = target.connect(cookie, within)?;
         let until = Instant::now() + within;
         let own = greet(&stream, (&target.name, &name), cookie, until)?;

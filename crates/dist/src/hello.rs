@@ -1,17 +1,12 @@
 //! The greeting of two nodes: names, and that each knows the cookie.
 //!
-//! The protocol is that of erl_dist. What comes is read here first, message by message, so that the
-//! name that a node announces is known before it is sent a proof of the cookie, and no message is
-//! long or slow.
+//! No message is long or slow, and the name that a node announces is known before it is sent a
+//! proof of the cookie. The protocol: "Distribution Handshake" in Erlang's ERTS User's Guide.
 
 use crate::cookie::Cookie;
+use crate::name::NodeName;
 use crate::timed::Timed;
 use beam::Pid;
-use erl_dist::handshake::{ClientSideHandshake, HandshakeError, HandshakeStatus};
-use erl_dist::node::{Creation, LocalNode, NodeName};
-use erl_dist::{DistributionFlags, LOWEST_DISTRIBUTION_PROTOCOL_VERSION};
-use futures::executor::block_on;
-use futures::io::AllowStdIo;
 use model::live::Problem;
 use os::time;
 use std::io::{self, Read, Write};
@@ -22,14 +17,36 @@ use std::time::{Duration, Instant};
 const LONGEST: usize = 1 << 10;
 const MOST: usize = 4 << 10;
 
-/// The message in which a node announces itself, with a number to prove the cookie by, and its
-/// tags, the old one too.
-const SECOND: u32 = 2;
+/// How messages begin: our name; what the node thinks of it; the node's name with a number to
+/// prove the cookie by, and the same of an older kind; our proof; the node's.
+const NAME: u8 = b'N';
+const STATUS: u8 = b's';
 const CHALLENGE: u8 = b'N';
 const OLD_CHALLENGE: u8 = b'n';
+const REPLY: u8 = b'r';
+const ACK: u8 = b'a';
 
 /// What TLS sends to somebody who does not speak it begins so: an alert of version 3.
 const ALERT: [u8; 2] = [21, 3];
+
+/// What we understand; not `PUBLISHED`, so we are hidden.
+const FLAGS: u64 = 0x4 // EXTENDED_REFERENCES
+    | 0x8 // DIST_MONITOR
+    | 0x10 // FUN_TAGS
+    | 0x80 // NEW_FUN_TAGS
+    | 0x100 // EXTENDED_PIDS_PORTS
+    | 0x200 // EXPORT_PTR_TAG
+    | 0x400 // BIT_BINARIES
+    | 0x800 // NEW_FLOATS
+    | 0x4000 // SMALL_ATOM_TAGS
+    | 0x1_0000 // UTF8_ATOMS
+    | 0x2_0000 // MAP_TAGS
+    | 0x4_0000 // BIG_CREATION
+    | 0x100_0000 // HANDSHAKE_23
+    | 0x200_0000 // UNLINK_ID
+    | 1 << 32 // SPAWN
+    | 1 << 34 // V4_NC
+    | 1 << 36; // MANDATORY_25_DIGEST
 
 /// Why a greeting led nowhere.
 #[derive(Debug)]
@@ -56,112 +73,113 @@ pub fn greet(
     cookie: &Cookie,
     until: Instant,
 ) -> Result<Pid, Greeting> {
-    let began = Instant::now();
-    let mut messages = Messages::new(Timed::new(stream, until, MOST), node.to_string());
-    let creation = Creation::random();
-    let mut local = LocalNode::new(own.clone(), creation);
-    local.flags = flags();
-    let through = AllowStdIo::new(&mut messages);
-    let handshake = ClientSideHandshake::new(through, local, cookie.as_str());
-    let greeted = block_on(exchange(handshake));
-    greeted.map_err(|error| match error {
-        Failure::Status(status) => refused(&status),
-        Failure::Handshake(error) => messages.problem(&error, began.elapsed()).into(),
-    })?;
-    Ok(Pid::new(own.to_string(), 1, 0, creation.get()))
-}
-
-/// Where a greeting ended.
-enum Failure {
-    Status(HandshakeStatus),
-    Handshake(HandshakeError),
-}
-
-async fn exchange(
-    mut handshake: ClientSideHandshake<AllowStdIo<&mut Messages<'_>>>,
-) -> Result<(), Failure> {
-    let status = handshake.execute_send_name(LOWEST_DISTRIBUTION_PROTOCOL_VERSION).await;
-    match status.map_err(Failure::Handshake)? {
-        HandshakeStatus::Ok | HandshakeStatus::OkSimultaneous => {}
-        other => return Err(Failure::Status(other)),
+    let mut messages = Messages {
+        timed: Timed::new(stream, until, MOST),
+        began: Instant::now(),
+        is_announced: false,
+    };
+    let creation = random();
+    let name = own.to_string();
+    // A name has 255 bytes at most.
+    let length = name.len() as u16;
+    messages.send(&[
+        &[NAME],
+        &FLAGS.to_be_bytes(),
+        &creation.to_be_bytes(),
+        &length.to_be_bytes(),
+        name.as_bytes(),
+    ])?;
+    status(&messages.next()?)?;
+    let theirs = messages.next()?;
+    let number = challenge(&theirs, &node.to_string())?;
+    messages.is_announced = true;
+    let ours = random();
+    messages.send(&[&[REPLY], &ours.to_be_bytes(), &proof(cookie, number)])?;
+    match messages.next()?.split_first() {
+        Some((&ACK, digest)) if digest == proof(cookie, ours) => {}
+        Some((&ACK, _)) => return Err(Problem::WrongCookie.into()),
+        _ => return Err(nonsense("a greeting without a proof").into()),
     }
-    handshake.execute_rest(false).await.map(drop).map_err(Failure::Handshake)
+    Ok(Pid::new(name, 1, 0, creation))
 }
 
-fn refused(status: &HandshakeStatus) -> Greeting {
-    match status {
-        HandshakeStatus::Alive | HandshakeStatus::Nok => Greeting::NameTaken,
-        other => Problem::Refused(format!("{other:?}")).into(),
+/// What the node thinks of our name.
+fn status(message: &[u8]) -> Result<(), Greeting> {
+    match message.split_first() {
+        Some((&STATUS, b"ok" | b"ok_simultaneous")) => Ok(()),
+        Some((&STATUS, b"alive" | b"nok")) => Err(Greeting::NameTaken),
+        Some((&STATUS, b"not_allowed")) => Err(Problem::Refused("not allowed".to_owned()).into()),
+        _ => Err(nonsense("a greeting without a status").into()),
     }
 }
 
-/// The messages of a greeting, read whole and looked at before they are given on.
+/// The number to prove the cookie by, of the node that was asked for and no other.
+fn challenge(message: &[u8], wanted: &str) -> Result<u32, Problem> {
+    let without = || nonsense("a greeting without a name");
+    let name = announced(message).ok_or_else(without)?;
+    if name != wanted.as_bytes() {
+        let name = String::from_utf8_lossy(name);
+        return Err(Problem::OtherName(os::terminal::line(&name)));
+    }
+    // Before it are the tag and the flags, and in the old kind the version.
+    let at = if message.first() == Some(&OLD_CHALLENGE) { 7 } else { 9 };
+    let number = message.get(at..).and_then(|rest| rest.first_chunk()).ok_or_else(without)?;
+    Ok(u32::from_be_bytes(*number))
+}
+
+/// What only somebody who knows the cookie can make of a number.
+fn proof(cookie: &Cookie, number: u32) -> [u8; 16] {
+    md5::compute(format!("{}{number}", cookie.as_str())).0
+}
+
+fn random() -> u32 {
+    (os::random::number() >> 32) as u32
+}
+
+fn nonsense(what: &str) -> Problem {
+    Problem::Nonsense(what.to_owned())
+}
+
+/// The messages of a greeting.
 struct Messages<'a> {
     timed: Timed<'a>,
-    wanted: String,
-    message: Vec<u8>,
-    given: usize,
-    count: u32,
+    began: Instant,
     /// Whether the node announced itself, under the name that was asked for.
     is_announced: bool,
-    wrong: Option<Problem>,
 }
 
-impl<'a> Messages<'a> {
-    fn new(timed: Timed<'a>, wanted: String) -> Self {
-        let message = Vec::new();
-        Messages { timed, wanted, message, given: 0, count: 0, is_announced: false, wrong: None }
+impl Messages<'_> {
+    fn send(&mut self, parts: &[&[u8]]) -> Result<(), Problem> {
+        let message = parts.concat();
+        // Ours are short.
+        let length = (message.len() as u16).to_be_bytes();
+        let sent = self.timed.write_all(&[&length[..], &message].concat());
+        sent.map_err(|error| self.problem(&error))
     }
 
-    /// Reads the next message.
-    fn fetch(&mut self) -> io::Result<()> {
+    /// The next message, whole.
+    fn next(&mut self) -> Result<Vec<u8>, Problem> {
         let mut head = [0; 2];
-        self.timed.read_exact(&mut head)?;
+        self.timed.read_exact(&mut head).map_err(|error| self.problem(&error))?;
         let length = usize::from(u16::from_be_bytes(head));
         if head == ALERT {
-            return Err(self.refuse(Problem::Tls));
+            return Err(Problem::Tls);
         }
         if length > LONGEST {
-            let why = format!("a greeting of {length} bytes");
-            return Err(self.refuse(Problem::Nonsense(why)));
+            return Err(Problem::Nonsense(format!("a greeting of {length} bytes")));
         }
-        self.message = [&head[..], &vec![0; length]].concat();
-        self.given = 0;
-        self.timed.read_exact(&mut self.message[2..])?;
-        self.count += 1;
-        match announced(&self.message[2..]) {
-            Some(name) if name != self.wanted.as_bytes() => {
-                let name = String::from_utf8_lossy(name).into_owned();
-                return Err(self.refuse(Problem::OtherName(os::terminal::line(&name))));
-            }
-            Some(_) => self.is_announced = true,
-            None if self.count == SECOND => {
-                let why = "a greeting without a name".to_owned();
-                return Err(self.refuse(Problem::Nonsense(why)));
-            }
-            None => {}
-        }
-        Ok(())
+        let mut message = vec![0; length];
+        self.timed.read_exact(&mut message).map_err(|error| self.problem(&error))?;
+        Ok(message)
     }
 
-    fn refuse(&mut self, problem: Problem) -> io::Error {
-        self.wrong = Some(problem);
-        self.message.clear();
-        self.given = 0;
-        io::ErrorKind::InvalidData.into()
-    }
-
-    /// What an error of the greeting means.
-    fn problem(&self, error: &HandshakeError, took: Duration) -> Problem {
-        if let Some(problem) = &self.wrong {
-            return problem.clone();
-        }
+    /// What an error of the connection means.
+    fn problem(&self, error: &io::Error) -> Problem {
         match error {
-            HandshakeError::CookieMismatch => Problem::WrongCookie,
-            HandshakeError::Io(error) if is_late(error) => silent(took),
+            error if is_late(error) => silent(self.began.elapsed()),
             // The node has our proof by then: it closes the connection of a wrong one.
-            HandshakeError::Io(error) if is_end(error) && self.is_announced => Problem::WrongCookie,
-            HandshakeError::Io(error) if is_end(error) => {
+            error if is_end(error) && self.is_announced => Problem::WrongCookie,
+            error if is_end(error) => {
                 let why = "it closes the connection at once; it may speak TLS alone".to_owned();
                 Problem::Refused(why)
             }
@@ -184,27 +202,6 @@ pub fn announced(message: &[u8]) -> Option<&[u8]> {
     }
 }
 
-impl Read for Messages<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.message.len() && !buffer.is_empty() {
-            self.fetch()?;
-        }
-        let count = (&self.message[self.given..]).read(buffer)?;
-        self.given += count;
-        Ok(count)
-    }
-}
-
-impl Write for Messages<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.timed.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.timed.flush()
-    }
-}
-
 /// Whether a read or write has only ended its wait.
 pub fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
@@ -219,29 +216,6 @@ fn is_end(error: &io::Error) -> bool {
 /// No answer came within this time.
 pub fn silent(within: Duration) -> Problem {
     Problem::Silent(time::whole_ms(within))
-}
-
-/// What we understand; not `PUBLISHED`, so we are hidden.
-fn flags() -> DistributionFlags {
-    use DistributionFlags as Flags;
-    [
-        Flags::DIST_MONITOR,
-        Flags::SMALL_ATOM_TAGS,
-        Flags::SPAWN,
-        Flags::EXPORT_PTR_TAG,
-        Flags::BIT_BINARIES,
-        Flags::NEW_FLOATS,
-        Flags::MAP_TAGS,
-        Flags::UTF8_ATOMS,
-        Flags::EXTENDED_PIDS_PORTS,
-        Flags::EXTENDED_REFERENCES,
-        Flags::BIG_CREATION,
-        Flags::HANDSHAKE_23,
-        Flags::UNLINK_ID,
-        Flags::V4_NC,
-    ]
-    .into_iter()
-    .fold(Flags::mandatory(), |all, flag| all | flag)
 }
 
 #[cfg(test)]
@@ -282,7 +256,7 @@ mod tests {
             let _ = far.read_to_end(&mut got);
             sender.send(got).unwrap();
         });
-        let name = |name: &str| -> NodeName { format!("{name}@127.0.0.1").parse().unwrap() };
+        let name = |name: &str| NodeName::read(&format!("{name}@127.0.0.1")).unwrap();
         let names = (&name("web"), &name("tailback_1"));
         let until = Instant::now() + within;
         let greeting = greet(&stream, names, &Cookie::of("GEHEIM", 0), until).unwrap_err();

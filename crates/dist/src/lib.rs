@@ -24,6 +24,7 @@ mod links;
 mod look;
 mod mailboxes;
 mod micro;
+mod name;
 mod peer;
 mod receives;
 mod sockets;

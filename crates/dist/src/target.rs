@@ -2,20 +2,24 @@
 
 use crate::cookie::Cookie;
 use crate::error::DistError;
+use crate::name::NodeName;
 use crate::peer;
 use crate::timed::Timed;
-use erl_dist::epmd::{DEFAULT_EPMD_PORT, EpmdClient};
-use erl_dist::node::NodeName;
-use futures::executor::block_on;
-use futures::io::AllowStdIo;
 use model::live::Problem;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Addresses of a host that are tried at most.
 const ADDRESSES: usize = 4;
+
+/// Where epmd listens unless a variable says otherwise.
+const EPMD_PORT: u16 = 4369;
+
+/// A question to epmd for the port of a node, and how its answer begins.
+const PORT_PLEASE: u8 = 122;
+const PORT: u8 = 119;
 
 /// The longest answer of epmd, in bytes: any user may have given it a name with much behind it.
 const MOST_OF_EPMD: usize = 2 << 10;
@@ -41,7 +45,7 @@ impl Target {
             None => (text, None),
         };
         let plain = name.chars().all(|letter| letter.is_ascii_graphic());
-        let name: NodeName = name.parse().map_err(|_| wrong())?;
+        let name = NodeName::read(name).ok_or_else(wrong)?;
         if plain && port != Some(0) { Ok(Target { name, port, anywhere }) } else { Err(wrong()) }
     }
 
@@ -88,9 +92,7 @@ impl Target {
         let no_epmd = |error: io::Error| Problem::NoEpmd(error.to_string());
         let (stream, _) = self.stream(port, within)?.map_err(no_epmd)?;
         let timed = Timed::new(&stream, Instant::now() + within, MOST_OF_EPMD);
-        let entry = block_on(EpmdClient::new(AllowStdIo::new(timed)).get_node(self.name.name()));
-        let entry = entry.map_err(|error| Problem::NoEpmd(error.to_string()))?;
-        entry.map(|entry| entry.port).ok_or(Problem::NotThere)
+        registered(timed, self.name.name()).map_err(no_epmd)?.ok_or(Problem::NotThere)
     }
 
     /// A connection to the first address of the host that takes one, and whether that is an address
@@ -117,6 +119,31 @@ impl Target {
     }
 }
 
+/// The port that a name is registered with; none where epmd does not know the name.
+fn registered(mut epmd: Timed<'_>, name: &str) -> io::Result<Option<u16>> {
+    let nonsense = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+    let length = u16::try_from(1 + name.len()).map_err(|error| nonsense(error.to_string()))?;
+    let question = [&length.to_be_bytes()[..], &[PORT_PLEASE], name.as_bytes()].concat();
+    epmd.write_all(&question)?;
+    let mut head = [0; 2];
+    epmd.read_exact(&mut head)?;
+    match head {
+        [PORT, 0] => {}
+        [PORT, 1] => return Ok(None),
+        other => return Err(nonsense(format!("it answers {other:?}"))),
+    }
+    // The port, what kind of node it is, and which versions it speaks.
+    let mut entry = [0; 8];
+    epmd.read_exact(&mut entry)?;
+    // Its name, and what else there is to say of it: an epmd gives the answer to its end.
+    for _ in 0..2 {
+        let mut length = [0; 2];
+        epmd.read_exact(&mut length)?;
+        epmd.read_exact(&mut vec![0; usize::from(u16::from_be_bytes(length))])?;
+    }
+    Ok(Some(u16::from_be_bytes([entry[0], entry[1]])))
+}
+
 fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok((host, port).to_socket_addrs()?.take(ADDRESSES).collect())
 }
@@ -124,13 +151,12 @@ fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 /// Where epmd listens; Erlang's own tools read the same variable.
 fn epmd_port() -> u16 {
     let set = std::env::var("ERL_EPMD_PORT").ok().and_then(|port| port.parse().ok());
-    set.filter(|port| *port > 0).unwrap_or(DEFAULT_EPMD_PORT)
+    set.filter(|port| *port > 0).unwrap_or(EPMD_PORT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
     use std::net::TcpListener;
 
     #[test]
