@@ -9,10 +9,10 @@
 //! can tell that it is gone. An entry is no order: a restore undoes only what it can tell to be
 //! tailback's own change.
 
-use crate::cgroup::Controller;
 use crate::owner::Owner;
 use crate::private;
 use crate::roots::Roots;
+use model::group::Controller;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};

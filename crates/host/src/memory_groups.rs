@@ -1,11 +1,12 @@
 //! The groups of the memory controller of v2 with their limits and counters, of whatever process:
 //! read, never changed. Reading them takes no lock of a process.
 
-use crate::cgroup::{Controller, MemoryUsage};
+use crate::cgroup::MemoryUsage;
 use crate::cgroup_tree::{GroupTree, Interface};
 use crate::cpu_groups::{below, walk};
 use crate::roots::{self, Roots};
 use crate::text;
+use model::group::Controller;
 use std::path::{Path, PathBuf};
 
 /// Groups below one that are looked into for processes at most.

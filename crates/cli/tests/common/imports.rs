@@ -2,7 +2,8 @@
 //!
 //! Paths that begin with `crate`, `super`, `self` or a module below are followed to the file that
 //! defines what they name. Code for tests does not count, and neither does a file that only passes
-//! on what a module below it defines (`mod child; pub use child::Item;`).
+//! on what a module below it defines (`mod child; pub use child::Item;`). An item of another crate
+//! counts as that of the file that passes it on.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +50,21 @@ pub fn arrows(src: &Path) -> Arrows {
         .collect();
     sources.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));
     sources.keys().map(|module| (module.clone(), arrows_of(module, &sources))).collect()
+}
+
+/// The arrows between the modules of the root, each with all that is below it.
+pub fn by_folder(arrows: &Arrows) -> Arrows {
+    let mut folders = Arrows::new();
+    for (from, uses) in arrows {
+        let folder = folders.entry(outermost(from)).or_default();
+        let uses = uses.iter().map(|(to, path)| (outermost(to), path.clone()));
+        folder.extend(uses.filter(|(to, _)| *to != outermost(from)));
+    }
+    folders
+}
+
+fn outermost(module: &Module) -> Module {
+    module.iter().take(1).cloned().collect()
 }
 
 /// The files that can be reached from themselves: each circle as the set of its files.
@@ -151,7 +167,12 @@ fn origin(
     let passed_on =
         rest.first().and_then(|name| sources[&at].uses.iter().find(|u| u.name == *name));
     match passed_on {
-        Some(other) if steps > 0 => origin(&at, &other.path, sources, steps - 1),
+        // What another crate defines counts as that of the file that passes it on, unless that is
+        // the root, which passes it on to other crates.
+        Some(other) if steps > 0 => {
+            let passes_on = other.is_public && !at.is_empty();
+            origin(&at, &other.path, sources, steps - 1).or(passes_on.then_some(at))
+        }
         _ => Some(at),
     }
 }

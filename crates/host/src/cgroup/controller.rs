@@ -5,7 +5,7 @@
 //! stays.
 
 use super::error::{self, CgroupError};
-use super::kind::{Controller, settings};
+use super::kind::settings;
 use super::left_group;
 use super::parent_group::ParentGroup;
 use super::place::{HeldGroup, NoGroup};
@@ -13,6 +13,7 @@ use super::sweep::groups_of_tailback;
 use crate::journal::{self, Change, Noted, Undone, write_existing};
 use crate::owner::Owner;
 use crate::roots::{self, Roots};
+use model::group::Controller;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};

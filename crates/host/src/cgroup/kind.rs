@@ -1,6 +1,6 @@
 //! The controllers whose groups tailback makes.
 
-pub use model::group::Controller;
+use model::group::Controller;
 
 /// Settings of a group that go with a controller, and how they read where nobody has set them.
 pub(super) const fn settings(controller: Controller) -> &'static [(&'static str, &'static str)] {

@@ -24,7 +24,6 @@ mod usage;
 pub use bandwidth::{Bandwidth, Limit};
 pub use error::{BadQuota, CgroupError};
 pub use group::BandwidthGroup;
-pub use kind::Controller;
 pub use memory::{MemoryGroup, MemoryLimits};
 pub use memory_usage::MemoryUsage;
 pub use namespace::enter_namespace;

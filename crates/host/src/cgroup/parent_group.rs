@@ -1,9 +1,9 @@
 //! The group below which this process may make a group with a quota or a limit.
 
 use super::error::{self, CgroupError, shown};
-use super::kind::Controller;
 use crate::cgroup_tree::{GroupTree, Interface, Lineage, unescape};
 use crate::roots::{self, Roots};
+use model::group::Controller;
 use procfs_core::process::MountInfo;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;

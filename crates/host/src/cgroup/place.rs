@@ -1,9 +1,9 @@
 //! A control group of the journal, held open: one below a mount in which tailback makes groups.
 
-use super::kind::Controller;
 use crate::cgroup_tree::{GroupTree, Interface};
 use crate::held;
 use crate::roots::Roots;
+use model::group::Controller;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 use super::*;
+use model::group::Controller;
 
 #[test]
 fn v2_never_enables_where_processes_are_unless_it_is_the_root() {
