@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, Args as _, Command, Subcommand, value_parser};
 use common::{brief, host_name, json, why};
 use model::units;
 use scenarios::AnyScenario;
-use scenarios::busy_wait::BusyWait;
+use scenarios::busy_wait;
 use std::path::PathBuf;
 
 const ABOUT: &str = "Finds out why ready work stands still";
@@ -335,7 +335,7 @@ fn compat() -> Command {
 }
 
 fn advise() -> Command {
-    AnyScenario::flags(&BusyWait, Command::new("advise"))
+    AnyScenario::flags(&busy_wait::SCENARIO, Command::new("advise"))
         .mut_args(of_advice)
         .about("Measure which emulator flags help an Erlang node under a CPU quota, and print them")
         .long_about(None::<&str>)

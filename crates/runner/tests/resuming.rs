@@ -4,7 +4,7 @@
 
 mod fake_scenario;
 
-use fake_scenario::{FILE, FakeScenario, layout, read, run};
+use fake_scenario::{FAKE, FILE, layout, read, run};
 use model::{Ended, Facts, Machine};
 use scenarios::mmap_lock::MmapLockParams;
 use scenarios::params::Params;
@@ -15,7 +15,7 @@ use tailback_runner::{End, Event};
 /// How far a study has come in this record.
 fn stands(design: &Design, old: Facts, machine: &Machine) -> Result<Standing, StudyError> {
     let layout = layout(design);
-    let plan = layout.plan(design, &FakeScenario, design.seed.unwrap_or(7));
+    let plan = layout.plan(design, &FAKE, design.seed.unwrap_or(7));
     standing(old, Path::new("old.json"), &layout.factorial, &plan, machine)
 }
 

@@ -3,24 +3,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use analysis::Outcome;
 use host::Roots;
 use model::{
-    Arm, ArmResult, Disturbance, Ended, Facts, Headline, Judged, Machine, Measure, Meta, Need,
-    Observation, Plan, Problem, Reason, Role, State, Unit, What,
+    Arm, Disturbance, Ended, Facts, Headline, Judged, Machine, Measure, Observation, Plan, Problem,
+    Reason, Role, State, Unit, What,
 };
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::{Counts, Params};
-use scenarios::{
-    Arms, Context, Host, LoadSpawner, Scenario, ScenarioError, Summary, Tick, TrialResult,
-};
+use scenarios::{Context, Host, LoadSpawner, Scenario, ScenarioError, Summary, Tick, TrialResult};
 use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
 use tailback_runner::{End, Event, Study, order_of_block};
-
-/// A fake `mmap-lock`: its judge and its words, made-up figures, and no children.
-struct FakeScenario;
 
 thread_local! {
     /// What the arm `busy` loses, in milliseconds a second.
@@ -33,47 +27,36 @@ thread_local! {
     static TRIALS: Cell<usize> = const { Cell::new(0) };
 }
 
-impl Scenario for FakeScenario {
-    type Params = MmapLockParams;
+/// A fake `mmap-lock`: its judge and its words, made-up figures, and no children.
+static FAKE: Scenario<MmapLockParams> = Scenario {
+    meta: &META,
+    generators: &[],
+    missing: |_| None,
+    of_old_kernels: None,
+    arms: |_, _| Ok(arms().into()),
+    calibrate: None,
+    cell: None,
+    sketch: None,
+    judging: None,
+    expected: |_| Duration::from_secs(1),
+    trial,
+    review: None,
+    summary: |_, _, _| Summary::default(),
+};
 
-    fn meta(&self) -> &'static Meta {
-        &META
+fn trial(params: &MmapLockParams, context: &mut Context) -> Result<TrialResult, ScenarioError> {
+    if TRIALS.replace(TRIALS.get() + 1) == BREAKS.get() {
+        return Err(ScenarioError::Broken(Problem::CpusUnread));
     }
-
-    fn missing(&self, _: &Host) -> Option<Need> {
-        None
-    }
-
-    fn arms(&self, _: &MmapLockParams, _: &Host) -> Result<Arms<MmapLockParams>, ScenarioError> {
-        Ok(arms().into())
-    }
-
-    fn expected(&self, _: &MmapLockParams) -> Duration {
-        Duration::from_secs(1)
-    }
-
-    fn trial(
-        &self,
-        params: &MmapLockParams,
-        context: &mut Context,
-    ) -> Result<TrialResult, ScenarioError> {
-        if TRIALS.replace(TRIALS.get() + 1) == BREAKS.get() {
-            return Err(ScenarioError::Broken(Problem::CpusUnread));
-        }
-        (context.tick)(Tick { elapsed: Duration::from_millis(1), worst: Duration::ZERO });
-        let alone = params.busy == Counts::one(0);
-        let lost = if alone { 0.0 } else { LOST.get() };
-        let hang = !alone && HANGS.get();
-        let mut observation = Observation { window_ms: 250.0, hang, ..Observation::default() };
-        let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
-        put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
-        put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
-        Ok(TrialResult { observation, disturbance: Disturbance::default() })
-    }
-
-    fn summary(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Summary {
-        Summary::default()
-    }
+    (context.tick)(Tick { elapsed: Duration::from_millis(1), worst: Duration::ZERO });
+    let alone = params.busy == Counts::one(0);
+    let lost = if alone { 0.0 } else { LOST.get() };
+    let hang = !alone && HANGS.get();
+    let mut observation = Observation { window_ms: 250.0, hang, ..Observation::default() };
+    let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
+    put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
+    put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
+    Ok(TrialResult { observation, disturbance: Disturbance::default() })
 }
 
 fn arms() -> Vec<Arm<MmapLockParams>> {
@@ -118,7 +101,7 @@ fn run_for(
     let stop = Cell::new(false);
     let study = Study {
         probe: tailback_runner::ProbeWhen::Never,
-        scenario: &FakeScenario,
+        scenario: &FAKE,
         plan,
         time,
         host: Host { roots: &roots, machine: &machine },
@@ -297,7 +280,7 @@ fn time_between_the_turns_of_a_study_is_not_its_own() {
     let (roots, machine) = (Roots::at("/nonexistent"), Machine::default());
     let study = || Study {
         probe: tailback_runner::ProbeWhen::Never,
-        scenario: &FakeScenario,
+        scenario: &FAKE,
         plan: plan(24, true),
         time: Duration::from_secs(3600),
         host: Host { roots: &roots, machine: &machine },

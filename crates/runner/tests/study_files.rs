@@ -4,7 +4,7 @@
 
 mod fake_scenario;
 
-use fake_scenario::{FILE, FakeScenario, PATH, layout, read};
+use fake_scenario::{FAKE, FILE, PATH, layout, read};
 use model::problem::ArmsProblem;
 use model::{Fact, Machine, Problem, Role, Settings, WhyLeftOut};
 use proptest::prelude::*;
@@ -175,7 +175,7 @@ fn what_the_machine_refuses_is_left_out_and_the_rest_runs() {
     let roots = host::Roots::at("/nonexistent");
     let host = scenarios::Host { roots: &roots, machine: &machine };
     let text = text.replacen("{ busy = 0,", "{ busy = 13,", 1);
-    let refused = lay_out(&read(&text).unwrap(), &FakeScenario, &host, 6).unwrap_err();
+    let refused = lay_out(&read(&text).unwrap(), &FAKE, &host, 6).unwrap_err();
     let (arm, why) = ("busy=13,procfile=smaps".to_owned(), Box::new(why.clone()));
     assert_eq!(refused, ScenarioError::Unusable(ArmsProblem::ControlNotHad { arm, why }.into()));
 }

@@ -6,7 +6,7 @@ use crate::{
     Arms, Cell, Context, Host, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult,
 };
 use analysis::Outcome;
-use clap::{ArgMatches, Command, FromArgMatches as _};
+use clap::{ArgMatches, Command};
 use model::{
     Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Problem, Settings, Suggestion, Trial,
 };
@@ -84,33 +84,33 @@ pub trait AnyScenario: Sync {
     fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary;
 }
 
-impl<S: Scenario> AnyScenario for S {
+impl<P: Params> AnyScenario for Scenario<P> {
     fn meta(&self) -> &'static Meta {
-        Scenario::meta(self)
+        self.meta
     }
 
     fn generators(&self) -> &'static [OwnGenerator] {
-        Scenario::generators(self)
+        self.generators
     }
 
     fn missing(&self, host: &Host) -> Option<Need> {
-        Scenario::missing(self, host)
+        (self.missing)(host)
     }
 
     fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion> {
-        Scenario::of_old_kernels(self, machine)
+        self.of_old_kernels.map(|of_old_kernels| of_old_kernels(machine)).unwrap_or_default()
     }
 
     fn flags(&self, command: Command) -> Command {
-        params::flags::<S::Params>(command)
+        params::flags::<P>(command)
     }
 
     fn settings(&self, matches: &ArgMatches) -> Result<Settings, clap::Error> {
-        Ok(S::Params::from_arg_matches(matches)?.settings())
+        Ok(P::from_arg_matches(matches)?.settings())
     }
 
     fn arms(&self, settings: &Settings, host: &Host) -> Result<Arms, ScenarioError> {
-        Ok(Scenario::arms(self, &read(settings)?, host)?.map(|params| params.settings()))
+        Ok((self.arms)(&read(settings)?, host)?.map(|params| params.settings()))
     }
 
     fn calibrate(
@@ -119,12 +119,13 @@ impl<S: Scenario> AnyScenario for S {
         host: &Host,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<(), ScenarioError> {
+        let Some(calibrate) = self.calibrate else { return Ok(()) };
         let typed = arms.iter().map(|arm| {
-            let params: S::Params = read(&arm.settings)?;
+            let params: P = read(&arm.settings)?;
             Ok(arm.clone().map(|_| params))
         });
         let mut typed = typed.collect::<Result<Vec<_>, ScenarioError>>()?;
-        Scenario::calibrate(self, &mut typed, host, interrupted)?;
+        calibrate(&mut typed, host, interrupted)?;
         for (arm, calibrated) in arms.iter_mut().zip(typed) {
             arm.settings = calibrated.settings.settings();
         }
@@ -132,35 +133,46 @@ impl<S: Scenario> AnyScenario for S {
     }
 
     fn cell(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError> {
-        Ok(Scenario::cell(self, &read(settings)?, host)?.map(|params| params.settings()))
+        let params = read(settings)?;
+        let cell = match self.cell {
+            Some(cell) => cell(&params, host)?,
+            None => Cell::of((self.arms)(&params, host)?)?,
+        };
+        Ok(cell.map(|params| params.settings()))
     }
 
     fn sketch(&self, settings: &Settings, host: &Host) -> Result<Cell, ScenarioError> {
-        Ok(Scenario::sketch(self, &read(settings)?, host)?.map(|params| params.settings()))
+        let params: P = read(settings)?;
+        let cell = match self.sketch {
+            Some(sketch) => sketch(&params, host)?,
+            None => Cell::of_settings(params.clone(), params),
+        };
+        Ok(cell.map(|params| params.settings()))
     }
 
     fn judging(&self, settings: &Settings) -> Vec<Judging> {
-        match S::Params::of(settings) {
-            Some(params) => Scenario::judging(self, &params),
-            None => vec![Scenario::meta(self).judging.clone()],
+        match self.judging.zip(P::of(settings)) {
+            Some((judging, params)) => judging(&params),
+            None => vec![self.meta.judging.clone()],
         }
     }
 
     fn expected(&self, arm: &Arm) -> Duration {
-        let params = S::Params::of(&arm.settings);
-        params.map(|params| Scenario::expected(self, &params)).unwrap_or_default()
+        P::of(&arm.settings).map(|params| (self.expected)(&params)).unwrap_or_default()
     }
 
     fn trial(&self, arm: &Arm, context: &mut Context) -> Result<TrialResult, ScenarioError> {
-        Scenario::trial(self, &read(&arm.settings)?, context)
+        (self.trial)(&read(&arm.settings)?, context)
     }
 
     fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        Scenario::review(self, plan, trials, arms, outcome);
+        if let Some(review) = self.review {
+            review(plan, trials, arms, outcome);
+        }
     }
 
     fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
-        Scenario::summary(self, plan, outcome, arms)
+        (self.summary)(plan, outcome, arms)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The known stalls, one folder each, and the one list of them.
 //!
-//! Adding a scenario is a folder that implements [`Scenario`] and a line in [`ALL`] (`list.rs`);
+//! Adding a scenario is a folder with a [`Scenario`] and a line in [`ALL`] (`list.rs`);
 //! flags, help, man page and completions follow from its [`model::Meta`] and its struct of
 //! parameters ([`params`]).
 

@@ -8,14 +8,14 @@ use crate::{
 
 /// Every scenario, in the order that `list` and `check` take.
 pub const ALL: &[&dyn AnyScenario] = &[
-    &mmap_lock::MmapLock,
-    &cpu_quota::CpuQuota,
-    &blocking_nif::BlockingNif,
-    &mailbox_flood::MailboxFlood,
-    &busy_wait::BusyWait,
-    &preempted_holder::PreemptedHolder,
-    &quota_blind::QuotaBlind,
-    &memory_high::MemoryHigh,
+    &mmap_lock::SCENARIO,
+    &cpu_quota::SCENARIO,
+    &blocking_nif::SCENARIO,
+    &mailbox_flood::SCENARIO,
+    &busy_wait::SCENARIO,
+    &preempted_holder::SCENARIO,
+    &quota_blind::SCENARIO,
+    &memory_high::SCENARIO,
 ];
 
 /// The scenario of that id.

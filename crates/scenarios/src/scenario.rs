@@ -1,110 +1,53 @@
 //! What a scenario is.
 
-use crate::params::Params;
 use crate::{Arms, Cell, Context, Host, OwnGenerator, ScenarioError, Summary, TrialResult};
 use analysis::Outcome;
 use model::{Arm, ArmResult, Judging, Machine, Meta, Need, Plan, Suggestion, Trial};
 use std::time::Duration;
 
-/// One known stall.
-pub trait Scenario: Sync {
-    /// Its parameters.
-    type Params: Params;
+type Result<T> = std::result::Result<T, ScenarioError>;
+/// What is made of parameters on a machine.
+type Made<P, T> = fn(&P, &Host) -> Result<T>;
+type Calibrate<P> = fn(&mut [Arm<P>], &Host, &dyn Fn() -> bool) -> Result<()>;
+type Review = fn(&Plan, &[Trial], &mut [ArmResult], &mut Outcome);
 
+/// One known stall: what it says of itself, and what it does with its parameters.
+pub struct Scenario<P> {
     /// What it says of itself.
-    fn meta(&self) -> &'static Meta;
-
+    pub meta: &'static Meta,
     /// Load generators of its own, which run as children of the tool.
-    fn generators(&self) -> &'static [OwnGenerator] {
-        &[]
-    }
-
+    pub generators: &'static [OwnGenerator],
     /// What of its needs this machine lacks; none where it can run.
-    fn missing(&self, host: &Host) -> Option<Need>;
-
+    pub missing: fn(&Host) -> Option<Need>,
     /// Settings of this scenario that stall on a kernel as old as this machine's, and that no run
     /// with its defaults shows.
-    fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion> {
-        let _ = machine;
-        Vec::new()
-    }
-
-    /// The arms for these parameters, control first.
-    ///
-    /// # Errors
-    /// If a value cannot be used on this machine, or needs a privilege that is missing.
-    fn arms(&self, params: &Self::Params, host: &Host)
-    -> Result<Arms<Self::Params>, ScenarioError>;
-
+    pub of_old_kernels: Option<fn(&Machine) -> Vec<Suggestion>>,
+    /// The arms for these parameters, control first. Fails if a value cannot be used on this
+    /// machine, or needs a privilege that is missing.
+    pub arms: Made<P, Arms<P>>,
     /// Sets what stands for how fast this machine is, as a rate of requests, in arms that leave it
     /// open: by a short try-out before the first trial, so that the record holds what was run.
     /// Where nothing is run, as for a plan that is only shown, it is not called.
-    ///
-    /// # Errors
-    /// As [`Scenario::trial`].
-    fn calibrate(
-        &self,
-        arms: &mut [Arm<Self::Params>],
-        host: &Host,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<(), ScenarioError> {
-        let _ = (arms, host, interrupted);
-        Ok(())
-    }
-
+    pub calibrate: Option<Calibrate<P>>,
     /// The one arm with the cause for these parameters, and the control that it is held against,
-    /// for a study that combines values of its own choice.
-    ///
-    /// # Errors
-    /// As [`Scenario::arms`], or if the values make several arms with the cause.
-    fn cell(
-        &self,
-        params: &Self::Params,
-        host: &Host,
-    ) -> Result<Cell<Self::Params>, ScenarioError> {
-        Cell::of(self.arms(params, host)?)
-    }
-
-    /// As [`Scenario::cell`], as far as it can be told from the parameters alone: for a dry run,
-    /// which runs no program and changes nothing.
-    ///
-    /// # Errors
-    /// If a value cannot be used.
-    fn sketch(
-        &self,
-        params: &Self::Params,
-        host: &Host,
-    ) -> Result<Cell<Self::Params>, ScenarioError> {
-        let _ = host;
-        Ok(Cell::of_settings(params.clone(), params.clone()))
-    }
-
-    /// How trials of these parameters are judged, the figure that matters most first.
-    fn judging(&self, params: &Self::Params) -> Vec<Judging> {
-        let _ = params;
-        vec![self.meta().judging.clone()]
-    }
-
+    /// for a study that combines values of its own choice. Without it, those of the arms; then
+    /// values that make several arms with the cause are an error.
+    pub cell: Option<Made<P, Cell<P>>>,
+    /// The same as far as it can be told from the parameters alone: for a dry run, which runs no
+    /// program and changes nothing. Without it, the parameters as they are.
+    pub sketch: Option<Made<P, Cell<P>>>,
+    /// How trials of these parameters are judged, the figure that matters most first; as declared
+    /// where absent.
+    pub judging: Option<fn(&P) -> Vec<Judging>>,
     /// How long a trial with these parameters is expected to take, for a progress bar.
-    fn expected(&self, params: &Self::Params) -> Duration;
-
-    /// Runs one trial to its end or to its deadline.
-    ///
-    /// # Errors
-    /// If it could not be run or was interrupted; a hang is no error.
-    fn trial(
-        &self,
-        params: &Self::Params,
-        context: &mut Context,
-    ) -> Result<TrialResult, ScenarioError>;
-
+    pub expected: fn(&P) -> Duration,
+    /// Runs one trial to its end or to its deadline. Fails if it could not be run or was
+    /// interrupted; a hang is no error.
+    pub trial: fn(&P, &mut Context) -> Result<TrialResult>,
     /// Corrects an outcome by what only this scenario knows, as whether the cause was there at all,
     /// and adds what its figures need to be understood.
-    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        let _ = (plan, trials, arms, outcome);
-    }
-
+    pub review: Option<Review>,
     /// What it says of an outcome, as facts for its sentences. Of one that is untrustworthy, and of
     /// a study of several factors, the headline is not asked for.
-    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary;
+    pub summary: fn(&Plan, &Outcome, &[ArmResult]) -> Summary,
 }

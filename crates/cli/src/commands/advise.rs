@@ -9,8 +9,7 @@ use crate::signals::Interruption;
 use clap::{ArgMatches, FromArgMatches as _};
 use model::{Judged, State};
 use runner::End;
-use scenarios::AnyScenario;
-use scenarios::busy_wait::{BusyWait, BusyWaitParams};
+use scenarios::busy_wait::{self, BusyWaitParams};
 use scenarios::params::{ErlFlags, List, Params};
 use std::path::PathBuf;
 
@@ -20,7 +19,14 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
     let options = StudyOptions::of_advice(params(matches)?.settings(), matches);
     let machine = crate::machine::here();
     let asked = matches.get_one::<PathBuf>("record");
-    let done = study(&BusyWait, &options, &machine, asked, &Interruption::watch(), Among::None)?;
+    let done = study(
+        &busy_wait::SCENARIO,
+        &options,
+        &machine,
+        asked,
+        &Interruption::watch(),
+        Among::None,
+    )?;
     if done.record.trials.is_empty() {
         // Nothing was measured, so there is nothing to advise on.
         return done.code();
@@ -28,7 +34,7 @@ pub fn advise(matches: &ArgMatches) -> Result<u8, Failure> {
     if matches.get_flag("json") {
         output::json(&done.record.to_json());
     } else {
-        let (meta, place) = (Some(AnyScenario::meta(&BusyWait)), place(&done.record));
+        let (meta, place) = (Some(busy_wait::SCENARIO.meta), place(&done.record));
         output::print(&report::flags(&done.record, meta, &place, output::look()));
     }
     done.tell_where();

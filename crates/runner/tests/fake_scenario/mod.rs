@@ -2,11 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses the part of it that it needs")]
 
-use analysis::Outcome;
-use model::{
-    Arm, ArmResult, Disturbance, Fact, Facts, Judged, Machine, Measure, Meta, Need, Observation,
-    Plan, Problem, Role, Unit,
-};
+use model::{Arm, Disturbance, Fact, Facts, Judged, Machine, Measure, Observation, Problem, Role, Unit};
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::Counts;
 use scenarios::{Arms, Context, Host, Scenario, ScenarioError, Summary, TrialResult};
@@ -52,7 +48,7 @@ pub fn layout(design: &Design) -> Layout {
     let machine = Machine::default();
     let roots = host::Roots::at("/nonexistent");
     let host = scenarios::Host { roots: &roots, machine: &machine };
-    lay_out(design, &FakeScenario, &host, design.combinations(Path::new(PATH)).unwrap()).unwrap()
+    lay_out(design, &FAKE, &host, design.combinations(Path::new(PATH)).unwrap()).unwrap()
 }
 
 /// Runs a study; its events may ask for its end.
@@ -66,8 +62,8 @@ pub fn run(
     let stop = std::cell::Cell::new(false);
     let layout = layout(design);
     let study = Study {
-        scenario: &FakeScenario,
-        plan: layout.plan(design, &FakeScenario, design.seed.unwrap()),
+        scenario: &FAKE,
+        plan: layout.plan(design, &FAKE, design.seed.unwrap()),
         time: Duration::from_secs(3600),
         host: scenarios::Host { roots: &roots, machine: &machine },
         spawner: scenarios::LoadSpawner::default(),
@@ -88,56 +84,42 @@ pub fn run(
 }
 
 /// The scenario.
-pub struct FakeScenario;
+pub static FAKE: Scenario<MmapLockParams> = Scenario {
+    meta: &META,
+    generators: &[],
+    missing: |_| None,
+    of_old_kernels: None,
+    arms,
+    calibrate: None,
+    cell: None,
+    sketch: None,
+    judging: None,
+    expected: |_| Duration::from_secs(1),
+    trial,
+    review: None,
+    summary: |_, _, _| Summary::default(),
+};
 
-impl Scenario for FakeScenario {
-    type Params = MmapLockParams;
-
-    fn meta(&self) -> &'static Meta {
-        &META
+/// As the real one: a control without load, and an arm for the load; 13 cannot be had.
+fn arms(params: &MmapLockParams, _: &Host) -> Result<Arms<MmapLockParams>, ScenarioError> {
+    let busy = params.busy.all().first().copied().unwrap_or(0);
+    if busy == 13 {
+        return Err(ScenarioError::Unusable(Problem::Scenario(Fact::new("unlucky"))));
     }
+    let arm = |id: &str, role, busy| {
+        let settings = MmapLockParams { busy: Counts::one(busy), ..params.clone() };
+        Arm { id: id.to_owned(), role, settings, against: None, change: None }
+    };
+    Ok(vec![arm("control", Role::Control, 0), arm("busy", Role::Case, busy)].into())
+}
 
-    fn missing(&self, _: &Host) -> Option<Need> {
-        None
-    }
-
-    /// As the real one: a control without load, and an arm for the load; 13 cannot be had.
-    fn arms(
-        &self,
-        params: &MmapLockParams,
-        _: &Host,
-    ) -> Result<Arms<MmapLockParams>, ScenarioError> {
-        let busy = params.busy.all().first().copied().unwrap_or(0);
-        if busy == 13 {
-            return Err(ScenarioError::Unusable(Problem::Scenario(Fact::new("unlucky"))));
-        }
-        let arm = |id: &str, role, busy| {
-            let settings = MmapLockParams { busy: Counts::one(busy), ..params.clone() };
-            Arm { id: id.to_owned(), role, settings, against: None, change: None }
-        };
-        Ok(vec![arm("control", Role::Control, 0), arm("busy", Role::Case, busy)].into())
-    }
-
-    fn expected(&self, _: &MmapLockParams) -> Duration {
-        Duration::from_secs(1)
-    }
-
-    /// Loses 10 ms/s for each reader of smaps, and half of that for each of maps.
-    fn trial(
-        &self,
-        params: &MmapLockParams,
-        _: &mut Context,
-    ) -> Result<TrialResult, ScenarioError> {
-        let each = if params.procfile.as_str() == "maps" { 5.0 } else { 10.0 };
-        let lost = each * f64::from(params.busy.most());
-        let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
-        let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
-        put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
-        put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
-        Ok(TrialResult { observation, disturbance: Disturbance::default() })
-    }
-
-    fn summary(&self, _: &Plan, _: &Outcome, _: &[ArmResult]) -> Summary {
-        Summary::default()
-    }
+/// Loses 10 ms/s for each reader of smaps, and half of that for each of maps.
+fn trial(params: &MmapLockParams, _: &mut Context) -> Result<TrialResult, ScenarioError> {
+    let each = if params.procfile.as_str() == "maps" { 5.0 } else { 10.0 };
+    let lost = each * f64::from(params.busy.most());
+    let mut observation = Observation { window_ms: 250.0, ..Observation::default() };
+    let mut put = |name: &str, measure| observation.measures.insert(name.to_owned(), measure);
+    put("stall", Measure::exact(lost, Unit::MillisecondsPerSecond));
+    put("scan_bytes", Measure::exact(1.0, Unit::Bytes));
+    Ok(TrialResult { observation, disturbance: Disturbance::default() })
 }

@@ -14,63 +14,21 @@ mod trial;
 pub use meta::META;
 pub use params::{BlockingNifParams, Mode, NifFix};
 
-use crate::{Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult, erlang};
-use analysis::Outcome;
-use model::{ArmResult, Judging, Meta, Need, Plan, Trial};
-use std::time::Duration;
+use crate::{Scenario, erlang};
 
 /// The scenario.
-pub struct BlockingNif;
-
-impl Scenario for BlockingNif {
-    type Params = BlockingNifParams;
-
-    fn meta(&self) -> &'static Meta {
-        &META
-    }
-
-    fn missing(&self, _: &Host) -> Option<Need> {
-        erlang::missing()
-    }
-
-    fn arms(
-        &self,
-        params: &BlockingNifParams,
-        host: &Host,
-    ) -> Result<Arms<BlockingNifParams>, ScenarioError> {
-        plan::arms(params, host)
-    }
-
-    fn judging(&self, _: &BlockingNifParams) -> Vec<Judging> {
-        vec![meta::ASLEEP, meta::UNFAIRNESS, meta::LATE]
-    }
-
-    fn sketch(
-        &self,
-        params: &BlockingNifParams,
-        host: &Host,
-    ) -> Result<Cell<BlockingNifParams>, ScenarioError> {
-        plan::sketch(params, host)
-    }
-
-    fn expected(&self, params: &BlockingNifParams) -> Duration {
-        plan::expected(params)
-    }
-
-    fn trial(
-        &self,
-        params: &BlockingNifParams,
-        context: &mut Context,
-    ) -> Result<TrialResult, ScenarioError> {
-        let spec = plan::spec(params)?;
-        trial::run(&spec, context)
-    }
-
-    fn review(&self, plan: &Plan, _: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        review::review(plan, arms, outcome);
-    }
-
-    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
-        summary::summary(plan, outcome, arms)
-    }
-}
+pub static SCENARIO: Scenario<BlockingNifParams> = Scenario {
+    meta: &META,
+    generators: &[],
+    missing: |_| erlang::missing(),
+    of_old_kernels: None,
+    arms: plan::arms,
+    calibrate: None,
+    cell: None,
+    sketch: Some(plan::sketch),
+    judging: Some(|_| vec![meta::ASLEEP, meta::UNFAIRNESS, meta::LATE]),
+    expected: plan::expected,
+    trial: |params, context| trial::run(&plan::spec(params)?, context),
+    review: Some(|plan, _, arms, outcome| review::review(plan, arms, outcome)),
+    summary: summary::summary,
+};

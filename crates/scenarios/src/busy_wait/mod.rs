@@ -14,78 +14,21 @@ mod trial;
 pub use meta::META;
 pub use params::{BusyWaitParams, Load};
 
-use crate::{
-    Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult, erlang, quota,
-};
-use analysis::Outcome;
-use model::{Arm, ArmResult, Meta, Need, Plan, Trial};
-use std::time::Duration;
+use crate::{Scenario, erlang, quota};
 
 /// The scenario.
-pub struct BusyWait;
-
-impl Scenario for BusyWait {
-    type Params = BusyWaitParams;
-
-    fn meta(&self) -> &'static Meta {
-        &META
-    }
-
-    fn missing(&self, host: &Host) -> Option<Need> {
-        erlang::missing().or_else(|| quota::missing(host))
-    }
-
-    fn arms(
-        &self,
-        params: &BusyWaitParams,
-        host: &Host,
-    ) -> Result<Arms<BusyWaitParams>, ScenarioError> {
-        plan::arms(params, host)
-    }
-
-    fn calibrate(
-        &self,
-        arms: &mut [Arm<BusyWaitParams>],
-        host: &Host,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<(), ScenarioError> {
-        calibrate::calibrate(arms, host, interrupted)
-    }
-
-    fn cell(
-        &self,
-        params: &BusyWaitParams,
-        host: &Host,
-    ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
-        plan::cell(params, host)
-    }
-
-    fn sketch(
-        &self,
-        params: &BusyWaitParams,
-        host: &Host,
-    ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
-        plan::sketch(params, host)
-    }
-
-    fn expected(&self, params: &BusyWaitParams) -> Duration {
-        plan::expected(params)
-    }
-
-    fn trial(
-        &self,
-        params: &BusyWaitParams,
-        context: &mut Context,
-    ) -> Result<TrialResult, ScenarioError> {
-        let spec = plan::spec(params)?;
-        trial::run(&spec, context)
-    }
-
-    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        review::review(plan, trials, arms, outcome);
-    }
-
-    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
-        summary::summary(plan, outcome, arms)
-    }
-}
+pub static SCENARIO: Scenario<BusyWaitParams> = Scenario {
+    meta: &META,
+    generators: &[],
+    missing: |host| erlang::missing().or_else(|| quota::missing(host)),
+    of_old_kernels: None,
+    arms: plan::arms,
+    calibrate: Some(calibrate::calibrate),
+    cell: Some(plan::cell),
+    sketch: Some(plan::sketch),
+    judging: None,
+    expected: plan::expected,
+    trial: |params, context| trial::run(&plan::spec(params)?, context),
+    review: Some(review::review),
+    summary: summary::summary,
+};

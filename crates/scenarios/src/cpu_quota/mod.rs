@@ -12,65 +12,26 @@ pub use meta::META;
 pub use params::CpuQuotaParams;
 pub use trial::{RawTrial, TrialSpec, Window, run_load};
 
-use crate::{Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult};
-use analysis::Outcome;
-use model::{ArmResult, Judging, Meta, Need, Plan, Trial};
+use crate::Scenario;
+use model::Judging;
 use std::borrow::Cow;
-use std::time::Duration;
 
 /// The scenario.
-pub struct CpuQuota;
-
-impl Scenario for CpuQuota {
-    type Params = CpuQuotaParams;
-
-    fn meta(&self) -> &'static Meta {
-        &META
-    }
-
-    fn missing(&self, host: &Host) -> Option<Need> {
-        plan::missing(host)
-    }
-
-    fn arms(
-        &self,
-        params: &CpuQuotaParams,
-        host: &Host,
-    ) -> Result<Arms<CpuQuotaParams>, ScenarioError> {
-        plan::arms(params, host).map(Into::into)
-    }
-
-    fn judging(&self, _: &CpuQuotaParams) -> Vec<Judging> {
+pub static SCENARIO: Scenario<CpuQuotaParams> = Scenario {
+    meta: &META,
+    generators: &[],
+    missing: plan::missing,
+    of_old_kernels: None,
+    arms: |params, host| plan::arms(params, host).map(Into::into),
+    calibrate: None,
+    cell: None,
+    sketch: Some(plan::sketch),
+    judging: Some(|_| {
         let excess = Judging { measure: Cow::Borrowed(meta::measure::BEYOND), ..META.judging };
         vec![META.judging, excess]
-    }
-
-    fn sketch(
-        &self,
-        params: &CpuQuotaParams,
-        host: &Host,
-    ) -> Result<Cell<CpuQuotaParams>, ScenarioError> {
-        plan::sketch(params, host)
-    }
-
-    fn expected(&self, params: &CpuQuotaParams) -> Duration {
-        params.duration.get() + plan::SET_UP
-    }
-
-    fn trial(
-        &self,
-        params: &CpuQuotaParams,
-        context: &mut Context,
-    ) -> Result<TrialResult, ScenarioError> {
-        let spec = plan::spec(params, context.host)?;
-        trial::run(&spec, context)
-    }
-
-    fn review(&self, _: &Plan, _: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        review::review(arms, outcome);
-    }
-
-    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
-        summary::summary(plan, outcome, arms)
-    }
-}
+    }),
+    expected: |params| params.duration.get() + plan::SET_UP,
+    trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
+    review: Some(|_, _, arms, outcome| review::review(arms, outcome)),
+    summary: summary::summary,
+};

@@ -14,59 +14,21 @@ mod trial;
 pub use meta::META;
 pub use params::{Dam, FloodFix, Mailbox, MailboxFloodParams, Message, Pace, QueueData, SinkKind};
 
-use crate::{Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult, erlang};
-use analysis::Outcome;
-use model::{ArmResult, Meta, Need, Plan, Trial};
-use std::time::Duration;
+use crate::{Scenario, erlang};
 
 /// The scenario.
-pub struct MailboxFlood;
-
-impl Scenario for MailboxFlood {
-    type Params = MailboxFloodParams;
-
-    fn meta(&self) -> &'static Meta {
-        &META
-    }
-
-    fn missing(&self, _: &Host) -> Option<Need> {
-        erlang::missing()
-    }
-
-    fn arms(
-        &self,
-        params: &MailboxFloodParams,
-        _: &Host,
-    ) -> Result<Arms<MailboxFloodParams>, ScenarioError> {
-        plan::arms(params)
-    }
-
-    fn sketch(
-        &self,
-        params: &MailboxFloodParams,
-        _: &Host,
-    ) -> Result<Cell<MailboxFloodParams>, ScenarioError> {
-        plan::sketch(params)
-    }
-
-    fn expected(&self, params: &MailboxFloodParams) -> Duration {
-        plan::expected(params)
-    }
-
-    fn trial(
-        &self,
-        params: &MailboxFloodParams,
-        context: &mut Context,
-    ) -> Result<TrialResult, ScenarioError> {
-        let spec = plan::spec(params)?;
-        trial::run(&spec, context)
-    }
-
-    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        review::review(plan, trials, arms, outcome);
-    }
-
-    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
-        summary::summary(plan, outcome, arms)
-    }
-}
+pub static SCENARIO: Scenario<MailboxFloodParams> = Scenario {
+    meta: &META,
+    generators: &[],
+    missing: |_| erlang::missing(),
+    of_old_kernels: None,
+    arms: |params, _| plan::arms(params),
+    calibrate: None,
+    cell: None,
+    sketch: Some(|params, _| plan::sketch(params)),
+    judging: None,
+    expected: plan::expected,
+    trial: |params, context| trial::run(&plan::spec(params)?, context),
+    review: Some(review::review),
+    summary: summary::summary,
+};

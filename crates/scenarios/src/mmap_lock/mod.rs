@@ -17,69 +17,29 @@ pub use self::load::{CpuLoad, Cut, Event, RawTrial, TrialSpec, Twin, run_load};
 pub use meta::META;
 pub use params::{MmapLockParams, Target};
 
-use crate::{Arms, Cell, Context, Host, Scenario, ScenarioError, Summary, TrialResult};
-use analysis::Outcome;
-use model::{ArmResult, Judging, Machine, Meta, Need, Plan, Suggestion, Trial};
-use std::time::Duration;
+use crate::params::Quota;
+use crate::{Cell, Scenario};
 
 /// The scenario.
-pub struct MmapLock;
-
-impl Scenario for MmapLock {
-    type Params = MmapLockParams;
-
-    fn meta(&self) -> &'static Meta {
-        &META
-    }
-
-    fn missing(&self, host: &Host) -> Option<Need> {
-        place::missing(host.machine)
-    }
-
-    fn of_old_kernels(&self, machine: &Machine) -> Vec<Suggestion> {
-        summary::of_old_kernels(machine)
-    }
-
-    fn arms(
-        &self,
-        params: &MmapLockParams,
-        host: &Host,
-    ) -> Result<Arms<MmapLockParams>, ScenarioError> {
-        plan::arms(params, host)
-    }
-
-    fn judging(&self, params: &MmapLockParams) -> Vec<Judging> {
-        vec![plan::judging(params)]
-    }
-
-    fn sketch(
-        &self,
-        params: &MmapLockParams,
-        host: &Host,
-    ) -> Result<Cell<MmapLockParams>, ScenarioError> {
+pub static SCENARIO: Scenario<MmapLockParams> = Scenario {
+    meta: &META,
+    generators: &[],
+    missing: |host| place::missing(host.machine),
+    of_old_kernels: Some(summary::of_old_kernels),
+    arms: plan::arms,
+    calibrate: None,
+    cell: None,
+    sketch: Some(|params, host| {
         // It looks at /proc and no more; a group is not made for it.
         Cell::of(plan::sketch(params, host)?)
-    }
-
-    fn expected(&self, params: &MmapLockParams) -> Duration {
-        plan::expected(params)
-    }
-
-    fn trial(
-        &self,
-        params: &MmapLockParams,
-        context: &mut Context,
-    ) -> Result<TrialResult, ScenarioError> {
+    }),
+    judging: Some(|params| vec![plan::judging(params)]),
+    expected: plan::expected,
+    trial: |params, context| {
         let spec = plan::spec(params, context.host, context.seed)?;
-        let quota = params.reader_quota.get().map(crate::params::Quota::bandwidth);
+        let quota = params.reader_quota.get().map(Quota::bandwidth);
         trial::run(spec, quota, context)
-    }
-
-    fn review(&self, plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
-        review::review(plan, trials, arms, outcome);
-    }
-
-    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
-        summary::summary(plan, outcome, arms)
-    }
-}
+    },
+    review: Some(review::review),
+    summary: summary::summary,
+};

@@ -17,63 +17,25 @@ pub use meta::META;
 pub use params::{Fault, LockFix, PreemptedHolderParams};
 
 use crate::params::Params;
-use crate::{
-    Arms, Context, Host, OwnGenerator, Scenario, ScenarioError, Summary, TrialResult, hang,
-};
-use analysis::Outcome;
-use model::{ArmResult, Judging, Meta, Need, Plan, Trial};
-use std::time::Duration;
+use crate::{Scenario, hang};
 
 /// The scenario.
-pub struct PreemptedHolder;
-
-impl Scenario for PreemptedHolder {
-    type Params = PreemptedHolderParams;
-
-    fn meta(&self) -> &'static Meta {
-        &META
-    }
-
-    fn generators(&self) -> &'static [OwnGenerator] {
-        &[load::GENERATOR]
-    }
-
-    fn missing(&self, _: &Host) -> Option<Need> {
-        None
-    }
-
-    fn judging(&self, params: &PreemptedHolderParams) -> Vec<Judging> {
-        vec![plan::judging(params)]
-    }
-
-    fn arms(
-        &self,
-        params: &PreemptedHolderParams,
-        host: &Host,
-    ) -> Result<Arms<PreemptedHolderParams>, ScenarioError> {
-        plan::arms(params, host)
-    }
-
-    fn expected(&self, params: &PreemptedHolderParams) -> Duration {
-        params.duration.get() + plan::SET_UP
-    }
-
-    fn trial(
-        &self,
-        params: &PreemptedHolderParams,
-        context: &mut Context,
-    ) -> Result<TrialResult, ScenarioError> {
-        let spec = plan::spec(params, context.host)?;
-        trial::run(&spec, context)
-    }
-
-    fn review(&self, plan: &Plan, _: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
+pub static SCENARIO: Scenario<PreemptedHolderParams> = Scenario {
+    meta: &META,
+    generators: &[load::GENERATOR],
+    missing: |_| None,
+    of_old_kernels: None,
+    arms: plan::arms,
+    calibrate: None,
+    cell: None,
+    sketch: None,
+    judging: Some(|params| vec![plan::judging(params)]),
+    expected: |params| params.duration.get() + plan::SET_UP,
+    trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
+    review: Some(|plan, _, arms, outcome| {
         let params = PreemptedHolderParams::of_case(plan);
         let after = params.map(|params| params.duration.get() + trial::HANG_AFTER);
         outcome.caveats.extend(after.and_then(|after| hang::cut_off(arms, after, None)));
-    }
-
-    fn summary(&self, plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
-        summary::summary(plan, outcome, arms)
-    }
-}
+    }),
+    summary: summary::summary,
+};
