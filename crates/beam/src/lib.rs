@@ -16,7 +16,6 @@ mod error;
 pub mod fuzz;
 mod node;
 mod otp;
-mod reap;
 mod run;
 mod spawner;
 mod stat;
@@ -31,8 +30,9 @@ pub use debian::{Cache, DebianError};
 pub use eetf::{ExternalFun, List, Pid, Port, Reference, Term, Tuple};
 pub use error::{BeamError, CallError, Death};
 pub use node::{Hello, Node, NodeOptions};
+pub use os::child::Ran;
 pub use otp::{Fetch, Flags, OLDEST, Origin, Otp, SUITES, suite_of};
-pub use run::{Ran, run};
+pub use run::run;
 pub use threads::{
     Class, Shares, ThreadKind, ThreadReport, ThreadSampler, ThreadSeries, ThreadTotal,
 };

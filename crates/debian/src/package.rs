@@ -93,7 +93,10 @@ pub fn each_member(
     let mut command = Tool::new("dpkg-deb", "install the package dpkg, or unpack it elsewhere");
     command.arg("--fsys-tarfile").arg(path).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
-    each_of_archive(child.take_stdout()?, name, interrupted, take)
+    let why = || "its standard output is not there".to_owned();
+    let stdout = child.take_stdout();
+    let stdout = stdout.ok_or_else(|| DebianError::Torn { path: name.to_owned(), why: why() })?;
+    each_of_archive(File::from(stdout), name, interrupted, take)
 }
 
 /// Shows each file and each symbolic link of an archive to `take`.

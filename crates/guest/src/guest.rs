@@ -17,7 +17,7 @@ use crate::qemu::Qemu;
 use control::Control;
 #[cfg(feature = "fuzz")]
 pub(crate) use control::answer;
-use host::tool::Running;
+use os::child::Child;
 pub use start::ROOT_TAG;
 use std::collections::VecDeque;
 use std::io::Write;
@@ -126,7 +126,7 @@ impl From<Ending> for Outcome {
 /// A guest that runs; it is killed when this is dropped, and when this process dies.
 #[derive(Debug)]
 pub struct Guest {
-    running: Running,
+    running: Child,
     console_port: UnixStream,
     data_port: UnixStream,
     control: Control,
@@ -141,7 +141,7 @@ pub struct Guest {
     events: VecDeque<Event>,
     started: Instant,
     boot: Option<Duration>,
-    _root: Option<Running>,
+    _root: Option<Child>,
 }
 
 /// What a guest has sent so far.
@@ -220,13 +220,13 @@ impl Guest {
 
     /// Its QEMU.
     pub fn pid(&mut self) -> u32 {
-        self.running.child().id()
+        self.running.pid()
     }
 
     /// Reads once, and checks whether it has ended.
     fn step(&mut self) -> Result<Option<Outcome>, GuestError> {
         // Asked before reading: what was written before the end is then there to be read.
-        let ended = self.running.child().try_wait();
+        let ended = self.running.ended();
         let ended =
             ended.map_err(|source| GuestError::System { what: "waiting for qemu", source })?;
         if let Err(why) = self.receive(ended.is_some())? {

@@ -1,19 +1,18 @@
 //! Other people's programs: started so that they die with this one, and never waited for forever.
 
 use crate::program;
+use os::child::Child;
 use os::death;
 use os::user::User;
-use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 use std::ffi::OsStr;
-use std::io::Read;
-use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The most that is kept of what a tool prints, in bytes.
-const MOST_OUTPUT: u64 = 64 << 20;
+const MOST_OUTPUT: usize = 64 << 20;
 
 /// Why a tool did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -65,13 +64,6 @@ pub struct Tool {
     refused: Option<String>,
 }
 
-/// A program that runs; it is killed with its group when this is dropped.
-#[derive(Debug)]
-pub struct Running {
-    program: String,
-    child: Child,
-}
-
 impl Tool {
     /// A program, and what to do where it is missing.
     pub fn new(program: impl Into<String>, help: &'static str) -> Self {
@@ -110,27 +102,12 @@ impl Tool {
 
     /// Has it run as this user, without any privilege; it dies with this program all the same.
     pub fn become_user(&mut self, user: User) {
-        let parent = std::process::id();
-        let become_it = move || {
-            user.become_it()?;
-            // The kernel forgot it as the user changed.
-            death::die_with(parent, Signal::KILL)
-        };
-        // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
-        unsafe { self.command.pre_exec(become_it) };
+        death::bind_as(&mut self.command, Some(user));
     }
 
     /// Keeps these descriptors open in the program that is about to be started, and only there.
-    pub fn inherit(&mut self, descriptors: Vec<i32>) {
-        let keep = move || {
-            for &fd in &descriptors {
-                // SAFETY: the caller holds them open until the program has been started.
-                fcntl_setfd(unsafe { BorrowedFd::borrow_raw(fd) }, FdFlags::empty())?;
-            }
-            Ok(())
-        };
-        // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
-        unsafe { self.command.pre_exec(keep) };
+    pub fn keep_open(&mut self, descriptors: Vec<OwnedFd>) {
+        death::keep_open(&mut self.command, descriptors);
     }
 
     /// Starts it.
@@ -138,7 +115,7 @@ impl Tool {
     /// # Errors
     /// If it is missing, if root would run what another user could have put there, or if the kernel
     /// refuses.
-    pub fn spawn(&mut self) -> Result<Running, ToolError> {
+    pub fn spawn(&mut self) -> Result<Child, ToolError> {
         if let Some(why) = &self.refused {
             let why = format!("{why}; root runs no program that others could have put there");
             return Err(ToolError::Failed { program: self.program.clone(), why });
@@ -150,7 +127,7 @@ impl Tool {
                 _ => ToolError::NotStarted { program, source },
             }
         })?;
-        Ok(Running { program: self.program.clone(), child })
+        Ok(Child::leading(child))
     }
 
     /// Runs it to its end or to its limit; what it printed, standard error last.
@@ -160,83 +137,24 @@ impl Tool {
         interrupted: &dyn Fn() -> bool,
     ) -> Result<String, ToolError> {
         self.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut running = self.spawn()?;
-        let out = read_all(running.child.stdout.take());
-        let err = read_all(running.child.stderr.take());
         let deadline = Instant::now() + limit;
-        let ended = running.wait(deadline, interrupted)?;
+        let ran = self.spawn()?.run_to_end(MOST_OUTPUT, deadline, interrupted);
+        let ran = ran.map_err(|source| ToolError::System { what: "waiting for a tool", source })?;
         let program = self.program.clone();
-        let Some(status) = ended else {
-            let why = format!("did not end within {limit:?}; is the network there?");
-            return Err(ToolError::Failed { program, why });
-        };
-        let (out, err) = (joined(out), joined(err));
-        match status.success() {
-            true => Ok(out),
-            false => Err(ToolError::Failed { program, why: last_message(&err, &out) }),
-        }
-    }
-}
-
-impl Running {
-    /// Its standard output.
-    pub fn take_stdout(&mut self) -> Result<ChildStdout, ToolError> {
-        self.child.stdout.take().ok_or_else(|| ToolError::Failed {
-            program: self.program.clone(),
-            why: "its standard output is not there".to_owned(),
-        })
-    }
-
-    /// Its process.
-    pub fn child(&mut self) -> &mut Child {
-        &mut self.child
-    }
-
-    fn wait(
-        &mut self,
-        deadline: Instant,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<Option<std::process::ExitStatus>, ToolError> {
-        loop {
-            if interrupted() {
-                return Err(ToolError::Interrupted);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match ran.status {
+            Some(status) if status.success() => Ok(text(&ran.stdout)),
+            Some(_) => {
+                let why = last_message(&text(&ran.stderr), &text(&ran.stdout));
+                Err(ToolError::Failed { program, why })
             }
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Ok(Some(status)),
-                Ok(None) if Instant::now() >= deadline => return Ok(None),
-                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-                Err(source) => {
-                    return Err(ToolError::System { what: "waiting for a tool", source });
-                }
+            None if interrupted() => Err(ToolError::Interrupted),
+            None => {
+                let why = format!("did not end within {limit:?}; is the network there?");
+                Err(ToolError::Failed { program, why })
             }
         }
     }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            if let Some(group) = Pid::from_raw(self.child.id() as i32) {
-                // The group is the child's own, and the child has not been reaped.
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            let _ = self.child.wait();
-        }
-    }
-}
-
-fn read_all(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut text = Vec::new();
-        if let Some(pipe) = pipe {
-            let _ = pipe.take(MOST_OUTPUT).read_to_end(&mut text);
-        }
-        String::from_utf8_lossy(&text).into_owned()
-    })
-}
-
-fn joined(reader: std::thread::JoinHandle<String>) -> String {
-    reader.join().unwrap_or_default()
 }
 
 /// The lines with the reason, in one line.

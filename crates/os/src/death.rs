@@ -1,8 +1,10 @@
 //! Programs that end when the one that started them does, however that ends.
 
-use rustix::io::Errno;
+use crate::user::User;
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -24,6 +26,28 @@ pub fn bind(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     // SAFETY: between fork and exec it makes two system calls, and allocates nothing.
     unsafe { command.pre_exec(move || die_with(parent, signal)) };
+}
+
+/// As [`bind`] by SIGKILL, for a program that becomes this user first, if any, and keeps no
+/// privilege: the kernel forgets a signal of [`bind`] where the user changes.
+pub fn bind_as(command: &mut Command, user: Option<User>) {
+    let parent = std::process::id();
+    let prepare = move || {
+        user.map_or(Ok(()), User::become_it)?;
+        die_with(parent, Signal::KILL)
+    };
+    // SAFETY: between fork and exec it makes system calls, and allocates nothing.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// Keeps these descriptors open in the program, and in no other that is started meanwhile.
+pub fn keep_open(command: &mut Command, descriptors: Vec<OwnedFd>) {
+    let keep = move || {
+        let mut all = descriptors.iter();
+        all.try_for_each(|one| Ok(fcntl_setfd(one, FdFlags::empty())?))
+    };
+    // SAFETY: between fork and exec it makes system calls, and allocates nothing.
+    unsafe { command.pre_exec(keep) };
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ fn run_compiler(
 }
 
 /// The compiler's first complaint.
-fn refusal(compiler: &str, name: &str, ran: &run::Ran) -> String {
+fn refusal(compiler: &str, name: &str, ran: &os::child::Ran) -> String {
     if ran.status.is_none() {
         return format!("{compiler}: c_src/{name}.c: not done within {LIMIT:?}");
     }

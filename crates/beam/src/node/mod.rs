@@ -14,11 +14,9 @@ pub use options::NodeOptions;
 use crate::app::App;
 use crate::error::{BeamError, Death};
 use crate::otp::Otp;
-use crate::reap;
 use crate::wire::Incoming;
 use mailbox::{End, Mailbox, Next};
 use process::Process;
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -126,9 +124,7 @@ impl Drop for Node {
 
 /// A pipe to which calls are written, and which never blocks.
 fn never_blocking(requests: OwnedFd) -> Result<OwnedFd, BeamError> {
-    let set =
-        fcntl_getfl(&requests).and_then(|flags| fcntl_setfl(&requests, flags | OFlags::NONBLOCK));
-    set.map_err(|error| BeamError::Thread(error.into()))?;
+    os::pipe::set_nonblocking(&requests).map_err(BeamError::Thread)?;
     Ok(requests)
 }
 
@@ -175,7 +171,7 @@ fn death(process: &mut Process, mailbox: &Mailbox, interrupted: &dyn Fn() -> boo
     while status.is_none() && Instant::now() < deadline && !interrupted() {
         status = process.wait_until(deadline.min(Instant::now() + ASK));
     }
-    let how = reap::describe(status);
+    let how = os::child::describe(status);
     process.kill();
     Death { pid: process.vm, how, last: mailbox.last_lines(), dump: process.keep_dump() }
 }

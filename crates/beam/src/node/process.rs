@@ -6,20 +6,20 @@ use super::reader::Pipes;
 use crate::app::App;
 use crate::error::BeamError;
 use crate::otp::{Otp, QUIET};
-use crate::reap;
 use crate::spawner;
 use host::journal::Noted;
 use host::{Roots, temporary};
+use os::child::Child;
 use os::user::User;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::lchown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -89,7 +89,7 @@ pub(super) fn start(
     let spawned = command.and_then(spawner::spawn_as_is);
     let (vm, step) = read_report(report_out.as_fd(), options);
     let supervisor = match spawned {
-        Ok(supervisor) => supervisor,
+        Ok(supervisor) => Child::leading(supervisor),
         Err(error) => {
             noted.into_iter().for_each(Noted::undone);
             return Err(failed(step.as_deref().unwrap_or("executing it"))(error));
@@ -198,19 +198,14 @@ fn dump_path(options: &NodeOptions, user: Option<User>) -> Result<Option<PathBuf
 impl Process {
     /// Waits for the end of all until `deadline`.
     pub fn wait_until(&mut self, deadline: Instant) -> Option<ExitStatus> {
-        reap::wait_until(&mut self.supervisor, deadline)
+        self.supervisor.wait_until(deadline)
     }
 
     /// Ends all for certain, and reaps.
     pub fn kill(&mut self) -> Option<ExitStatus> {
-        // While the supervisor is not reaped its number cannot belong to another process.
-        if let Ok(None) = self.supervisor.try_wait()
-            && let Some(pid) = i32::try_from(self.supervisor.id()).ok().and_then(Pid::from_raw)
-        {
-            let _ = kill_process(pid, Signal::TERM);
-        }
+        self.supervisor.signal(Signal::TERM);
         // A killed supervisor takes the VM with it, by the VM's own parent-death signal.
-        self.wait_until(Instant::now() + GRACE).or_else(|| reap::kill(&mut self.supervisor))
+        self.wait_until(Instant::now() + GRACE).or_else(|| self.supervisor.end())
     }
 
     /// The crash dump, if one was written; it stays.

@@ -3,7 +3,6 @@
 use super::mailbox::{End, Mailbox};
 use crate::wire::Frames;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -32,7 +31,7 @@ pub(super) struct Pipes {
 /// If the thread cannot be started.
 pub(super) fn start(pipes: Pipes, mailbox: Arc<Mailbox>) -> io::Result<JoinHandle<()>> {
     for pipe in [&pipes.frames, &pipes.written] {
-        fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
+        os::pipe::set_nonblocking(pipe)?;
     }
     std::thread::Builder::new().name("node-reader".to_owned()).spawn(move || {
         let end = Reader { pipes, mailbox: &mailbox, buffer: vec![0; 64 << 10] }.run();

@@ -1,7 +1,7 @@
 //! Starting an Erlang, and what it prints where it is none.
 
-use crate::run::Ran;
 use crate::text::{clean_line, first_line};
+use os::child::Ran;
 use os::user::Account;
 use std::ffi::OsString;
 use std::path::Path;

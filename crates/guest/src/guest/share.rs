@@ -1,8 +1,9 @@
 //! Showing a folder of the host to a guest so that no kernel can change it.
 
 use crate::error::GuestError;
-use host::tool::{Running, Tool, ToolError};
+use host::tool::{Tool, ToolError};
 use host::{Roots, Temporary};
+use os::child::Child;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::ffi::{CStr, CString};
@@ -25,7 +26,7 @@ const VIEW: &CStr = c"/tmp";
 /// Whatever a guest's kernel asks of it, it is the host's kernel that refuses: the program sees the
 /// folder by a mount of its own, which is read-only, opens no device and honours no set-user-ID
 /// bit, and the file systems that are mounted below the folder are not there.
-pub(super) fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> {
+pub(super) fn share(folder: &Path) -> Result<(Child, UnixStream), GuestError> {
     check(folder)?;
     let program = SHARERS.iter().find(|path| Path::new(path).exists()).unwrap_or(&"virtiofsd");
     let (ours, theirs) = listening_pair()
@@ -35,7 +36,7 @@ pub(super) fn share(folder: &Path) -> Result<(Running, UnixStream), GuestError> 
     tool.arg("-o").arg(format!("source={}", VIEW.to_string_lossy()));
     tool.arg("-o").arg("cache=always,sandbox=namespace");
     tool.stdout(Stdio::null()).stderr(Stdio::null());
-    tool.inherit(vec![theirs.as_raw_fd()]);
+    tool.keep_open(vec![theirs.into()]);
     see_only(&mut tool, folder)?;
     let running = tool.spawn().map_err(|error| match error {
         error @ ToolError::NotStarted { .. } => GuestError::NotShared(error),

@@ -69,10 +69,9 @@ fn start(setup: &Setup<'_>, accel: Accel) -> Result<Guest, GuestError> {
     // QEMU's own messages stand between the kernel's lines.
     let complaints = console_end.try_clone().map_err(system("a socket"))?;
     tool.stdout(Stdio::null()).stderr(Stdio::from(OwnedFd::from(complaints)));
-    let mut ends = vec![args.kernel_fd, args.initramfs_fd];
-    ends.extend([args.console_fd, args.data_fd, args.control_fd]);
-    ends.extend(args.root.map(|root| root.fd));
-    tool.inherit(ends);
+    let sockets = [Some(console_end), Some(data_end), Some(control_end), root_end];
+    let files = [image, initramfs].into_iter().map(OwnedFd::from);
+    tool.keep_open(files.chain(sockets.into_iter().flatten().map(OwnedFd::from)).collect());
     if let Some(user) = user(accel, Path::new("/dev/kvm")) {
         tool.become_user(user);
     }

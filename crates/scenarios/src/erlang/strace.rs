@@ -3,9 +3,11 @@
 
 use crate::ScenarioError;
 use model::{Need, Problem};
-use rustix::process::{Pid, Signal, kill_process};
+use os::child::Child;
+use rustix::process::Signal;
+use std::fs::File;
 use std::io::Read;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// How long strace may take to attach to all threads.
@@ -40,7 +42,7 @@ impl Strace {
         let child = command.spawn().map_err(|error| {
             ScenarioError::Missing(Need::Strace { error: error.to_string(), unsafe_program: false })
         })?;
-        let mut strace = Strace { child };
+        let mut strace = Strace { child: Child::alone(child) };
         strace.attached(pid)?;
         Ok(strace)
     }
@@ -48,7 +50,7 @@ impl Strace {
     fn attached(&mut self, pid: u32) -> Result<(), ScenarioError> {
         let deadline = Instant::now() + ATTACH;
         while !is_traced(pid) {
-            let ended = !matches!(self.child.try_wait(), Ok(None));
+            let ended = !matches!(self.child.ended(), Ok(None));
             if ended || Instant::now() > deadline {
                 return Err(ScenarioError::Broken(Problem::StraceLate));
             }
@@ -59,22 +61,8 @@ impl Strace {
 
     /// Ends the watch; none where strace said nothing of futex.
     pub(crate) fn finish(mut self) -> Option<Counted> {
-        self.stop(Signal::INT);
-        counted(self.child.stderr.take()?)
-    }
-
-    fn stop(&self, signal: Signal) {
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // Gone already is as good.
-            let _ = kill_process(pid, signal);
-        }
-    }
-}
-
-impl Drop for Strace {
-    fn drop(&mut self) {
-        self.stop(Signal::KILL);
-        let _ = self.child.wait();
+        self.child.signal(Signal::INT);
+        counted(File::from(self.child.take_stderr()?))
     }
 }
 

@@ -7,13 +7,13 @@ use super::worker;
 use hdrhistogram::Histogram;
 use load::protocol::{Failure, FailureKind, Message};
 use load::{OwnArgs, OwnGenerator, histogram};
+use os::child::Child;
+use os::pipe::{Got, Input, Next};
 use os::time;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 use serde_json::Value;
 use std::fs::File;
-use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::Write;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The generator.
@@ -22,8 +22,8 @@ pub(super) const GENERATOR: OwnGenerator = OwnGenerator { name: "memory-leader",
 /// How long a worker may take to fill what it fills before it is ready.
 const READY_LIMIT: Duration = Duration::from_secs(30);
 
-/// The longest line that a worker may send before it works, in bytes.
-const LINE: usize = 4096;
+/// The most bytes of a worker that wait to be read; it sends a line, and then small records.
+const MOST: usize = 64 << 10;
 
 /// Bytes of what a worker sends of a unit.
 const RECORD: usize = 8;
@@ -99,22 +99,11 @@ fn lead(spec: &Spec, procs: &File, first: Worker) -> Result<WorkReport, Failure>
     })
 }
 
-/// What came of a worker.
-enum Next {
-    /// More bytes.
-    Bytes,
-    /// Nothing more: it has ended.
-    Ended,
-    /// Nothing in time.
-    Late,
-}
-
 /// A worker that runs; where it is dropped it is killed.
 struct Worker {
     child: Child,
-    input: ChildStdin,
-    output: ChildStdout,
-    bytes: Vec<u8>,
+    input: File,
+    output: Input,
 }
 
 impl Worker {
@@ -130,34 +119,26 @@ impl Worker {
         command.args(["--parent", &std::process::id().to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let cannot = |error| failure("memory worker: cannot be started", &error);
-        let mut child = command.spawn().map_err(cannot)?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
-        let (Some(input), Some(output)) = (input, output) else {
+        let mut child = Child::alone(command.spawn().map_err(cannot)?);
+        let (Some(input), Some(output)) = (child.take_stdin(), child.take_stdout()) else {
             return Err(broken("no pipe to the worker"));
         };
-        let mut worker = Worker { child, input, output, bytes: Vec::new() };
+        let output = Input::new(output, MOST).map_err(broken)?;
+        let mut worker = Worker { child, input: input.into(), output };
         worker.wait_until_ready()?;
-        let moved = procs.write_all(worker.child.id().to_string().as_bytes());
+        let moved = procs.write_all(worker.child.pid().to_string().as_bytes());
         moved.map_err(|error| failure("memory worker: cannot join its group", &error))?;
         Ok(worker)
     }
 
     /// Waits for the line that says that it is set up.
     fn wait_until_ready(&mut self) -> Result<(), Failure> {
-        let deadline = Instant::now() + READY_LIMIT;
-        loop {
-            if let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.bytes.drain(..=end).collect();
-                return match serde_json::from_slice(&line) {
-                    Ok(Message::Ready(_)) => Ok(()),
-                    Ok(Message::Error(failure)) => Err(failure),
-                    _ => Err(broken("the worker said something else than that it is ready")),
-                };
-            }
-            match self.read_before(deadline)? {
-                Next::Bytes if self.bytes.len() <= LINE => {}
-                _ => return Err(broken("the worker did not get ready")),
-            }
+        let line = self.output.next_line(Instant::now() + READY_LIMIT).map_err(broken)?;
+        let Next::Line(line) = line else { return Err(broken("the worker did not get ready")) };
+        match serde_json::from_slice(&line) {
+            Ok(Message::Ready(_)) => Ok(()),
+            Ok(Message::Error(failure)) => Err(failure),
+            _ => Err(broken("the worker said something else than that it is ready")),
         }
     }
 
@@ -166,13 +147,13 @@ impl Worker {
     fn filled(mut self, deadline: Instant) -> Result<Option<Self>, Failure> {
         // One that has been killed shows in what is read.
         let _ = self.input.write_all(b"g");
-        while self.bytes.len() < RECORD {
-            match self.read_before(deadline)? {
-                Next::Bytes => {}
-                Next::Ended | Next::Late => return Ok(None),
+        while self.output.pending.len() < RECORD {
+            match self.output.read_before(deadline).map_err(broken)? {
+                Got::Bytes => {}
+                Got::End | Got::Nothing => return Ok(None),
             }
         }
-        self.bytes.drain(..RECORD);
+        self.output.pending.drain(..RECORD);
         Ok(Some(self))
     }
 
@@ -185,51 +166,17 @@ impl Worker {
     ) -> Result<(), Failure> {
         let _ = self.input.write_all(b"g");
         loop {
-            while let Some(record) = self.bytes.first_chunk::<RECORD>().copied() {
+            while let Some(record) = self.output.pending.first_chunk::<RECORD>().copied() {
                 counts.duration(u64::from_le_bytes(record));
                 counts.units += 1;
                 *last = Instant::now();
-                self.bytes.drain(..RECORD);
+                self.output.pending.drain(..RECORD);
             }
-            match self.read_before(deadline)? {
-                Next::Bytes => {}
-                Next::Ended | Next::Late => return Ok(()),
-            }
-        }
-    }
-
-    fn read_before(&mut self, deadline: Instant) -> Result<Next, Failure> {
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(Next::Late);
-            }
-            // A time too long for the kernel is no limit.
-            let left = rustix::time::Timespec::try_from(left).ok();
-            match poll(&mut [PollFd::new(&self.output, PollFlags::IN)], left.as_ref()) {
-                Ok(0) => return Ok(Next::Late),
-                Ok(_) => break,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(broken(error)),
+            match self.output.read_before(deadline).map_err(broken)? {
+                Got::Bytes => {}
+                Got::End | Got::Nothing => return Ok(()),
             }
         }
-        let mut some = [0; 4096];
-        match self.output.read(&mut some) {
-            Ok(0) => Ok(Next::Ended),
-            Ok(count) => {
-                self.bytes.extend_from_slice(&some[..count]);
-                Ok(Next::Bytes)
-            }
-            Err(error) => Err(broken(error)),
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // What has ended already cannot be killed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::failure::failure;
 use load::protocol::{Failure, FailureKind};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use os::child::Child;
+use os::pipe::{Got, Input, set_nonblocking, wait_for};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a runtime may take to start: in an emulated guest under a quota it takes seconds.
@@ -21,17 +22,13 @@ const MOST_OUT: usize = 16 << 20;
 /// The longest text of a runtime that is kept.
 const LONGEST: usize = 64;
 
-/// How long its end is waited for; then it goes with this process, or with its group.
-const END_LIMIT: Duration = Duration::from_secs(2);
-
 /// A worker that runs; it is killed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Worker {
     child: Child,
     /// None once it is to end.
     to: Option<OwnedFd>,
-    from: OwnedFd,
-    unread: Vec<u8>,
+    from: Input,
     unsent: Vec<u8>,
     /// CPUs that the runtime says it uses.
     pub cpus: u32,
@@ -47,18 +44,14 @@ impl Worker {
     pub fn start(mut command: Command) -> Result<Self, Failure> {
         let system = |error: std::io::Error| failure(FailureKind::System, error);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(system)?;
-        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+        let mut child = Child::alone(command.spawn().map_err(system)?);
+        let (Some(to), Some(from)) = (child.take_stdin(), child.take_stdout()) else {
             return Err(failure(FailureKind::System, "no pipes"));
         };
-        let (to, from) = (OwnedFd::from(to), OwnedFd::from(from));
-        for pipe in [&to, &from] {
-            let flags = fcntl_getfl(pipe).map_err(|error| system(error.into()))?;
-            fcntl_setfl(pipe, flags | OFlags::NONBLOCK).map_err(|error| system(error.into()))?;
-        }
-        let (unread, unsent) = (Vec::new(), Vec::new());
-        let (to, release) = (Some(to), String::new());
-        let mut worker = Worker { child, to, from, unread, unsent, cpus: 0, release };
+        set_nonblocking(&to).map_err(system)?;
+        let from = Input::new(from, MOST).map_err(system)?;
+        let (unsent, release) = (Vec::new(), String::new());
+        let mut worker = Worker { child, to: Some(to), from, unsent, cpus: 0, release };
         worker.hear_ready()?;
         Ok(worker)
     }
@@ -81,7 +74,7 @@ impl Worker {
 
     /// Its process.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.pid()
     }
 
     /// Has a line sent to it as soon as it reads.
@@ -114,20 +107,18 @@ impl Worker {
     /// # Errors
     /// If it is gone, or what it says has no end.
     pub fn line(&mut self, deadline: Instant) -> Result<Option<String>, Failure> {
-        let mut chunk = [0; 4096];
         loop {
-            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.unread.drain(..=end).collect();
-                return Ok(Some(String::from_utf8_lossy(&line[..end]).trim_end().to_owned()));
+            if let Some(line) = self.from.take_line() {
+                return Ok(Some(String::from_utf8_lossy(&line).trim_end().to_owned()));
             }
-            match rustix::io::read(&self.from, &mut chunk) {
-                Ok(0) => return Err(self.gone()),
-                Ok(count) if self.unread.len() + count <= MOST => {
-                    self.unread.extend_from_slice(&chunk[..count]);
+            match self.from.read() {
+                Ok(Got::Bytes) => {}
+                Ok(Got::Nothing) if self.wait(deadline)? => {}
+                Ok(Got::Nothing) => return Ok(None),
+                Ok(Got::End) => return Err(self.gone()),
+                Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                    return Err(failure(FailureKind::System, "it says lines without end"));
                 }
-                Ok(_) => return Err(failure(FailureKind::System, "it says lines without end")),
-                Err(Errno::AGAIN) if !self.wait(deadline)? => return Ok(None),
-                Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(failure(FailureKind::System, error)),
             }
         }
@@ -135,30 +126,23 @@ impl Worker {
 
     /// Whether something can be read before the deadline; sends meanwhile what could not be sent.
     fn wait(&mut self, deadline: Instant) -> Result<bool, Failure> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(false);
-        }
-        let system = |error: std::io::Error| failure(FailureKind::System, error);
-        let left = Timespec::try_from(left)
-            .map_err(|_| system(std::io::ErrorKind::InvalidInput.into()))?;
         let mut ends = vec![PollFd::new(&self.from, PollFlags::IN)];
         let unsent = self.to.iter().filter(|_| !self.unsent.is_empty());
         ends.extend(unsent.map(|to| PollFd::new(to, PollFlags::OUT)));
-        match poll(&mut ends, Some(&left)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(system(error.into())),
+        let came = wait_for(&mut ends, deadline);
+        let came = came.map_err(|error| failure(FailureKind::System, error))?;
+        if came {
+            self.push()?;
         }
-        self.push()?;
-        Ok(true)
+        Ok(came)
     }
 
     /// Why it has ended, in its own last words where it has some.
     fn gone(&mut self) -> Failure {
         let mut words = [0; 4096];
         // What it has started may hold the pipe open.
-        let pipe = self.child.stderr.take();
-        let pipe = pipe.filter(|pipe| fcntl_setfl(pipe, OFlags::NONBLOCK).is_ok());
+        let pipe = self.child.take_stderr();
+        let pipe = pipe.filter(|pipe| set_nonblocking(pipe).is_ok());
         let read = pipe.and_then(|pipe| rustix::io::read(&pipe, &mut words).ok()).unwrap_or(0);
         let text = String::from_utf8_lossy(&words[..read]).into_owned();
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
@@ -177,11 +161,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         // One that runs as root while this process does not ends as its input does.
         self.to = None;
-        let _ = self.child.kill();
-        let deadline = Instant::now() + END_LIMIT;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        self.child.end();
     }
 }
 

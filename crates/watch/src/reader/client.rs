@@ -4,10 +4,10 @@ use super::question::{Answer, Question, Request, What};
 use super::server::MOST_ANSWERED;
 use host::{Roots, process_files};
 use os::death;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use os::pipe::{Got, Input};
 use rustix::process::Signal;
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
@@ -28,7 +28,7 @@ const KEPT: usize = 256;
 pub struct Reader {
     socket: UnixStream,
     child: Child,
-    inbox: Vec<u8>,
+    inbox: Input,
     next: u64,
     under_way: HashMap<u64, Question>,
     answered: HashMap<Question, Answer>,
@@ -45,13 +45,12 @@ impl Reader {
     /// If it cannot be started.
     pub fn start(mut command: Command) -> io::Result<Self> {
         let (own, other) = UnixStream::pair()?;
-        own.set_nonblocking(true)?;
         command.stdin(OwnedFd::from(other)).stdout(Stdio::null()).stderr(Stdio::null());
         death::bind(&mut command, Signal::KILL);
         Ok(Reader {
+            inbox: Input::new(own.try_clone()?.into(), usize::MAX)?,
             socket: own,
             child: command.spawn()?,
-            inbox: Vec::new(),
             next: 0,
             under_way: HashMap::new(),
             answered: HashMap::new(),
@@ -115,23 +114,17 @@ impl Reader {
 
     /// Takes what has come within this time; whether something has.
     fn receive(&mut self, within: Duration) -> bool {
-        let Ok(within) = Timespec::try_from(within) else { return false };
-        let mut socket = [PollFd::new(&self.socket, PollFlags::IN)];
-        if !matches!(poll(&mut socket, Some(&within)), Ok(1..)) {
+        if !matches!(self.inbox.read_before(Instant::now() + within), Ok(Got::Bytes)) {
             return false;
         }
-        let mut bytes = [0; 16 << 10];
-        let Ok(count @ 1..) = (&self.socket).read(&mut bytes) else { return false };
-        self.inbox.extend_from_slice(&bytes[..count]);
-        while let Some(end) = self.inbox.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.inbox.drain(..=end).collect();
+        while let Some(line) = self.inbox.take_line() {
             if let Ok((number, answer)) = serde_json::from_slice(&line) {
                 self.keep(number, answer);
             }
         }
         // A reader that was taken over is no longer listened to.
-        if self.inbox.len() > MOST_ANSWERED + 1_024 {
-            self.inbox.clear();
+        if self.inbox.pending.len() > MOST_ANSWERED + 1_024 {
+            self.inbox.pending.clear();
             let _ = self.socket.shutdown(std::net::Shutdown::Both);
         }
         true

@@ -1,13 +1,12 @@
 //! The side of the tool: starting, releasing, reading and ending children.
 
-mod lines;
-
 use crate::live::LivePage;
 use crate::protocol::{Failure, FailureKind, Message, Ready, Report};
-use lines::Lines;
+use os::child;
+use os::pipe::{Input, Next};
 use os::user::User;
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,6 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How long a child that was asked to end is given before it is reaped by force.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// The longest line that is taken, in bytes; a mapper's report is some hundred kilobytes at most.
+const MOST: usize = 8 << 20;
 
 /// Why a child did not do what it was started for. It is told where it is shown.
 #[derive(Debug)]
@@ -134,10 +136,9 @@ impl Default for LoadSpawner {
 #[derive(Debug)]
 pub struct Child {
     role: &'static str,
-    process: std::process::Child,
-    control: Option<std::process::ChildStdin>,
-    lines: Lines,
-    status: Option<ExitStatus>,
+    process: child::Child,
+    control: Option<File>,
+    lines: Input,
 }
 
 impl LoadSpawner {
@@ -186,18 +187,19 @@ fn inherit(live: &LivePage, yes: bool) -> std::io::Result<()> {
 }
 
 impl Child {
-    fn new(role: &'static str, mut process: std::process::Child) -> Result<Self, LoadError> {
+    fn new(role: &'static str, process: std::process::Child) -> Result<Self, LoadError> {
+        let mut process = child::Child::leading(process);
         let system = |source| LoadError::System { role, source };
-        let control = process.stdin.take();
-        let stdout = process.stdout.take();
+        let control = process.take_stdin().map(File::from);
+        let stdout = process.take_stdout();
         let stdout = stdout.ok_or_else(|| system(std::io::ErrorKind::BrokenPipe.into()))?;
-        let lines = Lines::new(stdout.into()).map_err(system)?;
-        Ok(Child { role, process, control, lines, status: None })
+        let lines = Input::new(stdout, MOST).map_err(system)?;
+        Ok(Child { role, process, control, lines })
     }
 
     /// The child's process.
     pub fn pid(&self) -> u32 {
-        self.process.id()
+        self.process.pid()
     }
 
     /// Whether the generator is set up before `deadline`, and as what.
@@ -266,21 +268,15 @@ impl Child {
 
     /// Kills the child and all workers that it leads.
     pub fn kill(&mut self) {
-        if self.status.is_some() {
-            return;
-        }
-        if let Some(group) = i32::try_from(self.pid()).ok().and_then(Pid::from_raw) {
-            // The group is the child's own; where it is gone there is nothing to kill.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        self.process.kill();
     }
 
     fn next(&mut self, deadline: Instant) -> Result<Option<Message>, LoadError> {
         let role = self.role;
-        match self.lines.next(deadline).map_err(|source| LoadError::System { role, source })? {
-            lines::Next::Line(line) => self.parse(&line).map(Some),
-            lines::Next::Late => Ok(None),
-            lines::Next::End => Err(self.died()),
+        match self.lines.next_line(deadline).map_err(|source| LoadError::System { role, source })? {
+            Next::Line(line) => self.parse(&line).map(Some),
+            Next::Late => Ok(None),
+            Next::End => Err(self.died()),
         }
     }
 
@@ -319,26 +315,14 @@ impl Child {
     /// after a second grace.
     pub fn reap(&mut self) -> Option<ExitStatus> {
         self.control = None;
-        let began = Instant::now();
-        let mut forced = false;
-        while self.status.is_none() && began.elapsed() < 2 * GRACE {
-            self.status = self.process.try_wait().ok()?;
-            if !forced && began.elapsed() >= GRACE {
-                self.kill();
-                forced = true;
-            }
-            if self.status.is_none() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        }
-        self.status
+        self.process.wait_until(Instant::now() + GRACE).or_else(|| self.process.end())
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        self.kill();
-        self.reap();
+        self.control = None;
+        self.process.end();
     }
 }
 

@@ -1,0 +1,258 @@
+//! Programs that were started: killed and reaped where they are dropped, waited for within a limit,
+//! and read without waiting for what they left running.
+//!
+//! What has to hold before a program is executed is in [`crate::death`].
+
+use crate::pipe::{Got, Input, wait_for};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{self, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How long a killed program may take; one that the kernel holds even then is left to init.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How often a program that closed nothing is checked.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A program that runs. It is killed and reaped where this is dropped.
+#[derive(Debug)]
+pub struct Child {
+    process: process::Child,
+    leads: bool,
+    status: Option<ExitStatus>,
+}
+
+/// What a program did.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended; absent where it was not waited for any longer.
+    pub status: Option<ExitStatus>,
+    /// The beginning of its standard output.
+    pub stdout: Vec<u8>,
+    /// The beginning of its standard error.
+    pub stderr: Vec<u8>,
+}
+
+impl Child {
+    /// One that is killed alone.
+    pub fn alone(process: process::Child) -> Self {
+        Child { process, leads: false, status: None }
+    }
+
+    /// One that leads a process group of its own, which is killed with it.
+    pub fn leading(process: process::Child) -> Self {
+        Child { process, leads: true, status: None }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Its standard input, once, where that is a pipe.
+    pub fn take_stdin(&mut self) -> Option<OwnedFd> {
+        self.process.stdin.take().map(Into::into)
+    }
+
+    /// Its standard output, once, where that is a pipe.
+    pub fn take_stdout(&mut self) -> Option<OwnedFd> {
+        self.process.stdout.take().map(Into::into)
+    }
+
+    /// Its standard error, once, where that is a pipe.
+    pub fn take_stderr(&mut self) -> Option<OwnedFd> {
+        self.process.stderr.take().map(Into::into)
+    }
+
+    /// How it ended, if it has.
+    ///
+    /// # Errors
+    /// If the kernel cannot say.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            self.status = self.process.try_wait()?;
+        }
+        Ok(self.status)
+    }
+
+    /// Waits for its end until `deadline`.
+    pub fn wait_until(&mut self, deadline: Instant) -> Option<ExitStatus> {
+        loop {
+            match self.ended() {
+                Ok(None) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                ended => return ended.ok().flatten(),
+            }
+        }
+    }
+
+    /// Sends it a signal, unless it has been reaped.
+    pub fn signal(&mut self, signal: Signal) {
+        self.send(signal, false);
+    }
+
+    /// Kills it, with its group where it leads one, unless it has been reaped.
+    pub fn kill(&mut self) {
+        self.send(Signal::KILL, self.leads);
+    }
+
+    fn send(&mut self, signal: Signal, to_group: bool) {
+        // While it is not reaped its number cannot belong to another process, and what is left of
+        // its group can be ended even where it has ended itself.
+        if self.status.is_none()
+            && let Some(pid) = i32::try_from(self.pid()).ok().and_then(Pid::from_raw)
+        {
+            // One that ends just now is as good as killed.
+            let _ =
+                if to_group { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
+        }
+    }
+
+    /// Kills and reaps it.
+    pub fn end(&mut self) -> Option<ExitStatus> {
+        self.kill();
+        self.wait_until(Instant::now() + GRACE)
+    }
+
+    /// Reads both outputs until it ends, until `deadline`, or until `interrupted`. At most `most`
+    /// bytes of each are kept; the rest is read and thrown away.
+    ///
+    /// # Errors
+    /// If an output cannot be had, or the kernel cannot say whether it has ended.
+    pub fn run_to_end(
+        &mut self,
+        most: usize,
+        deadline: Instant,
+        interrupted: &dyn Fn() -> bool,
+    ) -> io::Result<Ran> {
+        let mut out = Output::new(self.take_stdout())?;
+        let mut err = Output::new(self.take_stderr())?;
+        let mut status = None;
+        while status.is_none() && Instant::now() < deadline && !interrupted() {
+            let open = [&out, &err].into_iter().filter_map(|output| output.pipe.as_ref());
+            let mut ends: Vec<PollFd<'_>> =
+                open.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
+            wait_for(&mut ends, Instant::now() + TICK)?;
+            // Checked before the last read, so that nothing written before the end is missed.
+            status = self.ended()?;
+            out.drain(most);
+            err.drain(most);
+        }
+        Ok(Ran { status, stdout: out.kept, stderr: err.kept })
+    }
+}
+
+/// An output of a program.
+struct Output {
+    /// None once it has ended.
+    pipe: Option<Input>,
+    kept: Vec<u8>,
+}
+
+impl Output {
+    fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
+        let pipe = pipe.map(|pipe| Input::new(pipe, usize::MAX)).transpose()?;
+        Ok(Output { pipe, kept: Vec::new() })
+    }
+
+    /// Reads what is there, and keeps up to `most` bytes in all.
+    fn drain(&mut self, most: usize) {
+        for _ in 0..64 {
+            let Some(pipe) = &mut self.pipe else { return };
+            match pipe.read() {
+                Ok(Got::Bytes) => {
+                    let room = most.saturating_sub(self.kept.len());
+                    let count = pipe.pending.len();
+                    self.kept.extend(pipe.pending.drain(..).take(count.min(room)));
+                }
+                Ok(Got::Nothing) => return,
+                Ok(Got::End) | Err(_) => self.pipe = None,
+            }
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// How a process ended, in words that follow its name.
+pub fn describe(status: Option<ExitStatus>) -> String {
+    match status.map(|status| (status.signal(), status.code())) {
+        Some((Some(signal), _)) => format!("was killed by signal {signal}"),
+        Some((None, Some(code))) => format!("ended with exit code {code}"),
+        Some((None, None)) => "ended".to_owned(),
+        None => "closed its pipes but did not end".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::death;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+
+    fn shell(script: &str) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        death::bind(&mut command, Signal::KILL);
+        Child::leading(command.spawn().unwrap())
+    }
+
+    fn far() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    #[test]
+    fn both_outputs_and_the_end_are_heard() {
+        let ran = shell("echo a; echo b >&2; exit 3").run_to_end(9, far(), &|| false).unwrap();
+        assert_eq!((ran.stdout, ran.stderr), (b"a\n".to_vec(), b"b\n".to_vec()));
+        assert_eq!(ran.status.unwrap().code(), Some(3));
+        let ran = shell("head -c 3000000 /dev/zero").run_to_end(9, far(), &|| false).unwrap();
+        assert_eq!((ran.status.unwrap().code(), ran.stdout.len()), (Some(0), 9));
+    }
+
+    #[test]
+    fn what_never_ends_is_killed_with_its_group() {
+        let mut child = shell("sleep 300 & echo $!; sleep 300");
+        let soon = Instant::now() + Duration::from_millis(400);
+        let ran = child.run_to_end(99, soon, &|| false).unwrap();
+        assert!(ran.status.is_none() && child.ended().unwrap().is_none());
+        let other: i32 = String::from_utf8(ran.stdout).unwrap().trim().parse().unwrap();
+        let other = Pid::from_raw(other).unwrap();
+        assert_eq!(child.end().unwrap().signal(), Some(Signal::KILL.as_raw()));
+        // Init may need a moment to reap it.
+        let is_gone = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", other.as_raw_pid()));
+            stat.map_or(true, |stat| stat.contains(") Z "))
+        };
+        assert!((0..500).any(|_| is_gone() || {
+            std::thread::sleep(Duration::from_millis(10));
+            false
+        }));
+    }
+
+    #[test]
+    fn one_that_has_ended_is_sent_nothing() {
+        let mut child = shell("exit 0");
+        assert!(child.wait_until(far()).unwrap().success());
+        child.signal(Signal::INT);
+        assert!(child.end().unwrap().success());
+        assert_eq!(describe(child.ended().unwrap()), "ended with exit code 0");
+    }
+
+    #[test]
+    fn somebody_can_interrupt() {
+        let ran = shell("sleep 300").run_to_end(9, far(), &|| true).unwrap();
+        assert!(ran.status.is_none());
+    }
+}
