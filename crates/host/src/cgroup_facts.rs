@@ -1,5 +1,6 @@
 //! Control groups as found, and the limits in force on this process.
 
+use crate::cgroup::Limit;
 use crate::cgroup_tree::{GroupTree, Interface, Lineage};
 use crate::roots::{self, Roots};
 use crate::text;
@@ -36,28 +37,8 @@ pub(crate) fn memory_headroom(roots: &Roots) -> Option<u64> {
 }
 
 fn cpu_limit(lineage: &Lineage) -> Option<f64> {
-    let quota = match lineage.interface {
-        Interface::V1 => quota_v1,
-        Interface::V2 => quota_v2,
-    };
-    lineage.groups.iter().filter_map(|group| quota(group)).min_by(f64::total_cmp)
-}
-
-/// CPUs by `cpu.max`: quota or `max`, then period, in microseconds.
-fn quota_v2(group: &Path) -> Option<f64> {
-    let text = roots::read_text(&group.join("cpu.max")).ok()?;
-    let mut words = text.split_whitespace();
-    ratio(words.next()?.parse().ok()?, words.next()?.parse().ok()?)
-}
-
-/// CPUs by two files in microseconds, where a quota of -1 is none.
-fn quota_v1(group: &Path) -> Option<f64> {
-    let quota = text::number_in(&group.join("cpu.cfs_quota_us"))?;
-    ratio(quota, text::number_in(&group.join("cpu.cfs_period_us"))?)
-}
-
-fn ratio(quota_us: u64, period_us: u64) -> Option<f64> {
-    (quota_us > 0 && period_us > 0).then(|| quota_us as f64 / period_us as f64)
+    let limits = lineage.groups.iter().filter_map(|group| Limit::of(group, lineage.interface));
+    limits.map(|limit| limit.cpus()).min_by(f64::total_cmp)
 }
 
 fn memory_limit(lineage: &Lineage) -> Option<u64> {

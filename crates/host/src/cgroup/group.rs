@@ -1,15 +1,12 @@
 //! One group with a quota, from its making to its end.
 
 use super::bandwidth::Bandwidth;
-use super::clear::{clear, lift_quota};
-use super::controller;
+use super::clear::lift_quota;
 use super::error::{self, BadQuota, CgroupError, shown};
-use super::left_group;
+use super::made_group::{self, MadeGroup};
 use super::parent_group::ParentGroup;
 use super::usage::Usage;
 use crate::cgroup_tree::Interface;
-use crate::journal::{Noted, write_existing};
-use rustix::io::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,16 +15,7 @@ const BELOW: &str = "below";
 
 /// A group with a quota. Where it is dropped it is removed, with all that runs in it.
 #[derive(Debug)]
-pub struct BandwidthGroup {
-    parent_group: ParentGroup,
-    /// Where the quota is.
-    cpu: PathBuf,
-    /// Where CPU time is counted, if that is elsewhere.
-    usage: Option<PathBuf>,
-    /// The directories in the journal.
-    noted: Vec<Noted>,
-    removed: bool,
-}
+pub struct BandwidthGroup(MadeGroup);
 
 impl BandwidthGroup {
     /// Makes an empty group without a quota, named `tailback-PID-STARTTIME-N` after this process.
@@ -37,22 +25,7 @@ impl BandwidthGroup {
     /// # Errors
     /// If the kernel refuses.
     pub fn create(parent_group: &ParentGroup) -> Result<Self, CgroupError> {
-        let (cpu, noted) = controller::make_group(parent_group)?;
-        let name = cpu.file_name().unwrap_or_default();
-        let usage = parent_group.usage.as_ref().map(|parent| parent.join(name));
-        // From here on dropping it cleans up, whatever fails.
-        let mut group = BandwidthGroup {
-            parent_group: parent_group.clone(),
-            cpu,
-            usage: None,
-            noted: noted.into_iter().collect(),
-            removed: false,
-        };
-        if let Some(usage) = usage {
-            group.noted.extend(left_group::make(&parent_group.roots, &usage)?);
-            group.usage = Some(usage);
-        }
-        Ok(group)
+        MadeGroup::create(parent_group).map(BandwidthGroup)
     }
 
     /// Sets quota, period and burst; what is in force meanwhile is no quota.
@@ -61,9 +34,9 @@ impl BandwidthGroup {
     /// If a value is out of range, above what the groups above leave, or unknown to this kernel.
     pub fn set(&self, bandwidth: &Bandwidth) -> Result<(), CgroupError> {
         bandwidth.check()?;
-        let (interface, above) = (self.parent_group.interface, &self.parent_group.above);
+        let (interface, above) = (self.0.parent.interface, &self.0.parent.above);
         bandwidth.check_below(above, interface)?;
-        let burst_file = self.cpu.join(match interface {
+        let burst_file = self.0.folder.join(match interface {
             Interface::V1 => "cpu.cfs_burst_us",
             Interface::V2 => "cpu.max.burst",
         });
@@ -84,32 +57,34 @@ impl BandwidthGroup {
 
     fn set_quota(&self, bandwidth: &Bandwidth) -> Result<(), CgroupError> {
         let Bandwidth { quota_us, period_us, .. } = *bandwidth;
-        match self.parent_group.interface {
+        match self.0.parent.interface {
             Interface::V1 => {
-                let quota = self.cpu.join("cpu.cfs_quota_us");
+                let quota = self.0.folder.join("cpu.cfs_quota_us");
                 // The old quota in the new period may be more than a group above allows.
                 write(&quota, "-1")?;
-                write(&self.cpu.join("cpu.cfs_period_us"), &period_us.to_string())?;
+                write(&self.0.folder.join("cpu.cfs_period_us"), &period_us.to_string())?;
                 write(&quota, &quota_us.to_string())
             }
-            Interface::V2 => write(&self.cpu.join("cpu.max"), &format!("{quota_us} {period_us}")),
+            Interface::V2 => {
+                write(&self.0.folder.join("cpu.max"), &format!("{quota_us} {period_us}"))
+            }
         }
     }
 
     /// Takes the quota away, so that what is killed in the group can end at once.
     pub fn lift(&self) {
-        lift_quota(&self.cpu);
+        lift_quota(&self.0.folder);
     }
 
     /// The group's directory, where the quota is.
     pub fn path(&self) -> &Path {
-        &self.cpu
+        &self.0.folder
     }
 
     /// The directories that a process has to join by its pid in `cgroup.procs`: one, or under v1
     /// with a hierarchy of its own for CPU time two.
     pub fn join_paths(&self) -> Vec<&Path> {
-        std::iter::once(&self.cpu).chain(&self.usage).map(PathBuf::as_path).collect()
+        self.0.folders().collect()
     }
 
     /// Makes a group below this one, without a quota of its own; it goes with this one. Returns the
@@ -120,13 +95,13 @@ impl BandwidthGroup {
     /// # Errors
     /// If the kernel refuses.
     pub fn below(&self) -> Result<Vec<PathBuf>, CgroupError> {
-        if self.parent_group.interface == Interface::V2 {
-            write(&self.cpu.join("cgroup.subtree_control"), "+cpu")?;
+        if self.0.parent.interface == Interface::V2 {
+            write(&self.0.folder.join("cgroup.subtree_control"), "+cpu")?;
         }
-        let below = self.cpu.join(BELOW);
+        let below = self.0.folder.join(BELOW);
         fs::create_dir(&below).map_err(|e| error::io(&below, e))?;
         // CPU time of groups below counts in the group itself.
-        Ok(std::iter::once(below).chain(self.usage.clone()).collect())
+        Ok(std::iter::once(below).chain(self.0.usage.clone()).collect())
     }
 
     /// Moves a process with all its threads into the group.
@@ -142,12 +117,8 @@ impl BandwidthGroup {
 
     /// What the group has used so far.
     pub fn usage(&self) -> Usage {
-        let shared = &self.cpu;
-        Usage::read(
-            self.parent_group.interface,
-            &self.cpu,
-            Some(self.usage.as_ref().unwrap_or(shared)),
-        )
+        let MadeGroup { parent, folder, usage, .. } = &self.0;
+        Usage::read(parent.interface, folder, Some(usage.as_ref().unwrap_or(folder)))
     }
 
     /// Kills what runs in the group and removes it.
@@ -155,45 +126,14 @@ impl BandwidthGroup {
     /// # Errors
     /// If it is still busy after some seconds, or if this very process is in it.
     pub fn remove(mut self) -> Result<(), CgroupError> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<(), CgroupError> {
-        if self.removed {
-            return Ok(());
-        }
-        self.removed = true;
-        let mut done = Ok(());
-        for group in self.join_paths() {
-            done = done.and(clear(group));
-        }
-        // What could not be removed stays in the journal.
-        if done.is_ok() {
-            self.noted.drain(..).for_each(Noted::undone);
-        }
-        controller::take_back(&self.parent_group);
-        done
+        self.0.end()
     }
 }
 
-impl Drop for BandwidthGroup {
-    fn drop(&mut self) {
-        // There is no caller to return an error to; the next start sweeps.
-        let _ = self.end();
-    }
-}
-
+/// Writes a setting of a quota, whose file is there where the kernel has quotas.
 fn write(path: &Path, value: &str) -> Result<(), CgroupError> {
-    write_existing(path, value).map_err(|error| match Errno::from_io_error(&error) {
-        Some(Errno::INVAL | Errno::RANGE) => BadQuota::Refused {
-            path: shown(path),
-            value: value.to_owned(),
-            error: error.to_string(),
-        }
-        .into(),
-        Some(Errno::NOENT) if path.parent().is_some_and(Path::exists) => {
-            CgroupError::NoBandwidth { path: shown(path) }
-        }
-        _ => error::io(path, error),
-    })
+    if !path.exists() && path.parent().is_some_and(Path::exists) {
+        return Err(CgroupError::NoBandwidth { path: shown(path) });
+    }
+    made_group::write(path, value)
 }

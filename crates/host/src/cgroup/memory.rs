@@ -1,14 +1,11 @@
 //! One group with limits of memory, from its making to its end: cgroup v2 alone.
 
-use super::clear::clear;
-use super::controller;
-use super::error::{self, BadQuota, CgroupError, shown};
+use super::error::{BadQuota, CgroupError, shown};
+use super::made_group::{MadeGroup, write};
 use super::memory_usage::MemoryUsage;
 use super::parent_group::ParentGroup;
-use crate::journal::{Noted, write_existing};
 use crate::text;
-use rustix::io::Errno;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The file with the limit of swap.
 const SWAP_MAX: &str = "memory.swap.max";
@@ -26,13 +23,7 @@ pub struct MemoryLimits {
 
 /// A group with limits of memory. Where it is dropped it is removed, with all that runs in it.
 #[derive(Debug)]
-pub struct MemoryGroup {
-    parent_group: ParentGroup,
-    folder: PathBuf,
-    /// The group in the journal, where there is one.
-    noted: Option<Noted>,
-    removed: bool,
-}
+pub struct MemoryGroup(MadeGroup);
 
 impl MemoryGroup {
     /// Makes an empty group without limits below one that [`ParentGroup::find_memory`] has found,
@@ -43,9 +34,7 @@ impl MemoryGroup {
     /// # Errors
     /// If the kernel refuses.
     pub fn create(parent_group: &ParentGroup) -> Result<Self, CgroupError> {
-        let (folder, noted) = controller::make_group(parent_group)?;
-        let parent_group = parent_group.clone();
-        Ok(MemoryGroup { parent_group, folder, noted, removed: false })
+        MadeGroup::create(parent_group).map(MemoryGroup)
     }
 
     /// Sets its limits.
@@ -56,37 +45,37 @@ impl MemoryGroup {
         let word = |limit: Option<u64>| limit.map_or_else(|| "max".to_owned(), |b| b.to_string());
         // A kernel without swap has no such file, and nothing to forbid.
         if self.has_swap_limit() {
-            write(&self.folder.join(SWAP_MAX), if limits.swap { "max" } else { "0" })?;
+            write(&self.0.folder.join(SWAP_MAX), if limits.swap { "max" } else { "0" })?;
         }
-        write(&self.folder.join("memory.high"), &word(limits.high))?;
-        write(&self.folder.join("memory.max"), &word(limits.max))
+        write(&self.0.folder.join("memory.high"), &word(limits.high))?;
+        write(&self.0.folder.join("memory.max"), &word(limits.max))
     }
 
     /// Whether the kernel can limit its swap.
     pub fn has_swap_limit(&self) -> bool {
-        self.folder.join(SWAP_MAX).exists()
+        self.0.folder.join(SWAP_MAX).exists()
     }
 
     /// The group's directory.
     pub fn path(&self) -> &Path {
-        &self.folder
+        &self.0.folder
     }
 
     /// Its name in its parent.
     pub fn name(&self) -> String {
-        let name = self.folder.file_name().unwrap_or_default();
+        let name = self.0.folder.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 
     /// The processes in it.
     pub fn processes(&self) -> Vec<u32> {
-        let text = crate::roots::read_text(&self.folder.join("cgroup.procs")).unwrap_or_default();
+        let text = crate::roots::read_text(&self.0.folder.join("cgroup.procs")).unwrap_or_default();
         text.lines().filter_map(|line| line.trim().parse().ok()).collect()
     }
 
     /// What it holds, and what its limits have done so far.
     pub fn usage(&self) -> MemoryUsage {
-        MemoryUsage::of(&self.folder)
+        MemoryUsage::of(&self.0.folder)
     }
 
     /// Kills what runs in the group and removes it.
@@ -94,28 +83,7 @@ impl MemoryGroup {
     /// # Errors
     /// If it is still busy after some seconds, or if this very process is in it.
     pub fn remove(mut self) -> Result<(), CgroupError> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<(), CgroupError> {
-        if self.removed {
-            return Ok(());
-        }
-        self.removed = true;
-        let done = clear(&self.folder);
-        // One that could not be removed stays in the journal.
-        if let Some(noted) = self.noted.take().filter(|_| done.is_ok()) {
-            noted.undone();
-        }
-        controller::take_back(&self.parent_group);
-        done
-    }
-}
-
-impl Drop for MemoryGroup {
-    fn drop(&mut self) {
-        // There is no caller to return an error to; the next start sweeps.
-        let _ = self.end();
+        self.0.end()
     }
 }
 
@@ -139,14 +107,4 @@ impl ParentGroup {
         }
         Ok(())
     }
-}
-
-fn write(path: &Path, value: &str) -> Result<(), CgroupError> {
-    write_existing(path, value).map_err(|failed| match Errno::from_io_error(&failed) {
-        Some(Errno::INVAL | Errno::RANGE) => {
-            let (path, error) = (shown(path), failed.to_string());
-            BadQuota::Refused { path, value: value.to_owned(), error }.into()
-        }
-        _ => error::io(path, failed),
-    })
 }

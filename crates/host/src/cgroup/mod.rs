@@ -12,6 +12,7 @@ mod error;
 mod group;
 mod kind;
 pub(crate) mod left_group;
+mod made_group;
 mod memory;
 mod memory_usage;
 mod namespace;
