@@ -25,24 +25,12 @@ pub struct Hello {
     pub dirty_cpu_schedulers_online: u64,
     /// Dirty IO schedulers.
     pub dirty_io_schedulers: u64,
-    /// CPUs that the machine could have.
-    pub logical_processors: Option<u64>,
-    /// CPUs that are online.
-    pub logical_processors_online: Option<u64>,
     /// CPUs that the VM may use by its affinity.
     pub logical_processors_available: Option<u64>,
     /// CPUs' worth of time that the VM found its control group to grant, where it looks.
     pub cpu_quota: Option<u64>,
-    /// The most processes.
-    pub process_limit: u64,
     /// Threads for asynchronous drivers.
     pub async_threads: u64,
-    /// Bytes in a word.
-    pub wordsize: u64,
-    /// How code is run: `jit` or `emu`.
-    pub emu_flavor: Option<String>,
-    /// How the emulator was built, such as `opt`.
-    pub build_type: Option<String>,
 }
 
 impl Hello {
@@ -66,15 +54,9 @@ impl Hello {
             dirty_cpu_schedulers: field(map, "dirty_cpu_schedulers", as_u64)?,
             dirty_cpu_schedulers_online: field(map, "dirty_cpu_schedulers_online", as_u64)?,
             dirty_io_schedulers: field(map, "dirty_io_schedulers", as_u64)?,
-            logical_processors: known("logical_processors")?,
-            logical_processors_online: known("logical_processors_online")?,
             logical_processors_available: known("logical_processors_available")?,
             cpu_quota: known("cpu_quota")?,
-            process_limit: field(map, "process_limit", as_u64)?,
             async_threads: field(map, "async_threads", as_u64)?,
-            wordsize: field(map, "wordsize", as_u64)?,
-            emu_flavor: find(map, "emu_flavor", as_text)?,
-            build_type: find(map, "build_type", as_text)?,
         })
     }
 }
@@ -102,26 +84,24 @@ mod tests {
             "dirty_cpu_schedulers",
             "dirty_cpu_schedulers_online",
             "dirty_io_schedulers",
-            "process_limit",
             "async_threads",
-            "wordsize",
         ];
         let numbers = numbers.map(|key| (key, uint(8)));
         let fixed = [
             ("protocol", uint(1)),
             ("otp_release", text("25")),
             ("erts", text("13.1.5")),
-            ("logical_processors", uint(2)),
-            ("logical_processors_online", atom("unknown")),
+            ("logical_processors_available", uint(2)),
         ];
         map(numbers.into_iter().chain(fixed).chain([extra]))
     }
 
     #[test]
     fn what_is_unknown_or_absent_is_absent() {
-        let hello = Hello::read(&hello(("emu_flavor", atom("jit")))).unwrap();
-        assert_eq!((hello.logical_processors, hello.logical_processors_online), (Some(2), None));
-        assert_eq!((hello.cpu_quota, hello.emu_flavor.as_deref()), (None, Some("jit")));
+        let known = Hello::read(&hello(("emu_flavor", atom("jit")))).unwrap();
+        assert_eq!((known.logical_processors_available, known.cpu_quota), (Some(2), None));
+        let unknown = Hello::read(&hello(("cpu_quota", atom("unknown")))).unwrap();
+        assert_eq!(unknown.cpu_quota, None);
     }
 
     #[test]

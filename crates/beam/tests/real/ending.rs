@@ -310,7 +310,7 @@ fn the_vm_is_bound_niced_and_joined_but_its_supervisor_is_not() {
     // Nothing of the tool's is open in the VM but its two pipes.
     let listed = call(&mut node, "erlang", "ports", vec![]).unwrap();
     assert!(!as_list(&listed).unwrap().is_empty());
-    let limit = call(&mut node, "erlang", "system_info", vec![atom("process_limit")]).unwrap();
-    assert_eq!(as_u64(&limit).unwrap(), node.hello().process_limit);
+    let limit = call(&mut node, "erlang", "system_info", vec![atom("schedulers")]).unwrap();
+    assert_eq!(as_u64(&limit).unwrap(), node.hello().schedulers);
     assert_eq!(each(&list(vec![]), as_u64).unwrap(), Vec::<u64>::new());
 }
