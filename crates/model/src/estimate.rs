@@ -155,14 +155,6 @@ impl Estimate {
     }
 }
 
-/// `985 ms/s [970, 992]`.
-impl fmt::Display for Estimate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let space = if self.unit.symbol().is_empty() { "" } else { " " };
-        write!(f, "{}{space}{} {}", self.figure(), self.unit.symbol(), self.interval())
-    }
-}
-
 /// `3 of 6`.
 impl fmt::Display for Proportion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

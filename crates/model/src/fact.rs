@@ -1,47 +1,86 @@
 //! What a scenario says of its own outcome, as data: which sentence, and the values in it.
 //!
-//! The sentence itself stands in the scenario's declaration ([`crate::scenario::Meta::sentences`])
-//! as a template, and is put together where a record is shown. So a record holds figures and no
-//! English, and a record of unknown origin can bring no sentence of its own.
+//! Each scenario has an enum of its facts, and one `match` that makes their sentences. A record
+//! holds them in the form of [`Fact`]: no English, and nothing that another scenario or another
+//! version has to understand.
 
-use crate::estimate::{Comparison, Estimate};
 use crate::measure::Unit;
+use os::terminal::line as plain;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::fmt;
 
-/// One fact: the id of a sentence that the scenario declares, and its values.
+/// One fact as a record holds it: its name and its values.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fact {
-    /// Id of the sentence, unique in its scenario.
+    /// Its name, unique in its scenario.
     pub id: String,
-    /// The values in it, by the names that its template has for them; an optional one may be
-    /// absent.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub values: BTreeMap<String, FactValue>,
+    /// Its values by name; an optional one may be absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "read_values")]
+    pub values: BTreeMap<String, Value>,
 }
 
-/// A value in a sentence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum FactValue {
-    /// A median over trials with its interval.
-    Estimate(Box<Estimate>),
-    /// A shift between two arms with its interval.
-    Shift(Box<Comparison>),
-    /// A figure worked out of others, with its interval where there is one.
-    Amount(Amount),
-    /// How many.
-    Count(u64),
-    /// A part of a whole: 0.05 is 5%.
-    Share(f64),
-    /// The name of something: an arm, a file, a function, an emulator flag.
-    Name(String),
-    /// Several names.
-    Names(Vec<String>),
-    /// Whether something holds.
-    Holds(bool),
+/// All facts of a scenario: an enum that serde writes with its name under `id` and its values under
+/// `values`.
+pub trait Sentence: Serialize + DeserializeOwned {
+    /// The fact in a sentence, or in a phrase, which has neither a capital nor a full stop.
+    fn sentence(&self) -> String;
+}
+
+/// The sentence of a fact of the scenario with this enum; none where this version does not know the
+/// fact, or where a value is missing.
+pub fn sentence<T: Sentence>(fact: &Fact) -> Option<String> {
+    fact.read().map(|own: T| own.sentence())
+}
+
+impl Fact {
+    /// A fact without values.
+    pub fn new(id: &str) -> Self {
+        Fact { id: id.to_owned(), values: BTreeMap::new() }
+    }
+
+    /// The fact as its scenario has it.
+    pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        let mut both = Map::from_iter([("id".to_owned(), Value::from(self.id.as_str()))]);
+        if !self.values.is_empty() {
+            both.insert("values".to_owned(), self.values.clone().into_iter().collect());
+        }
+        T::deserialize(Value::Object(both)).ok()
+    }
+}
+
+impl<T: Sentence> From<T> for Fact {
+    fn from(own: T) -> Self {
+        let mut both = match serde_json::to_value(own) {
+            Ok(Value::Object(both)) => both,
+            _ => Map::new(),
+        };
+        let id = both.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let values = match both.remove("values") {
+            Some(Value::Object(values)) => values,
+            _ => Map::new(),
+        };
+        Fact { id, values: values.into_iter().filter(|(_, value)| !value.is_null()).collect() }
+    }
+}
+
+/// A name, a path or the words of another program: cleaned wherever it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Name(pub String);
+
+impl<T: ToString + ?Sized> From<&T> for Name {
+    fn from(name: &T) -> Self {
+        Name(name.to_string())
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&plain(&self.0))
+    }
 }
 
 /// A figure with its unit.
@@ -60,87 +99,10 @@ pub struct Amount {
     pub interval: Option<(f64, f64)>,
 }
 
-impl Fact {
-    /// A fact without values yet.
-    pub fn new(id: &str) -> Self {
-        Fact { id: id.to_owned(), values: BTreeMap::new() }
-    }
-
-    /// The same with one more value.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<FactValue>) -> Self {
-        self.values.insert(name.to_owned(), value.into());
-        self
-    }
-
-    /// The same with one more value, where there is one.
-    #[must_use]
-    pub fn with_some(self, name: &str, value: Option<impl Into<FactValue>>) -> Self {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
-    }
-}
-
 impl Amount {
     /// A figure without an interval.
     pub fn exact(value: f64, unit: Unit) -> Self {
         Amount { value, unit, at_least: false, interval: None }
-    }
-}
-
-impl From<&Estimate> for FactValue {
-    fn from(estimate: &Estimate) -> Self {
-        FactValue::Estimate(Box::new(estimate.clone()))
-    }
-}
-
-impl From<&Comparison> for FactValue {
-    fn from(shift: &Comparison) -> Self {
-        FactValue::Shift(Box::new(shift.clone()))
-    }
-}
-
-impl From<Amount> for FactValue {
-    fn from(amount: Amount) -> Self {
-        FactValue::Amount(amount)
-    }
-}
-
-impl From<u64> for FactValue {
-    fn from(count: u64) -> Self {
-        FactValue::Count(count)
-    }
-}
-
-impl From<u32> for FactValue {
-    fn from(count: u32) -> Self {
-        FactValue::Count(count.into())
-    }
-}
-
-impl From<bool> for FactValue {
-    fn from(holds: bool) -> Self {
-        FactValue::Holds(holds)
-    }
-}
-
-impl From<&str> for FactValue {
-    fn from(name: &str) -> Self {
-        FactValue::Name(name.to_owned())
-    }
-}
-
-impl From<String> for FactValue {
-    fn from(name: String) -> Self {
-        FactValue::Name(name)
-    }
-}
-
-impl From<Vec<String>> for FactValue {
-    fn from(names: Vec<String>) -> Self {
-        FactValue::Names(names)
     }
 }
 
@@ -158,5 +120,148 @@ pub enum Note {
 impl From<Fact> for Note {
     fn from(fact: Fact) -> Self {
         Note::Fact(fact)
+    }
+}
+
+/// The most values that a fact may hold, those in lists and in figures counted too: a value is many
+/// times as large in memory as in a file.
+const MOST_VALUES: usize = 1_000;
+
+/// Reads the values of a fact, no more than [`MOST_VALUES`].
+fn read_values<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Value>, D::Error> {
+    let mut left = MOST_VALUES;
+    match (Bounded { left: &mut left }).deserialize(deserializer)? {
+        Value::Object(all) => Ok(all.into_iter().collect()),
+        _ => Err(de::Error::custom("the values of a fact have names")),
+    }
+}
+
+/// Reads one JSON value, of which no more than so many parts are left.
+struct Bounded<'a> {
+    left: &'a mut usize,
+}
+
+impl Bounded<'_> {
+    fn take<E: de::Error>(&mut self) -> Result<(), E> {
+        let too_many = || E::custom(format!("a fact of more than {MOST_VALUES} values"));
+        *self.left = self.left.checked_sub(1).ok_or_else(too_many)?;
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Bounded<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> de::Visitor<'de> for Bounded<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of a fact")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(Bounded { left: self.left })? {
+            self.take()?;
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some(name) = items.next_key::<String>()? {
+            self.take()?;
+            all.insert(name, items.next_value_seed(Bounded { left: self.left })?);
+        }
+        Ok(Value::Object(all))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(tag = "id", content = "values", rename_all = "kebab-case")]
+    enum Own {
+        Alone,
+        TwoWords { file: Name, readers: Option<u64> },
+        Bare(Option<Inside>),
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Inside {
+        took: Amount,
+    }
+
+    impl Sentence for Own {
+        fn sentence(&self) -> String {
+            format!("{self:?}")
+        }
+    }
+
+    #[test]
+    fn each_fact_comes_back_from_its_record() {
+        let took = Amount::exact(3.0, Unit::Milliseconds);
+        for (own, json) in [
+            (Own::Alone, r#"{"id":"alone"}"#),
+            (
+                Own::TwoWords { file: "maps".into(), readers: None },
+                r#"{"id":"two-words","values":{"file":"maps"}}"#,
+            ),
+            (Own::Bare(None), r#"{"id":"bare"}"#),
+            (
+                Own::Bare(Some(Inside { took })),
+                r#"{"id":"bare","values":{"took":{"unit":"ms","value":3.0}}}"#,
+            ),
+        ] {
+            let known = own.sentence();
+            let fact = Fact::from(own);
+            assert_eq!(serde_json::to_string(&fact).unwrap(), json);
+            let read: Fact = serde_json::from_str(json).unwrap();
+            assert_eq!((&read, sentence::<Own>(&read)), (&fact, Some(known)));
+        }
+        assert_eq!(sentence::<Own>(&Fact::new("two-words")), None, "a value is missing");
+        assert_eq!(sentence::<Own>(&Fact::new("other")), None);
+    }
+
+    #[test]
+    fn a_fact_of_too_many_values_is_refused() {
+        let nested = format!(r#"{{"id":"x","values":{{"all":[{}0]}}}}"#, "[],".repeat(1_000));
+        let error = serde_json::from_str::<Fact>(&nested).unwrap_err();
+        assert!(error.to_string().contains("more than 1000 values"), "{error}");
+        assert!(serde_json::from_str::<Fact>(r#"{"id":"x","values":[]}"#).is_err());
     }
 }

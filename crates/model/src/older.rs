@@ -30,6 +30,7 @@ pub(crate) fn read(text: &str) -> Result<Facts, RecordError> {
     }
     let inconsistent = |error: serde_json::Error| RecordError::Inconsistent(error.to_string());
     let mut record: Map<String, Value> = serde_json::from_str(text).map_err(inconsistent)?;
+    record.values_mut().for_each(without_kinds);
     let ended = ended(&record)?;
     record.insert("schema".to_owned(), SCHEMA.into());
     record.insert("ended".to_owned(), serde_json::to_value(ended).map_err(inconsistent)?);
@@ -106,6 +107,32 @@ fn trial(trial: &mut Value) {
         words::<NotSeen>(Some(missing));
     });
     each(evidence.get_mut("waits"), |wait| words::<Resource>(wait.get_mut("resource")));
+}
+
+/// What these records have around each value of a fact: its kind.
+const KINDS: [&str; 8] =
+    ["estimate", "shift", "amount", "count", "share", "name", "names", "holds"];
+
+/// Takes the kinds off the values of every fact in a tree.
+fn without_kinds(tree: &mut Value) {
+    match tree {
+        Value::Array(all) => all.iter_mut().for_each(without_kinds),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(without_kinds);
+            let is_fact = fields.len() == 2 && fields.contains_key("id");
+            let values = fields.get_mut("values").filter(|_| is_fact);
+            let values = values.and_then(Value::as_object_mut);
+            values.into_iter().flat_map(Map::values_mut).for_each(without_kind);
+        }
+        _ => {}
+    }
+}
+
+fn without_kind(value: &mut Value) {
+    let Some(one) = value.as_object_mut().filter(|one| one.len() == 1) else { return };
+    if let Some(bare) = KINDS.iter().find_map(|kind| one.remove(*kind)) {
+        *value = bare;
+    }
 }
 
 /// Marks a text as words where it is not the name of a variant.

@@ -1,6 +1,7 @@
 //! What a scenario says of itself: data that flags, help, docs and the judge read.
 
 use crate::arm::Settings;
+use crate::fact::Fact;
 use crate::measure::Unit;
 use crate::parameter::{Parameter, Parameters, Value};
 use serde::{Deserialize, Serialize};
@@ -19,9 +20,11 @@ pub struct Meta {
     pub who: &'static str,
     /// What may fix or avoid the stall, most useful first.
     pub fixes: &'static [FixMeta],
-    /// The sentences that only this scenario has need of, and the phrases for what its arms change
-    /// and for its series.
-    pub sentences: &'static [Sentence],
+    /// The sentence of one of its facts, or the phrase for what an arm changes; none for a fact
+    /// that it does not know: [`crate::fact::sentence`] of its enum.
+    pub sentence: fn(&Fact) -> Option<String>,
+    /// Its series.
+    pub series: &'static [SeriesMeta],
     /// What it needs of the machine.
     pub needs: Needs,
     /// Its parameters.
@@ -59,16 +62,13 @@ pub struct FixMeta {
     pub change: fn(&Settings) -> Option<Settings>,
 }
 
-/// A sentence of a scenario, for a [`crate::fact::Fact`] of its outcome, or a phrase.
+/// A series that trials of a scenario yield.
 #[derive(Debug, Clone, Copy)]
-pub struct Sentence {
-    /// Its name, unique in its scenario: what a record says instead of the sentence. That of a
-    /// series is the series' own.
-    pub id: &'static str,
-    /// A template of minijinja over the fact's values: `{{ name }}`, `{{ name|figure }}`,
-    /// `{{ name|count("reader") }}` and `{% if name %}`. It is a whole sentence; a phrase has
-    /// neither a capital nor a full stop.
-    pub text: &'static str,
+pub struct SeriesMeta {
+    /// Name: the key in the record.
+    pub name: &'static str,
+    /// What its figures are, in a few words.
+    pub title: &'static str,
 }
 
 /// What a scenario needs of the machine.
@@ -132,9 +132,9 @@ impl Meta {
         self.fixes.iter().find(|fix| fix.id == id)
     }
 
-    /// The sentence of that name.
-    pub fn sentence(&self, id: &str) -> Option<&'static Sentence> {
-        self.sentences.iter().find(|sentence| sentence.id == id)
+    /// What the figures of that series are.
+    pub fn series_title(&self, name: &str) -> Option<&'static str> {
+        self.series.iter().find(|series| series.name == name).map(|series| series.title)
     }
 
     /// The parameter of that name, or of the name that it had before.

@@ -1,13 +1,38 @@
 //! A record for tests, with figures of their own.
 
+use model::prose::figures::plural;
 use model::record::Plan;
-use model::scenario::{FixMeta, MeasureMeta, Sentence};
+use model::scenario::{FixMeta, MeasureMeta, SeriesMeta};
 use model::{
-    Arm, ArmResult, Changed, Disturbance, Ended, Estimate, Fact, Facts, Fix, FixOutcome, Headline,
+    Arm, ArmResult, Changed, Disturbance, Ended, Estimate, Facts, Fix, FixOutcome, Headline,
     Judged, Judgement, Judging, Kind, Machine, Measure, Meta, Needs, Observation, Parameter,
-    Parameters, Proportion, Reason, Role, Settings, State, Suggestion, Trial, Unit, Value, What,
+    Parameters, Proportion, Reason, Role, Sentence, Settings, State, Suggestion, Trial, Unit,
+    Value, What,
 };
+use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
+
+/// The facts of [`META`].
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "id", content = "values", rename_all = "kebab-case")]
+pub enum Own {
+    /// Its headline, without a figure.
+    WorkStalls,
+    /// Its headline.
+    Stalls { lost: Estimate },
+    /// What an arm changes.
+    Fewer { readers: u64 },
+}
+
+impl Sentence for Own {
+    fn sentence(&self) -> String {
+        match self {
+            Own::WorkStalls => "Work stalls here.".to_owned(),
+            Own::Stalls { lost } => format!("Work stalls here: {lost}."),
+            Own::Fewer { readers } => plural(*readers, "reader"),
+        }
+    }
+}
 
 /// The scenario of [`record`].
 pub const META: Meta = Meta {
@@ -24,12 +49,8 @@ pub const META: Meta = Meta {
             Some(fewer)
         },
     }],
-    sentences: &[
-        Sentence { id: "work-stalls", text: "Work stalls here." },
-        Sentence { id: "stalls", text: "Work stalls here: {{ lost }}." },
-        Sentence { id: "fewer", text: "{{ readers|count('reader') }}" },
-        Sentence { id: "queued", text: "processes in the run queue" },
-    ],
+    sentence: model::fact::sentence::<Own>,
+    series: &[SeriesMeta { name: "queued", title: "processes in the run queue" }],
     needs: Needs { cpus: 1, root: false },
     parameters: Parameters { all: parameters, read },
     measures: &[MeasureMeta {
@@ -133,7 +154,7 @@ fn judgement() -> Judgement {
             measured: None,
         }],
         measure: Some("lost".to_owned()),
-        ..Judgement::new(State::Affected, Headline::Scenario(Fact::new("work-stalls")))
+        ..Judgement::new(State::Affected, Headline::Scenario(Own::WorkStalls.into()))
     }
 }
 

@@ -21,8 +21,8 @@ pub enum ScenarioError {
 
 impl ScenarioError {
     /// A setting that cannot be used, as only the scenario can say.
-    pub(crate) fn unusable(fact: Fact) -> Self {
-        ScenarioError::Unusable(Problem::Scenario(fact))
+    pub(crate) fn unusable(fact: impl Into<Fact>) -> Self {
+        ScenarioError::Unusable(Problem::Scenario(fact.into()))
     }
 
     /// What went wrong; nothing where somebody ended the study.

@@ -38,8 +38,8 @@ pub(crate) fn untried(meta: &Meta, plan: &Plan, asked: &Settings) -> Vec<Suggest
 }
 
 /// Another run of the same scenario, and what it is for.
-pub(crate) fn other_run(meta: &Meta, why: Fact, settings: &Settings) -> Suggestion {
-    Suggestion { run: Some(run(meta, settings)), ..What::Scenario(why).into() }
+pub(crate) fn other_run(meta: &Meta, why: impl Into<Fact>, settings: &Settings) -> Suggestion {
+    Suggestion { run: Some(run(meta, settings)), ..What::Scenario(why.into()).into() }
 }
 
 /// Says of each suggested fix what it did, where an arm of this study has it.

@@ -1,37 +1,14 @@
-//! Facts held against the sentences that their scenario declares.
+//! Facts as their scenario writes them, and settings.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::ScenarioError;
-use minijinja::{Environment, UndefinedBehavior, Value};
-use model::{Fact, FactValue, Meta, Problem, Settings};
+use model::{Fact, Meta, Problem, Settings};
 
-/// The templates' language, with filters that show what they are given.
-pub(crate) fn templates() -> Environment<'static> {
-    let mut templates = Environment::empty();
-    // An absent value may be asked for, and not shown.
-    templates.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-    templates.add_filter("figure", |value: Value| value);
-    templates.add_filter("count", |value: Value, noun: String| format!("{value} {noun}s"));
-    templates
-}
-
-/// A fact's sentence, with estimates and other figures as `?`; fails where its scenario declares no
-/// such sentence, or one that needs other values.
+/// A fact's sentence; fails where its scenario does not know it.
 pub(crate) fn told(meta: &Meta, fact: &Fact) -> String {
-    let Some(sentence) = meta.sentence(&fact.id) else { panic!("{}: no sentence", fact.id) };
-    let value = |value: &FactValue| match value {
-        FactValue::Count(count) => Value::from(*count),
-        FactValue::Holds(holds) => Value::from(*holds),
-        FactValue::Name(name) => Value::from(name.clone()),
-        FactValue::Names(names) => Value::from(names.join(", ")),
-        _ => Value::from("?"),
-    };
-    for name in fact.values.keys() {
-        assert!(sentence.text.contains(name.as_str()), "{}: {name} is not told", fact.id);
-    }
-    let values: Value = fact.values.iter().map(|(name, one)| (name.clone(), value(one))).collect();
-    templates().render_str(sentence.text, values).unwrap()
+    let Some(sentence) = (meta.sentence)(fact) else { panic!("{fact:?}: no sentence") };
+    sentence
 }
 
 /// Why a setting is refused, in the scenario's own sentence; fails where something else is said.

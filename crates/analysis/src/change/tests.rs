@@ -16,7 +16,8 @@ pub(crate) const META: Meta = Meta {
     about: "",
     who: "",
     fixes: &[],
-    sentences: &[],
+    sentence: |_| None,
+    series: &[],
     tags: &[],
     needs: model::Needs { cpus: 1, root: false },
     parameters: Parameters {

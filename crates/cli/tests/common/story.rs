@@ -166,13 +166,18 @@ fn evidence() -> Evidence {
     }
 }
 
+/// A fact whose every part is hostile.
+fn fact(evil: &str) -> Fact {
+    Fact { id: evil.to_owned(), values: [(evil.to_owned(), evil.into())].into() }
+}
+
 /// A suggestion whose every part is hostile.
 fn suggestion(evil: &str) -> Suggestion {
     let mut parameters = Settings::default();
     parameters.set(evil, model::Value::Text(evil.to_owned()));
     parameters.set("procfile", model::Value::Text(evil.to_owned()));
     let run = Run { command: Command::Run, scenario: "mmap-lock".to_owned(), parameters };
-    let what = What::Scenario(Fact::new(evil).with(evil, evil));
+    let what = What::Scenario(fact(evil));
     Suggestion { what, run: Some(run), measured: None }
 }
 
@@ -214,11 +219,10 @@ pub fn hostile(evil: &str) -> Judged {
     record.tool.version = evil.to_owned();
     record.started = evil.to_owned();
     let mut record = scenarios::judged(record);
-    let evil_fact = || Fact::new(evil).with(evil, evil);
-    record.judgement.reasons.push(Reason::Scenario(evil_fact()));
-    record.judgement.caveats.push(Caveat::Scenario(evil_fact()));
+    record.judgement.reasons.push(Reason::Scenario(fact(evil)));
+    record.judgement.caveats.push(Caveat::Scenario(fact(evil)));
     record.judgement.suggestions.push(suggestion(evil));
-    record.judgement.headline = Headline::Scenario(evil_fact());
+    record.judgement.headline = Headline::Scenario(fact(evil));
     record.facts.scenario = format!("{evil}{}", record.facts.scenario);
     record
 }

@@ -3,6 +3,7 @@
 use crate::estimate::number;
 use crate::{Amount, Comparison, Estimate, Meta, Unit};
 use os::terminal::line as plain;
+use std::fmt;
 
 /// A figure with its unit: `985 ms/s`, `4%`, `3/s`, `128 MiB`.
 pub fn figure(value: f64, unit: Unit) -> String {
@@ -40,8 +41,8 @@ pub fn plural(count: u64, noun: &str) -> String {
 }
 
 /// Names as a list: `a, b and c`.
-pub fn listed(names: &[String]) -> String {
-    let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+pub fn listed<T: ToString>(names: &[T]) -> String {
+    let names: Vec<String> = names.iter().map(|name| plain(&name.to_string())).collect();
     match names.as_slice() {
         [] => "none".to_owned(),
         [one] => one.clone(),
@@ -94,6 +95,20 @@ pub fn shift_alone(shift: &Comparison) -> String {
     let sign = if shift.shift > 0.0 && number(shift.shift) != "0" { "+" } else { "" };
     let bound = if shift.shift_at_least { ">= " } else { "" };
     format!("{bound}{sign}{figure}")
+}
+
+/// As [`estimate()`]; `{:#}` leaves the interval out.
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&if f.alternate() { median(self) } else { estimate(self) })
+    }
+}
+
+/// As [`amount()`]; `{:#}` leaves the interval out.
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&if f.alternate() { amount_alone(self) } else { amount(self) })
+    }
 }
 
 /// The name of a figure as people read it: its heading, where the scenario is known.

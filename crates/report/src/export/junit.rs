@@ -2,7 +2,8 @@
 
 use super::suites::{Case, Problem, Suite, write};
 use crate::Shown;
-use crate::prose::{Prose, figures, heading, plain};
+use crate::prose::{Prose, plain};
+use model::prose::figures::{self, heading};
 use model::{ArmResult, Judged, State};
 
 /// Seconds that a study is said to have taken at most; a record may say anything.

@@ -27,14 +27,14 @@ pub fn left_out(arm: &LeftOut, meta: Option<&Meta>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::META;
+    use crate::testing::{META, Own};
     use model::Fact;
     use model::problem::RefusedFlags;
 
     #[test]
     fn a_change_is_said_by_its_scenario_and_in_an_older_record_by_itself() {
         let said = |one: Changed| change(&one, Some(&META));
-        assert_eq!(said(Changed::Scenario(Fact::new("fewer").with("readers", 2u64))), "2 readers");
+        assert_eq!(said(Changed::Scenario(Own::Fewer { readers: 2 }.into())), "2 readers");
         assert_eq!(said(Changed::Scenario(Fact::new("unknown\u{1b}[2J"))), "unknown [2J");
         assert_eq!(said(Changed::Flags("+sbwt none".to_owned())), "+sbwt none");
         assert_eq!(said(Changed::Said("a burst\u{1b}[2J".to_owned())), "a burst [2J");
@@ -49,7 +49,7 @@ mod tests {
             "sfwi-x: OTP 25 refuses +sfwi x: bad [2J value"
         );
         assert_eq!(said(WhyLeftOut::Said(why)), "sfwi-x: bad [2J value");
-        let own = WhyLeftOut::Scenario(Fact::new("fewer").with("readers", 1u64));
+        let own = WhyLeftOut::Scenario(Own::Fewer { readers: 1 }.into());
         assert_eq!(said(own), "sfwi-x: 1 reader");
     }
 }

@@ -5,7 +5,7 @@ use model::{Meta, Series};
 
 /// What the figures of a series are, in a few words: `processes in the run queue`.
 pub(crate) fn series(name: &str, series: &Series, meta: Option<&Meta>) -> String {
-    let known = || meta.and_then(|meta| meta.sentence(name)).map_or(name, |known| known.text);
+    let known = || meta.and_then(|meta| meta.series_title(name)).unwrap_or(name);
     plain(series.title.as_deref().unwrap_or_else(known))
 }
 

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses the part of it that it needs")]
 
-use model::{Arm, Disturbance, Fact, Facts, Judged, Machine, Measure, Observation, Problem, Role, Unit};
+use model::{
+    Arm, Disturbance, Fact, Facts, Judged, Machine, Measure, Observation, Problem, Role, Unit,
+};
 use scenarios::mmap_lock::{META, MmapLockParams};
 use scenarios::params::Counts;
 use scenarios::{Arms, Context, Host, Scenario, ScenarioError, Summary, TrialResult};

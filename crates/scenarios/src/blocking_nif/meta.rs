@@ -1,11 +1,17 @@
 //! The declaration of `blocking-nif`.
 
 use super::params::{BlockingNifParams, Mode};
-use super::sentences::SENTENCES;
+use super::sentences::BlockingNifFact;
 use crate::params::{self, changed, literal};
-use model::scenario::{FixMeta, MeasureMeta};
+use model::scenario::{FixMeta, MeasureMeta, SeriesMeta};
 use model::{Judging, Meta, Needs, Unit};
 use std::borrow::Cow;
+
+/// Names of series.
+pub(super) mod series {
+    pub const RUN_QUEUES: &str = "run_queues";
+    pub const SCHEDULER_THREADS: &str = "scheduler_threads";
+}
 
 /// Names of the figures.
 pub(super) mod measure {
@@ -96,7 +102,14 @@ pub const META: Meta = Meta {
             },
         },
     ],
-    sentences: SENTENCES,
+    sentence: model::fact::sentence::<BlockingNifFact>,
+    series: &[
+        SeriesMeta { name: series::RUN_QUEUES, title: "processes in the run queue" },
+        SeriesMeta {
+            name: series::SCHEDULER_THREADS,
+            title: "scheduler threads at work, seen from outside",
+        },
+    ],
     tags: &[],
     needs: Needs { cpus: 1, root: false },
     parameters: params::of::<BlockingNifParams>(),

@@ -1,7 +1,6 @@
 //! From what the node measured of itself, and what was seen from outside, to an observation.
 
-use super::meta::measure;
-use super::sentences::say;
+use super::meta::{measure, series};
 use super::ticks::Lateness;
 use model::{Measure, Observation, Series, Unit};
 use os::time;
@@ -77,10 +76,10 @@ pub(super) fn observe(measured: &Measured, outside: Outside) -> Observation {
         put(measure::WORST_TICK, time::ms(ticks.worst), Unit::Milliseconds);
     }
     if let Some(queues) = run_queues(&outside.run_queues) {
-        seen.series.insert(say::RUN_QUEUES.to_owned(), queues);
+        seen.series.insert(series::RUN_QUEUES.to_owned(), queues);
     }
     if let Some(threads) = outside.threads {
-        seen.series.insert(say::SCHEDULER_THREADS.to_owned(), threads);
+        seen.series.insert(series::SCHEDULER_THREADS.to_owned(), threads);
     }
     seen
 }

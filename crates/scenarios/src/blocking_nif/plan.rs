@@ -1,12 +1,12 @@
 //! From parameters to arms and scripts.
 
 use super::params::{BlockingNifParams, Mode, NifFix};
-use super::sentences::say;
+use super::sentences::BlockingNifFact;
 use crate::erlang::{self, Vm};
 use crate::params::{Auto, ErlFlags, Programs};
 use crate::{Arms, Cell, Host, ScenarioError};
 use beam::Flags;
-use model::{Arm, Changed, Fact, LeftOut, Need, Role, WhyLeftOut};
+use model::{Arm, Changed, LeftOut, Need, Role, WhyLeftOut};
 use std::time::Duration;
 
 /// What starting and ending a node costs beside the work, roughly, for the progress bar.
@@ -79,8 +79,8 @@ fn fixes(
     };
     for fix in params.fixes.parts() {
         let (form, change) = match fix {
-            NifFix::Dirty => (params.mode.dirty(), say::DIRTY),
-            NifFix::Charge => (params.mode.charged(), say::CHARGES),
+            NifFix::Dirty => (params.mode.dirty(), BlockingNifFact::Dirty),
+            NifFix::Charge => (params.mode.charged(), BlockingNifFact::Charges),
             NifFix::Flags(flags) => {
                 let id = erlang::slug(flags.as_str());
                 let all = params.flags.and(flags);
@@ -100,7 +100,7 @@ fn fixes(
         // Work that has no such form goes without.
         if let Some(mode) = form {
             let params = BlockingNifParams { mode, ..params.clone() };
-            add(&mode.to_string(), params, Changed::Scenario(Fact::new(change)));
+            add(&mode.to_string(), params, Changed::Scenario(change.into()));
         }
     }
     Ok(())

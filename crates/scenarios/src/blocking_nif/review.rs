@@ -3,12 +3,12 @@
 
 use super::meta::{META, measure};
 use super::params::BlockingNifParams;
-use super::sentences::say;
+use super::sentences::BlockingNifFact;
 use super::summary::asked;
 use crate::params::{Auto, Params};
 use crate::{hang, suggest};
 use analysis::Outcome;
-use model::{Amount, ArmResult, Fact, Plan, Reason, Role, State, Unit};
+use model::{Amount, ArmResult, Plan, Reason, Role, State, Unit};
 
 /// A trial shorter than this many milliseconds says little: timers and samples are that coarse.
 const SHORTEST_WALL_MS: f64 = 20.0;
@@ -31,13 +31,14 @@ pub(super) fn review(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome)
 fn mechanism(name: &str, plan: &Plan) -> Option<Reason> {
     let case = plan.case()?;
     let mode = BlockingNifParams::of(&case.settings)?.mode;
-    let id = match name {
-        measure::ASLEEP => say::WHY_COLLAPSE,
-        measure::UNFAIRNESS => say::WHY_UNFAIR,
-        measure::LATE => say::WHY_LATE,
+    let blocks = mode.blocks();
+    let why = match name {
+        measure::ASLEEP => BlockingNifFact::WhyCollapse { blocks },
+        measure::UNFAIRNESS => BlockingNifFact::WhyUnfair { blocks },
+        measure::LATE => BlockingNifFact::WhyLate { blocks },
         _ => return None,
     };
-    Some(Reason::Scenario(Fact::new(id).with("blocks", mode.blocks())))
+    Some(Reason::Scenario(why.into()))
 }
 
 /// Takes `not-affected` back where there was too little work in an arm to show a stall.
@@ -51,7 +52,7 @@ fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
         };
         let Some(why) = too_little(&case, result) else { continue };
         result.state = Some(State::Inconclusive);
-        whys.push(Reason::Scenario(why));
+        whys.push(Reason::Scenario(why.into()));
         idle = idle.or(Some(case));
     }
     if whys.is_empty() {
@@ -63,7 +64,7 @@ fn take_back(plan: &Plan, arms: &mut [ArmResult], outcome: &mut Outcome) {
     // More blocks like these would not settle it.
     outcome.caveats.clear();
     let more = idle.map(|case| more_work(&asked(&case)).settings());
-    let suggestion = more.map(|all| suggest::other_run(&META, Fact::new(say::MORE_WORK), &all));
+    let suggestion = more.map(|all| suggest::other_run(&META, BlockingNifFact::MoreWork, &all));
     outcome.suggestions.extend(suggestion);
 }
 
@@ -78,15 +79,14 @@ fn more_work(asked: &BlockingNifParams) -> BlockingNifParams {
 }
 
 /// Why nothing could have stalled in an arm, if so.
-fn too_little(case: &BlockingNifParams, result: &ArmResult) -> Option<Fact> {
+fn too_little(case: &BlockingNifParams, result: &ArmResult) -> Option<BlockingNifFact> {
     let both = case.processes.get().zip(case.schedulers.get());
     if let Some((processes, schedulers)) = both.filter(|(all, at_once)| all <= at_once) {
-        let fact = Fact::new(say::NONE_WAITS);
-        return Some(fact.with("processes", processes).with("schedulers", schedulers));
+        return Some(BlockingNifFact::NoneWaits { processes, schedulers });
     }
     let wall_ms = result.measures.get(measure::WALL).map_or(0.0, |wall| wall.median);
     let wall = Amount::exact(wall_ms, Unit::Milliseconds);
-    (wall_ms < SHORTEST_WALL_MS).then(|| Fact::new(say::TOO_SHORT).with("wall", wall))
+    (wall_ms < SHORTEST_WALL_MS).then_some(BlockingNifFact::TooShort { wall })
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn too_little_work_shows_nothing_and_more_is_suggested() {
-        for (processes, wall_ms, why) in [(2, 900.0, say::NONE_WAITS), (9, 3.0, say::TOO_SHORT)] {
+        for (processes, wall_ms, why) in [(2, 900.0, "none-waits"), (9, 3.0, "too-short")] {
             let outcome = reviewed(processes, wall_ms, State::NotAffected);
             assert_eq!(outcome.state, State::Inconclusive);
             assert_eq!(said(&outcome.reasons[0]), why);
@@ -137,6 +137,6 @@ mod tests {
     fn each_stall_comes_with_how_it_comes_about() {
         let outcome = reviewed(9, 900.0, State::Affected);
         let ids: Vec<&str> = outcome.reasons.iter().map(said).collect();
-        assert_eq!(ids, [say::WHY_COLLAPSE, say::WHY_LATE, say::WHY_UNFAIR]);
+        assert_eq!(ids, ["why-collapse", "why-late", "why-unfair"]);
     }
 }

@@ -1,117 +1,148 @@
-//! The sentences of `blocking-nif`.
+//! The facts of `blocking-nif` and their sentences.
 
-use model::Sentence;
+use model::prose::figures::listed;
+use model::{Amount, Estimate, Name, Sentence};
+use serde::{Deserialize, Serialize};
 
-/// Their names.
-pub(super) mod say {
-    pub const STALLS: &str = "stalls";
-    pub const COLLAPSE: &str = "collapse";
-    pub const UNFAIR: &str = "unfair";
-    pub const LATE: &str = "late";
-    pub const FAIR: &str = "fair";
-    pub const TOO_FEW: &str = "too-few-trials";
-    pub const WHY_COLLAPSE: &str = "why-collapse";
-    pub const WHY_UNFAIR: &str = "why-unfair";
-    pub const WHY_LATE: &str = "why-late";
-    pub const NONE_WAITS: &str = "none-waits";
-    pub const TOO_SHORT: &str = "too-short";
-    pub const MORE_WORK: &str = "more-work";
-    pub const BLOCKING_FORM: &str = "blocking-form";
-    pub const DIRTY: &str = "dirty";
-    pub const CHARGES: &str = "charges";
-    pub const RUN_QUEUES: &str = "run_queues";
-    pub const SCHEDULER_THREADS: &str = "scheduler_threads";
+/// What only this scenario can say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "id", content = "values", rename_all = "kebab-case")]
+pub(super) enum BlockingNifFact {
+    Stalls,
+    Collapse {
+        case: Estimate,
+        control: Estimate,
+        wall: Option<Estimate>,
+        control_wall: Option<Estimate>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<Name>,
+    },
+    Unfair {
+        case: Estimate,
+        control: Estimate,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<Name>,
+    },
+    Late {
+        case: Estimate,
+        control: Estimate,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<Name>,
+    },
+    Fair(Option<Box<Fair>>),
+    TooFewTrials,
+    WhyCollapse {
+        blocks: bool,
+    },
+    WhyUnfair {
+        blocks: bool,
+    },
+    WhyLate {
+        blocks: bool,
+    },
+    NoneWaits {
+        processes: u32,
+        schedulers: u32,
+    },
+    TooShort {
+        wall: Amount,
+    },
+    MoreWork,
+    BlockingForm,
+    Dirty,
+    Charges,
+}
+
+/// What a fair case showed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Fair {
+    pub arm: Name,
+    pub asleep: Option<Estimate>,
+    pub late: Option<Estimate>,
+}
+
+impl Sentence for BlockingNifFact {
+    fn sentence(&self) -> String {
+        use BlockingNifFact as F;
+        match self {
+            F::Stalls => "Native functions stall the schedulers here.".into(),
+            F::Collapse { case, control, wall, control_wall, also } => {
+                let took = wall.as_ref().zip(control_wall.as_ref()).map(|(wall, instead)| {
+                    format!(" The same work took {wall} of wall time instead of {instead}.")
+                });
+                format!(
+                    "Schedulers sleep here while work is queued, for at least {case} of their \
+                     time; in slices that yield, for {control}.{}{}",
+                    took.unwrap_or_default(),
+                    as_well(also)
+                )
+            }
+            F::Unfair { case, control, also } => format!(
+                "Equal processes get very different run times here: the longest was {case} times \
+                 the shortest, and in slices that yield {control} times.{}",
+                as_well(also)
+            ),
+            F::Late { case, control, also } => format!(
+                "Timers come late here: a timer process was overdue for {case}, and with work in \
+                 slices that yield for {control}.{}",
+                as_well(also)
+            ),
+            F::Fair(case) => fair(case.as_deref()),
+            F::TooFewTrials => {
+                "Too few trials to say whether native functions stall the schedulers here.".into()
+            }
+            F::WhyCollapse { blocks } => format!(
+                "Collapse: a scheduler wakes a sleeping one when it queues work or passes through \
+                 its loop. While {} holds it, it does neither, so its queue waits although other \
+                 schedulers sleep.",
+                holder(*blocks)
+            ),
+            F::WhyUnfair { blocks } => format!(
+                "Unfair: {} charges few reductions or none, so the first processes of a queue run \
+                 to their end while the last wait for all of them.",
+                holder(*blocks)
+            ),
+            F::WhyLate { blocks } => format!(
+                "Late: schedulers serve timers and ports between two processes. While {} holds a \
+                 scheduler they wait, whatever their priority.",
+                holder(*blocks)
+            ),
+            F::NoneWaits { processes, schedulers } => format!(
+                "With no more processes ({processes}) than schedulers ({schedulers}) none had to \
+                 wait, so nothing could have stalled."
+            ),
+            F::TooShort { wall } => format!("A trial took {wall}, too short to show a stall."),
+            F::MoreWork => "Give it more work.".into(),
+            F::BlockingForm => "Try the same work in a form that blocks.".into(),
+            F::Dirty => "the native function on a dirty scheduler".into(),
+            F::Charges => "the native function charges its reductions".into(),
+        }
+    }
 }
 
 /// What other stalls there are.
-macro_rules! also {
-    () => {
-        "{% if also %} It is {{ also }} as well.{% endif %}"
-    };
+fn as_well(also: &[Name]) -> String {
+    match also {
+        [] => String::new(),
+        also => format!(" It is {} as well.", listed(also)),
+    }
 }
 
 /// What holds a scheduler.
-macro_rules! held {
-    () => {
-        "{% if blocks %}a call that does not yield{% else %}the work{% endif %}"
-    };
+fn holder(blocks: bool) -> &'static str {
+    if blocks { "a call that does not yield" } else { "the work" }
 }
 
-/// The sentences.
-pub(super) const SENTENCES: &[Sentence] = &[
-    Sentence { id: say::STALLS, text: "Native functions stall the schedulers here." },
-    Sentence {
-        id: say::COLLAPSE,
-        text: concat!(
-            "Schedulers sleep here while work is queued: for {{ case }} of their time at least, and \
-             in slices that yield {{ control }}{% if wall %}; the same work took {{ wall }} of wall \
-             time instead of {{ control_wall }}{% endif %}.",
-            also!()
-        ),
-    },
-    Sentence {
-        id: say::UNFAIR,
-        text: concat!(
-            "Equal processes fare very differently here: the longest run time over the shortest was \
-             {{ case }}, and in slices that yield {{ control }}.",
-            also!()
-        ),
-    },
-    Sentence {
-        id: say::LATE,
-        text: concat!(
-            "Timers come late here: a timer process was overdue for {{ case }}, and with work in \
-             slices that yield for {{ control }}.",
-            also!()
-        ),
-    },
-    Sentence {
-        id: say::FAIR,
-        text: "The schedulers kept working and stayed fair here{% if asleep %}: with {{ arm }} they \
-               slept {{ asleep }} of the time in which work was queued{% endif %}{% if late %}, and \
-               a timer process was overdue for {{ late }}{% endif %}.",
-    },
-    Sentence {
-        id: say::TOO_FEW,
-        text: "Too few trials to say whether native functions stall the schedulers here.",
-    },
-    Sentence {
-        id: say::WHY_COLLAPSE,
-        text: concat!(
-            "Collapse: a scheduler wakes a sleeping one when it queues work or passes through its \
-             loop; while ",
-            held!(),
-            " holds it, it does neither, and what waits in its queue waits on, though other \
-             schedulers sleep."
-        ),
-    },
-    Sentence {
-        id: say::WHY_UNFAIR,
-        text: concat!(
-            "Unfair: ",
-            held!(),
-            " charges few reductions or none, so the first processes of a queue run to their end \
-             while the last wait for all of them."
-        ),
-    },
-    Sentence {
-        id: say::WHY_LATE,
-        text: concat!(
-            "Late: timers and ports are served by the schedulers between two processes, so while ",
-            held!(),
-            " holds a scheduler they wait, whatever their priority."
-        ),
-    },
-    Sentence {
-        id: say::NONE_WAITS,
-        text: "With no more processes ({{ processes }}) than schedulers ({{ schedulers }}) none had to \
-               wait, so nothing could have stalled.",
-    },
-    Sentence { id: say::TOO_SHORT, text: "A trial took {{ wall }}, too short to show a stall." },
-    Sentence { id: say::MORE_WORK, text: "Give it more work." },
-    Sentence { id: say::BLOCKING_FORM, text: "Try the same work in a form that blocks." },
-    Sentence { id: say::DIRTY, text: "the native function on a dirty scheduler" },
-    Sentence { id: say::CHARGES, text: "the native function charges its reductions" },
-    Sentence { id: say::RUN_QUEUES, text: "processes in the run queue" },
-    Sentence { id: say::SCHEDULER_THREADS, text: "scheduler threads at work, seen from outside" },
-];
+fn fair(case: Option<&Fair>) -> String {
+    let asleep = case.and_then(|case| case.asleep.as_ref().map(|time| (&case.arm, time)));
+    let asleep = asleep.map(|(arm, time)| {
+        format!(": with {arm} they slept {time} of the time in which work was queued")
+    });
+    let late = case.and_then(|case| case.late.as_ref());
+    let late = late.map(|late| format!(", and a timer process was overdue for {late}"));
+    format!(
+        "The schedulers kept working and stayed fair here{}{}.",
+        asleep.unwrap_or_default(),
+        late.unwrap_or_default()
+    )
+}

@@ -2,7 +2,7 @@
 
 use super::meta::{META, measure};
 use super::params::BlockingNifParams;
-use super::sentences::say;
+use super::sentences::{BlockingNifFact, Fair};
 use crate::params::Params;
 use crate::suggest;
 use crate::summary::{Summary, control_of};
@@ -13,7 +13,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     let headline = match outcome.state {
         State::Affected => stalls(plan, outcome, arms),
         State::NotAffected => fair(arms),
-        _ => Fact::new(say::TOO_FEW),
+        _ => BlockingNifFact::TooFewTrials.into(),
     };
     let kind = (outcome.state == State::Affected).then(|| kind(&outcome.measure).to_owned());
     Summary { headline, suggestions: suggestions(outcome.state, plan), kind }
@@ -31,29 +31,36 @@ fn kind(name: &str) -> &'static str {
 fn stalls(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Fact {
     let case = arms.iter().find(|arm| arm.state == Some(State::Affected) && arm.role == Role::Case);
     let control = case.and_then(|case| control_of(plan, case, arms));
-    let (Some(control), Some(case)) = (control, case) else { return Fact::new(say::STALLS) };
-    let (id, name) = match kind(&outcome.measure) {
-        "unfair" => (say::UNFAIR, measure::UNFAIRNESS),
-        "late" => (say::LATE, measure::LATE),
-        _ => (say::COLLAPSE, measure::ASLEEP),
+    let (Some(control), Some(case)) = (control, case) else {
+        return BlockingNifFact::Stalls.into();
     };
-    let both = |name: &str| case.measures.get(name).zip(control.measures.get(name));
-    let Some((of_case, of_control)) = both(name) else { return Fact::new(say::STALLS) };
-    let fact = Fact::new(id).with("case", of_case).with("control", of_control);
-    let fact = match both(measure::WALL).filter(|_| id == say::COLLAPSE) {
-        Some((wall, control_wall)) => fact.with("wall", wall).with("control_wall", control_wall),
-        None => fact,
+    let both =
+        |name: &str| Some((case.measures.get(name)?.clone(), control.measures.get(name)?.clone()));
+    let also = outcome.also.iter().map(|name| kind(name).into()).collect();
+    let fact = match kind(&outcome.measure) {
+        "unfair" => both(measure::UNFAIRNESS).map(|(case, control)| BlockingNifFact::Unfair {
+            case,
+            control,
+            also,
+        }),
+        "late" => {
+            both(measure::LATE).map(|(case, control)| BlockingNifFact::Late { case, control, also })
+        }
+        _ => both(measure::ASLEEP).map(|(case, control)| {
+            let (wall, control_wall) = both(measure::WALL).unzip();
+            BlockingNifFact::Collapse { case, control, wall, control_wall, also }
+        }),
     };
-    let also: Vec<String> = outcome.also.iter().map(|name| kind(name).to_owned()).collect();
-    fact.with_some("also", Some(also).filter(|also| !also.is_empty()))
+    fact.unwrap_or(BlockingNifFact::Stalls).into()
 }
 
 fn fair(arms: &[ArmResult]) -> Fact {
-    let fact = Fact::new(say::FAIR);
-    let Some(case) = arms.iter().find(|arm| arm.role == Role::Case) else { return fact };
-    fact.with("arm", case.id.as_str())
-        .with_some("asleep", case.measures.get(measure::ASLEEP))
-        .with_some("late", case.measures.get(measure::LATE))
+    let case = arms.iter().find(|arm| arm.role == Role::Case).map(|case| {
+        let figure = |name: &str| case.measures.get(name).cloned();
+        let (asleep, late) = (figure(measure::ASLEEP), figure(measure::LATE));
+        Box::new(Fair { arm: (&case.id).into(), asleep, late })
+    });
+    BlockingNifFact::Fair(case).into()
 }
 
 fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
@@ -65,7 +72,7 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
         State::Affected => suggest::fixes(&META, &asked(&params).settings()),
         State::NotAffected if !params.mode.blocks() => {
             let defaults = META.defaults(false);
-            vec![suggest::other_run(&META, Fact::new(say::BLOCKING_FORM), &defaults)]
+            vec![suggest::other_run(&META, BlockingNifFact::BlockingForm, &defaults)]
         }
         _ => Vec::new(),
     }
@@ -108,16 +115,16 @@ mod tests {
     #[test]
     fn each_stall_has_its_sentence_and_its_name() {
         for (name, kind) in [
-            (measure::ASLEEP, say::COLLAPSE),
-            (measure::UNFAIRNESS, say::UNFAIR),
-            (measure::LATE, say::LATE),
+            (measure::ASLEEP, "collapse"),
+            (measure::UNFAIRNESS, "unfair"),
+            (measure::LATE, "late"),
         ] {
             let (fact, found) = headline(State::Affected, name, &[]);
             assert_eq!((fact.id.as_str(), found.as_deref()), (kind, Some(kind)));
             assert!(!told(&META, &fact).contains("as well"));
         }
         let (fact, _) = headline(State::Affected, measure::ASLEEP, &[measure::LATE]);
-        assert!(told(&META, &fact).ends_with("instead of ?. It is late as well."));
+        assert!(told(&META, &fact).ends_with("instead of 1% [1, 1]. It is late as well."));
         for state in [State::NotAffected, State::Inconclusive] {
             let (fact, kind) = headline(state, measure::ASLEEP, &[]);
             told(&META, &fact);

@@ -9,14 +9,14 @@
 
 use super::params::{BusyWaitParams, Load};
 use super::plan::{self, TrialSpec};
-use super::sentences::say;
+use super::sentences::BusyWaitFact;
 use super::trial;
 use crate::params::{Auto, Decimal};
 use crate::{Host, ScenarioError, erlang, quota};
 use beam::Node;
 use clap::ValueEnum as _;
 use host::cgroup::{BandwidthGroup, ParentGroup};
-use model::{Arm, Fact, Problem};
+use model::{Arm, Problem};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -116,7 +116,7 @@ fn served(
         .map_err(erlang::failed)?;
     erlang::answer(&answer)?;
     let cpus = share(&readings.into_inner())
-        .ok_or_else(|| ScenarioError::Broken(Problem::Scenario(Fact::new(say::NO_COST))))?;
+        .ok_or_else(|| ScenarioError::Broken(Problem::Scenario(BusyWaitFact::NoCost.into())))?;
     Ok(Point { rate, cpus })
 }
 

@@ -1,7 +1,7 @@
 //! The declaration of `busy-wait`.
 
 use super::params::BusyWaitParams;
-use super::sentences::SENTENCES;
+use super::sentences::BusyWaitFact;
 use crate::params::{self, Auto, changed};
 use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Meta, Needs, Unit};
@@ -75,7 +75,8 @@ pub const META: Meta = Meta {
             },
         },
     ],
-    sentences: SENTENCES,
+    sentence: model::fact::sentence::<BusyWaitFact>,
+    series: &[],
     tags: &[],
     needs: Needs { cpus: 1, root: false },
     parameters: params::of::<BusyWaitParams>(),

@@ -1,14 +1,14 @@
 //! From parameters to arms and scripts.
 
 use super::params::{BusyWaitParams, Load};
-use super::sentences::say;
+use super::sentences::BusyWaitFact;
 use crate::erlang::{self, Vm};
 use crate::params::{Decimal, OrNone, Programs};
 use crate::{Arms, Cell, Host, ScenarioError, quota};
 use beam::Flags;
 use host::cgroup::Bandwidth;
 use model::problem::{Problem, RefusedFlags};
-use model::{Arm, Changed, Fact, LeftOut, Need, Role, WhyLeftOut};
+use model::{Arm, Changed, LeftOut, Need, Role, WhyLeftOut};
 use os::time;
 use std::time::Duration;
 
@@ -59,8 +59,7 @@ pub(super) fn arms(
     host: &Host,
 ) -> Result<Arms<BusyWaitParams>, ScenarioError> {
     let params = resolved(params, host);
-    let path =
-        only_path(&params).ok_or_else(|| ScenarioError::unusable(Fact::new(say::ONE_OTP)))?;
+    let path = only_path(&params).ok_or_else(|| ScenarioError::unusable(BusyWaitFact::OneOtp))?;
     // Before anything is compiled or started: what needs a privilege, and takes no time.
     let bandwidth = bandwidth(&params);
     if let Some(bandwidth) = &bandwidth {
@@ -77,7 +76,7 @@ pub(super) fn arms(
         found.arms.push(control("flags", &params));
         found.arms.push(arm("defaults", Role::Case, &plain));
         if !plain.fixes.parts().is_empty() {
-            let why = WhyLeftOut::Scenario(Fact::new(say::QUOTA_ALONE));
+            let why = WhyLeftOut::Scenario(BusyWaitFact::QuotaAlone.into());
             found.left_out.push(LeftOut { id: "fixes".to_owned(), why });
         }
         return Ok(found);
@@ -121,8 +120,8 @@ pub(super) fn cell(
     host: &Host,
 ) -> Result<Cell<BusyWaitParams>, ScenarioError> {
     let params = resolved(params, host);
-    let path = only_path(&params)
-        .ok_or_else(|| ScenarioError::unusable(Fact::new(say::ONE_OTP_A_LEVEL)))?;
+    let path =
+        only_path(&params).ok_or_else(|| ScenarioError::unusable(BusyWaitFact::OneOtpALevel))?;
     let vm = erlang::vm(path.as_deref())?;
     let params = BusyWaitParams { otp: Programs::one(&vm.word), ..params };
     let quiet = params.without_spinning();

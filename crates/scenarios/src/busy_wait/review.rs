@@ -3,12 +3,12 @@
 
 use super::meta::{META, measure};
 use super::params::BusyWaitParams;
-use super::sentences::say;
+use super::sentences::{BusyWaitFact, Served};
 use super::summary::quota_of;
 use crate::params::Params;
 use crate::suggest;
 use analysis::Outcome;
-use model::{Amount, ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, State, Trial, Unit};
+use model::{Amount, ArmResult, Caveat, Plan, Reason, Role, State, Trial, Unit};
 
 /// More requests than this part, in percent, left undone say that the rate is beyond the machine.
 const MOST_BACKLOG: f64 = 5.0;
@@ -37,7 +37,7 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
         facts.extend(throughput(arms));
     }
     facts.extend(detected(plan, trials));
-    outcome.reasons.extend(facts.into_iter().map(Reason::Scenario));
+    outcome.reasons.extend(facts.into_iter().map(|fact| Reason::Scenario(fact.into())));
 }
 
 fn control(arms: &[ArmResult]) -> Option<&ArmResult> {
@@ -45,10 +45,10 @@ fn control(arms: &[ArmResult]) -> Option<&ArmResult> {
 }
 
 /// Says that nothing is settled: why, and what would settle it.
-fn undecided(outcome: &mut Outcome, why: Fact, then: Fact) {
+fn undecided(outcome: &mut Outcome, why: BusyWaitFact, then: BusyWaitFact) {
     outcome.state = State::Inconclusive;
-    outcome.reasons.insert(0, Reason::Scenario(why));
-    outcome.caveats.insert(0, Caveat::Scenario(then));
+    outcome.reasons.insert(0, Reason::Scenario(why.into()));
+    outcome.caveats.insert(0, Caveat::Scenario(then.into()));
 }
 
 /// A control that has no room under its quota, or cannot serve the rate, shows no busy waiting:
@@ -59,11 +59,13 @@ fn too_much(arms: &[ArmResult], outcome: &mut Outcome) -> bool {
     let used = of_control(measure::QUOTA_USED).filter(|used| used.median > most);
     let backlog = of_control(measure::BACKLOG).filter(|backlog| backlog.median > MOST_BACKLOG);
     let why = match (used, backlog) {
-        (Some(used), _) => Fact::new(say::THROTTLED).with("used", used).with("most", part(most)),
-        (None, Some(backlog)) => Fact::new(say::BEYOND).with("backlog", backlog),
+        (Some(used), _) => {
+            BusyWaitFact::ControlThrottled { used: used.clone(), most: most / 100.0 }
+        }
+        (None, Some(backlog)) => BusyWaitFact::RateBeyondMachine { backlog: backlog.clone() },
         (None, None) => return false,
     };
-    undecided(outcome, why, with_served(say::LOWER_RATE, arms));
+    undecided(outcome, why, BusyWaitFact::LowerRate(served(arms)));
     true
 }
 
@@ -74,20 +76,15 @@ fn too_little(arms: &[ArmResult], outcome: &mut Outcome) {
     let used = control(arms).and_then(|control| control.measures.get(measure::QUOTA_USED));
     let Some(used) = used.filter(|used| used.median < least) else { return };
     if outcome.state == State::NotAffected {
-        let why = Fact::new(say::ROOM).with("used", used).with("least", part(least));
-        undecided(outcome, why, with_served(say::HIGHER_RATE, arms));
+        let why = BusyWaitFact::RoomToSpin { used: used.clone(), least: least / 100.0 };
+        undecided(outcome, why, BusyWaitFact::HigherRate(served(arms)));
     }
 }
 
-/// So many percent.
-fn part(percent: f64) -> FactValue {
-    FactValue::Share(percent / 100.0)
-}
-
-/// A sentence with the rate that the control served, so that a lower or a higher one can be named.
-fn with_served(id: &str, arms: &[ArmResult]) -> Fact {
-    let served = control(arms).and_then(|control| control.measures.get(measure::REQUESTS));
-    Fact::new(id).with_some("served", served)
+/// The rate that the control served, so that a lower or a higher one can be named.
+fn served(arms: &[ArmResult]) -> Option<Served> {
+    let served = control(arms)?.measures.get(measure::REQUESTS)?.clone();
+    Some(Served { served })
 }
 
 /// The scenario is about nodes with a quota: without one nothing says that they are not affected.
@@ -97,31 +94,32 @@ fn without_quota(plan: &Plan, outcome: &mut Outcome) {
         return;
     }
     outcome.state = State::Inconclusive;
-    outcome.reasons.insert(0, Reason::Scenario(Fact::new(say::NO_QUOTA)));
+    outcome.reasons.insert(0, Reason::Scenario(BusyWaitFact::NoQuota.into()));
     // The quota is that of the defaults.
     let defaults = META.defaults(false);
-    let with_quota = suggest::other_run(&META, Fact::new(say::WITH_QUOTA), &defaults);
+    let with_quota = suggest::other_run(&META, BusyWaitFact::WithQuota, &defaults);
     outcome.suggestions.push(with_quota);
 }
 
 /// What busy waiting leaves of background work, where the intervals of the two arms are apart.
-fn throughput(arms: &[ArmResult]) -> Option<Fact> {
+fn throughput(arms: &[ArmResult]) -> Option<BusyWaitFact> {
     let done = |id: &str| arms.iter().find(|arm| arm.id == id)?.measures.get(measure::BACKGROUND);
     let (defaults, flags) = (done("defaults-quota")?, done("flags-quota")?);
     let apart = defaults.high? < flags.low?;
-    apart.then(|| Fact::new(say::BACKGROUND).with("defaults", defaults).with("flags", flags))
+    let (defaults, flags) = (defaults.clone(), flags.clone());
+    apart.then_some(BusyWaitFact::Background { defaults, flags })
 }
 
 /// The quota that the VM found by itself, beside the real one: schedulers are started by it.
-fn detected(plan: &Plan, trials: &[Trial]) -> Option<Fact> {
+fn detected(plan: &Plan, trials: &[Trial]) -> Option<BusyWaitFact> {
     let (arm, real) = plan.arms.iter().find_map(|arm| Some((arm, quota_of(arm)?)))?;
     let mut of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
     let vm = of_arm.find_map(|trial| trial.observation.vm.as_ref())?;
-    let fact = Fact::new(say::DETECTED)
-        .with("quota", cpus(real))
-        .with_some("found", vm.cpu_quota.map(|found| cpus(found.into())))
-        .with("schedulers", vm.schedulers_online);
-    Some(fact)
+    Some(BusyWaitFact::Detected {
+        quota: cpus(real),
+        found: vm.cpu_quota.map(|found| cpus(found.into())),
+        schedulers: vm.schedulers_online,
+    })
 }
 
 /// CPUs, whole or not.
@@ -130,13 +128,12 @@ fn cpus(count: f64) -> Amount {
 }
 
 /// What the VM's defaults spin, whether or not anybody is the worse for it.
-fn spun(arms: &[ArmResult]) -> Vec<Fact> {
+fn spun(arms: &[ArmResult]) -> Vec<BusyWaitFact> {
     let fact = |(id, quota): (&str, bool)| {
         let arm = arms.iter().find(|arm| arm.id == id)?;
         let spun = arm.measures.get(measure::SPUN).filter(|spun| spun.median >= LEAST_SPUN)?;
-        let active = arm.measures.get(measure::ACTIVE);
-        let fact = Fact::new(say::SPUN).with("quota", quota).with("spun", spun);
-        Some(fact.with_some("active", active))
+        let active = arm.measures.get(measure::ACTIVE).cloned();
+        Some(BusyWaitFact::Spun { quota, spun: spun.clone(), active })
     };
     [("defaults", false), ("defaults-quota", true)].into_iter().filter_map(fact).collect()
 }
@@ -147,7 +144,9 @@ mod tests {
     use crate::params::literal;
     use crate::testing::told;
     use model::testing::{self, estimate};
-    use model::{Arm, Judged, Measure, Observation, Vm, What};
+    use model::{
+        Arm, Headline, Judged, Judgement, Machine, Measure, Observation, Sentence, Vm, What,
+    };
 
     /// What the two arms show in every trial: 99th percentile of the case, and percent of the quota
     /// and backlog of the control.
@@ -234,14 +233,16 @@ mod tests {
         let trials = [trial(0, "flags-quota", &[])];
         let facts = [throughput(&arms), detected(&plan("0.5"), &trials)];
         let sentences: Vec<String> =
-            spun.iter().chain(facts.iter().flatten()).map(|fact| told(&META, fact)).collect();
+            spun.iter().chain(facts.iter().flatten()).map(Sentence::sentence).collect();
         assert_eq!(
             sentences,
             [
-                "Under the quota the VM's defaults spun ? of CPU time beside ? of work.",
-                "Under the quota the VM's defaults left ? of background work, the flags ?.",
-                "Under the quota of ? CPUs the VM itself detected no quota, and had 8 schedulers, as \
-                 it was told."
+                "Under the quota the VM's defaults spun for 300 ms/s [300, 300] of CPU time beside 50 \
+                 ms/s of work.",
+                "Under the quota background work got 1/s [1, 1] with the VM's defaults, and 2/s \
+                 [2, 2] with the flags.",
+                "Under the quota of 0.5 CPUs the VM itself detected no quota. It had 8 schedulers, as \
+                 configured."
             ]
         );
     }
@@ -261,7 +262,7 @@ mod tests {
         ] {
             let outcome = reviewed(&shown);
             assert_eq!(outcome.state, State::Inconclusive, "{outcome:?}");
-            assert_eq!(caveat(&outcome), say::LOWER_RATE);
+            assert_eq!(caveat(&outcome), "lower-rate");
         }
     }
 
@@ -270,7 +271,7 @@ mod tests {
         let idle = Shown { used: 10.0, ..FIT };
         let outcome = reviewed(&idle);
         assert_eq!(outcome.state, State::Inconclusive);
-        assert_eq!((reason(&outcome), caveat(&outcome)), (say::ROOM, say::HIGHER_RATE));
+        assert_eq!((reason(&outcome), caveat(&outcome)), ("room-to-spin", "higher-rate"));
         assert_eq!(reviewed(&Shown { p99: 60.0, ..idle }).state, State::Affected);
     }
 
@@ -278,7 +279,7 @@ mod tests {
     fn without_a_quota_nobody_is_said_to_be_not_affected() {
         let free = Shown { quota: "none", ..FIT };
         let outcome = reviewed(&free);
-        assert_eq!((outcome.state, reason(&outcome)), (State::Inconclusive, say::NO_QUOTA));
+        assert_eq!((outcome.state, reason(&outcome)), (State::Inconclusive, "no-quota"));
         let [suggestion] = outcome.suggestions.as_slice() else { panic!("{outcome:?}") };
         let What::Scenario(fact) = &suggestion.what else { panic!("{suggestion:?}") };
         told(&META, fact);

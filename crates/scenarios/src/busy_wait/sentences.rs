@@ -1,124 +1,142 @@
-//! The sentences of `busy-wait`.
+//! The facts of `busy-wait` and their sentences.
 
-use model::Sentence;
+use model::prose::figures::{percent, plural};
+use model::{Amount, Estimate, Name, Sentence};
+use serde::{Deserialize, Serialize};
 
-/// Their names.
-pub(super) mod say {
-    pub const COSTS: &str = "costs-latency";
-    pub const COSTS_NONE: &str = "costs-no-latency";
-    pub const UNSETTLED: &str = "unsettled";
-    pub const THROTTLED: &str = "control-throttled";
-    pub const BEYOND: &str = "rate-beyond-machine";
-    pub const LOWER_RATE: &str = "lower-rate";
-    pub const ROOM: &str = "room-to-spin";
-    pub const HIGHER_RATE: &str = "higher-rate";
-    pub const NO_QUOTA: &str = "no-quota";
-    pub const WITH_QUOTA: &str = "with-quota";
-    pub const BACKGROUND: &str = "background";
-    pub const DETECTED: &str = "detected";
-    pub const SPUN: &str = "spun";
-    pub const ENVIRONMENT: &str = "environment";
-    pub const QUOTA_ALONE: &str = "quota-alone";
-    pub const ONE_OTP: &str = "one-otp";
-    pub const ONE_OTP_A_LEVEL: &str = "one-otp-a-level";
-    pub const NO_COST: &str = "no-cost";
-    pub const NOT_READY: &str = "not-ready";
+/// What only this scenario can say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "id", content = "values", rename_all = "kebab-case")]
+pub(super) enum BusyWaitFact {
+    CostsLatency(Option<Box<Compared>>),
+    CostsNoLatency(Option<Box<Compared>>),
+    Unsettled,
+    ControlThrottled { used: Estimate, most: f64 },
+    RateBeyondMachine { backlog: Estimate },
+    LowerRate(Option<Served>),
+    RoomToSpin { used: Estimate, least: f64 },
+    HigherRate(Option<Served>),
+    NoQuota,
+    WithQuota,
+    Background { defaults: Estimate, flags: Estimate },
+    Detected { quota: Amount, found: Option<Amount>, schedulers: u32 },
+    Spun { quota: bool, spun: Estimate, active: Option<Estimate> },
+    Environment { flags: Name },
+    QuotaAlone,
+    OneOtp,
+    OneOtpALevel,
+    NoCost,
+    NotReady { limit: Amount },
 }
 
 /// What case and control show.
-macro_rules! compared {
-    () => {
-        "{% if case %}: {% if quota %}under a quota of {{ quota }} CPUs{% else %}without a CPU \
-         quota{% endif %} the slowest of 100 requests took {{ case }} with {% if flags %}\
-         {{ flags }}{% else %}the VM's defaults{% endif %}, and {{ control }} with \
-         {% if control_flags %}{{ control_flags }}{% else %}the VM's defaults{% endif %}\
-         {% endif %}."
-    };
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Compared {
+    pub case: Estimate,
+    pub control: Estimate,
+    pub quota: Option<Amount>,
+    pub flags: Option<Name>,
+    pub control_flags: Option<Name>,
 }
 
 /// The rate that the control served.
-macro_rules! served {
-    () => {
-        "{% if served %} (it served {{ served|figure }}){% endif %}"
-    };
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Served {
+    pub served: Estimate,
 }
 
-/// The sentences.
-pub(super) const SENTENCES: &[Sentence] = &[
-    Sentence {
-        id: say::COSTS,
-        text: concat!("Busy waiting of schedulers costs latency here", compared!()),
-    },
-    Sentence {
-        id: say::COSTS_NONE,
-        text: concat!("Busy waiting of schedulers cost no latency here", compared!()),
-    },
-    Sentence {
-        id: say::UNSETTLED,
-        text: "It is not settled whether busy waiting of schedulers costs latency here.",
-    },
-    Sentence {
-        id: say::THROTTLED,
-        text: "The control itself used {{ used }} of its quota, and above {{ most }} the load alone \
-               may be throttled, so what busy waiting adds cannot be told.",
-    },
-    Sentence {
-        id: say::BEYOND,
-        text: "The control left {{ backlog }} of its requests undone: the rate is beyond this \
-               machine.",
-    },
-    Sentence {
-        id: say::LOWER_RATE,
-        text: concat!("Take a lower --rate", served!(), " or a larger --quota."),
-    },
-    Sentence {
-        id: say::ROOM,
-        text: "The control used only {{ used }} of its quota, and below {{ least }} spinning has \
-               room beside the requests.",
-    },
-    Sentence { id: say::HIGHER_RATE, text: concat!("Take a higher --rate", served!(), ".") },
-    Sentence {
-        id: say::NO_QUOTA,
-        text: "No arm had a CPU quota: busy waiting cost no latency without one, and what it costs \
-               under one was not measured.",
-    },
-    Sentence {
-        id: say::WITH_QUOTA,
-        text: "Measure it under a quota; that takes root or a delegated cpu controller.",
-    },
-    Sentence {
-        id: say::BACKGROUND,
-        text: "Under the quota the VM's defaults left {{ defaults }} of background work, the flags \
-               {{ flags }}.",
-    },
-    Sentence {
-        id: say::DETECTED,
-        text: "Under the quota of {{ quota }} CPUs the VM itself detected {% if found %}a quota of \
-               {{ found }}{% else %}no quota{% endif %}, and had {{ schedulers|count('scheduler') }}, \
-               as it was told.",
-    },
-    Sentence {
-        id: say::SPUN,
-        text: "{% if quota %}Under the quota{% else %}Without a quota{% endif %} the VM's defaults \
-               spun {{ spun }} of CPU time{% if active %} beside {{ active|figure }} of work\
-               {% endif %}.",
-    },
-    Sentence {
-        id: say::ENVIRONMENT,
-        text: "Put the flags into the node's environment: ERL_FLAGS=\"{{ flags }}\".",
-    },
-    Sentence { id: say::QUOTA_ALONE, text: "other flags are tried under a quota alone" },
-    Sentence {
-        id: say::ONE_OTP,
-        text: "--otp: one OTP at a time; several make a study (tailback study --help)",
-    },
-    Sentence {
-        id: say::ONE_OTP_A_LEVEL,
-        text: "otp: one OTP in a level; several are levels of a factor",
-    },
-    Sentence {
-        id: say::NO_COST,
-        text: "what a request costs could not be measured on this machine; give --rate N",
-    },
-    Sentence { id: say::NOT_READY, text: "the node was not ready for requests after {{ limit }}" },
-];
+impl Sentence for BusyWaitFact {
+    fn sentence(&self) -> String {
+        use BusyWaitFact as F;
+        match self {
+            F::CostsLatency(both) => {
+                format!("Busy waiting of schedulers costs latency here{}", compared(both))
+            }
+            F::CostsNoLatency(both) => {
+                format!("Busy waiting of schedulers cost no latency here{}", compared(both))
+            }
+            F::Unsettled => {
+                "It is not settled whether busy waiting of schedulers costs latency here.".into()
+            }
+            F::ControlThrottled { used, most } => format!(
+                "The control itself used {used} of its quota. Above {} the load alone may be \
+                 throttled, so the study cannot say what busy waiting adds.",
+                percent(*most)
+            ),
+            F::RateBeyondMachine { backlog } => format!(
+                "The control left {backlog} of its requests undone: the rate is more than this \
+                 machine can serve."
+            ),
+            F::LowerRate(rate) => {
+                format!("Take a lower --rate{} or a larger --quota.", served(rate))
+            }
+            F::RoomToSpin { used, least } => format!(
+                "The control used only {used} of its quota. Below {} the quota has room for both \
+                 spinning and requests, so a negative result means little.",
+                percent(*least)
+            ),
+            F::HigherRate(rate) => format!("Take a higher --rate{}.", served(rate)),
+            F::NoQuota => {
+                "No arm had a CPU quota: busy waiting cost no latency without one, and what it \
+                 costs under one was not measured."
+                    .into()
+            }
+            F::WithQuota => {
+                "Measure it under a quota; that takes root or a delegated cpu controller.".into()
+            }
+            F::Background { defaults, flags } => format!(
+                "Under the quota background work got {defaults} with the VM's defaults, and \
+                 {flags} with the flags."
+            ),
+            F::Detected { quota, found, schedulers } => {
+                let found = found
+                    .map_or_else(|| "no quota".into(), |found| format!("a quota of {found} CPUs"));
+                format!(
+                    "Under the quota of {quota} CPUs the VM itself detected {found}. It had {}, as \
+                     configured.",
+                    plural((*schedulers).into(), "scheduler")
+                )
+            }
+            F::Spun { quota, spun, active } => {
+                let quota = if *quota { "Under the quota" } else { "Without a quota" };
+                let beside = active.as_ref().map(|active| format!(" beside {active:#} of work"));
+                let beside = beside.unwrap_or_default();
+                format!("{quota} the VM's defaults spun for {spun} of CPU time{beside}.")
+            }
+            F::Environment { flags } => {
+                format!("Put the flags into the node's environment: ERL_FLAGS=\"{flags}\".")
+            }
+            F::QuotaAlone => "other flags are tried only under a quota".into(),
+            F::OneOtp => {
+                "--otp: one OTP at a time; several make a study (tailback study --help)".into()
+            }
+            F::OneOtpALevel => "otp: one OTP in a level; several are levels of a factor".into(),
+            F::NoCost => {
+                "what a request costs could not be measured on this machine; give --rate N".into()
+            }
+            F::NotReady { limit } => format!("the node was not ready for requests after {limit}"),
+        }
+    }
+}
+
+fn compared(both: &Option<Box<Compared>>) -> String {
+    let Some(both) = both else { return ".".into() };
+    let flags = |flags: &Option<Name>| {
+        flags.as_ref().map_or_else(|| "the VM's defaults".into(), Name::to_string)
+    };
+    let quota = match both.quota {
+        Some(quota) => format!("under a quota of {quota} CPUs"),
+        None => "without a CPU quota".into(),
+    };
+    format!(
+        ": {quota} the slowest of 100 requests took {} with {}, and {} with {}.",
+        both.case,
+        flags(&both.flags),
+        both.control,
+        flags(&both.control_flags)
+    )
+}
+
+fn served(rate: &Option<Served>) -> String {
+    rate.as_ref().map(|rate| format!(" (it served {:#})", rate.served)).unwrap_or_default()
+}

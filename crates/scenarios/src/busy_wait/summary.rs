@@ -2,11 +2,11 @@
 
 use super::meta::{META, measure};
 use super::params::BusyWaitParams;
-use super::sentences::say;
+use super::sentences::{BusyWaitFact, Compared};
 use crate::params::Params;
 use crate::{Summary, suggest};
 use analysis::Outcome;
-use model::{Amount, Arm, ArmResult, Fact, FixOutcome, Plan, Role, State, Suggestion, Unit, What};
+use model::{Amount, Arm, ArmResult, FixOutcome, Name, Plan, Role, State, Suggestion, Unit, What};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let is_case = |arm: &&ArmResult| arm.role == Role::Case;
@@ -14,10 +14,13 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     let headline = match outcome.state {
         State::Affected => {
             let case = arms.iter().filter(is_case).find(is_affected);
-            compared(say::COSTS, plan, case, arms)
+            BusyWaitFact::CostsLatency(compared(plan, case, arms)).into()
         }
-        State::NotAffected => compared(say::COSTS_NONE, plan, arms.iter().find(is_case), arms),
-        _ => Fact::new(say::UNSETTLED),
+        State::NotAffected => {
+            let both = compared(plan, arms.iter().find(is_case), arms);
+            BusyWaitFact::CostsNoLatency(both).into()
+        }
+        _ => BusyWaitFact::Unsettled.into(),
     };
     let kind = (outcome.state == State::Affected).then(|| kind(plan).to_owned());
     Summary { headline, suggestions: suggestions(outcome.state, plan), kind }
@@ -55,16 +58,17 @@ fn flags(plan: &Plan, role: Role) -> Option<String> {
 }
 
 /// The slowest of 100 requests in a case and in the control.
-fn compared(id: &str, plan: &Plan, case: Option<&ArmResult>, arms: &[ArmResult]) -> Fact {
+fn compared(plan: &Plan, case: Option<&ArmResult>, arms: &[ArmResult]) -> Option<Box<Compared>> {
     let control = arms.iter().find(|arm| arm.role == Role::Control);
     let p99 = |arm: Option<&ArmResult>| arm?.measures.get(measure::P99).cloned();
-    let fact = Fact::new(id);
-    let (Some(of_case), Some(of_control)) = (p99(case), p99(control)) else { return fact };
-    fact.with("case", &of_case)
-        .with("control", &of_control)
-        .with_some("quota", quota(plan).map(|cpus| Amount::exact(cpus, Unit::Ratio)))
-        .with_some("flags", flags(plan, Role::Case))
-        .with_some("control_flags", flags(plan, Role::Control))
+    let flags = |role| flags(plan, role).map(Name);
+    Some(Box::new(Compared {
+        case: p99(case)?,
+        control: p99(control)?,
+        quota: quota(plan).map(|cpus| Amount::exact(cpus, Unit::Ratio)),
+        flags: flags(Role::Case),
+        control_flags: flags(Role::Control),
+    }))
 }
 
 fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
@@ -76,7 +80,7 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     let environment = flags.map(|flags| Suggestion {
         // That the case is affected over this very control is the test that the flags help.
         measured: Some(FixOutcome::Helped),
-        ..What::Scenario(Fact::new(say::ENVIRONMENT).with("flags", flags)).into()
+        ..What::Scenario(BusyWaitFact::Environment { flags: flags.into() }.into()).into()
     });
     let defaults = META.defaults(false);
     let fewer = META.fix("schedulers").and_then(|fix| suggest::fix(&META, fix, &defaults));
@@ -120,9 +124,9 @@ mod tests {
         assert_eq!(affected.kind.as_deref(), Some("latency-under-quota"));
         assert_eq!(
             told(&META, &affected.headline),
-            "Busy waiting of schedulers costs latency here: under a quota of ? CPUs the slowest of \
-             100 requests took ? with the VM's defaults, and ? with +sbwt none +sbwtdcpu none \
-             +sbwtdio none."
+            "Busy waiting of schedulers costs latency here: under a quota of 0.5 CPUs the slowest \
+             of 100 requests took 9 ms [9, 9] with the VM's defaults, and 9 ms [9, 9] with +sbwt \
+             none +sbwtdcpu none +sbwtdio none."
         );
         let free = summary_of(State::NotAffected, "none");
         let sentence = told(&META, &free.headline);

@@ -3,7 +3,7 @@
 use super::meter::Meter;
 use super::observe::{Outside, Served, hung, observe};
 use super::plan::TrialSpec;
-use super::sentences::say;
+use super::sentences::BusyWaitFact;
 use crate::erlang::evidence::Watched;
 use crate::{Context, ScenarioError, Tick, TrialResult, erlang, quota};
 use beam::term::{self, as_bytes, as_f64, as_u64, each, field};
@@ -11,7 +11,7 @@ use beam::{CallError, Node, NodeOptions, Term};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
 use host::governor::Governor;
 use host::roots::Roots;
-use model::{Amount, Evidence, Fact, Problem, Unit};
+use model::{Amount, Evidence, Problem, Unit};
 use os::time;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -117,7 +117,7 @@ fn serve<'a>(
         let why = answer.as_ref().and_then(|answer| erlang::answer(answer).err());
         return Err(why.unwrap_or_else(|| {
             let limit = Amount::exact(time::ms(limit), Unit::Milliseconds);
-            ScenarioError::Broken(Problem::Scenario(Fact::new(say::NOT_READY).with("limit", limit)))
+            ScenarioError::Broken(Problem::Scenario(BusyWaitFact::NotReady { limit }.into()))
         }));
     };
     Ok((answer, meter?))

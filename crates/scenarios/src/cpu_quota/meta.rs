@@ -1,7 +1,7 @@
 //! The declaration of `cpu-quota`.
 
 use super::params::CpuQuotaParams;
-use super::sentences::SENTENCES;
+use super::sentences::CpuQuotaFact;
 use crate::params::{self, changed};
 use model::scenario::{FixMeta, MeasureMeta, Tag};
 use model::{Judging, Meta, Needs, Unit};
@@ -55,7 +55,8 @@ pub const META: Meta = Meta {
             change: |settings| changed(settings, |params: &mut CpuQuotaParams| params.on_cpus = 1),
         },
     ],
-    sentences: SENTENCES,
+    sentence: model::fact::sentence::<CpuQuotaFact>,
+    series: &[],
     needs: Needs { cpus: 2, root: true },
     parameters: params::of::<CpuQuotaParams>(),
     measures: &[

@@ -2,13 +2,13 @@
 
 use super::meta::META;
 use super::params::CpuQuotaParams;
-use super::sentences::say;
+use super::sentences::CpuQuotaFact;
 use super::trial::{TrialSpec, Window};
 use crate::params::Time;
 use crate::quota::{self, KEPT_MS};
 use crate::{Cell, Host, ScenarioError, cpus};
 use host::cgroup::Bandwidth;
-use model::{Amount, Arm, Changed, Fact, Need, Problem, Role, Unit};
+use model::{Amount, Arm, Changed, Need, Problem, Role, Unit};
 use std::time::Duration;
 
 /// What setting a trial up and warming it up costs beside its duration, roughly, for the progress
@@ -88,18 +88,17 @@ impl Layout {
         let threads = if params.threads > 0 { params.threads } else { spread + fast };
         let spread = spread.min(threads);
         if fast > threads {
-            let fact = Fact::new(say::TOO_MANY_FAST).with("fast", fast);
-            return Err(ScenarioError::unusable(fact.with("threads", threads)));
+            return Err(ScenarioError::unusable(CpuQuotaFact::TooManyFast { fast, threads }));
         }
         let share = bandwidth.cpus();
         // A whole number that a quota can ask for stays far below what a float holds exactly.
         let narrow = (share / USABLE).ceil().max(1.0) as u32;
         let (usable, raise) = if fast < spread { (fast, "--fast") } else { (spread, "--on-cpus") };
         if narrow > usable {
-            let fact = Fact::new(say::UNUSED_QUOTA).with("quota", params.quota.to_string());
-            let fact = fact.with("usable", usable).with("raise", raise);
+            let (quota, raise) = ((&params.quota).into(), raise.into());
             let cpus = Amount::exact(share, Unit::Count);
-            return Err(ScenarioError::unusable(fact.with("cpus", cpus)));
+            let fact = CpuQuotaFact::UnusedQuota { quota, usable, cpus, raise };
+            return Err(ScenarioError::unusable(fact));
         }
         Ok(Layout { threads, narrow, spread })
     }
@@ -124,8 +123,8 @@ fn arm(
     cpus: u32,
     burst: bool,
 ) -> Arm<CpuQuotaParams> {
-    let fact = || Fact::new(say::BURST).with("burst", params.burst.to_string());
-    let change = burst.then(|| Changed::Scenario(fact()));
+    let fact = CpuQuotaFact::Burst { burst: (&params.burst).into() };
+    let change = burst.then(|| Changed::Scenario(fact.into()));
     let burst = if burst { params.burst } else { Time::ZERO };
     let settings = CpuQuotaParams { on_cpus: cpus, burst, ..params.clone() };
     Arm { id: id.to_owned(), role, against: None, settings, change }
@@ -216,7 +215,7 @@ mod tests {
         for (params, part) in [
             (large, "raise --fast"),
             (CpuQuotaParams { on_cpus: 1, ..two }, "raise --on-cpus"),
-            (CpuQuotaParams { threads: 2, fast: 3, ..usual.clone() }, "2 threads in all"),
+            (CpuQuotaParams { threads: 2, fast: 3, ..usual.clone() }, "only 2 threads"),
         ] {
             let refused = testing::refused(&META, layout(4, &params));
             assert!(refused.contains(part), "{refused}");

@@ -1,10 +1,10 @@
 //! What only this scenario knows of an outcome: whether a kernel with the bug would have shown it.
 
 use super::meta::{MARGIN, measure};
-use super::sentences::say;
+use super::sentences::CpuQuotaFact;
 use super::summary::of_quota;
 use analysis::Outcome;
-use model::{ArmResult, Caveat, Fact, Reason, Role, State};
+use model::{ArmResult, Caveat, Reason, Role, State};
 
 /// What a group has to be able to lose, as a multiple of the margin: then it would have shown.
 const CLEAR: f64 = 2.0;
@@ -16,19 +16,18 @@ pub(super) fn review(arms: &mut [ArmResult], outcome: &mut Outcome) {
         return;
     }
     let most = could_lose.median;
-    let reason = |id: &str| {
-        let fact = Fact::new(id).with("arm", case.id.as_str()).with("most", of_quota(most));
-        Reason::Scenario(fact)
-    };
+    let (arm, lost) = ((&case.id).into(), of_quota(most));
     if most >= CLEAR * MARGIN {
-        outcome.reasons.push(reason(say::WOULD_HAVE_LOST));
+        let fact = CpuQuotaFact::WouldHaveLost { arm, most: lost };
+        outcome.reasons.push(Reason::Scenario(fact.into()));
         return;
     }
-    outcome.reasons.insert(0, reason(say::TOO_LITTLE));
+    let fact = CpuQuotaFact::TooLittleToLose { arm, most: lost };
+    outcome.reasons.insert(0, Reason::Scenario(fact.into()));
     outcome.state = State::Inconclusive;
     case.state = Some(State::Inconclusive);
     // More blocks like these would not settle it.
-    outcome.caveats = vec![Caveat::Scenario(Fact::new(say::MORE_TO_LOSE))];
+    outcome.caveats = vec![Caveat::Scenario(CpuQuotaFact::MoreToLose.into())];
 }
 
 #[cfg(test)]
@@ -37,7 +36,7 @@ mod tests {
     use super::*;
     use crate::testing::told;
     use model::testing::{estimate, result};
-    use model::{Test, Unit};
+    use model::{Fact, Test, Unit};
 
     fn reviewed(could_lose: f64, state: State) -> Outcome {
         let mut case = result("spread", Role::Case, Some(state));
@@ -60,12 +59,12 @@ mod tests {
     fn a_study_that_could_not_have_shown_the_bug_does_not_say_not_affected() {
         let weak = reviewed(4.0, State::NotAffected);
         assert_eq!(weak.state, State::Inconclusive);
-        assert_eq!(said(&weak).id, say::TOO_LITTLE);
-        assert_eq!(said(&weak).values["most"], of_quota(4.0).into());
-        assert_eq!(weak.caveats, [Caveat::Scenario(Fact::new(say::MORE_TO_LOSE))]);
+        let fact = CpuQuotaFact::TooLittleToLose { arm: "spread".into(), most: of_quota(4.0) };
+        assert_eq!(*said(&weak), fact.into());
+        assert_eq!(weak.caveats, [Caveat::Scenario(CpuQuotaFact::MoreToLose.into())]);
         let strong = reviewed(12.0, State::NotAffected);
         assert_eq!(strong.state, State::NotAffected);
-        assert_eq!(said(&strong).id, say::WOULD_HAVE_LOST);
+        assert_eq!(said(&strong).id, "would-have-lost");
         assert_eq!(reviewed(4.0, State::Affected).state, State::Affected);
     }
 }

@@ -1,72 +1,87 @@
-//! The sentences of `cpu-quota`.
+//! The facts of `cpu-quota` and their sentences.
 
-use model::Sentence;
+use model::prose::figures::plural;
+use model::{Amount, Estimate, Name, Sentence};
+use serde::{Deserialize, Serialize};
 
-/// Their names.
-pub(super) mod say {
-    pub const UNDER: &str = "under";
-    pub const OVER: &str = "over";
-    pub const GETS_IT: &str = "gets-it";
-    pub const UNSETTLED: &str = "unsettled";
-    pub const WOULD_HAVE_LOST: &str = "would-have-lost";
-    pub const TOO_LITTLE: &str = "too-little-to-lose";
-    pub const MORE_TO_LOSE: &str = "more-to-lose";
-    pub const LARGER: &str = "larger-machine";
-    pub const BURST: &str = "burst";
-    pub const TOO_MANY_FAST: &str = "too-many-fast";
-    pub const UNUSED_QUOTA: &str = "unused-quota";
+/// What only this scenario can say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "id", content = "values", rename_all = "kebab-case")]
+pub(super) enum CpuQuotaFact {
+    Under(Option<Box<Got>>),
+    Over(Option<Box<Got>>),
+    GetsIt(Option<Box<Got>>),
+    Unsettled,
+    WouldHaveLost { arm: Name, most: Amount },
+    TooLittleToLose { arm: Name, most: Amount },
+    MoreToLose,
+    LargerMachine,
+    Burst { burst: Name },
+    TooManyFast { fast: u32, threads: u32 },
+    UnusedQuota { quota: Name, usable: u32, cpus: Amount, raise: Name },
 }
 
 /// What case and control got.
-macro_rules! compared {
-    () => {
-        "{% if got %}: with threads on {% if cpus %}{{ cpus|count('CPU') }}{% else %}its CPUs\
-         {% endif %} it got {{ got }} of its quota{% if control %}, with the same threads on \
-         {% if control_cpus %}{{ control_cpus|count('CPU') }}{% else %}fewer CPUs{% endif %} \
-         {{ control }}{% endif %}{% endif %}."
-    };
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Got {
+    pub got: Estimate,
+    pub cpus: Option<u64>,
+    pub control: Option<Estimate>,
+    pub control_cpus: Option<u64>,
 }
 
-/// The sentences.
-pub(super) const SENTENCES: &[Sentence] = &[
-    Sentence {
-        id: say::UNDER,
-        text: concat!("A group is throttled below its CPU quota here", compared!()),
-    },
-    Sentence {
-        id: say::OVER,
-        text: concat!("A group gets more than its CPU quota here", compared!()),
-    },
-    Sentence { id: say::GETS_IT, text: concat!("A group gets its CPU quota here", compared!()) },
-    Sentence {
-        id: say::UNSETTLED,
-        text: "This study does not say whether a group gets its CPU quota here.",
-    },
-    Sentence {
-        id: say::WOULD_HAVE_LOST,
-        text: "If slices expired, {{ arm }} would have lost up to {{ most }} of its quota.",
-    },
-    Sentence {
-        id: say::TOO_LITTLE,
-        text: "If slices expired, {{ arm }} would lose {{ most }} of its quota at most with these \
-               settings, too little to tell it from none.",
-    },
-    Sentence {
-        id: say::MORE_TO_LOSE,
-        text: "Take more CPUs (--on-cpus), a smaller --quota, or a longer --wake below the period.",
-    },
-    Sentence {
-        id: say::LARGER,
-        text: "See what the rules of this kernel give on a larger machine.",
-    },
-    Sentence { id: say::BURST, text: "a burst of {{ burst }}" },
-    Sentence {
-        id: say::TOO_MANY_FAST,
-        text: "--fast {{ fast }}: there are {{ threads }} threads in all; raise --threads",
-    },
-    Sentence {
-        id: say::UNUSED_QUOTA,
-        text: "--quota {{ quota }}: {{ usable }} busy threads on CPUs of their own cannot use {{ cpus }} \
-               CPUs; lower it or raise {{ raise }}",
-    },
-];
+impl Sentence for CpuQuotaFact {
+    fn sentence(&self) -> String {
+        use CpuQuotaFact as F;
+        match self {
+            F::Under(got) => {
+                format!("A group is throttled below its CPU quota here{}", compared(got))
+            }
+            F::Over(got) => format!("A group gets more than its CPU quota here{}", compared(got)),
+            F::GetsIt(got) => format!("A group gets its CPU quota here{}", compared(got)),
+            F::Unsettled => {
+                "This study does not say whether a group gets its CPU quota here.".into()
+            }
+            F::WouldHaveLost { arm, most } => {
+                format!("If slices expired, {arm} would have lost up to {most} of its quota.")
+            }
+            F::TooLittleToLose { arm, most } => format!(
+                "If slices expired, {arm} would lose at most {most} of its quota with these \
+                 settings, too little to measure."
+            ),
+            F::MoreToLose => {
+                "Take more CPUs (--on-cpus), a smaller --quota, or a longer --wake below the \
+                 period."
+                    .into()
+            }
+            F::LargerMachine => {
+                "Simulate what the rules of this kernel give on a larger machine.".into()
+            }
+            F::Burst { burst } => format!("a burst of {burst}"),
+            F::TooManyFast { fast, threads } => {
+                format!("--fast {fast}: there are only {threads} threads; raise --threads")
+            }
+            F::UnusedQuota { quota, usable, cpus, raise } => format!(
+                "--quota {quota}: {usable} busy threads on CPUs of their own cannot use {cpus} \
+                 CPUs; lower it or raise {raise}"
+            ),
+        }
+    }
+}
+
+fn compared(got: &Option<Box<Got>>) -> String {
+    let Some(got) = got else { return ".".into() };
+    let cpus = |count: Option<u64>, other: &str| {
+        count.map_or_else(|| other.to_owned(), |count| plural(count, "CPU"))
+    };
+    let control = got.control.as_ref().map(|control| {
+        let cpus = cpus(got.control_cpus, "fewer CPUs");
+        format!("; with the same threads on {cpus} it got {control}")
+    });
+    format!(
+        ": with threads on {} it got {} of its quota{}.",
+        cpus(got.cpus, "its CPUs"),
+        got.got,
+        control.unwrap_or_default()
+    )
+}

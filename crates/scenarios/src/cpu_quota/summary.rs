@@ -2,14 +2,12 @@
 
 use super::meta::{META, OTHER_KERNEL, measure};
 use super::params::CpuQuotaParams;
-use super::sentences::say;
+use super::sentences::{CpuQuotaFact, Got};
 use crate::params::Params;
 use crate::{Summary, suggest};
 use analysis::Outcome;
 use model::suggestion::Command;
-use model::{
-    Amount, ArmResult, Fact, Plan, Role, Run, Settings, State, Suggestion, Unit, Value, What,
-};
+use model::{Amount, ArmResult, Plan, Role, Run, Settings, State, Suggestion, Unit, Value, What};
 
 /// CPUs of the machine that is simulated: where slices expire, a group loses more the more there
 /// are.
@@ -18,30 +16,32 @@ const SIMULATED_CPUS: i64 = 64;
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let over = outcome.measure == measure::BEYOND;
     let headline = match outcome.state {
-        State::Affected => compared(if over { say::OVER } else { say::UNDER }, arms),
-        State::NotAffected => compared(say::GETS_IT, arms),
-        _ => Fact::new(say::UNSETTLED),
+        State::Affected if over => CpuQuotaFact::Over(got(arms)),
+        State::Affected => CpuQuotaFact::Under(got(arms)),
+        State::NotAffected => CpuQuotaFact::GetsIt(got(arms)),
+        _ => CpuQuotaFact::Unsettled,
     };
     let kind = if over { "over" } else { "under" };
     Summary {
-        headline,
+        headline: headline.into(),
         suggestions: suggestions(outcome.state, plan),
         kind: (outcome.state == State::Affected).then(|| kind.to_owned()),
     }
 }
 
 /// What case and control got of their quotas, and on how many CPUs.
-fn compared(id: &str, arms: &[ArmResult]) -> Fact {
+fn got(arms: &[ArmResult]) -> Option<Box<Got>> {
     let figure = |role, name: &str| {
         let arm = arms.iter().find(|arm: &&ArmResult| arm.role == role)?;
         arm.measures.get(name)
     };
     let cpus = |role| figure(role, measure::CPUS).map(|cpus| cpus.median.round() as u64);
-    Fact::new(id)
-        .with_some("got", figure(Role::Case, measure::GOT))
-        .with_some("cpus", cpus(Role::Case))
-        .with_some("control", figure(Role::Control, measure::GOT))
-        .with_some("control_cpus", cpus(Role::Control))
+    Some(Box::new(Got {
+        got: figure(Role::Case, measure::GOT)?.clone(),
+        cpus: cpus(Role::Case),
+        control: figure(Role::Control, measure::GOT).cloned(),
+        control_cpus: cpus(Role::Control),
+    }))
 }
 
 fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
@@ -61,7 +61,7 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
         }
         State::NotAffected => {
             let run = Some(simulated(&params, None));
-            vec![Suggestion { run, ..What::Scenario(Fact::new(say::LARGER)).into() }]
+            vec![Suggestion { run, ..What::Scenario(CpuQuotaFact::LargerMachine.into()).into() }]
         }
         _ => Vec::new(),
     }
@@ -129,8 +129,8 @@ mod tests {
         assert_eq!(under.kind.as_deref(), Some("under"));
         assert_eq!(
             told(&META, &under.headline),
-            "A group is throttled below its CPU quota here: with threads on 4 CPUs it got ? of its \
-             quota, with the same threads on 1 CPUs ?."
+            "A group is throttled below its CPU quota here: with threads on 4 CPUs it got 90% [90, 90] \
+             of its quota; with the same threads on 1 CPU it got 90% [90, 90]."
         );
         let over = summary_of(State::Affected, measure::BEYOND, &[]);
         assert_eq!(over.kind.as_deref(), Some("over"));

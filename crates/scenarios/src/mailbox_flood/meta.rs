@@ -1,11 +1,18 @@
 //! The declaration of `mailbox-flood`.
 
 use super::params::{Dam, MailboxFloodParams, SinkKind};
-use super::sentences::SENTENCES;
+use super::sentences::MailboxFloodFact;
 use crate::params::{self, changed};
-use model::scenario::{FixMeta, MeasureMeta};
+use model::scenario::{FixMeta, MeasureMeta, SeriesMeta};
 use model::{Judging, Meta, Needs, Unit};
 use std::borrow::Cow;
+
+/// Names of series.
+pub(super) mod series {
+    pub const QUEUES: &str = "queues";
+    pub const LENGTHS: &str = "cost_lengths";
+    pub const COST: &str = "cost";
+}
 
 /// Names of the figures.
 pub(super) mod measure {
@@ -90,7 +97,12 @@ pub const META: Meta = Meta {
             },
         },
     ],
-    sentences: SENTENCES,
+    sentence: model::fact::sentence::<MailboxFloodFact>,
+    series: &[
+        SeriesMeta { name: series::QUEUES, title: "messages that wait" },
+        SeriesMeta { name: series::LENGTHS, title: "messages in the mailbox" },
+        SeriesMeta { name: series::COST, title: "time of one write" },
+    ],
     tags: &[],
     needs: Needs { cpus: 1, root: false },
     parameters: params::of::<MailboxFloodParams>(),

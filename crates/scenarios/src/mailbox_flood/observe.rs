@@ -1,7 +1,6 @@
 //! From what the node counted and timed to an observation.
 
-use super::meta::measure;
-use super::sentences::say;
+use super::meta::{measure, series};
 use model::{AtWork, Measure, Observation, Series, Unit};
 use os::time;
 use std::time::Duration;
@@ -95,12 +94,12 @@ pub(super) fn observe(measured: &Measured) -> Observation {
     put(measure::OUT_OF_ORDER, Some(flood.out_of_order), Unit::Count);
     put(measure::DUPLICATED, Some(flood.duplicated), Unit::Count);
     if let Some(queues) = queues(&flood.queues) {
-        seen.series.insert(say::QUEUES.to_owned(), queues);
+        seen.series.insert(series::QUEUES.to_owned(), queues);
     }
     if !measured.costs.is_empty() {
         let (lengths, costs) = curve(&measured.costs);
-        seen.series.insert(say::LENGTHS.to_owned(), lengths);
-        seen.series.insert(say::COST.to_owned(), costs);
+        seen.series.insert(series::LENGTHS.to_owned(), lengths);
+        seen.series.insert(series::COST.to_owned(), costs);
     }
     seen.at_work = measured.costs.last().map(|cost| cost.seen.clone()).unwrap_or_default();
     seen
@@ -165,7 +164,7 @@ fn curve(costs: &[Cost]) -> (Series, Series) {
     let mut lengths = Series::new(Unit::Count, vec!["messages in the mailbox".to_owned()]);
     let quartiles = ["median", "lower quartile", "upper quartile"].map(str::to_owned).to_vec();
     let mut series = Series::new(Unit::Nanoseconds, quartiles);
-    series.against = Some(say::LENGTHS.to_owned());
+    series.against = Some(series::LENGTHS.to_owned());
     for (place, cost) in costs.iter().enumerate() {
         // The lengths had their turns in random order, each by itself: this is their place alone.
         let at = place as f64;

@@ -3,12 +3,12 @@
 use super::params::{
     Dam, FloodFix, Mailbox, MailboxFloodParams, Message, Pace, QueueData, SinkKind,
 };
-use super::sentences::say;
+use super::sentences::MailboxFloodFact;
 use crate::erlang::{self, Vm};
 use crate::params::{Folder, Programs, Time};
 use crate::{Arms, Cell, ScenarioError};
 use beam::Flags;
-use model::{Arm, Changed, Fact, Role};
+use model::{Arm, Changed, Role};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ pub(super) fn arms(params: &MailboxFloodParams) -> Result<Arms<MailboxFloodParam
         found.arms.extend([control, Arm { against: against.clone(), ..case }]);
         for fix in params.fixes_that_change() {
             let arm = arm(&fix_id(fix), Role::Fix, params.with(fix));
-            let change = Some(Changed::Scenario(Fact::new(change(fix))));
+            let change = Some(Changed::Scenario(change(fix).into()));
             found.arms.push(Arm { against: against.clone(), change, ..arm });
         }
     }
@@ -104,23 +104,22 @@ pub(super) fn arms(params: &MailboxFloodParams) -> Result<Arms<MailboxFloodParam
 impl MailboxFloodParams {
     /// What no trial could be made of.
     fn check(&self) -> Result<(), ScenarioError> {
-        let unusable = |fact: Fact| Err(ScenarioError::unusable(fact));
+        let unusable = |fact: MailboxFloodFact| Err(ScenarioError::unusable(fact));
         if self.is_paced() && self.dam != Dam::None {
-            return unusable(Fact::new(say::NOTHING_TO_DAM));
+            return unusable(MailboxFloodFact::NothingToDam);
         }
         let killed = !self.kill_after.is_zero();
         if self.is_decoy() && (self.is_paced() || self.dam != Dam::None || killed) {
-            return unusable(Fact::new(say::ONLY_A_DECOY));
+            return unusable(MailboxFloodFact::OnlyADecoy);
         }
         let offered = self.offered();
         if offered > MOST_MESSAGES {
-            let fact = Fact::new(say::TOO_MANY).with("offered", offered);
-            return unusable(fact.with("most", MOST_MESSAGES));
+            let most = MOST_MESSAGES;
+            return unusable(MailboxFloodFact::TooManyMessages { offered, most });
         }
         let bytes = self.bytes();
         if self.sink.is_file() && offered.saturating_mul(bytes) > MOST_FILE {
-            let fact = Fact::new(say::FILE_TOO_LARGE).with("offered", offered);
-            return unusable(fact.with("bytes", bytes));
+            return unusable(MailboxFloodFact::FileTooLarge { offered, bytes });
         }
         Ok(())
     }
@@ -202,11 +201,11 @@ fn fix_id(fix: FloodFix) -> String {
 }
 
 /// What a fix changes.
-fn change(fix: FloodFix) -> &'static str {
+fn change(fix: FloodFix) -> MailboxFloodFact {
     match fix {
-        FloodFix::OffHeap => say::OFF_HEAP,
-        FloodFix::Threshold => say::THRESHOLD,
-        FloodFix::Credit => say::CREDIT,
+        FloodFix::OffHeap => MailboxFloodFact::OffHeap,
+        FloodFix::Threshold => MailboxFloodFact::Threshold,
+        FloodFix::Credit => MailboxFloodFact::Credit,
     }
 }
 

@@ -1,16 +1,14 @@
 //! What only this scenario knows of an outcome: whether it is the length of the queue that costs,
 //! where the time goes, and what a killed server lost.
 
-use super::meta::{META, measure};
+use super::meta::{META, measure, series};
 use super::params::{MailboxFloodParams, QueueData};
-use super::sentences::say;
+use super::sentences::MailboxFloodFact;
 use super::summary::asked;
 use crate::params::Params;
 use crate::{hang, suggest};
 use analysis::Outcome;
-use model::{
-    Arm, ArmResult, Caveat, Fact, FactValue, Plan, Reason, Role, State, Suggestion, Trial,
-};
+use model::{Arm, ArmResult, Caveat, Plan, Reason, Role, State, Suggestion, Trial};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -35,19 +33,19 @@ fn judge(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Ou
     let cases: Vec<&Arm> = plan.arms.iter().filter(|arm| arm.role == Role::Case).collect();
     let few = cases.iter().find_map(|case| params(case).filter(|p| p.offered() < FEWEST));
     if let Some(few) = few {
-        take_back(arms, outcome, Fact::new(say::TOO_FEW).with("messages", few.offered()));
+        take_back(arms, outcome, MailboxFloodFact::TooFewMessages { messages: few.offered() });
         let more = MailboxFloodParams { senders: 100, messages: 500, ..asked(&few) };
-        let why = Fact::new(say::MORE).with("least", FEWEST);
+        let why = MailboxFloodFact::MoreMessages { least: FEWEST };
         outcome.suggestions.extend(other_run(&few, why, &more));
         return;
     }
     if outcome.state == State::Affected && !is_a_scan(plan, arms) {
-        take_back(arms, outcome, Fact::new(say::NOT_THE_LENGTH));
-        outcome.caveats.push(Caveat::Scenario(Fact::new(say::CLOSER)));
+        take_back(arms, outcome, MailboxFloodFact::NotTheLength);
+        outcome.caveats.push(Caveat::Scenario(MailboxFloodFact::CloserInterval.into()));
         let run = |case: MailboxFloodParams| {
             let message_queue_data = QueueData::OffHeap;
             let off_heap = MailboxFloodParams { message_queue_data, ..asked(&case) };
-            other_run(&case, Fact::new(say::COLLECTIONS), &off_heap)
+            other_run(&case, MailboxFloodFact::Collections, &off_heap)
         };
         outcome.suggestions.extend(cases.first().and_then(|case| params(case)).and_then(run));
         return;
@@ -65,19 +63,19 @@ fn params(arm: &Arm) -> Option<MailboxFloodParams> {
 /// Another run than the case; none where it is the same.
 fn other_run(
     case: &MailboxFloodParams,
-    why: Fact,
+    why: MailboxFloodFact,
     other: &MailboxFloodParams,
 ) -> Option<Suggestion> {
     (asked(case) != *other).then(|| suggest::other_run(&META, why, &other.settings()))
 }
 
 /// Takes a verdict back: more blocks like these would not settle it.
-fn take_back(arms: &mut [ArmResult], outcome: &mut Outcome, why: Fact) {
+fn take_back(arms: &mut [ArmResult], outcome: &mut Outcome, why: MailboxFloodFact) {
     for arm in arms.iter_mut().filter(|arm| arm.role == Role::Case) {
         arm.state = Some(State::Inconclusive);
     }
     outcome.state = State::Inconclusive;
-    outcome.reasons.insert(0, Reason::Scenario(why));
+    outcome.reasons.insert(0, Reason::Scenario(why.into()));
     outcome.caveats.clear();
 }
 
@@ -105,7 +103,7 @@ fn scan_reason(cases: &[&Arm], trials: &[Trial]) -> Option<Reason> {
     let mut longest: f64 = 0.0;
     for trial in trials.iter().filter(is_case) {
         let lengths =
-            trial.observation.series.get(say::LENGTHS).and_then(|lengths| lengths.rows.last());
+            trial.observation.series.get(series::LENGTHS).and_then(|lengths| lengths.rows.last());
         longest = longest.max(lengths.and_then(|row| *row.first()?).unwrap_or(0.0));
         for seen in &trial.observation.at_work {
             *samples.entry(&seen.place).or_default() += seen.samples;
@@ -113,12 +111,9 @@ fn scan_reason(cases: &[&Arm], trials: &[Trial]) -> Option<Reason> {
     }
     let all: u64 = samples.values().sum();
     let (place, count) = samples.into_iter().max_by_key(|(_, count)| *count)?;
-    let fact = Fact::new(say::SCAN)
-        .with("longest", longest.round() as u64)
-        .with("place", place)
-        .with("seen", count)
-        .with("samples", all);
-    Some(Reason::Scenario(fact))
+    let (longest, place) = (longest.round() as u64, place.into());
+    let fact = MailboxFloodFact::Scan { longest, place, seen: count, samples: all };
+    Some(Reason::Scenario(fact.into()))
 }
 
 /// What became of messages where servers were killed, in the median trial.
@@ -126,15 +121,16 @@ fn kill_reasons(plan: &Plan, arms: &[ArmResult]) -> Vec<Reason> {
     let reason = |arm: &Arm| {
         let params = params(arm).filter(|params| !params.kill_after.is_zero())?;
         let result = arms.iter().find(|result| result.id == arm.id)?;
-        let figure = |name: &str| Some(FactValue::from(result.measures.get(name)?));
+        let figure = |name: &str| result.measures.get(name).cloned();
         let twice = figure(measure::DUPLICATED)?;
         let fact = match figure(measure::LOST) {
             Some(lost) => {
-                Fact::new(say::KILLED).with("lost", lost).with("messages", params.offered())
+                let messages = params.offered();
+                MailboxFloodFact::Killed { arm: (&arm.id).into(), lost, messages, twice }
             }
-            None => Fact::new(say::KILLED_CUT_OFF),
+            None => MailboxFloodFact::KilledCutOff { arm: (&arm.id).into(), twice },
         };
-        Some(Reason::Scenario(fact.with("arm", arm.id.as_str()).with("twice", twice)))
+        Some(Reason::Scenario(fact.into()))
     };
     plan.arms.iter().filter_map(reason).collect()
 }
@@ -217,14 +213,14 @@ mod tests {
         let (few, _) = outcome_of(2, estimate(9.0, Some(7.0)), State::Affected);
         let (why, run) = said(&few);
         let messages = value_of(run.unwrap(), "messages");
-        assert_eq!((why, messages.as_deref()), (say::TOO_FEW, Some("500")));
+        assert_eq!((why, messages.as_deref()), ("too-few-messages", Some("500")));
         let (flat, _) = outcome_of(500, estimate(0.1, Some(0.05)), State::Affected);
         let (why, run) = said(&flat);
         let queue = value_of(run.unwrap(), "message-queue-data");
-        assert_eq!((why, queue.as_deref()), (say::NOT_THE_LENGTH, Some("off_heap")));
-        assert_eq!(flat.caveats, [Caveat::Scenario(Fact::new(say::CLOSER))]);
+        assert_eq!((why, queue.as_deref()), ("not-the-length", Some("off_heap")));
+        assert_eq!(flat.caveats, [Caveat::Scenario(MailboxFloodFact::CloserInterval.into())]);
         let (steep, _) = outcome_of(500, estimate(9.0, Some(7.0)), State::Affected);
-        assert_eq!(said(&steep), (say::SCAN, None));
+        assert_eq!(said(&steep), ("scan", None));
     }
 
     #[test]
@@ -241,7 +237,7 @@ mod tests {
             told(&META, fact);
             fact.id.clone()
         };
-        assert_eq!(lost(&[measure::DUPLICATED]), say::KILLED_CUT_OFF);
-        assert_eq!(lost(&[measure::LOST]), say::KILLED);
+        assert_eq!(lost(&[measure::DUPLICATED]), "killed-cut-off");
+        assert_eq!(lost(&[measure::LOST]), "killed");
     }
 }

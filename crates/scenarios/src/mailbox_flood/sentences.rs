@@ -1,133 +1,160 @@
-//! The sentences of `mailbox-flood`.
+//! The facts of `mailbox-flood` and their sentences.
 
-use model::Sentence;
+use model::prose::figures::plural;
+use model::{Amount, Estimate, Name, Sentence};
+use serde::{Deserialize, Serialize};
 
-/// Their names.
-pub(super) mod say {
-    pub const SLOWER: &str = "slower";
-    pub const NOT_SLOWER: &str = "not-slower";
-    pub const UNSETTLED: &str = "unsettled";
-    pub const TOO_FEW: &str = "too-few-messages";
-    pub const MORE: &str = "more-messages";
-    pub const NOT_THE_LENGTH: &str = "not-the-length";
-    pub const COLLECTIONS: &str = "collections";
-    pub const CLOSER: &str = "closer-interval";
-    pub const SCAN: &str = "scan";
-    pub const KILLED: &str = "killed";
-    pub const KILLED_CUT_OFF: &str = "killed-cut-off";
-    pub const RESTARTED: &str = "server-restarted";
-    pub const OTHER_SINK: &str = "other-sink";
-    pub const OFF_HEAP: &str = "off-heap";
-    pub const THRESHOLD: &str = "threshold";
-    pub const CREDIT: &str = "credit";
-    pub const QUEUES: &str = "queues";
-    pub const LENGTHS: &str = "cost_lengths";
-    pub const COST: &str = "cost";
-    pub const NOTHING_TO_DAM: &str = "nothing-to-dam";
-    pub const ONLY_A_DECOY: &str = "only-a-decoy";
-    pub const TOO_MANY: &str = "too-many-messages";
-    pub const FILE_TOO_LARGE: &str = "file-too-large";
-    pub const WRITES_FAILED: &str = "writes-failed";
-    pub const NO_FOLDER: &str = "no-folder";
+/// What only this scenario can say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "id", content = "values", rename_all = "kebab-case")]
+pub(super) enum MailboxFloodFact {
+    Slower(Box<Slower>),
+    NotSlower { sink: Name, slope: Option<Estimate>, writes: Option<Estimate> },
+    Unsettled,
+    TooFewMessages { messages: u64 },
+    MoreMessages { least: u64 },
+    NotTheLength,
+    Collections,
+    CloserInterval,
+    Scan { longest: u64, place: Name, seen: u64, samples: u64 },
+    Killed { arm: Name, lost: Estimate, messages: u64, twice: Estimate },
+    KilledCutOff { arm: Name, twice: Estimate },
+    ServerRestarted,
+    OtherSink,
+    OffHeap,
+    Threshold,
+    Credit,
+    NothingToDam,
+    OnlyADecoy,
+    TooManyMessages { offered: u64, most: u64 },
+    FileTooLarge { offered: u64, bytes: u64 },
+    WritesFailed { failed: u64, writes: u64, sink: Name, error: Option<Name> },
+    NoFolder { folder: Name, error: Name },
 }
 
-/// The sentences.
-pub(super) const SENTENCES: &[Sentence] = &[
-    Sentence {
-        id: say::SLOWER,
-        text: "Each message that waits makes every write to the sink {{ sink }} slower here\
-               {% if slope %}, by {{ slope }}{% endif %}{% if queued %}; with 100,000 queued a \
-               write takes {{ queued }} instead of {{ empty }}{% endif %}.{% if writes %} Flooded, \
-               the server wrote {{ writes }}{% if control %}; with the same flood in another \
-               process, {{ control }}{% endif %}.{% endif %}",
-    },
-    Sentence {
-        id: say::NOT_SLOWER,
-        text: "A long mailbox does not make writes to the sink {{ sink }} slower here{% if slope %}: \
-               each message that waits adds {{ slope }}{% endif %}{% if writes %}; the flood was \
-               written at {{ writes }}{% endif %}.",
-    },
-    Sentence {
-        id: say::UNSETTLED,
-        text: "It is not settled whether a long mailbox makes its owner slower here.",
-    },
-    Sentence {
-        id: say::TOO_FEW,
-        text: "{{ messages|count('message') }} in all: too few to tell a cost of each message that \
-               waits from the cost of the write itself.",
-    },
-    Sentence { id: say::MORE, text: "Send {{ least|count('message') }} or more in all." },
-    Sentence {
-        id: say::NOT_THE_LENGTH,
-        text: "Writes were slow in the flood, but writes that were timed at several lengths of the \
-               mailbox were not shown to take longer the longer it is, so no receive is shown to \
-               look through the queue. Collections of a heap that holds the messages, or senders \
-               that take the CPU, make writes slow as well.",
-    },
-    Sentence {
-        id: say::COLLECTIONS,
-        text: "Keep the messages off the heap, to see what collections cost.",
-    },
-    Sentence {
-        id: say::CLOSER,
-        text: "More blocks on a quieter machine give a closer interval, as by --samples 12.",
-    },
-    Sentence {
-        id: say::SCAN,
-        text: "With {{ longest|count('message') }} in its mailbox the process that writes was seen \
-               in {{ place }} in {{ seen }} of {{ samples|count('sample') }}: the receive there \
-               cannot tell that older messages are no answer, and looks at each of them every time.",
-    },
-    Sentence {
-        id: say::KILLED,
-        text: "{{ arm }}, whose server was killed during the flood: in the median trial \
-               {{ lost|figure }} of {{ messages|count('message') }} were lost, and \
-               {{ twice|figure }} were written twice.",
-    },
-    Sentence {
-        id: say::KILLED_CUT_OFF,
-        text: "{{ arm }}, whose server was killed during the flood: the flood was cut off, so lost \
-               messages could not be counted (a longer --duration counts them); in the median trial \
-               {{ twice|figure }} messages were written twice.",
-    },
-    Sentence { id: say::RESTARTED, text: "The server was killed and started again." },
-    Sentence { id: say::OTHER_SINK, text: "Try a sink whose writes look through the mailbox." },
-    Sentence {
-        id: say::OFF_HEAP,
-        text: "process_flag(message_queue_data, off_heap) in the server",
-    },
-    Sentence {
-        id: say::THRESHOLD,
-        text: "the original's dam in front of the server, which pauses at 10,000 messages",
-    },
-    Sentence { id: say::CREDIT, text: "tailback_dam in front of the server" },
-    Sentence { id: say::QUEUES, text: "messages that wait" },
-    Sentence { id: say::LENGTHS, text: "messages in the mailbox" },
-    Sentence { id: say::COST, text: "time of one write" },
-    Sentence {
-        id: say::NOTHING_TO_DAM,
-        text: "--pace one-at-a-time leaves nothing for a dam to do: leave out --dam, or flood it",
-    },
-    Sentence {
-        id: say::ONLY_A_DECOY,
-        text: "--mailbox decoy leaves the server's mailbox empty: leave out --pace, --dam and --kill-after",
-    },
-    Sentence {
-        id: say::TOO_MANY,
-        text: "{{ offered }} messages in all are more than {{ most }}: take fewer --senders or --messages",
-    },
-    Sentence {
-        id: say::FILE_TOO_LARGE,
-        text: "{{ offered }} messages of {{ bytes }} bytes may fill a file with more than 1 GiB; send \
-               fewer or smaller ones",
-    },
-    Sentence {
-        id: say::WRITES_FAILED,
-        text: "{{ failed }} of {{ writes }} writes to the sink {{ sink }} failed ({% if error %}{{ error }}\
-               {% else %}it is not known why{% endif %}); make room there or take another --sink",
-    },
-    Sentence {
-        id: say::NO_FOLDER,
-        text: "--folder {{ folder }}: {{ error }}; name a folder that can be written to: --folder FOLDER",
-    },
-];
+/// What the mailbox cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Slower {
+    pub sink: Name,
+    pub slope: Option<Estimate>,
+    pub queued: Option<Amount>,
+    pub empty: Option<Amount>,
+    pub writes: Option<Estimate>,
+    pub control: Option<Estimate>,
+}
+
+impl Sentence for MailboxFloodFact {
+    fn sentence(&self) -> String {
+        use MailboxFloodFact as F;
+        match self {
+            F::Slower(cost) => slower(cost),
+            F::NotSlower { sink, slope, writes } => {
+                let slope = slope
+                    .as_ref()
+                    .map(|slope| format!(": each message in the mailbox adds {slope} to a write"));
+                let writes = writes.as_ref();
+                let writes = writes.map(|writes| format!("; the flood was written at {writes}"));
+                format!(
+                    "A long mailbox does not make writes to the sink {sink} slower here{}{}.",
+                    slope.unwrap_or_default(),
+                    writes.unwrap_or_default()
+                )
+            }
+            F::Unsettled => {
+                "It is not settled whether a long mailbox makes its owner slower here.".into()
+            }
+            F::TooFewMessages { messages } => format!(
+                "{} in all are too few: the cost of each message in the mailbox does not stand out \
+                 from the cost of the write itself.",
+                plural(*messages, "message")
+            ),
+            F::MoreMessages { least } => {
+                format!("Send {} or more in all.", plural(*least, "message"))
+            }
+            F::NotTheLength => {
+                "Writes were slow in the flood, but timed at several lengths of the mailbox they \
+                 were not shown to take longer as it grows. So no receive is shown to search the \
+                 queue. Garbage collection of a heap that holds the messages, or senders that take \
+                 the CPU, make writes slow as well."
+                    .into()
+            }
+            F::Collections => {
+                "Keep the messages off the heap, to see what garbage collection costs.".into()
+            }
+            F::CloserInterval => {
+                "More blocks on a quieter machine give a closer interval, as by --samples 12."
+                    .into()
+            }
+            F::Scan { longest, place, seen, samples } => format!(
+                "With {} in its mailbox the process that writes was seen in {place} in {seen} of \
+                 {}: the receive there cannot tell that older messages are no answer, and looks at \
+                 each of them every time.",
+                plural(*longest, "message"),
+                plural(*samples, "sample")
+            ),
+            F::Killed { arm, lost, messages, twice } => format!(
+                "{arm}, whose server was killed during the flood: in the median trial {lost:#} of \
+                 {} were lost, and {twice:#} were written twice.",
+                plural(*messages, "message")
+            ),
+            F::KilledCutOff { arm, twice } => format!(
+                "{arm}, whose server was killed during the flood: the flood was cut off, so lost \
+                 messages could not be counted (a longer --duration counts them). In the median \
+                 trial {twice:#} messages were written twice."
+            ),
+            F::ServerRestarted => "The server was killed and started again.".into(),
+            F::OtherSink => "Try a sink whose writes search the mailbox.".into(),
+            F::OffHeap => "process_flag(message_queue_data, off_heap) in the server".into(),
+            F::Threshold => {
+                "the original's dam in front of the server, which pauses at 10,000 messages".into()
+            }
+            F::Credit => "tailback_dam in front of the server".into(),
+            F::NothingToDam => {
+                "--pace one-at-a-time leaves nothing for a dam to do: leave out --dam, or flood it"
+                    .into()
+            }
+            F::OnlyADecoy => {
+                "--mailbox decoy leaves the server's mailbox empty: leave out --pace, --dam and \
+                 --kill-after"
+                    .into()
+            }
+            F::TooManyMessages { offered, most } => format!(
+                "{offered} messages in all are more than {most}: take fewer --senders or --messages"
+            ),
+            F::FileTooLarge { offered, bytes } => format!(
+                "{offered} messages of {bytes} bytes may fill a file with more than 1 GiB; send \
+                 fewer or smaller ones"
+            ),
+            F::WritesFailed { failed, writes, sink, error } => {
+                let error = error
+                    .as_ref()
+                    .map_or("for an unknown reason".into(), |error| format!("({error})"));
+                format!(
+                    "{failed} of {writes} writes to the sink {sink} failed {error}; make room \
+                     there or take another --sink"
+                )
+            }
+            F::NoFolder { folder, error } => format!(
+                "--folder {folder}: {error}; name a folder that can be written to: --folder FOLDER"
+            ),
+        }
+    }
+}
+
+fn slower(cost: &Slower) -> String {
+    let sink = &cost.sink;
+    let slope = cost.slope.as_ref().map(|slope| format!(", by {slope}")).unwrap_or_default();
+    let queued = cost.queued.zip(cost.empty).map(|(queued, empty)| {
+        format!("; with 100,000 queued a write takes {queued} instead of {empty}")
+    });
+    let flooded = cost.writes.as_ref().map(|writes| {
+        let control = cost.control.as_ref();
+        let control = control.map(|rate| format!("; with the flood in another process, {rate}"));
+        format!(" Flooded, the server wrote {writes}{}.", control.unwrap_or_default())
+    });
+    format!(
+        "Each message in the mailbox makes every write to the sink {sink} slower here{slope}{}.{}",
+        queued.unwrap_or_default(),
+        flooded.unwrap_or_default()
+    )
+}

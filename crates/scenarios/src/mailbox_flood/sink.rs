@@ -1,11 +1,11 @@
 //! The sinks in the words of the Erlang application.
 
 use super::params::SinkKind;
-use super::sentences::say;
+use super::sentences::MailboxFloodFact;
 use crate::ScenarioError;
 use beam::Term;
 use beam::term::{atom, list, text, tuple, uint};
-use model::{Fact, Problem};
+use model::Problem;
 use os::user::User;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::fchown;
@@ -42,8 +42,8 @@ impl Sink {
             Ok(file)
         });
         let file = made.map_err(|error| {
-            let fact = Fact::new(say::NO_FOLDER).with("folder", folder.display().to_string());
-            ScenarioError::unusable(fact.with("error", error.to_string()))
+            let folder = (&folder.display()).into();
+            ScenarioError::unusable(MailboxFloodFact::NoFolder { folder, error: (&error).into() })
         })?;
         // It has no name, so that nothing is left however tool or node ends: the node finds it
         // open.
@@ -132,6 +132,6 @@ mod tests {
     fn a_folder_that_is_not_there_is_named() {
         let refused = Sink::prepare(SinkKind::File, Path::new("/no/such/folder"), None);
         let Err(ScenarioError::Unusable(Problem::Scenario(fact))) = refused else { panic!() };
-        assert_eq!(fact.values["folder"], "/no/such/folder".into());
+        assert_eq!(fact.values["folder"], "/no/such/folder");
     }
 }

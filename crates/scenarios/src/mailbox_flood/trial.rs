@@ -10,14 +10,14 @@ use super::observe::{Cost, Flood, Measured, hang, observe};
 use super::params::Message;
 use super::plan::TrialSpec;
 use super::read;
-use super::sentences::say;
+use super::sentences::MailboxFloodFact;
 use super::sink::Sink;
 use crate::erlang::Ended;
 use crate::erlang::evidence::Watched;
 use crate::{Context, Disturbances, ScenarioError, Tick, TrialResult, erlang};
 use beam::term::{self, Read, atom, list, uint};
 use beam::{Node, NodeOptions, Term};
-use model::{Fact, Note, Problem};
+use model::{Name, Note, Problem};
 use os::time;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -117,14 +117,18 @@ fn measured(
 /// Writes that fail take another time than writes that do not.
 fn failed(spec: &TrialSpec, flood: &Flood) -> Problem {
     let writes = flood.drained + flood.duplicated;
-    let fact = Fact::new(say::WRITES_FAILED).with("failed", flood.failed as u64);
-    let fact = fact.with("writes", writes as u64).with("sink", spec.sink.to_string());
-    Problem::Scenario(fact.with_some("error", flood.errors.first().cloned()))
+    let fact = MailboxFloodFact::WritesFailed {
+        failed: flood.failed as u64,
+        writes: writes as u64,
+        sink: (&spec.sink).into(),
+        error: flood.errors.first().map(Name::from),
+    };
+    Problem::Scenario(fact.into())
 }
 
 /// What should be known of a trial beside its figures.
 fn notes(flood: &Flood) -> Vec<Note> {
-    let killed = (flood.killed > 0.0).then(|| Fact::new(say::RESTARTED).into());
+    let killed = (flood.killed > 0.0).then(|| Note::Fact(MailboxFloodFact::ServerRestarted.into()));
     killed.into_iter().collect()
 }
 

@@ -1,7 +1,7 @@
 //! The declaration of `memory-high`.
 
 use super::params::{By, MemoryHighParams};
-use super::sentences::SENTENCES;
+use super::sentences::MemoryHighFact;
 use crate::params::{self, YesNo, changed};
 use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Meta, Needs, Unit};
@@ -61,7 +61,8 @@ pub const META: Meta = Meta {
             },
         },
     ],
-    sentences: SENTENCES,
+    sentence: model::fact::sentence::<MemoryHighFact>,
+    series: &[],
     needs: Needs { cpus: 1, root: true },
     parameters: params::of::<MemoryHighParams>(),
     measures: &[

@@ -1,10 +1,9 @@
 //! The parameters of `memory-high`.
 
-use super::sentences::say;
+use super::sentences::MemoryHighFact;
 use crate::ScenarioError;
 use crate::params::{self, List, Size, Time, YesNo, between, choice, whole_us};
 use clap::{Args, ValueEnum};
-use model::Fact;
 use serde::{Deserialize, Serialize};
 
 /// The parameters of `memory-high`.
@@ -101,8 +100,8 @@ impl MemoryHighParams {
     pub fn check(&self) -> Result<(), ScenarioError> {
         let two = self.unit.get().saturating_mul(2);
         if self.need.get() < two {
-            let fact = Fact::new(say::FEW_UNITS).with("need", self.need.to_string());
-            return Err(ScenarioError::unusable(fact.with("two", Size::bytes(two).to_string())));
+            let (need, two) = ((&self.need).into(), (&Size::bytes(two)).into());
+            return Err(ScenarioError::unusable(MemoryHighFact::FewUnits { need, two }));
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! From parameters to arms and limits, checked against the machine.
 
 use super::params::{By, MemoryFix, MemoryHighParams};
-use super::sentences::say;
+use super::sentences::MemoryHighFact;
 use crate::{Arms, Host, ScenarioError};
 use host::cgroup::{CgroupError, MemoryGroup, MemoryLimits, ParentGroup, sweep};
-use model::{Arm, Changed, Fact, LeftOut, Need, Problem, Role, WhyLeftOut};
+use model::{Arm, Changed, LeftOut, Need, Problem, Role, WhyLeftOut};
 use std::time::Duration;
 
 /// What setting a trial up costs beside its duration, roughly, for the progress bar.
@@ -23,13 +23,13 @@ pub(super) fn missing(host: &Host) -> Option<Need> {
 /// Where the machine itself has no such limit, a guest has.
 fn need_of(error: CgroupError) -> Need {
     match error {
-        CgroupError::MemoryOfV1 => lacking(say::OF_V1, say::IN_A_GUEST),
+        CgroupError::MemoryOfV1 => lacking(MemoryHighFact::OfV1, MemoryHighFact::InAGuest),
         _ => Need::MemoryLimit(error),
     }
 }
 
-fn lacking(what: &str, grant: &str) -> Need {
-    Need::Scenario { what: Fact::new(what), grant: Fact::new(grant) }
+fn lacking(what: MemoryHighFact, grant: MemoryHighFact) -> Need {
+    Need::Scenario { what: what.into(), grant: grant.into() }
 }
 
 /// A group error as a scenario's.
@@ -56,21 +56,21 @@ pub(super) fn arms(
     // What a run that was killed left behind goes first.
     sweep(&home);
     let no_swap = no_swap(host, try_out(&home, params)?);
-    if let (true, Some(why)) = (params.swap.is_yes(), no_swap) {
-        return Err(ScenarioError::Missing(lacking(why, say::SWITCH_ON)));
+    if let (true, Some(why)) = (params.swap.is_yes(), no_swap.clone()) {
+        return Err(ScenarioError::Missing(lacking(why, MemoryHighFact::SwitchOn)));
     }
     let mut all = Arms::from(vec![
-        arm("raised", Role::Control, control, Some(say::RAISED)),
+        arm("raised", Role::Control, control, Some(MemoryHighFact::Raised)),
         arm("case", Role::Case, params.clone(), None),
     ]);
     for fix in params.fixes.parts() {
         let (id, change) = match fix {
-            MemoryFix::MemoryMax => ("memory-max", say::MEMORY_MAX),
-            MemoryFix::Swap => ("swap", say::SWAP),
+            MemoryFix::MemoryMax => ("memory-max", MemoryHighFact::MemoryMax),
+            MemoryFix::Swap => ("swap", MemoryHighFact::Swap),
         };
         let settings = params.with(*fix);
-        if let (MemoryFix::Swap, Some(why)) = (fix, no_swap) {
-            let why = WhyLeftOut::Scenario(Fact::new(why));
+        if let (MemoryFix::Swap, Some(why)) = (fix, no_swap.clone()) {
+            let why = WhyLeftOut::Scenario(why.into());
             all.left_out.push(LeftOut { id: id.to_owned(), why });
         } else if settings != *params {
             // What the case does already is no fix of it.
@@ -84,14 +84,14 @@ fn arm(
     id: &str,
     role: Role,
     settings: MemoryHighParams,
-    change: Option<&str>,
+    change: Option<MemoryHighFact>,
 ) -> Arm<MemoryHighParams> {
     Arm {
         id: id.to_owned(),
         role,
         against: None,
         settings,
-        change: change.map(|id| Changed::Scenario(Fact::new(id))),
+        change: change.map(|fact| Changed::Scenario(fact.into())),
     }
 }
 
@@ -100,8 +100,8 @@ fn arm(
 fn check_room(bytes: u64, host: &Host) -> Result<(), ScenarioError> {
     match os::memory::available(&host.roots.proc) {
         Some(available) if available / 2 < bytes => {
-            let fact = Fact::new(say::NO_ROOM).with("needed", bytes >> 20);
-            Err(ScenarioError::unusable(fact.with("available", available >> 20)))
+            let (needed, available) = (bytes >> 20, available >> 20);
+            Err(ScenarioError::unusable(MemoryHighFact::NoRoom { needed, available }))
         }
         _ => Ok(()),
     }
@@ -115,7 +115,10 @@ fn try_out(home: &ParentGroup, params: &MemoryHighParams) -> Result<bool, Scenar
     let (swap_limit, usage) = (group.has_swap_limit(), group.usage());
     group.remove().map_err(refused)?;
     if usage.some_ns.is_none() {
-        return Err(ScenarioError::Missing(lacking(say::NO_PRESSURE, say::WITH_PSI)));
+        return Err(ScenarioError::Missing(lacking(
+            MemoryHighFact::NoPressure,
+            MemoryHighFact::WithPsi,
+        )));
     }
     Ok(swap_limit)
 }
@@ -131,11 +134,11 @@ pub(super) fn limits(params: &MemoryHighParams) -> MemoryLimits {
 }
 
 /// Why a group cannot be given swap here; none where it can.
-fn no_swap(host: &Host, swap_limit: bool) -> Option<&'static str> {
+fn no_swap(host: &Host, swap_limit: bool) -> Option<MemoryHighFact> {
     let swaps = host::roots::read_text(&host.roots.proc.join("swaps")).unwrap_or_default();
     match (is_switched_on(&swaps), swap_limit) {
-        (false, _) => Some(say::NO_SWAP),
-        (true, false) => Some(say::NO_SWAP_LIMIT),
+        (false, _) => Some(MemoryHighFact::NoSwap),
+        (true, false) => Some(MemoryHighFact::NoSwapLimit),
         (true, true) => None,
     }
 }

@@ -2,25 +2,25 @@
 
 use super::meta::{META, measure};
 use super::params::{By, MemoryHighParams};
-use super::sentences::say;
+use super::sentences::{Compared, MemoryHighFact};
 use crate::params::Params;
 use crate::suggest;
 use crate::summary::{Summary, control_of};
 use analysis::Outcome;
-use model::{ArmResult, Estimate, Fact, Plan, Role, State};
+use model::{ArmResult, Plan, Role, State};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let case = MemoryHighParams::of_case(plan);
     let headline = match outcome.state {
-        State::Affected => compared(say::STANDS, case.as_ref(), plan, arms),
-        State::NotAffected => compared(say::RUNS, case.as_ref(), plan, arms),
-        _ => Fact::new(say::UNSETTLED),
+        State::Affected => MemoryHighFact::Stands(compared(case.as_ref(), plan, arms)),
+        State::NotAffected => MemoryHighFact::Runs(compared(case.as_ref(), plan, arms)),
+        _ => MemoryHighFact::Unsettled,
     };
     let suggestions = match (outcome.state, case) {
         (State::Affected, Some(case)) => suggest::untried(&META, plan, &asked(&case).settings()),
         _ => Vec::new(),
     };
-    Summary { headline, suggestions, kind: None }
+    Summary { headline: headline.into(), suggestions, kind: None }
 }
 
 /// What was asked for, without what is tried and for how long.
@@ -30,27 +30,29 @@ fn asked(case: &MemoryHighParams) -> MemoryHighParams {
 }
 
 /// What case and control did.
-fn compared(id: &str, params: Option<&MemoryHighParams>, plan: &Plan, arms: &[ArmResult]) -> Fact {
-    let fact = Fact::new(id);
-    let (Some(case), Some(params)) = (arms.iter().find(|arm| arm.role == Role::Case), params)
-    else {
-        return fact;
-    };
+fn compared(
+    params: Option<&MemoryHighParams>,
+    plan: &Plan,
+    arms: &[ArmResult],
+) -> Option<Box<Compared>> {
+    let (case, params) = (arms.iter().find(|arm| arm.role == Role::Case)?, params?);
     let control = control_of(plan, case, arms);
-    let of_control = |name: &str| -> Option<&Estimate> { control?.measures.get(name) };
+    let of_control = |name: &str| control?.measures.get(name).cloned();
     let file = match params.by {
         By::High => "memory.high",
         By::Max => "memory.max",
     };
     let kills = case.measures.get(measure::KILLS).map(|kills| kills.median.round() as u64);
-    fact.with("file", file.to_owned())
-        .with("limit", params.limit.to_string())
-        .with("need", params.need.to_string())
-        .with_some("lost", case.measures.get(measure::LOST))
-        .with_some("control", of_control(measure::LOST))
-        .with_some("units", case.measures.get(measure::UNITS))
-        .with_some("control_units", of_control(measure::UNITS))
-        .with_some("kills", kills.filter(|kills| *kills > 0))
+    Some(Box::new(Compared {
+        file: file.into(),
+        limit: (&params.limit).into(),
+        need: (&params.need).into(),
+        lost: case.measures.get(measure::LOST)?.clone(),
+        control: of_control(measure::LOST),
+        units: case.measures.get(measure::UNITS).cloned(),
+        control_units: of_control(measure::UNITS),
+        kills: kills.filter(|kills| *kills > 0),
+    }))
 }
 
 #[cfg(test)]
@@ -88,11 +90,8 @@ mod tests {
     fn case_and_control_are_told_side_by_side() {
         let outcome = |state| Outcome::new(state, measure::LOST, Test::default());
         for (state, start) in [
-            (
-                State::Affected,
-                "Work above its limit of memory stands still here: under memory.high",
-            ),
-            (State::NotAffected, "The limit of memory does not make the work stand still: under"),
+            (State::Affected, "Work above its memory limit stands still here: under memory.high"),
+            (State::NotAffected, "The memory limit does not make the work stand still: under"),
             (State::Inconclusive, "It is not settled"),
         ] {
             let summary = summary(&plan_of(), &outcome(state), &results(state, 0.0));

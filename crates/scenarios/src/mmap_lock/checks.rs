@@ -2,10 +2,10 @@
 
 use super::params::MmapLockParams;
 use super::place::{missing, place};
-use super::sentences::say;
+use super::sentences::MmapLockFact;
 use crate::{Host, ScenarioError};
 use host::limits;
-use model::{Fact, FactValue, Need};
+use model::{Name, Need};
 use std::time::Duration;
 
 /// What part of the available memory the region may take.
@@ -42,8 +42,8 @@ fn check_procfile(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioEr
             Err(error) => Some(error.to_string()),
         },
     };
-    let fact = Fact::new(say::NO_FILE).with("file", file).with("path", path.display().to_string());
-    Err(ScenarioError::unusable(fact.with_some("error", error)))
+    let (file, path) = (file.into(), (&path.display()).into());
+    Err(ScenarioError::unusable(MmapLockFact::NoFile { file, path, error: error.map(Name) }))
 }
 
 fn read_a_byte(path: &std::path::Path) -> std::io::Result<()> {
@@ -63,9 +63,8 @@ fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError>
     if size.get() as f64 * regions <= available as f64 * MEMORY_SHARE {
         return Ok(());
     }
-    let fact = Fact::new(say::TOO_LARGE).with("size", size.to_string()).with("twin", twin);
-    let fact = fact.with("most", FactValue::Share(MEMORY_SHARE));
-    Err(ScenarioError::unusable(fact.with("mib", available >> 20)))
+    let (size, most, mib) = ((&size).into(), MEMORY_SHARE, available >> 20);
+    Err(ScenarioError::unusable(MmapLockFact::TooLarge { size, twin, most, mib }))
 }
 
 /// A region splits into a mapping for every four pages in the long run, since each page is mapped
@@ -78,21 +77,21 @@ fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioEr
     if pages / 4 < most || calls < u128::from(most) {
         return Ok(());
     }
-    let fact = Fact::new(say::TOO_MANY_MAPPINGS).with("size", params.size.to_string());
-    Err(ScenarioError::unusable(fact.with("most", most).with("enough", pages / 4 + most)))
+    let (size, enough) = ((&params.size).into(), pages / 4 + most);
+    Err(ScenarioError::unusable(MmapLockFact::TooManyMappings { size, most, enough }))
 }
 
 /// A quota that no number of readers on one CPU can use up limits nothing.
 fn check_reader_quota(params: &MmapLockParams) -> Result<(), ScenarioError> {
     let Some(quota) = params.reader_quota.get() else { return Ok(()) };
-    let unusable =
-        |why| Err(ScenarioError::unusable(Fact::new(why).with("quota", quota.to_string())));
-    match () {
-        () if quota.quota() >= quota.period() => unusable(say::QUOTA_OF_A_CPU),
-        () if params.duration < quota.period() => unusable(say::PERIOD_TOO_LONG),
-        () if params.busy.most() == 0 => unusable(say::NO_READERS),
-        () => Ok(()),
-    }
+    let named = Name::from(&quota);
+    let fact = match () {
+        () if quota.quota() >= quota.period() => MmapLockFact::QuotaOfACpu { quota: named },
+        () if params.duration < quota.period() => MmapLockFact::PeriodTooLong { quota: named },
+        () if params.busy.most() == 0 => MmapLockFact::NoReaders { quota: named },
+        () => return Ok(()),
+    };
+    Err(ScenarioError::unusable(fact))
 }
 
 fn check_processes(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
@@ -100,8 +99,8 @@ fn check_processes(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioE
     let wanted = 2 * u64::from(most);
     match limits::pid_max(host.roots) {
         Some(limit) if wanted > limit / 2 => {
-            let fact = Fact::new(say::TOO_MANY_PROCESSES).with("busy", most);
-            Err(ScenarioError::unusable(fact.with("wanted", wanted).with("limit", limit)))
+            let fact = MmapLockFact::TooManyProcesses { busy: most, wanted, limit };
+            Err(ScenarioError::unusable(fact))
         }
         _ => Ok(()),
     }

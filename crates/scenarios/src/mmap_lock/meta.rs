@@ -1,7 +1,7 @@
 //! The declaration of `mmap-lock`.
 
 use super::params::MmapLockParams;
-use super::sentences::SENTENCES;
+use super::sentences::MmapLockFact;
 use crate::params::{self, Counts, OrNone, Params, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta, Tag};
 use model::{Judging, Meta, Needs, Settings, Unit};
@@ -84,7 +84,8 @@ pub const META: Meta = Meta {
             },
         },
     ],
-    sentences: SENTENCES,
+    sentence: model::fact::sentence::<MmapLockFact>,
+    series: &[],
     needs: Needs { cpus: 2, root: false },
     parameters: params::of::<MmapLockParams>(),
     measures: &[

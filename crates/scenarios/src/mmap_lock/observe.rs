@@ -2,13 +2,13 @@
 
 use super::load::RawTrial;
 use super::meta::measure;
-use super::sentences::say;
+use super::sentences::MmapLockFact;
 use crate::ScenarioError;
 use hdrhistogram::Histogram;
 use load::histogram;
 use load::protocol::{MapperReport, StallSeen};
 use model::record::Stall;
-use model::{Fact, Latency, Measure, Observation, Problem, Unit};
+use model::{Latency, Measure, Note, Observation, Problem, Unit};
 use os::time;
 
 /// The shares of evenly arriving requests whose wait is told, and the figures' names.
@@ -20,7 +20,7 @@ pub(super) fn observe(raw: &RawTrial) -> Result<Observation, ScenarioError> {
     add_counts(raw, &mut observation);
     match &raw.report {
         Some(report) => add_latencies(raw, report, &mut observation)?,
-        None => observation.notes.push(Fact::new(say::MAPPER_LOST).into()),
+        None => observation.notes.push(Note::Fact(MmapLockFact::MapperLost.into())),
     }
     Ok(observation)
 }
@@ -198,7 +198,7 @@ mod tests {
         let raw = RawTrial { report: None, ..cut_off() };
         let observation = observe(&raw).unwrap();
         assert_eq!(observation.measures["worst"].value, 490.0);
-        assert_eq!(observation.notes, [Fact::new(say::MAPPER_LOST).into()]);
+        assert_eq!(observation.notes, [Note::Fact(MmapLockFact::MapperLost.into())]);
         assert!(observation.latencies.is_empty());
     }
 }

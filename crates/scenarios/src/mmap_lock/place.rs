@@ -2,12 +2,12 @@
 
 use super::meta::META;
 use super::params::MmapLockParams;
-use super::sentences::say;
+use super::sentences::MmapLockFact;
 use crate::cpus;
 use crate::params::{Auto, Cpu};
 use crate::{Host, ScenarioError};
 use host::placement;
-use model::{Fact, Machine, Need, Problem};
+use model::{Machine, Need, Problem};
 
 /// What the scenario lacks here.
 pub(super) fn missing(machine: &Machine) -> Option<Need> {
@@ -37,12 +37,11 @@ pub(super) fn place(
         (None, Some(load)) => (chosen.measured, load),
     };
     if mapper == load {
-        let fact = Fact::new(say::ONE_CPU).with("mapper", mapper).with("load", load);
-        return Err(ScenarioError::unusable(fact));
+        return Err(ScenarioError::unusable(MmapLockFact::OneCpu { mapper, load }));
     }
     let tool = named("--cpu-tool", &params.cpu_tool)?;
     if tool == Some(load) {
-        return Err(ScenarioError::unusable(Fact::new(say::TOOL_ON_LOAD).with("load", load)));
+        return Err(ScenarioError::unusable(MmapLockFact::ToolOnLoad { load }));
     }
     Ok((mapper, load, tool.unwrap_or_else(|| beside(chosen.tool, mapper, load, machine))))
 }

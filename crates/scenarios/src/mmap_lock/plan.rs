@@ -6,11 +6,11 @@ use super::meta::META;
 use super::params::{MmapLockParams, Target};
 use super::place::place;
 use super::reader_group;
-use super::sentences::say;
+use super::sentences::MmapLockFact;
 use crate::params::{Counts, OrNone, Quota, literal};
 use crate::{Arms, Host, ScenarioError};
 use model::problem::ArmsProblem;
-use model::{Arm, Changed, Fact, Judging, LeftOut, Role, WhyLeftOut};
+use model::{Arm, Changed, Judging, LeftOut, Role, WhyLeftOut};
 use os::time;
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ pub(super) fn arms(
         let gone: Vec<String> =
             arms.arms.iter().filter(|arm| without(arm)).map(|arm| arm.id.clone()).collect();
         arms.arms.retain(|arm| !gone.contains(&arm.id));
-        let why = || WhyLeftOut::Scenario(Fact::new(say::NO_BURST));
+        let why = || WhyLeftOut::Scenario(MmapLockFact::NoBurst.into());
         arms.left_out = gone.into_iter().map(|id| LeftOut { id, why: why() }).collect();
     }
     Ok(arms)
@@ -144,27 +144,27 @@ fn fixes(case: &Arm<MmapLockParams>) -> Vec<Arm<MmapLockParams>> {
     if params.target == Target::Twin {
         return Vec::new();
     }
-    let arm = |id: &str, settings: MmapLockParams, change: &str| Arm {
+    let arm = |id: &str, settings: MmapLockParams, change: MmapLockFact| Arm {
         id: format!("{id}-{}", params.busy),
         role: Role::Fix,
         settings,
         against: case.against.clone(),
-        change: Some(Changed::Scenario(Fact::new(change))),
+        change: Some(Changed::Scenario(change.into())),
     };
     let free = MmapLockParams {
         reader_quota: OrNone::None,
         spinners: params.spinners.or(0),
         ..params.clone()
     };
-    let mut fixes = vec![arm("no-limit", free, say::NO_LIMIT)];
+    let mut fixes = vec![arm("no-limit", free, MmapLockFact::NoLimit)];
     if quota.burst().is_zero() {
         let reader_quota = OrNone::Is(quota.with_burst());
         let burst = MmapLockParams { reader_quota, ..params.clone() };
-        fixes.push(arm("burst", burst, say::BURST));
+        fixes.push(arm("burst", burst, MmapLockFact::Burst));
     }
     if params.procfile.as_str() != LOCK_FREE {
         let status = MmapLockParams { procfile: literal(LOCK_FREE), ..params.clone() };
-        fixes.push(arm(LOCK_FREE, status, say::LOCK_FREE));
+        fixes.push(arm(LOCK_FREE, status, MmapLockFact::LockFree));
     }
     fixes
 }

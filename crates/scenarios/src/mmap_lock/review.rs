@@ -3,11 +3,11 @@
 
 use super::meta::{META, measure};
 use super::params::MmapLockParams;
-use super::sentences::say;
+use super::sentences::MmapLockFact;
 use crate::params::{Params, Time};
 use crate::{hang, suggest};
 use analysis::Outcome;
-use model::{ArmResult, Fact, Plan, Reason, Role, State, Trial};
+use model::{ArmResult, Plan, Reason, Role, State, Trial};
 
 pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mut Outcome) {
     let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
@@ -41,10 +41,9 @@ fn never_throttled(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcom
         if outcome.state == State::NotAffected {
             outcome.state = State::Inconclusive;
         }
-        let fact = Fact::new(say::NEVER_THROTTLED)
-            .with("arm", arm.id.as_str())
-            .with("trials", of_arm().count() as u64);
-        outcome.reasons.insert(0, Reason::Scenario(fact));
+        let (arm, trials) = ((&arm.id).into(), of_arm().count() as u64);
+        let fact = MmapLockFact::NeverThrottled { arm, trials };
+        outcome.reasons.insert(0, Reason::Scenario(fact.into()));
     }
 }
 
@@ -89,8 +88,7 @@ fn take_back(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outcome: &mu
         outcome.caveats.clear();
         let settings = super::summary::asked(plan);
         let longer = settings.map(|all| MmapLockParams { duration: Time::s(5), ..all }.settings());
-        let suggestion =
-            longer.map(|all| suggest::other_run(&META, Fact::new(say::MORE_TIME), &all));
+        let suggestion = longer.map(|all| suggest::other_run(&META, MmapLockFact::MoreTime, &all));
         outcome.suggestions.extend(suggestion);
     }
 }
@@ -103,11 +101,8 @@ fn idle(trials: &[Trial], arm: &str) -> Option<Reason> {
     };
     let (idle, all) = (of_arm().filter(read_nothing).count(), of_arm().count());
     (all > 0 && 2 * idle >= all).then(|| {
-        let fact = Fact::new(say::READ_NOTHING)
-            .with("arm", arm)
-            .with("idle", idle as u64)
-            .with("trials", all as u64);
-        Reason::Scenario(fact)
+        let (arm, idle, trials) = (arm.into(), idle as u64, all as u64);
+        Reason::Scenario(MmapLockFact::ReadersReadNothing { arm, idle, trials }.into())
     })
 }
 

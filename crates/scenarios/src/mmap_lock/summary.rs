@@ -2,48 +2,46 @@
 
 use super::meta::{META, measure};
 use super::params::{MmapLockParams, Target};
-use super::sentences::say;
+use super::sentences::{Losses, MmapLockFact};
 use crate::params::{Counts, OrNone, Params, literal};
 use crate::{Summary, suggest};
 use analysis::Outcome;
 use model::ladder::version;
-use model::{Arm, ArmResult, Estimate, Fact, Machine, Plan, Role, State, Suggestion, worst_case};
+use model::{Arm, ArmResult, Estimate, Machine, Name, Plan, Role, State, Suggestion, worst_case};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let params = plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
-    let file = params.unwrap_or_default().procfile;
+    let file = params.unwrap_or_default().procfile.as_str().into();
     let headline = match outcome.state {
         State::Affected => {
-            let worst =
-                worst_case(arms, measure::STALL).and_then(|arm| arm.measures.get(measure::WORST));
-            with_losses(Fact::new(say::STALLS), plan, arms).with_some("worst", worst)
+            let worst = worst_case(arms, measure::STALL);
+            let worst = worst.and_then(|arm| arm.measures.get(measure::WORST)).cloned();
+            MmapLockFact::Stalls { file, worst, losses: losses(plan, arms) }
         }
-        State::NotAffected => with_losses(Fact::new(say::NO_STALL), plan, arms),
-        _ => Fact::new(say::TOO_FEW),
+        State::NotAffected => MmapLockFact::NoStall { file, losses: losses(plan, arms) },
+        _ => MmapLockFact::TooFewTrials { file },
     };
-    Summary {
-        headline: headline.with("file", file.as_str()),
-        suggestions: suggestions(outcome.state, plan),
-        kind: None,
-    }
+    Summary { headline: headline.into(), suggestions: suggestions(outcome.state, plan), kind: None }
 }
 
-/// A fact with what the process lost under load, under the load of the control, and alone.
-fn with_losses(fact: Fact, plan: &Plan, arms: &[ArmResult]) -> Fact {
-    let Some(worst) = worst_case(arms, measure::STALL) else { return fact };
-    let case = plan.arms.iter().find(|arm| arm.id == worst.id);
-    let (Some(lost), Some(case)) = (stall(worst), case) else { return fact };
+/// What the process lost under load, under the load of the control, and alone.
+fn losses(plan: &Plan, arms: &[ArmResult]) -> Option<Box<Losses>> {
+    let worst = worst_case(arms, measure::STALL)?;
+    let case = plan.arms.iter().find(|arm| arm.id == worst.id)?;
     let control = arms.iter().find(|arm| Some(&arm.id) == case.against.as_ref());
     let alone = arms.iter().find(|arm| arm.role == Role::Baseline);
     let params = MmapLockParams::of(&case.settings).unwrap_or_default();
-    fact.with("lost", lost)
-        .with("readers", u64::from(params.busy.single().unwrap_or(0)))
-        .with("twin", params.target == Target::Twin)
-        .with_some("quota", params.reader_quota.value().map(ToString::to_string))
-        .with_some("spinners", other_spinners(&params).filter(|count| *count > 0))
-        .with("no_spinners", other_spinners(&params) == Some(0))
-        .with_some("control", control.and_then(stall))
-        .with_some("alone", alone.and_then(stall))
+    let spinners = other_spinners(&params);
+    Some(Box::new(Losses {
+        lost: stall(worst)?,
+        readers: u64::from(params.busy.single().unwrap_or(0)),
+        twin: params.target == Target::Twin,
+        quota: params.reader_quota.value().map(Name::from),
+        spinners: spinners.filter(|count| *count > 0),
+        no_spinners: spinners == Some(0),
+        control: control.and_then(stall),
+        alone: alone.and_then(stall),
+    }))
 }
 
 /// The first kernel in which a throttled reader goes on to the end of its system call.
@@ -57,7 +55,7 @@ pub(super) fn of_old_kernels(machine: &Machine) -> Vec<Suggestion> {
     }
     let limited =
         MmapLockParams { reader_quota: OrNone::Is(literal("10ms/100ms")), ..Default::default() };
-    vec![suggest::other_run(&META, Fact::new(say::THROTTLED_KEEP), &limited.settings())]
+    vec![suggest::other_run(&META, MmapLockFact::ThrottledReadersKeepTheLock, &limited.settings())]
 }
 
 /// The spinners of a case, where they are not as many as its readers.
@@ -67,8 +65,8 @@ fn other_spinners(params: &MmapLockParams) -> Option<u64> {
     (spinners != readers).then_some(u64::from(spinners))
 }
 
-fn stall(arm: &ArmResult) -> Option<&Estimate> {
-    arm.measures.get(measure::STALL)
+fn stall(arm: &ArmResult) -> Option<Estimate> {
+    arm.measures.get(measure::STALL).cloned()
 }
 
 fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
@@ -77,7 +75,7 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
         State::Affected => suggest::fixes(&META, &asked.settings()),
         State::NotAffected if asked.procfile.as_str() != "smaps" => {
             let smaps = MmapLockParams { procfile: literal("smaps"), ..asked };
-            vec![suggest::other_run(&META, Fact::new(say::LOCKS_LONGEST), &smaps.settings())]
+            vec![suggest::other_run(&META, MmapLockFact::LocksLongest, &smaps.settings())]
         }
         _ => Vec::new(),
     }
@@ -97,7 +95,7 @@ mod tests {
     use super::*;
     use crate::testing::{settings, told, value_of};
     use model::testing::{arm, estimate, plan, result};
-    use model::{FactValue, Settings, Test, Unit, Value, What};
+    use model::{Fact, Settings, Test, Unit, Value, What};
 
     fn plan_of(changed: &[(&str, &str)]) -> Plan {
         let settings = settings(&META, changed);
@@ -138,25 +136,20 @@ mod tests {
             result_of("alone", Role::Baseline, 1.0),
         ];
         let stalls = headline(State::Affected, &plan_of(&[]), &arms);
-        let median = |name: &str| match &stalls.values[name] {
-            FactValue::Estimate(estimate) => estimate.median,
-            other => panic!("{other:?}"),
-        };
-        let medians = ["lost", "control", "alone", "worst"].map(median);
-        assert_eq!(medians, [700.0, 2.0, 1.0, 700.0]);
         assert_eq!(
             told(&META, &stalls),
             "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers and 10 spinners \
-             on another CPU a process lost ? to calls over 1 ms; with as many readers of an idle \
-             twin process ?; alone ?; the worst call of a trial took ?."
+             on another CPU a process lost 700 ms/s [700, 700] to calls over 1 ms. With as many \
+             readers of an idle twin it lost 2 ms/s [2, 2]. Alone it lost 1 ms/s [1, 1]. The worst \
+             call of a trial took 700 ms [700, 700]."
         );
         let placebo = plan_of(&[("target", "twin"), ("procfile", "status")]);
         let none = headline(State::NotAffected, &placebo, &arms[..2]);
         assert_eq!(
             told(&META, &none),
-            "Readers of /proc/PID/status did not stall memory mapping here; with 10 readers of an \
-             idle twin process and 10 spinners on another CPU a process lost ? to calls over 1 ms; \
-             with as many readers of an idle twin process ?."
+            "Readers of /proc/PID/status did not stall memory mapping here: with 10 readers of an \
+             idle twin process and 10 spinners on another CPU a process lost 700 ms/s [700, 700] to \
+             calls over 1 ms. With as many readers of an idle twin it lost 2 ms/s [2, 2]."
         );
         told(&META, &headline(State::Inconclusive, &placebo, &arms));
         told(&META, &headline(State::Affected, &placebo, &[]));
@@ -182,8 +175,8 @@ mod tests {
         assert_eq!(
             told(&META, &headline(State::Affected, &plan, &arms)),
             "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers that share a CPU \
-             limit of 10ms/100ms on another CPU a process lost ? to calls over 1 ms; the worst call \
-             of a trial took ?."
+             limit of 10ms/100ms on another CPU a process lost 700 ms/s [700, 700] to calls over 1 \
+             ms. The worst call of a trial took 700 ms [700, 700]."
         );
     }
 

@@ -2,7 +2,7 @@
 
 use super::lock::Kind;
 use super::params::{Fault, PreemptedHolderParams};
-use super::sentences::SENTENCES;
+use super::sentences::PreemptedHolderFact;
 use crate::params::{self, YesNo, changed};
 use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Meta, Needs, Unit};
@@ -81,7 +81,8 @@ pub const META: Meta = Meta {
             },
         },
     ],
-    sentences: SENTENCES,
+    sentence: model::fact::sentence::<PreemptedHolderFact>,
+    series: &[],
     needs: Needs { cpus: 1, root: false },
     parameters: params::of::<PreemptedHolderParams>(),
     measures: &[

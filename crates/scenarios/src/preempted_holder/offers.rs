@@ -1,16 +1,16 @@
 //! What of the things that are tried this machine has.
 
 use super::params::{Fault, PreemptedHolderParams};
-use super::sentences::say;
+use super::sentences::PreemptedHolderFact;
 use crate::ScenarioError;
 use host::Roots;
-use model::{Fact, Need};
+use model::Need;
 
 /// What this machine has.
 #[derive(Debug)]
 pub(super) struct Offers {
-    /// The time-slice extension, or the sentence that says why not.
-    pub(super) extension: Result<(), &'static str>,
+    /// The time-slice extension, or why there is none.
+    pub(super) extension: Result<(), PreemptedHolderFact>,
     /// Huge pages for who asks for them.
     pub(super) huge_pages: bool,
 }
@@ -25,38 +25,38 @@ impl Offers {
         }
     }
 
-    /// The sentence that says why these parameters cannot be had; none where they can.
-    pub(super) fn lacking(&self, params: &PreemptedHolderParams) -> Option<&'static str> {
+    /// Why these parameters cannot be had; none where they can.
+    pub(super) fn lacking(&self, params: &PreemptedHolderParams) -> Option<PreemptedHolderFact> {
         if params.slice_extension.is_yes()
-            && let Err(why) = self.extension
+            && let Err(why) = &self.extension
         {
-            return Some(why);
+            return Some(why.clone());
         }
         let huge = params.fault != Fault::None && params.huge.is_yes();
-        (huge && !self.huge_pages).then_some(say::NO_HUGE_PAGES)
+        (huge && !self.huge_pages).then_some(PreemptedHolderFact::NoHugePages)
     }
 
     /// Refuses what was asked for and cannot be had.
     pub(super) fn check(&self, params: &PreemptedHolderParams) -> Result<(), ScenarioError> {
         let Some(what) = self.lacking(params) else { return Ok(()) };
         let grant = match what {
-            say::NO_EXTENSION => say::TAKE_EXTENSION,
-            say::EXTENSION_OFF => say::SWITCH_EXTENSION_ON,
-            _ => say::ALLOW_HUGE_PAGES,
+            PreemptedHolderFact::NoExtension => PreemptedHolderFact::TakeExtension,
+            PreemptedHolderFact::ExtensionOff => PreemptedHolderFact::SwitchExtensionOn,
+            _ => PreemptedHolderFact::AllowHugePages,
         };
-        let (what, grant) = (Fact::new(what), Fact::new(grant));
+        let (what, grant) = (what.into(), grant.into());
         Err(ScenarioError::Missing(Need::Scenario { what, grant }))
     }
 }
 
 /// The extension, by what the kernel answers and by its command line, where the last word counts.
-fn extension(known: bool, command_line: &str) -> Result<(), &'static str> {
+fn extension(known: bool, command_line: &str) -> Result<(), PreemptedHolderFact> {
     if !known {
-        return Err(say::NO_EXTENSION);
+        return Err(PreemptedHolderFact::NoExtension);
     }
     let words = command_line.split_whitespace().take_while(|word| *word != "--");
     match words.filter_map(|word| word.strip_prefix("rseq_slice_ext=")).last() {
-        Some("0" | "n" | "N" | "no" | "off") => Err(say::EXTENSION_OFF),
+        Some("0" | "n" | "N" | "no" | "off") => Err(PreemptedHolderFact::ExtensionOff),
         _ => Ok(()),
     }
 }
@@ -74,8 +74,11 @@ mod tests {
     fn the_kernel_says_what_it_has() {
         assert!(offered("always [madvise] never\n") && offered("[always] madvise never\n"));
         assert!(!offered("always madvise [never]\n") && !offered(""));
-        assert_eq!(extension(false, ""), Err(say::NO_EXTENSION));
-        assert_eq!(extension(true, "quiet rseq_slice_ext=0\n"), Err(say::EXTENSION_OFF));
+        assert_eq!(extension(false, ""), Err(PreemptedHolderFact::NoExtension));
+        assert_eq!(
+            extension(true, "quiet rseq_slice_ext=0\n"),
+            Err(PreemptedHolderFact::ExtensionOff)
+        );
         assert_eq!(
             extension(true, "rseq_slice_ext=0 rseq_slice_ext=1 -- rseq_slice_ext=0"),
             Ok(())

@@ -4,11 +4,11 @@ use super::lock::Kind;
 use super::meta::META;
 use super::offers::Offers;
 use super::params::{Fault, LockFix, PreemptedHolderParams};
-use super::sentences::say;
+use super::sentences::PreemptedHolderFact;
 use super::spec::Spec;
 use crate::params::YesNo;
 use crate::{Arms, Host, ScenarioError, cpus};
-use model::{Arm, Changed, Fact, Judging, LeftOut, Problem, Role, WhyLeftOut};
+use model::{Arm, Changed, Judging, LeftOut, Problem, Role, WhyLeftOut};
 use os::time;
 use std::time::Duration;
 
@@ -55,21 +55,22 @@ pub(super) fn arms(
 fn arms_for(params: &PreemptedHolderParams, offers: &Offers) -> Arms<PreemptedHolderParams> {
     let sleep = PreemptedHolderParams { lock: Kind::Sleep, ..params.clone() };
     let mut arms = Arms::from(vec![
-        arm("sleep", Role::Control, sleep, Some(say::SLEEP)),
+        arm("sleep", Role::Control, sleep, Some(PreemptedHolderFact::Sleep)),
         arm("case", Role::Case, params.clone(), None),
     ]);
     for fix in params.fixes.parts() {
-        let (id, settings) = tried(*fix, params);
+        let (change, settings) = tried(*fix, params);
+        let id = fix.to_string();
         // What the case does already is no fix of it.
         if settings == *params {
             continue;
         }
         match offers.lacking(&settings) {
             Some(why) => {
-                let why = WhyLeftOut::Scenario(Fact::new(why));
-                arms.left_out.push(LeftOut { id: id.to_owned(), why });
+                let why = WhyLeftOut::Scenario(why.into());
+                arms.left_out.push(LeftOut { id, why });
             }
-            None => arms.arms.push(arm(id, Role::Fix, settings, Some(id))),
+            None => arms.arms.push(arm(&id, Role::Fix, settings, Some(change))),
         }
     }
     arms
@@ -79,42 +80,45 @@ fn arm(
     id: &str,
     role: Role,
     settings: PreemptedHolderParams,
-    change: Option<&str>,
+    change: Option<PreemptedHolderFact>,
 ) -> Arm<PreemptedHolderParams> {
-    let change = change.map(|id| Changed::Scenario(Fact::new(id)));
+    let change = change.map(|fact| Changed::Scenario(fact.into()));
     Arm { id: id.to_owned(), role, against: None, settings, change }
 }
 
-/// The name of what is tried, which its sentence has too, and its parameters.
-fn tried(fix: LockFix, case: &PreemptedHolderParams) -> (&'static str, PreemptedHolderParams) {
+/// What a fix changes, and its parameters.
+fn tried(
+    fix: LockFix,
+    case: &PreemptedHolderParams,
+) -> (PreemptedHolderFact, PreemptedHolderParams) {
     let mut changed = case.clone();
-    let id = match fix {
+    let change = match fix {
         LockFix::SpinThenSleep => {
             changed.lock = Kind::SpinThenSleep;
-            say::SPIN_THEN_SLEEP
+            PreemptedHolderFact::SpinThenSleep
         }
         LockFix::FewerThreads => {
             changed.threads = case.threads.min(case.on_cpus);
-            say::FEWER_THREADS
+            PreemptedHolderFact::FewerThreads
         }
         LockFix::SliceExtension => {
             changed.slice_extension = YesNo::Yes;
-            say::SLICE_EXTENSION
+            PreemptedHolderFact::SliceExtension
         }
         LockFix::TouchBefore => {
             if case.fault == Fault::Minor {
                 changed.fault = Fault::Before;
             }
-            say::TOUCH_BEFORE
+            PreemptedHolderFact::TouchBefore
         }
         LockFix::HugePages => {
             if case.fault == Fault::Minor {
                 changed.huge = YesNo::Yes;
             }
-            say::HUGE_PAGES
+            PreemptedHolderFact::HugePages
         }
     };
-    (id, changed)
+    (change, changed)
 }
 
 /// Part of the machine's memory that threads may touch.
@@ -129,9 +133,8 @@ fn memory_suffices(params: &PreemptedHolderParams, host: &Host) -> Result<(), Sc
     if wanted <= there / PART_OF_MEMORY {
         return Ok(());
     }
-    let fact = Fact::new(say::TOO_MUCH_MEMORY);
-    let fact = fact.with("threads", u64::from(params.threads)).with("mib", wanted >> 20);
-    Err(ScenarioError::unusable(fact.with("fault", params.fault.to_string())))
+    let (threads, fault, mib) = (params.threads, (&params.fault).into(), wanted >> 20);
+    Err(ScenarioError::unusable(PreemptedHolderFact::TooMuchMemory { threads, fault, mib }))
 }
 
 /// The parameters with the numbers of threads and CPUs that they come to here.
@@ -175,7 +178,8 @@ mod tests {
     use model::Machine;
 
     const ALL: Offers = Offers { extension: Ok(()), huge_pages: true };
-    const NOTHING: Offers = Offers { extension: Err(say::NO_EXTENSION), huge_pages: false };
+    const NOTHING: Offers =
+        Offers { extension: Err(PreemptedHolderFact::NoExtension), huge_pages: false };
 
     fn arms_on(
         cpus: u32,
@@ -233,7 +237,7 @@ mod tests {
             WhyLeftOut::Scenario(fact) => (arm.id.as_str(), fact.id.as_str()),
             other => panic!("{other:?}"),
         });
-        let expected = [("slice-extension", say::NO_EXTENSION), ("huge-pages", say::NO_HUGE_PAGES)];
+        let expected = [("slice-extension", "no-extension"), ("huge-pages", "no-huge-pages")];
         assert_eq!(whys.collect::<Vec<_>>(), expected);
         let asked = PreemptedHolderParams { slice_extension: YesNo::Yes, ..Default::default() };
         assert!(matches!(NOTHING.check(&asked), Err(ScenarioError::Missing(_))));
@@ -249,8 +253,9 @@ mod tests {
         let params =
             PreemptedHolderParams { threads: 200, fault: Fault::Minor, ..Default::default() };
         let refused = arms(&params, &host).unwrap_err();
-        let fact = Fact::new(say::TOO_MUCH_MEMORY).with("threads", 200u64).with("mib", 400u64);
-        let problem = Problem::Scenario(fact.with("fault", "minor".to_owned()));
+        let fault = "minor".into();
+        let fact = PreemptedHolderFact::TooMuchMemory { threads: 200, fault, mib: 400 };
+        let problem = Problem::Scenario(fact.into());
         assert_eq!(refused.problem(), Some(problem));
         assert!(arms(&PreemptedHolderParams { threads: 100, ..params }, &host).is_ok());
     }

@@ -2,25 +2,25 @@
 
 use super::meta::{META, measure};
 use super::params::PreemptedHolderParams;
-use super::sentences::say;
+use super::sentences::{Compared, PreemptedHolderFact};
 use crate::params::Params;
 use crate::suggest;
 use crate::summary::{Summary, control_of};
 use analysis::Outcome;
-use model::{ArmResult, Estimate, Fact, Plan, Role, State};
+use model::{ArmResult, Plan, Role, State};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let headline = match outcome.state {
-        State::Affected => compared(say::BURNS, plan, arms),
-        State::NotAffected => compared(say::BURNS_NONE, plan, arms),
-        _ => Fact::new(say::UNSETTLED),
+        State::Affected => PreemptedHolderFact::Burns(compared(plan, arms)),
+        State::NotAffected => PreemptedHolderFact::BurnsNone(compared(plan, arms)),
+        _ => PreemptedHolderFact::Unsettled,
     };
     let case = PreemptedHolderParams::of_case(plan);
     let suggestions = match (outcome.state, case) {
         (State::Affected, Some(case)) => suggest::untried(&META, plan, &asked(&case).settings()),
         _ => Vec::new(),
     };
-    Summary { headline, suggestions, kind: None }
+    Summary { headline: headline.into(), suggestions, kind: None }
 }
 
 /// What was asked for, without what is tried; threads and CPUs follow from the machine.
@@ -31,19 +31,20 @@ fn asked(case: &PreemptedHolderParams) -> PreemptedHolderParams {
 }
 
 /// What case and control did.
-fn compared(id: &str, plan: &Plan, arms: &[ArmResult]) -> Fact {
-    let fact = Fact::new(id);
-    let Some(case) = arms.iter().find(|arm| arm.role == Role::Case) else { return fact };
+fn compared(plan: &Plan, arms: &[ArmResult]) -> Option<Box<Compared>> {
+    let case = arms.iter().find(|arm| arm.role == Role::Case)?;
     let control = control_of(plan, case, arms);
     let count = |name: &str| Some(case.measures.get(name)?.median.round() as u64);
-    let of_control = |name: &str| -> Option<&Estimate> { control?.measures.get(name) };
-    fact.with_some("lost", case.measures.get(measure::LOST))
-        .with_some("control", of_control(measure::LOST))
-        .with_some("rounds", case.measures.get(measure::ROUNDS))
-        .with_some("control_rounds", of_control(measure::ROUNDS))
-        .with_some("preempted", case.measures.get(measure::PREEMPTED))
-        .with_some("threads", count(measure::THREADS))
-        .with_some("cpus", count(measure::CPUS))
+    let of_control = |name: &str| control?.measures.get(name).cloned();
+    Some(Box::new(Compared {
+        lost: case.measures.get(measure::LOST)?.clone(),
+        threads: count(measure::THREADS)?,
+        cpus: count(measure::CPUS)?,
+        control: of_control(measure::LOST),
+        rounds: case.measures.get(measure::ROUNDS).cloned(),
+        control_rounds: of_control(measure::ROUNDS),
+        preempted: case.measures.get(measure::PREEMPTED).cloned(),
+    }))
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use super::refused::{broken, check, not_started, refused, shown};
 use super::runtime::{PATH, Runtime, is_program};
-use super::sentences::say;
+use super::sentences::QuotaBlindFact;
 use crate::ScenarioError;
 use host::{Bench, Roots, Temporary, private};
-use model::{Fact, Need, Problem};
+use model::{Name, Need, Problem};
 use os::user::User;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -48,8 +48,8 @@ pub(super) fn go(program: &Path, user: Option<User>) -> Result<PathBuf, Scenario
     let version = asked.trim();
     let Some(language) = language_of(version) else {
         let version: String = version.chars().take(100).collect();
-        let fact = Fact::new(say::STRANGE_VERSION).with("program", shown(program));
-        return Err(ScenarioError::unusable(fact.with("version", version)));
+        let (program, version) = (Name(shown(program)), Name(version));
+        return Err(ScenarioError::unusable(QuotaBlindFact::StrangeVersion { program, version }));
     };
     // Settings that follow the language's version, as whether it reads the quota, are those of the
     // toolchain.
@@ -83,8 +83,9 @@ pub(super) fn java(program: &Path, user: Option<User>) -> Result<PathBuf, Scenar
         let beside = real.parent().map(Path::to_owned);
         let mut all = beside.into_iter().chain(folders).map(|folder| folder.join("javac"));
         let javac = all.find(|file| is_program(file)).ok_or_else(|| {
-            let grant = Fact::new(say::INSTALL).with("command", Runtime::Jvm.install());
-            ScenarioError::Missing(Need::Scenario { what: Fact::new(say::NO_JAVAC), grant })
+            let what = QuotaBlindFact::NoJavac.into();
+            let grant = QuotaBlindFact::Install { command: Runtime::Jvm.install().into() }.into();
+            ScenarioError::Missing(Need::Scenario { what, grant })
         })?;
         check(&javac, user)?;
         let bench = bench(&[("Worker.java", JAVA)], user)?;
@@ -180,8 +181,8 @@ fn run(
         Some(_) => last_words(&ran),
         None => format!("did not end within {limit:?}"),
     };
-    let fact = Fact::new(say::OWN_WORDS).with("error", format!("{}: {why}", shown(program)));
-    Err(ScenarioError::Broken(Problem::Scenario(fact)))
+    let error = Name(format!("{}: {why}", shown(program)));
+    Err(ScenarioError::Broken(Problem::Scenario(QuotaBlindFact::OwnWords { error }.into())))
 }
 
 /// The last line of what a program printed, as a rule the reason.

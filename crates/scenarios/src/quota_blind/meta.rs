@@ -2,7 +2,7 @@
 
 use super::params::QuotaBlindParams;
 use super::plan;
-use super::sentences::SENTENCES;
+use super::sentences::QuotaBlindFact;
 use crate::params::{self, OrNone, changed};
 use model::scenario::{FixMeta, MeasureMeta};
 use model::{Judging, Meta, Needs, Unit};
@@ -59,7 +59,8 @@ pub const META: Meta = Meta {
             })
         },
     }],
-    sentences: SENTENCES,
+    sentence: model::fact::sentence::<QuotaBlindFact>,
+    series: &[],
     needs: Needs { cpus: 2, root: true },
     parameters: params::of::<QuotaBlindParams>(),
     measures: &[

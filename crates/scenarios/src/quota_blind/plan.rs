@@ -4,12 +4,12 @@ use super::load::{Asked, Spec, Start};
 use super::params::{Place, QuotaBlindParams};
 use super::prepare::{self, Prepared};
 use super::runtime::{PATH, Setting};
-use super::sentences::say;
+use super::sentences::QuotaBlindFact;
 use super::stream::{self, PART_MS};
 use crate::params::{Auto, OrNone, Quota};
 use crate::{Arms, Host, ScenarioError, quota};
 use host::cgroup::Bandwidth;
-use model::{Arm, Changed, Fact, Need, Role};
+use model::{Arm, Changed, Need, Role};
 use os::time;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) fn arms(
     host: &Host,
 ) -> Result<Arms<QuotaBlindParams>, ScenarioError> {
     if params.limit_at == Place::Namespace && !rustix::process::geteuid().is_root() {
-        let (what, grant) = (Fact::new(say::ROOT_ALONE), Fact::new(say::BE_ROOT));
+        let (what, grant) = (QuotaBlindFact::RootAlone.into(), QuotaBlindFact::BeRoot.into());
         return Err(ScenarioError::Missing(Need::Scenario { what, grant }));
     }
     // Before anything is compiled or started: what needs a privilege, and takes no time.
@@ -41,7 +41,7 @@ pub(super) fn arms(
     let params = prepare::resolved(params, &found);
     let cpus = whole_cpus(params.quota);
     let setting = found.runtime.setting(cpus).text();
-    let change = Fact::new(say::TOLD).with("setting", setting.as_str());
+    let change = QuotaBlindFact::Told { setting: setting.as_str().into() }.into();
     let arm = |id: &str, role, settings, change| Arm {
         id: id.to_owned(),
         role,

@@ -5,10 +5,10 @@ use super::load::ARTIFACT;
 use super::params::QuotaBlindParams;
 use super::refused::{check, shown};
 use super::runtime::{Runtime, is_program};
-use super::sentences::say;
+use super::sentences::QuotaBlindFact;
 use crate::params::{Auto, Programs};
 use crate::{ScenarioError, erlang};
-use model::{Fact, Need};
+use model::{Name, Need};
 use os::user::User;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,8 @@ pub(super) fn chosen(params: &QuotaBlindParams) -> Result<Runtime, Need> {
     match params.runtime.get() {
         Some(runtime) => Ok(runtime),
         None => first().ok_or_else(|| Need::Scenario {
-            what: Fact::new(say::NO_RUNTIME),
-            grant: Fact::new(say::INSTALL).with("command", Runtime::Beam.install()),
+            what: QuotaBlindFact::NoRuntime.into(),
+            grant: QuotaBlindFact::Install { command: Runtime::Beam.install().into() }.into(),
         }),
     }
 }
@@ -79,7 +79,7 @@ pub(super) fn prepared(params: &QuotaBlindParams) -> Result<Prepared, ScenarioEr
 /// The one program that is named; none stands in it for that on the PATH.
 fn only(flag: &str, programs: &Programs) -> Result<Option<String>, ScenarioError> {
     let [word] = <[Option<String>; 1]>::try_from(programs.words())
-        .map_err(|_| ScenarioError::unusable(Fact::new(say::ONE_PROGRAM).with("flag", flag)))?;
+        .map_err(|_| ScenarioError::unusable(QuotaBlindFact::OneProgram { flag: flag.into() }))?;
     Ok(word)
 }
 
@@ -130,20 +130,20 @@ fn other(runtime: Runtime, named: Option<&str>) -> Result<Prepared, ScenarioErro
 
 /// The program of a runtime that is there.
 fn find(runtime: Runtime, word: Option<&str>) -> Result<PathBuf, ScenarioError> {
-    let missing = |what: Fact| {
-        let grant = Fact::new(say::INSTALL_OR_NAME).with("command", runtime.install());
-        ScenarioError::Missing(Need::Scenario { what, grant })
+    let missing = |what: QuotaBlindFact| {
+        let grant = QuotaBlindFact::InstallOrName { command: runtime.install().into() }.into();
+        ScenarioError::Missing(Need::Scenario { what: what.into(), grant })
     };
     match word {
         Some(word) => {
             let path = runtime.named(Path::new(word));
             let path = std::path::absolute(&path).unwrap_or(path);
-            let none = || missing(Fact::new(say::NO_PROGRAM).with("path", shown(&path)));
+            let none = || missing(QuotaBlindFact::NoProgram { path: Name(shown(&path)) });
             is_program(&path).then(|| path.clone()).ok_or_else(none)
         }
         None => {
             let search = std::env::var_os("PATH").unwrap_or_default();
-            let none = || missing(Fact::new(say::NOT_ON_PATH).with("program", runtime.program()));
+            let none = || missing(QuotaBlindFact::NotOnPath { program: runtime.program().into() });
             runtime.on_path(&search).ok_or_else(none)
         }
     }

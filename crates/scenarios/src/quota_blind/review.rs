@@ -2,14 +2,14 @@
 //! quota was ever used up.
 
 use super::meta::measure;
-use super::params::{Place, QuotaBlindParams};
+use super::params::QuotaBlindParams;
 use super::plan;
-use super::sentences::say;
+use super::sentences::{QuotaBlindFact, Release, Seen};
 use super::trial::HANG_AFTER;
 use crate::hang;
 use crate::params::Params;
 use analysis::Outcome;
-use model::{ArmResult, Caveat, Fact, Note, Plan, Reason, State, Trial};
+use model::{ArmResult, Caveat, Note, Plan, Reason, State, Trial};
 
 /// Percent of the periods in which a group is throttled, so that anything can be said of it.
 const THROTTLED: f64 = 5.0;
@@ -24,41 +24,37 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
         let cpus = case.measures.get(measure::CPUS)?.median.round() as u32;
         Some(seen(&params, cpus, release))
     });
-    outcome.reasons.extend(told.map(Reason::Scenario));
+    outcome.reasons.extend(told.map(|fact| Reason::Scenario(fact.into())));
     let throttled = case.measures.get(measure::THROTTLED).map(|share| share.median);
     if outcome.state != State::NotAffected || throttled.is_none_or(|share| share >= THROTTLED) {
         return;
     }
-    outcome.reasons.insert(0, Reason::Scenario(Fact::new(say::NEVER_THROTTLED)));
+    outcome.reasons.insert(0, Reason::Scenario(QuotaBlindFact::NeverThrottled.into()));
     outcome.state = State::Inconclusive;
     case.state = Some(State::Inconclusive);
     // More blocks like these would not settle it.
-    outcome.caveats = vec![Caveat::Scenario(Fact::new(say::MORE_LOAD))];
+    outcome.caveats = vec![Caveat::Scenario(QuotaBlindFact::MoreLoad.into())];
 }
 
 /// Which runtime it was, as the trials of an arm say.
-fn released<'a>(trials: &'a [Trial], arm: &str) -> Option<&'a Fact> {
+fn released(trials: &[Trial], arm: &str) -> Option<Release> {
     let notes = trials.iter().filter(|trial| trial.arm == arm);
     notes.flat_map(|trial| &trial.observation.notes).find_map(|note| match note {
-        Note::Fact(fact) if fact.id == say::RELEASE => Some(fact),
-        _ => None,
+        Note::Fact(fact) => match fact.read()? {
+            QuotaBlindFact::Release(release) => Some(release),
+            _ => None,
+        },
+        Note::Said(_) => None,
     })
 }
 
 /// How many CPUs it chose, against those that its quota comes to.
-fn seen(params: &QuotaBlindParams, cpus: u32, release: &Fact) -> Fact {
+fn seen(params: &QuotaBlindParams, cpus: u32, release: Release) -> QuotaBlindFact {
     let fits = cpus <= plan::whole_cpus(params.quota);
-    let place = match params.limit_at {
-        Place::Leaf => "at its own group",
-        Place::Parent => "at the group above its own",
-        Place::Namespace => "at the root of its cgroup namespace",
-    };
-    let mut fact = Fact::new(if fits { say::SEES } else { say::BLIND })
-        .with("cpus", cpus)
-        .with("quota", params.quota.to_string())
-        .with("place", place);
-    fact.values.extend(release.values.clone());
-    fact
+    let Release { runtime, release } = release;
+    let (quota, place) = ((&params.quota).into(), (&params.limit_at).into());
+    let seen = Seen { runtime, release, cpus, quota, place };
+    if fits { QuotaBlindFact::Sees(seen) } else { QuotaBlindFact::Blind(seen) }
 }
 
 #[cfg(test)]
@@ -76,9 +72,10 @@ mod tests {
         let mut case = result("default", Role::Case, Some(state));
         case.measures.insert(measure::THROTTLED.to_owned(), estimate(throttled, Unit::Percent));
         case.measures.insert(measure::CPUS.to_owned(), estimate(cpus, Unit::Count));
-        let release = Fact::new(say::RELEASE).with("runtime", "Go").with("release", "go1.24.9");
+        let release =
+            QuotaBlindFact::Release(Release { runtime: "Go".into(), release: "go1.24.9".into() });
         let observation =
-            Observation { notes: vec![Note::Fact(release)], ..Observation::default() };
+            Observation { notes: vec![Note::Fact(release.into())], ..Observation::default() };
         let trial = Trial {
             block: 0,
             arm: "default".to_owned(),
@@ -107,14 +104,12 @@ mod tests {
         let blind = said(&reviewed(State::Affected, 30.0, 2.0));
         assert_eq!(
             blind,
-            [
-                "By its own default Go go1.24.9 used 2 CPUs, where its quota is 50ms/100ms at the group \
-              above its own."
-            ]
+            ["By its own default Go go1.24.9 used 2 CPUs, although its quota at the group above \
+                 its own is 50ms/100ms."]
         );
         let sees = said(&reviewed(State::NotAffected, 30.0, 1.0));
         assert!(
-            sees[0].contains("as many as its quota of 50ms/100ms at the group above"),
+            sees[0].contains("as its quota of 50ms/100ms at the group above its own allows"),
             "{sees:?}"
         );
     }

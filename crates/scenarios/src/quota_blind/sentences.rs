@@ -1,114 +1,193 @@
-//! The sentences of `quota-blind`.
+//! The facts of `quota-blind` and their sentences.
 
-use model::Sentence;
+use model::prose::figures::plural;
+use model::{Estimate, Name, Sentence};
+use serde::{Deserialize, Serialize};
 
-/// Their names.
-pub(super) mod say {
-    pub const COSTS: &str = "costs";
-    pub const COSTS_NOTHING: &str = "costs-nothing";
-    pub const UNSETTLED: &str = "unsettled";
-    pub const TOLD: &str = "told";
-    pub const RELEASE: &str = "release";
-    pub const BLIND: &str = "blind";
-    pub const SEES: &str = "sees";
-    pub const NEVER_THROTTLED: &str = "never-throttled";
-    pub const MORE_LOAD: &str = "more-load";
-    pub const NO_RUNTIME: &str = "no-runtime";
-    pub const INSTALL: &str = "install";
-    pub const NO_PROGRAM: &str = "no-program";
-    pub const NOT_ON_PATH: &str = "not-on-path";
-    pub const INSTALL_OR_NAME: &str = "install-or-name";
-    pub const NO_JAVAC: &str = "no-javac";
-    pub const ONE_PROGRAM: &str = "one-program";
-    pub const STRANGE_VERSION: &str = "strange-version";
-    pub const OWN_WORDS: &str = "own-words";
-    pub const FOR_ITS_USER: &str = "for-its-user";
-    pub const NOT_AS_ROOT: &str = "not-as-root";
-    pub const OWN_FOLDERS: &str = "own-folders";
-    pub const ROOT_ALONE: &str = "root-alone";
-    pub const BE_ROOT: &str = "be-root";
+/// What only this scenario can say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "id", content = "values", rename_all = "kebab-case")]
+pub(super) enum QuotaBlindFact {
+    Costs {
+        runtime: Name,
+        #[serde(flatten)]
+        both: Option<Box<Compared>>,
+    },
+    CostsNothing {
+        runtime: Name,
+        #[serde(flatten)]
+        both: Option<Box<Compared>>,
+    },
+    Unsettled,
+    Told {
+        setting: Name,
+    },
+    Release(Release),
+    Blind(Seen),
+    Sees(Seen),
+    NeverThrottled,
+    MoreLoad,
+    NoRuntime,
+    Install {
+        command: Name,
+    },
+    NoProgram {
+        path: Name,
+    },
+    NotOnPath {
+        program: Name,
+    },
+    InstallOrName {
+        command: Name,
+    },
+    NoJavac,
+    OneProgram {
+        flag: Name,
+    },
+    StrangeVersion {
+        program: Name,
+        version: Name,
+    },
+    OwnWords {
+        error: Name,
+    },
+    ForItsUser,
+    NotAsRoot,
+    OwnFolders,
+    RootAlone,
+    BeRoot,
 }
 
 /// What case and control did.
-macro_rules! compared {
-    () => {
-        "{% if p99 %}: with its own default {% if cpus %}of {{ cpus|count('CPU') }} {% endif %}1 of 100 \
-         requests took {{ p99 }} or longer{% if control %}, and told to use \
-         {{ control_cpus|count('CPU') }} {{ control }}{% endif %}{% endif %}.{% if throttled %} It was \
-         throttled in {{ throttled }} of the periods{% if control_throttled %}, and in \
-         {{ control_throttled }} when told{% endif %}.{% endif %}"
-    };
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Compared {
+    pub p99: Estimate,
+    pub control: Option<Estimate>,
+    pub cpus: Option<u64>,
+    pub control_cpus: Option<u64>,
+    pub throttled: Option<Estimate>,
+    pub control_throttled: Option<Estimate>,
 }
 
-/// The sentences.
-pub(super) const SENTENCES: &[Sentence] = &[
-    Sentence {
-        id: say::COSTS,
-        text: concat!(
-            "More threads of {{ runtime }} are at work than its quota allows, and requests wait for it",
-            compared!()
-        ),
-    },
-    Sentence {
-        id: say::COSTS_NOTHING,
-        text: concat!(
-            "What {{ runtime }} chooses by itself costs its requests nothing here",
-            compared!()
-        ),
-    },
-    Sentence {
-        id: say::UNSETTLED,
-        text: "It is not settled whether what the runtime chooses by itself costs its requests \
-               anything here.",
-    },
-    Sentence { id: say::TOLD, text: "{{ setting }}" },
-    Sentence { id: say::RELEASE, text: "This was {{ runtime }} {{ release }}." },
-    Sentence {
-        id: say::BLIND,
-        text: "By its own default {{ runtime }} {{ release }} used {{ cpus|count('CPU') }}, \
-               where its quota is {{ quota }} {{ place }}.",
-    },
-    Sentence {
-        id: say::SEES,
-        text: "By its own default {{ runtime }} {{ release }} used {{ cpus|count('CPU') }}, \
-               as many as its quota of {{ quota }} {{ place }} comes to.",
-    },
-    Sentence {
-        id: say::NEVER_THROTTLED,
-        text: "The group was hardly ever throttled, so more threads had nothing to use up too early.",
-    },
-    Sentence { id: say::MORE_LOAD, text: "Take a longer --job, or a smaller --quota." },
-    Sentence { id: say::NO_RUNTIME, text: "no erl, java, go or node on the PATH" },
-    Sentence { id: say::INSTALL, text: "install it: {{ command }}" },
-    Sentence { id: say::NO_PROGRAM, text: "{{ path }}: no program" },
-    Sentence { id: say::NOT_ON_PATH, text: "no {{ program }} on the PATH" },
-    Sentence {
-        id: say::INSTALL_OR_NAME,
-        text: "install it: {{ command }}; or name it with --program PATH",
-    },
-    Sentence { id: say::NO_JAVAC, text: "no javac beside java, nor on the PATH" },
-    Sentence {
-        id: say::ONE_PROGRAM,
-        text: "{{ flag }}: one at a time; several make a study (tailback study --help)",
-    },
-    Sentence { id: say::STRANGE_VERSION, text: "{{ program }}: no version of Go: {{ version }}" },
-    Sentence { id: say::OWN_WORDS, text: "{{ error }}" },
-    Sentence {
-        id: say::FOR_ITS_USER,
-        text: "the runtime has to be one that its user may execute (not in /root); name another with \
-               --program",
-    },
-    Sentence {
-        id: say::NOT_AS_ROOT,
-        text: "root runs no program that others could have put there: name another with --program",
-    },
-    Sentence {
-        id: say::OWN_FOLDERS,
-        text: "set XDG_CACHE_HOME and TMPDIR to folders that only the caller may write to",
-    },
-    Sentence {
-        id: say::ROOT_ALONE,
-        text: "--limit-at namespace: only root makes a cgroup namespace",
-    },
-    Sentence { id: say::BE_ROOT, text: "run as root, or take --limit-at leaf or parent" },
-];
+/// Which runtime it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Release {
+    pub runtime: Name,
+    pub release: Name,
+}
+
+/// How many CPUs a runtime chose, and those that its quota comes to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Seen {
+    pub runtime: Name,
+    pub release: Name,
+    pub cpus: u32,
+    pub quota: Name,
+    pub place: Name,
+}
+
+impl Sentence for QuotaBlindFact {
+    fn sentence(&self) -> String {
+        use QuotaBlindFact as F;
+        match self {
+            F::Costs { runtime, both } => format!(
+                "{runtime} runs more threads than its quota allows, and its requests wait for \
+                 it{}",
+                compared(both)
+            ),
+            F::CostsNothing { runtime, both } => format!(
+                "The number of CPUs that {runtime} chooses by itself costs its requests nothing \
+                 here{}",
+                compared(both)
+            ),
+            F::Unsettled => {
+                "It is not settled whether what the runtime chooses by itself costs its requests \
+                 anything here."
+                    .into()
+            }
+            F::Told { setting } => setting.to_string(),
+            F::Release(Release { runtime, release }) => format!("This was {runtime} {release}."),
+            F::Blind(seen) => format!(
+                "{}, although its quota {} is {}.",
+                used(seen),
+                place(&seen.place),
+                seen.quota
+            ),
+            F::Sees(seen) => format!(
+                "{}, as its quota of {} {} allows.",
+                used(seen),
+                seen.quota,
+                place(&seen.place)
+            ),
+            F::NeverThrottled => {
+                "The group was hardly ever throttled, so it had quota left for more threads.".into()
+            }
+            F::MoreLoad => "Take a longer --job, or a smaller --quota.".into(),
+            F::NoRuntime => "no erl, java, go or node on the PATH".into(),
+            F::Install { command } => format!("install it: {command}"),
+            F::NoProgram { path } => format!("{path}: no program"),
+            F::NotOnPath { program } => format!("no {program} on the PATH"),
+            F::InstallOrName { command } => {
+                format!("install it: {command}; or name it with --program PATH")
+            }
+            F::NoJavac => "no javac beside java, nor on the PATH".into(),
+            F::OneProgram { flag } => {
+                format!("{flag}: one at a time; several make a study (tailback study --help)")
+            }
+            F::StrangeVersion { program, version } => {
+                format!("{program}: not a version of Go: {version}")
+            }
+            F::OwnWords { error } => error.to_string(),
+            F::ForItsUser => {
+                "name a runtime with --program that this user may execute (not in /root)".into()
+            }
+            F::NotAsRoot => {
+                "root runs no program that others could have put there: name another with --program"
+                    .into()
+            }
+            F::OwnFolders => {
+                "set XDG_CACHE_HOME and TMPDIR to folders that only the caller may write to".into()
+            }
+            F::RootAlone => "--limit-at namespace: only root makes a cgroup namespace".into(),
+            F::BeRoot => "run as root, or take --limit-at leaf or parent".into(),
+        }
+    }
+}
+
+/// Where the quota is, by the name of the parameter; an older record has the words.
+fn place(limit_at: &Name) -> String {
+    match limit_at.0.as_str() {
+        "leaf" => "at its own group".into(),
+        "parent" => "at the group above its own".into(),
+        "namespace" => "at the root of its cgroup namespace".into(),
+        _ => limit_at.to_string(),
+    }
+}
+
+fn used(seen: &Seen) -> String {
+    let Seen { runtime, release, .. } = seen;
+    format!("By its own default {runtime} {release} used {}", plural(seen.cpus.into(), "CPU"))
+}
+
+fn compared(both: &Option<Box<Compared>>) -> String {
+    let Some(both) = both else { return ".".into() };
+    let cpus = both.cpus.map(|count| format!(" of {}", plural(count, "CPU")));
+    let control = both.control.as_ref().map(|control| {
+        let count = both
+            .control_cpus
+            .map_or_else(|| "another number of CPUs".into(), |count| plural(count, "CPU"));
+        format!(", and when configured for {count} {control}")
+    });
+    let throttled = both.throttled.as_ref().map(|throttled| {
+        let control = both.control_throttled.as_ref();
+        let control = control.map(|throttled| format!(", and in {throttled} when configured"));
+        format!(" It was throttled in {throttled} of the periods{}.", control.unwrap_or_default())
+    });
+    format!(
+        ": with its own default{} 1 of 100 requests took {} or longer{}.{}",
+        cpus.unwrap_or_default(),
+        both.p99,
+        control.unwrap_or_default(),
+        throttled.unwrap_or_default()
+    )
+}

@@ -3,24 +3,28 @@
 use super::meta::{META, measure};
 use super::params::QuotaBlindParams;
 use super::runtime::Runtime;
-use super::sentences::say;
+use super::sentences::{Compared, QuotaBlindFact};
 use crate::params::{Auto, Params};
 use crate::suggest;
 use crate::summary::{Summary, control_of};
 use analysis::Outcome;
-use model::{ArmResult, Estimate, Fact, Plan, Role, State};
+use model::{ArmResult, Estimate, Name, Plan, Role, State};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let headline = match outcome.state {
-        State::Affected => compared(say::COSTS, plan, arms),
-        State::NotAffected => compared(say::COSTS_NOTHING, plan, arms),
-        _ => Fact::new(say::UNSETTLED),
+        State::Affected => {
+            QuotaBlindFact::Costs { runtime: runtime(plan), both: compared(plan, arms) }
+        }
+        State::NotAffected => {
+            QuotaBlindFact::CostsNothing { runtime: runtime(plan), both: compared(plan, arms) }
+        }
+        _ => QuotaBlindFact::Unsettled,
     };
     let suggestions = match (outcome.state, QuotaBlindParams::of_case(plan)) {
         (State::Affected, Some(case)) => suggest::untried(&META, plan, &asked(&case).settings()),
         _ => Vec::new(),
     };
-    Summary { headline, suggestions, kind: None }
+    Summary { headline: headline.into(), suggestions, kind: None }
 }
 
 /// What was asked for, without what was measured of this machine.
@@ -30,21 +34,27 @@ fn asked(case: &QuotaBlindParams) -> QuotaBlindParams {
     QuotaBlindParams { duration, request_rounds, job_rounds, ..case.clone() }
 }
 
-/// What case and control did.
-fn compared(id: &str, plan: &Plan, arms: &[ArmResult]) -> Fact {
+/// What the case ran.
+fn runtime(plan: &Plan) -> Name {
     let runtime = QuotaBlindParams::of_case(plan).and_then(|params| params.runtime.get());
-    let fact = Fact::new(id).with("runtime", runtime.map_or("the runtime", Runtime::name));
-    let Some(case) = arms.iter().find(|arm| arm.role == Role::Case) else { return fact };
+    runtime.map_or("the runtime", Runtime::name).into()
+}
+
+/// What case and control did.
+fn compared(plan: &Plan, arms: &[ArmResult]) -> Option<Box<Compared>> {
+    let case = arms.iter().find(|arm| arm.role == Role::Case)?;
     let control = control_of(plan, case, arms);
-    let of_control = |name: &str| -> Option<&Estimate> { control?.measures.get(name) };
-    let count = |estimate: Option<&Estimate>| Some(estimate?.median.round() as u64);
-    let of_case = |name: &str| case.measures.get(name);
-    fact.with_some("p99", of_case(measure::P99))
-        .with_some("control", of_control(measure::P99))
-        .with_some("cpus", count(of_case(measure::CPUS)))
-        .with_some("control_cpus", count(of_control(measure::CPUS)))
-        .with_some("throttled", of_case(measure::THROTTLED))
-        .with_some("control_throttled", of_control(measure::THROTTLED))
+    let of_control = |name: &str| control?.measures.get(name).cloned();
+    let count = |estimate: Option<Estimate>| Some(estimate?.median.round() as u64);
+    let of_case = |name: &str| case.measures.get(name).cloned();
+    Some(Box::new(Compared {
+        p99: of_case(measure::P99)?,
+        control: of_control(measure::P99),
+        cpus: count(of_case(measure::CPUS)),
+        control_cpus: count(of_control(measure::CPUS)),
+        throttled: of_case(measure::THROTTLED),
+        control_throttled: of_control(measure::THROTTLED),
+    }))
 }
 
 #[cfg(test)]
@@ -83,8 +93,11 @@ mod tests {
     fn case_and_control_are_told_side_by_side() {
         let outcome = |state| Outcome::new(state, measure::P99, Test::default());
         for (state, start) in [
-            (State::Affected, "More threads of Go are at work than its quota allows"),
-            (State::NotAffected, "What Go chooses by itself costs its requests nothing here"),
+            (State::Affected, "Go runs more threads than its quota allows"),
+            (
+                State::NotAffected,
+                "The number of CPUs that Go chooses by itself costs its requests nothing here",
+            ),
             (State::Inconclusive, "It is not settled"),
         ] {
             let summary = summary(&plan_of("1"), &outcome(state), &results(state));

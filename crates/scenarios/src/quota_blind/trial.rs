@@ -5,7 +5,7 @@ use super::meta::measure;
 use super::params::{Place, QuotaBlindParams};
 use super::plan;
 use super::runtime::Runtime;
-use super::sentences::say;
+use super::sentences::{QuotaBlindFact, Release};
 use super::stream::Report;
 use crate::error::unreadable;
 use crate::probing::{Part, Probing};
@@ -15,7 +15,7 @@ use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup, Usage};
 use host::governor::Governor;
 use load::protocol::Report as Message;
 use load::{LoadSpawner, OwnArgs, histogram};
-use model::{Fact, Latency, Measure, Note, Observation, Problem, Unit};
+use model::{Latency, Measure, Note, Observation, Problem, Unit};
 use os::time;
 use probe::{Role, SessionOptions};
 use std::path::PathBuf;
@@ -163,9 +163,9 @@ fn observe(params: &QuotaBlindParams, report: &Report) -> Result<Observation, Sc
     }
     seen.latencies.insert("request".to_owned(), Latency::from_histogram(&latencies));
     let runtime = params.runtime.get().map_or("", Runtime::name);
-    let release =
-        Fact::new(say::RELEASE).with("runtime", runtime).with("release", report.release.as_str());
-    seen.notes.push(Note::Fact(release));
+    let (runtime, release) = (runtime.into(), report.release.as_str().into());
+    let release = QuotaBlindFact::Release(Release { runtime, release });
+    seen.notes.push(Note::Fact(release.into()));
     Ok(seen)
 }
 

@@ -1,10 +1,8 @@
 use super::*;
-use crate::memory_high::META;
 use crate::params::{Size, YesNo};
-use crate::testing::told;
 use host::Roots;
-use model::Machine;
 use model::group::BadQuota;
+use model::{Machine, Sentence};
 use testing::{CGROUP2, Tree};
 
 /// A machine with cgroup v2, whose kernel takes every limit, and so much memory available.
@@ -55,8 +53,7 @@ fn the_limits_are_those_of_the_settings() {
 fn what_the_machine_has_no_room_for_is_refused() {
     let (_dir, roots) = tree(100 << 10, "", &[]);
     let refused = planned(&MemoryHighParams::default(), &roots).unwrap_err();
-    let fact = Fact::new(say::NO_ROOM).with("needed", 96_u64).with("available", 100_u64);
-    told(&META, &fact);
+    let fact = MemoryHighFact::NoRoom { needed: 96, available: 100 };
     assert_eq!(refused, ScenarioError::unusable(fact));
     let (_dir, roots) = tree(1 << 20, "", &[("memory.max", "50331648\n")]);
     let refused = planned(&MemoryHighParams::default(), &roots).unwrap_err();
@@ -68,8 +65,7 @@ fn what_the_machine_has_no_room_for_is_refused() {
 #[test]
 fn two_units_have_to_fit() {
     let params = MemoryHighParams { unit: Size::mib(64), ..MemoryHighParams::default() };
-    let fact = Fact::new(say::FEW_UNITS).with("need", "64MiB").with("two", "128MiB");
-    told(&META, &fact);
+    let fact = MemoryHighFact::FewUnits { need: "64MiB".into(), two: "128MiB".into() };
     assert_eq!(params.check().unwrap_err(), ScenarioError::unusable(fact));
 }
 
@@ -82,8 +78,8 @@ fn a_machine_with_v1_is_told_what_it_lacks_and_the_run_in_a_guest() {
     tree.put("proc/self/cgroup", "9:memory:/\n0::/\n");
     let machine = Machine::default();
     let missing = missing(&Host { roots: &roots, machine: &machine }).unwrap();
-    assert_eq!(missing, lacking(say::OF_V1, say::IN_A_GUEST));
-    assert!(told(&META, &Fact::new(say::IN_A_GUEST)).ends_with("-- run memory-high"));
+    assert_eq!(missing, lacking(MemoryHighFact::OfV1, MemoryHighFact::InAGuest));
+    assert!(MemoryHighFact::InAGuest.sentence().ends_with("-- run memory-high"));
 }
 
 #[test]
@@ -94,8 +90,11 @@ fn swap_is_tried_only_where_there_is_some() {
     let (tree, roots) = tree(1 << 20, heading, &[]);
     let machine = Machine::default();
     let host = Host { roots: &roots, machine: &machine };
-    assert_eq!(no_swap(&host, true), Some(say::NO_SWAP));
+    assert_eq!(no_swap(&host, true), Some(MemoryHighFact::NoSwap));
     tree.put("proc/swaps", format!("{heading}/swap file 65532 0 -2\n"));
-    assert_eq!((no_swap(&host, false), no_swap(&host, true)), (Some(say::NO_SWAP_LIMIT), None));
-    assert!(told(&META, &Fact::new(say::SWITCH_ON)).contains("swapon"));
+    assert_eq!(
+        (no_swap(&host, false), no_swap(&host, true)),
+        (Some(MemoryHighFact::NoSwapLimit), None)
+    );
+    assert!(MemoryHighFact::SwitchOn.sentence().contains("swapon"));
 }
