@@ -30,10 +30,12 @@ pub trait Sentence: Serialize + DeserializeOwned {
     fn sentence(&self) -> String;
 }
 
-/// The sentence of a fact of the scenario with this enum; none where this version does not know the
-/// fact, or where a value is missing.
-pub fn sentence<T: Sentence>(fact: &Fact) -> Option<String> {
-    fact.read().map(|own: T| own.sentence())
+/// The sentence of a fact of the scenario with this enum.
+///
+/// # Errors
+/// What is wrong where this version does not know the fact, or where a value is missing.
+pub fn sentence<T: Sentence>(fact: &Fact) -> Result<String, String> {
+    fact.read().map(|own: T| own.sentence()).map_err(|error| error.to_string())
 }
 
 impl Fact {
@@ -43,12 +45,15 @@ impl Fact {
     }
 
     /// The fact as its scenario has it.
-    pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
+    ///
+    /// # Errors
+    /// If it is none of these, or lacks a value.
+    pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         let mut both = Map::from_iter([("id".to_owned(), Value::from(self.id.as_str()))]);
         if !self.values.is_empty() {
             both.insert("values".to_owned(), self.values.clone().into_iter().collect());
         }
-        T::deserialize(Value::Object(both)).ok()
+        T::deserialize(Value::Object(both))
     }
 }
 
@@ -251,10 +256,11 @@ mod tests {
             let fact = Fact::from(own);
             assert_eq!(serde_json::to_string(&fact).unwrap(), json);
             let read: Fact = serde_json::from_str(json).unwrap();
-            assert_eq!((&read, sentence::<Own>(&read)), (&fact, Some(known)));
+            assert_eq!((&read, sentence::<Own>(&read)), (&fact, Ok(known)));
         }
-        assert_eq!(sentence::<Own>(&Fact::new("two-words")), None, "a value is missing");
-        assert_eq!(sentence::<Own>(&Fact::new("other")), None);
+        let missing = sentence::<Own>(&Fact::new("two-words")).unwrap_err();
+        assert!(missing.contains("values"), "{missing}");
+        assert!(sentence::<Own>(&Fact::new("other")).is_err());
     }
 
     #[test]

@@ -20,9 +20,9 @@ pub struct Meta {
     pub who: &'static str,
     /// What may fix or avoid the stall, most useful first.
     pub fixes: &'static [FixMeta],
-    /// The sentence of one of its facts, or the phrase for what an arm changes; none for a fact
-    /// that it does not know: [`crate::fact::sentence`] of its enum.
-    pub sentence: fn(&Fact) -> Option<String>,
+    /// The sentence of one of its facts, or the phrase for what an arm changes; what is wrong with
+    /// a fact that it does not know: [`crate::fact::sentence`] of its enum.
+    pub sentence: fn(&Fact) -> Result<String, String>,
     /// Its series.
     pub series: &'static [SeriesMeta],
     /// What it needs of the machine.

@@ -7,8 +7,7 @@ use model::{Fact, Meta, Problem, Settings};
 
 /// A fact's sentence; fails where its scenario does not know it.
 pub(crate) fn told(meta: &Meta, fact: &Fact) -> String {
-    let Some(sentence) = (meta.sentence)(fact) else { panic!("{fact:?}: no sentence") };
-    sentence
+    (meta.sentence)(fact).unwrap()
 }
 
 /// Why a setting is refused, in the scenario's own sentence; fails where something else is said.

@@ -16,7 +16,7 @@ pub(crate) const META: Meta = Meta {
     about: "",
     who: "",
     fixes: &[],
-    sentence: |_| None,
+    sentence: |_| Err(String::new()),
     series: &[],
     tags: &[],
     needs: model::Needs { cpus: 1, root: false },

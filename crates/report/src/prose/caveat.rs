@@ -49,42 +49,6 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
         Caveat::QuietMachineUnknown => {
             "What the arms would do on a quiet machine is not known.".to_owned()
         }
-        Caveat::MoreBlocks { .. }
-        | Caveat::NeverSettles { .. }
-        | Caveat::NeedsQuietBlocks
-        | Caveat::NeedsBlocks { .. }
-        | Caveat::NeedsCase
-        | Caveat::NeedsControl => what_would_settle(caveat),
-        Caveat::Scenario(own) => fact(own, meta),
-    }
-}
-
-/// Whether a caveat says what would settle the verdict.
-pub fn would_settle(caveat: &Caveat) -> bool {
-    !matches!(
-        caveat,
-        Caveat::Margin(_)
-            | Caveat::ArmsOpen { .. }
-            | Caveat::NoInterval { .. }
-            | Caveat::LeftOut { .. }
-            | Caveat::Emulated
-            | Caveat::SharedMachine
-            | Caveat::CarryOver { .. }
-            | Caveat::HangCutOff { .. }
-            | Caveat::Doubt(_)
-            | Caveat::QuietMachineUnknown
-    )
-}
-
-fn hang_cut_off(after: &Amount, parameter: Option<&str>) -> String {
-    let longer = parameter.map_or_else(String::new, |parameter| {
-        format!("; a longer --{} shows how long its calls last", plain(parameter))
-    });
-    format!("A trial that hangs is cut off after {}{longer}.", amount(after))
-}
-
-fn what_would_settle(caveat: &Caveat) -> String {
-    match caveat {
         Caveat::MoreBlocks { more, goes_on: true, .. } => format!(
             "About {} like these would settle it: run the same command again, and it goes on where \
              it ended.",
@@ -112,8 +76,32 @@ fn what_would_settle(caveat: &Caveat) -> String {
         Caveat::NeedsControl => {
             "A study without a control tells nothing: add an arm without the cause.".to_owned()
         }
-        _ => String::new(),
+        Caveat::Scenario(own) => fact(own, meta),
     }
+}
+
+/// Whether a caveat says what would settle the verdict.
+pub fn would_settle(caveat: &Caveat) -> bool {
+    !matches!(
+        caveat,
+        Caveat::Margin(_)
+            | Caveat::ArmsOpen { .. }
+            | Caveat::NoInterval { .. }
+            | Caveat::LeftOut { .. }
+            | Caveat::Emulated
+            | Caveat::SharedMachine
+            | Caveat::CarryOver { .. }
+            | Caveat::HangCutOff { .. }
+            | Caveat::Doubt(_)
+            | Caveat::QuietMachineUnknown
+    )
+}
+
+fn hang_cut_off(after: &Amount, parameter: Option<&str>) -> String {
+    let longer = parameter.map_or_else(String::new, |parameter| {
+        format!("; a longer --{} shows how long its calls last", plain(parameter))
+    });
+    format!("A trial that hangs is cut off after {}{longer}.", amount(after))
 }
 
 fn more_blocks(more: u32) -> String {

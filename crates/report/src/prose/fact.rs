@@ -17,7 +17,7 @@ pub fn fact(fact: &Fact, meta: Option<&Meta>) -> String {
 
 /// The fact in a few words, as part of a sentence.
 pub fn phrase(fact: &Fact, meta: Option<&Meta>) -> String {
-    meta.and_then(|meta| (meta.sentence)(fact)).unwrap_or_else(|| bare(fact))
+    meta.and_then(|meta| (meta.sentence)(fact).ok()).unwrap_or_else(|| bare(fact))
 }
 
 /// The id and the values, for a fact without a sentence.

@@ -4,26 +4,26 @@
 //! here, so all of them say the same. Whatever comes from a record is made fit to be shown
 //! ([`plain()`]); commands are made here too, from what a scenario declares.
 
-pub(crate) mod arm;
-mod caveat;
+pub mod arm;
+pub mod caveat;
 pub mod census;
 pub mod change;
 mod command;
 mod doubt;
 pub mod explanation;
-mod fact;
-pub(crate) mod fix;
+pub mod fact;
+pub mod fix;
 mod generator;
 mod group;
-mod headline;
+pub mod headline;
 pub mod ladder;
 pub mod live;
-pub(crate) mod not_seen;
-mod problem;
-mod reason;
+pub mod not_seen;
+pub mod problem;
+pub mod reason;
 mod record;
 mod series;
-pub(crate) mod suggestion;
+pub mod suggestion;
 
 pub use arm::left_out;
 pub use group::group;

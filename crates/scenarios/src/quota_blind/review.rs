@@ -40,8 +40,8 @@ pub(super) fn review(plan: &Plan, trials: &[Trial], arms: &mut [ArmResult], outc
 fn released(trials: &[Trial], arm: &str) -> Option<Release> {
     let notes = trials.iter().filter(|trial| trial.arm == arm);
     notes.flat_map(|trial| &trial.observation.notes).find_map(|note| match note {
-        Note::Fact(fact) => match fact.read()? {
-            QuotaBlindFact::Release(release) => Some(release),
+        Note::Fact(fact) => match fact.read() {
+            Ok(QuotaBlindFact::Release(release)) => Some(release),
             _ => None,
         },
         Note::Said(_) => None,

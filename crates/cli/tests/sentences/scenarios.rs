@@ -1,0 +1,304 @@
+//! Sentences that only one scenario has.
+
+use super::{Lines, amount, assert_all, estimate};
+use model::Fact;
+use serde_json::{Value, json};
+
+/// Each with its variant.
+pub fn lines() -> Lines {
+    scenarios::ALL.iter().flat_map(|scenario| of(scenario.meta())).collect()
+}
+
+fn of(meta: &model::Meta) -> Lines {
+    let refused = (meta.sentence)(&Fact::new("?")).unwrap_err();
+    let say = |(id, values): (&str, Value)| {
+        let mut fact = Fact::new(id);
+        if let Value::Object(values) = values {
+            fact.values = values.into_iter().collect();
+        }
+        (meta.id.to_owned(), id.to_owned(), report::prose::fact::fact(&fact, Some(meta)))
+    };
+    let lines = samples(meta.id).into_iter().map(say).collect();
+    assert_all(meta.id, &refused, &lines);
+    let fix =
+        |fix: &model::FixMeta| (meta.id.to_owned(), format!("fix {}", fix.id), fix.what.to_owned());
+    [lines, meta.fixes.iter().map(fix).collect()].concat()
+}
+
+/// Facts by the scenario's id.
+fn samples(scenario: &str) -> Vec<(&'static str, Value)> {
+    match scenario {
+        "blocking-nif" => blocking_nif(),
+        "busy-wait" => busy_wait(),
+        "cpu-quota" => cpu_quota(),
+        "mailbox-flood" => mailbox_flood(),
+        "memory-high" => memory_high(),
+        "mmap-lock" => mmap_lock(),
+        "preempted-holder" => preempted_holder(),
+        "quota-blind" => quota_blind(),
+        _ => Vec::new(),
+    }
+}
+
+fn blocking_nif() -> Vec<(&'static str, Value)> {
+    let (case, control) = (estimate(40.0, "%"), estimate(1.0, "%"));
+    let wall = [estimate(900.0, "ms"), estimate(450.0, "ms")];
+    let late = [estimate(300.0, "ms/s"), estimate(2.0, "ms/s")];
+    vec![
+        ("stalls", json!({})),
+        (
+            "collapse",
+            json!({ "case": case, "control": control, "wall": wall[0], "control_wall": wall[1],
+                "also": ["unfair", "late"] }),
+        ),
+        ("collapse", json!({ "case": case, "control": control })),
+        ("unfair", json!({ "case": estimate(9.0, "ratio"), "control": estimate(1.1, "ratio") })),
+        ("late", json!({ "case": late[0], "control": late[1], "also": ["unfair"] })),
+        ("fair", json!({})),
+        ("fair", json!({ "arm": "nif_sleep", "asleep": control, "late": late[1] })),
+        ("too-few-trials", json!({})),
+        ("why-collapse", json!({ "blocks": true })),
+        ("why-unfair", json!({ "blocks": false })),
+        ("why-late", json!({ "blocks": true })),
+        ("none-waits", json!({ "processes": 2, "schedulers": 8 })),
+        ("too-short", json!({ "wall": amount(3.0, "ms") })),
+        ("more-work", json!({})),
+        ("blocking-form", json!({})),
+        ("dirty", json!({})),
+        ("charges", json!({})),
+    ]
+}
+
+fn busy_wait() -> Vec<(&'static str, Value)> {
+    let (slow, quick) = (estimate(70.0, "ms"), estimate(0.7, "ms"));
+    let used = estimate(97.0, "%");
+    let served = json!({ "served": estimate(400.0, "1/s") });
+    let half = amount(0.5, "ratio");
+    vec![
+        ("costs-latency", json!({})),
+        (
+            "costs-latency",
+            json!({ "case": slow, "control": quick, "quota": half, "control_flags": "+sbwt none" }),
+        ),
+        ("costs-no-latency", json!({ "case": quick, "control": quick, "flags": "+S 2" })),
+        ("unsettled", json!({})),
+        ("control-throttled", json!({ "used": used, "most": 0.85 })),
+        ("rate-beyond-machine", json!({ "backlog": estimate(20.0, "%") })),
+        ("lower-rate", served.clone()),
+        ("room-to-spin", json!({ "used": estimate(9.0, "%"), "least": 0.35 })),
+        ("higher-rate", served),
+        ("higher-rate", json!({})),
+        ("no-quota", json!({})),
+        ("with-quota", json!({})),
+        (
+            "background",
+            json!({ "defaults": estimate(90.0, "1/s"), "flags": estimate(300.0, "1/s") }),
+        ),
+        ("detected", json!({ "quota": half, "schedulers": 8 })),
+        ("detected", json!({ "quota": half, "found": amount(1.0, "ratio"), "schedulers": 1 })),
+        ("spun", json!({ "quota": false, "spun": estimate(300.0, "ms/s") })),
+        (
+            "spun",
+            json!({ "quota": true, "spun": estimate(300.0, "ms/s"),
+                "active": estimate(50.0, "ms/s") }),
+        ),
+        ("environment", json!({ "flags": "+sbwt none" })),
+        ("quota-alone", json!({})),
+        ("one-otp", json!({})),
+        ("one-otp-a-level", json!({})),
+        ("no-cost", json!({})),
+        ("not-ready", json!({ "limit": amount(5000.0, "ms") })),
+    ]
+}
+
+fn cpu_quota() -> Vec<(&'static str, Value)> {
+    let got = json!({ "got": estimate(80.0, "%"), "cpus": 4, "control": estimate(100.0, "%"),
+        "control_cpus": 1 });
+    let most = json!({ "arm": "spread", "most": amount(12.0, "%") });
+    vec![
+        ("under", json!({})),
+        ("under", got.clone()),
+        ("over", got.clone()),
+        ("gets-it", json!({ "got": estimate(100.0, "%") })),
+        ("gets-it", got),
+        ("unsettled", json!({})),
+        ("would-have-lost", most.clone()),
+        ("too-little-to-lose", most),
+        ("more-to-lose", json!({})),
+        ("larger-machine", json!({})),
+        ("burst", json!({ "burst": "4ms" })),
+        ("too-many-fast", json!({ "fast": 3, "threads": 2 })),
+        (
+            "unused-quota",
+            json!({ "quota": "300ms", "usable": 2, "cpus": amount(3.0, "1"), "raise": "--on-cpus" }),
+        ),
+    ]
+}
+
+fn mailbox_flood() -> Vec<(&'static str, Value)> {
+    let slope = estimate(10.0, "ns");
+    let rates = [estimate(1000.0, "1/s"), estimate(50_000.0, "1/s")];
+    vec![
+        ("slower", json!({ "sink": "port" })),
+        (
+            "slower",
+            json!({ "sink": "port", "slope": slope, "queued": amount(1.02, "ms"),
+                "empty": amount(0.02, "ms"), "writes": rates[0], "control": rates[1] }),
+        ),
+        ("not-slower", json!({ "sink": "file", "slope": slope, "writes": rates[1] })),
+        ("unsettled", json!({})),
+        ("too-few-messages", json!({ "messages": 500 })),
+        ("more-messages", json!({ "least": 2000 })),
+        ("not-the-length", json!({})),
+        ("collections", json!({})),
+        ("closer-interval", json!({})),
+        (
+            "scan",
+            json!({ "longest": 50_000, "place": "gen:do_call/4", "seen": 90, "samples": 100 }),
+        ),
+        (
+            "killed",
+            json!({ "arm": "credit", "lost": estimate(0.0, "1"), "messages": 50_000,
+                "twice": estimate(3.0, "1") }),
+        ),
+        ("killed-cut-off", json!({ "arm": "credit", "twice": estimate(3.0, "1") })),
+        ("server-restarted", json!({})),
+        ("other-sink", json!({})),
+        ("off-heap", json!({})),
+        ("threshold", json!({})),
+        ("credit", json!({})),
+        ("nothing-to-dam", json!({})),
+        ("only-a-decoy", json!({})),
+        ("too-many-messages", json!({ "offered": 20_000_000, "most": 10_000_000 })),
+        ("file-too-large", json!({ "offered": 10_000, "bytes": 1_000_000 })),
+        ("writes-failed", json!({ "failed": 3, "writes": 900, "sink": "file", "error": "enospc" })),
+        ("writes-failed", json!({ "failed": 3, "writes": 900, "sink": "tcp" })),
+        ("no-folder", json!({ "folder": "/x", "error": "Permission denied (os error 13)" })),
+    ]
+}
+
+fn memory_high() -> Vec<(&'static str, Value)> {
+    let both = json!({ "file": "memory.high", "limit": "32MiB", "need": "48MiB",
+        "lost": estimate(90.0, "%"), "control": estimate(0.1, "%"), "units": estimate(20.0, "1/s"),
+        "control_units": estimate(900.0, "1/s"), "kills": 3 });
+    vec![
+        ("stands", json!({})),
+        ("stands", both.clone()),
+        ("runs", both),
+        ("unsettled", json!({})),
+        ("raised", json!({})),
+        ("memory-max", json!({})),
+        ("swap", json!({})),
+        ("no-swap", json!({})),
+        ("no-swap-limit", json!({})),
+        ("switch-on", json!({})),
+        ("few-units", json!({ "need": "64MiB", "two": "128MiB" })),
+        ("no-room", json!({ "needed": 96, "available": 100 })),
+        ("of-v1", json!({})),
+        ("in-a-guest", json!({})),
+        ("no-pressure", json!({})),
+        ("with-psi", json!({})),
+    ]
+}
+
+fn mmap_lock() -> Vec<(&'static str, Value)> {
+    let stall = |ms: f64| estimate(ms, "ms/s");
+    let quota = json!({ "quota": "10ms/100ms" });
+    vec![
+        ("stalls", json!({ "file": "smaps" })),
+        (
+            "stalls",
+            json!({ "file": "smaps", "lost": stall(980.0), "readers": 10, "twin": false,
+                "no_spinners": false, "control": stall(2.0), "alone": stall(0.1),
+                "worst": estimate(700.0, "ms") }),
+        ),
+        (
+            "no-stall",
+            json!({ "file": "maps", "lost": stall(0.1), "readers": 1, "twin": true,
+                "quota": "10ms/100ms", "no_spinners": true }),
+        ),
+        ("too-few-trials", json!({ "file": "smaps" })),
+        ("readers-read-nothing", json!({ "arm": "busy-10", "idle": 6, "trials": 9 })),
+        ("never-throttled", json!({ "arm": "throttled-10", "trials": 9 })),
+        ("throttled-readers-keep-the-lock", json!({})),
+        ("more-time", json!({})),
+        ("locks-longest", json!({})),
+        ("mapper-lost", json!({})),
+        ("no-limit", json!({})),
+        ("burst", json!({})),
+        ("no-burst", json!({})),
+        ("lock-free", json!({})),
+        ("no-file", json!({ "file": "smops", "path": "/proc/self/smops" })),
+        ("too-large", json!({ "size": "8GiB", "twin": true, "most": 0.8, "mib": 4096 })),
+        ("too-many-mappings", json!({ "size": "4GiB", "most": 65_530, "enough": 327_674 })),
+        ("too-many-processes", json!({ "busy": 10_000, "wanted": 20_000, "limit": 32_768 })),
+        ("quota-of-a-cpu", quota.clone()),
+        ("period-too-long", quota.clone()),
+        ("no-readers", quota),
+        ("one-cpu", json!({ "mapper": 1, "load": 1 })),
+        ("tool-on-load", json!({ "load": 1 })),
+    ]
+}
+
+fn preempted_holder() -> Vec<(&'static str, Value)> {
+    let both = json!({ "lost": estimate(70.0, "%"), "threads": 8, "cpus": 2,
+        "control": estimate(3.0, "%"), "rounds": estimate(9000.0, "1/s"),
+        "control_rounds": estimate(90_000.0, "1/s"), "preempted": estimate(500.0, "ms/s") });
+    vec![
+        ("burns", json!({})),
+        ("burns", both.clone()),
+        ("burns-none", both),
+        ("unsettled", json!({})),
+        ("sleep", json!({})),
+        ("spin-then-sleep", json!({})),
+        ("fewer-threads", json!({})),
+        ("slice-extension", json!({})),
+        ("touch-before", json!({})),
+        ("huge-pages", json!({})),
+        ("no-extension", json!({})),
+        ("extension-off", json!({})),
+        ("no-huge-pages", json!({})),
+        ("take-extension", json!({})),
+        ("switch-extension-on", json!({})),
+        ("allow-huge-pages", json!({})),
+        ("too-much-memory", json!({ "threads": 200, "fault": "minor", "mib": 400 })),
+    ]
+}
+
+fn quota_blind() -> Vec<(&'static str, Value)> {
+    let both = json!({ "runtime": "Go", "p99": estimate(70.0, "ms"), "control": estimate(30.0, "ms"),
+        "cpus": 8, "control_cpus": 1, "throttled": estimate(60.0, "%"),
+        "control_throttled": estimate(20.0, "%") });
+    let seen = |place: &str| {
+        json!({ "runtime": "Go", "release": "go1.24.9", "cpus": 8, "quota": "50ms/100ms",
+            "place": place })
+    };
+    let command = json!({ "command": "apt-get install nodejs" });
+    vec![
+        ("costs", json!({ "runtime": "Go" })),
+        ("costs", both.clone()),
+        ("costs-nothing", both),
+        ("unsettled", json!({})),
+        ("told", json!({ "setting": "GOMAXPROCS=1" })),
+        ("release", json!({ "runtime": "Go", "release": "go1.24.9" })),
+        ("blind", seen("parent")),
+        ("sees", seen("leaf")),
+        ("sees", seen("namespace")),
+        ("never-throttled", json!({})),
+        ("more-load", json!({})),
+        ("no-runtime", json!({})),
+        ("install", command.clone()),
+        ("no-program", json!({ "path": "/opt/node" })),
+        ("not-on-path", json!({ "program": "node" })),
+        ("install-or-name", command),
+        ("no-javac", json!({})),
+        ("one-program", json!({ "flag": "--program" })),
+        ("strange-version", json!({ "program": "/opt/go", "version": "devel" })),
+        ("own-words", json!({ "error": "/opt/go: Permission denied (os error 13)" })),
+        ("for-its-user", json!({})),
+        ("not-as-root", json!({})),
+        ("own-folders", json!({})),
+        ("root-alone", json!({})),
+        ("be-root", json!({})),
+    ]
+}
