@@ -107,7 +107,7 @@ fn a_runtime_that_is_not_there_is_skipped_with_what_installs_it() {
     let record = ran.json();
     assert_eq!((ran.code(), &record["judgement"]["state"]), (3, &"skipped".into()), "{ran:?}");
     let why = place.said_of(&record);
-    assert!(why.contains("/nonexistent: no program") && why.contains("apt-get"), "{why}");
+    assert!(why.contains("/nonexistent: not a program") && why.contains("apt-get"), "{why}");
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn a_level_that_this_machine_refuses_is_left_out_and_said() {
     assert!(ran.out.contains("left out: procfile=nosuch: "), "{ran:?}");
     let control = text.replace("[\"maps\", \"nosuch\"]", "[\"nosuch\", \"maps\"]");
     let message = refused(&place, &["study", &write(&place, &control)]);
-    assert!(message.contains("the control procfile=nosuch cannot be had"), "{message}");
+    assert!(message.contains("the control procfile=nosuch cannot be run"), "{message}");
 }
 
 /// A study of a node that is said to be that program, and the program, which says when it is run.

@@ -324,7 +324,7 @@ mod tests {
         none.reasons = vec![ChangeReason::NoCommonCase];
         none.suggestions.clear();
         let text = text(&none, None, Look::default());
-        assert!(text.contains("No arm with the cause is in all of them."), "{text}");
+        assert!(text.contains("No arm with the cause is in all records."), "{text}");
         assert!(!text.contains("Next:"), "{text}");
     }
 }

@@ -17,7 +17,7 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
             format!("It is not settled whether {} {verb}.", listed(arms))
         }
         Caveat::NoInterval { confidence, blocks } => format!(
-            "The stall is settled, its size is not: it has a {} interval after {} or more.",
+            "The stall is settled, its size is not: a {} interval takes {} or more.",
             percent(*confidence),
             plural((*blocks).into(), "block")
         ),
@@ -34,7 +34,7 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
         }
         Caveat::SharedMachine => {
             "Other runs of tailback were allowed on this machine at the same time \
-             (TAILBACK_SHARE_HOST): what they did may be in these figures."
+             (TAILBACK_SHARE_HOST): they may have changed these figures."
                 .to_owned()
         }
         Caveat::CarryOver { control, after_case, otherwise } => format!(
@@ -47,7 +47,7 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
         Caveat::HangCutOff { after, parameter } => hang_cut_off(after, parameter.as_deref()),
         Caveat::Doubt(of_some_arms) => doubt(of_some_arms),
         Caveat::QuietMachineUnknown => {
-            "What the arms would do on a quiet machine is not known.".to_owned()
+            "It is not known what the arms would do on a quiet machine.".to_owned()
         }
         Caveat::MoreBlocks { more, goes_on: true, .. } => format!(
             "About {} like these would settle it: run the same command again, and it goes on where \
@@ -68,13 +68,14 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
                 .to_owned()
         }
         Caveat::NeedsBlocks { least, most } => format!(
-            "A verdict takes complete blocks, usually {least} or more; --samples {most} runs {most}."
+            "A verdict takes complete blocks, usually {least} or more; --samples {most} runs \
+             {most}."
         ),
         Caveat::NeedsCase => {
-            "A study of the control alone tells nothing: add an arm with the cause.".to_owned()
+            "A study of the control alone shows nothing: add an arm with the cause.".to_owned()
         }
         Caveat::NeedsControl => {
-            "A study without a control tells nothing: add an arm without the cause.".to_owned()
+            "A study without a control shows nothing: add an arm without the cause.".to_owned()
         }
         Caveat::Scenario(own) => fact(own, meta),
     }

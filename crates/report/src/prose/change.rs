@@ -28,8 +28,8 @@ pub fn headline(change: &Change, meta: Option<&Meta>) -> String {
         ChangeState::Worse => format!("Worse after the change: {largest}; {records}."),
         ChangeState::Better => format!("Better after the change: {largest}; {records}."),
         ChangeState::Differs => format!(
-            "These runs differ: {largest}. Whether the change did that, or something else that was \
-             not the same, cannot be told."
+            "These runs differ: {largest}. They do not show whether the change did that, or \
+             something else."
         ),
         ChangeState::NoDifferenceShown | ChangeState::NotComparable => {
             format!("No difference above the margin{margin} was shown. The largest: {largest}.")
@@ -65,18 +65,16 @@ pub fn reasons(change: &Change, meta: Option<&Meta>) -> Vec<String> {
 fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String {
     match reason {
         ChangeReason::OneRecordEach => {
-            "One record a side does not show how much two runs of the same thing differ.".to_owned()
+            "One record per side does not show how much two equal runs differ.".to_owned()
         }
         ChangeReason::TooFewRecords { before, after, needed, judged, confidence } => format!(
-            "{before} and {after} records are too few to say worse or better: for {} at {} \
-             confidence it takes {needed} a side.",
+            "{before} and {after} records are too few to say worse or better: {needed} records \
+             per side are needed for {} at {} confidence.",
             plural(*judged as u64, "judged figure"),
             percent(*confidence)
         ),
         ChangeReason::OrderUnknown => {
-            "The start times of the records do not tell whether they were \
-                                       made in turns."
-                .to_owned()
+            "The start times of the records do not tell whether they were made in turns.".to_owned()
         }
         ChangeReason::NotInTurns { order } => format!(
             "The records were not made in turns but in the order {}, so drift of the machine looks \
@@ -89,8 +87,8 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
             counted(change.basis)
         ),
         ChangeReason::ControlChanged { arm, measure, shift } => format!(
-            "{} changed too, though it has no cause to stall: {} {}. What changes a control is the \
-             machine, so it is subtracted.",
+            "{} changed too, though it has no cause to stall: {} {}. Only the machine can change \
+             a control, so this is subtracted.",
             plain(arm),
             heading(measure, meta),
             figures::shift(shift)
@@ -118,9 +116,9 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
         ChangeReason::JudgedOtherwise => {
             "The records are judged by different figures or margins.".to_owned()
         }
-        ChangeReason::NoCommonCase => "No arm with the cause is in all of them.".to_owned(),
+        ChangeReason::NoCommonCase => "No arm with the cause is in all records.".to_owned(),
         ChangeReason::OtherControl { arm, record, other } => format!(
-            "{} is held against {} in {}, against {} in {}.",
+            "{} is compared with {} in {}, and with {} in {}.",
             plain(arm),
             has(record),
             plain(&record.record),
@@ -133,14 +131,14 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
         ChangeReason::MixedSide { record, other, setting } => {
             let [what, before, after] = self::setting(setting);
             format!(
-                "{} and {} are of one side, and differ in {what}: {before}, then {after}.",
+                "{} and {} are on the same side but differ in {what}: {before} and {after}.",
                 plain(record),
                 plain(other)
             )
         }
         ChangeReason::Confounded { by } => {
             let things: Vec<String> = by.iter().map(|thing| thing_of(thing)).collect();
-            format!("They differ in {}.", listed(&things))
+            format!("The two sides differ in {}.", listed(&things))
         }
     }
 }
@@ -368,7 +366,8 @@ fn spread(basis: Basis, estimate: &Estimate) -> String {
 pub fn note(basis: Basis) -> &'static str {
     match basis {
         Basis::Blocks => {
-            "Medians over blocks with their intervals; of a case, less its control in the same block."
+            "Medians over blocks with their intervals; of a case, less its control in the same \
+             block."
         }
         Basis::Records => {
             "Medians over records with their range; of a case, less its control in the same block."
@@ -386,11 +385,11 @@ mod tests {
         let mut worse = change(ChangeState::Worse, Basis::Records);
         assert_eq!(
             headline(&worse, None),
-            "Worse after the change: lost of case over control was 20 ms/s, then 900 ms/s: +880 ms/s \
-             [870, 890]; 1 record before and 1 after."
+            "Worse after the change: lost of case over control was 20 ms/s, then 900 ms/s: +880 \
+             ms/s [870, 890]; 1 record before and 1 after."
         );
         worse.state = ChangeState::Differs;
-        assert!(headline(&worse, None).ends_with("cannot be told."));
+        assert!(headline(&worse, None).ends_with("or something else."));
         worse.state = ChangeState::NoDifferenceShown;
         assert!(
             headline(&worse, None)
@@ -413,8 +412,8 @@ mod tests {
         };
         assert_eq!(
             said(&few),
-            "3 and 3 records are too few to say worse or better: for 1 judged figure at 95% \
-             confidence it takes 4 a side."
+            "3 and 3 records are too few to say worse or better: 4 records per side \
+             are needed for 1 judged figure at 95% confidence."
         );
         let turn = |side, records| Turn { side, records };
         let order = vec![turn(When::Before, 1), turn(When::After, 1)];
@@ -423,8 +422,8 @@ mod tests {
         );
         assert_eq!(
             said(&ChangeReason::Claim { error_rate: 0.05 }),
-            "A difference is called \"differs\" where its whole interval is above the margin (1 ms/s \
-             in lost). Over all judged figures together, that is wrong in at most 5%."
+            "A difference is called \"differs\" where its whole interval is above the margin (1 \
+             ms/s in lost). Over all judged figures together, that is wrong in at most 5%."
         );
         let moved = ChangeReason::ControlChanged {
             arm: "control".to_owned(),
@@ -448,11 +447,11 @@ mod tests {
         let held = ChangeReason::OtherControl { arm: "x".to_owned(), record, other };
         assert_eq!(
             obstacle(&held),
-            "x is held against twin in a.json, against no control in b .json."
+            "x is compared with twin in a.json, and with no control in b .json."
         );
         let by = ["busy", "host", "kernel"].map(str::to_owned).into();
         let said = obstacle(&ChangeReason::Confounded { by });
-        assert_eq!(said, "They differ in --busy, the machine and the kernel.");
+        assert_eq!(said, "The two sides differ in --busy, the machine and the kernel.");
         let kernel = Setting {
             what: SettingName::Kernel,
             arms: Vec::new(),
@@ -465,7 +464,7 @@ mod tests {
             setting: kernel,
         };
         let said = obstacle(&mixed);
-        assert_eq!(said, "a and b are of one side, and differ in kernel: 6.0, then 6.1.");
+        assert_eq!(said, "a and b are on the same side but differ in kernel: 6.0 and 6.1.");
     }
 
     #[test]

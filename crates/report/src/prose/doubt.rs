@@ -14,7 +14,7 @@ pub fn doubt(doubt: &Doubt) -> String {
         ),
         Doubt::Steal { arm, control, more, most } => format!(
             "The hypervisor took {} more of a CPU's time from {} than from {} in the median block; \
-             with up to {} a verdict is possible. Run on a machine with CPUs of its own, or at a \
+             a verdict allows up to {}. Run on a machine with CPUs of its own, or at a \
              quieter time.",
             percent(*more),
             plain(arm),

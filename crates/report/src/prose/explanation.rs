@@ -133,11 +133,10 @@ fn of_memory(cause: &MemoryCause) -> String {
     let limits: Vec<String> = limits
         .map(|(file, bytes)| format!("; its {file} is {}", figure(bytes as f64, Unit::Bytes)))
         .collect();
-    let stalled = memory
-        .stalled_ns
-        .map(|ns| format!(" The limit had the group stand still for {} in total", ms(ns)));
+    let stalled =
+        memory.stalled_ns.map(|ns| format!(" The limit stopped the group for {} in total", ms(ns)));
     let slept = longest.as_ref().map(|(who, ns)| {
-        format!("; {} slept {} at most at a time in the kernel", task(who), ms(*ns))
+        format!("; {} slept in the kernel for up to {} at a time", task(who), ms(*ns))
     });
     let stood = match (stalled, slept) {
         (None, None) => String::new(),
@@ -149,9 +148,9 @@ fn of_memory(cause: &MemoryCause) -> String {
     format!("{filled}{}.{stood}{}", limits.concat(), killed.unwrap_or_default())
 }
 
-/// `scanner 7 (nice 15) ran 2 ms and waited 260 ms for a CPU, 200 ms at most at a time`.
+/// `scanner 7 (nice 15) ran 2 ms and waited 260 ms for a CPU, up to 200 ms at a time`.
 fn of_delay(delay: &Delay) -> String {
-    let longest = delay.longest_ns.map(|ns| format!(", {} at most at a time", ms(ns)));
+    let longest = delay.longest_ns.map(|ns| format!(", up to {} at a time", ms(ns)));
     let behind = if delay.behind.is_empty() {
         String::new()
     } else {
@@ -216,7 +215,7 @@ fn of_uneven(uneven: &SchedulersUneven) -> String {
 fn of_ran(ran: &SchedulersRan) -> String {
     let busiest = ran.busiest.as_ref().map(of_busiest);
     format!(
-        "{} and waited {} for a CPU.{}",
+        "{}, and waited {} for a CPU.{}",
         of_work(&ran.work),
         ms(ran.delayed_ns),
         busiest.unwrap_or_default()
@@ -240,7 +239,9 @@ fn of_busiest(busiest: &Busiest) -> String {
 /// What happened in a share of the time of all waits.
 pub fn happened(happened: Happened) -> &'static str {
     match happened {
-        Happened::HolderPreempted => "a holder was ready to run and had no CPU, and none ran",
+        Happened::HolderPreempted => {
+            "a holder was ready to run but had no CPU, and no other holder ran"
+        }
         Happened::HolderRan => "a holder ran",
         Happened::HoldersSlept => "every known holder slept",
         Happened::HolderUnknown => "somebody held it; what the holder did is not known",
@@ -258,8 +259,8 @@ pub fn seen(seen: &Seen) -> String {
             ms(*ns)
         ),
         Seen::SchedulersDelayed { ns, longest_ns, throttled_ns } => {
-            let longest = longest_ns.map(|ns| format!(", {} at most at a time", ms(ns)));
-            let throttled = throttled_ns.map(|ns| format!("; for {} of it by the quota", ms(ns)));
+            let longest = longest_ns.map(|ns| format!(", up to {} at a time", ms(ns)));
+            let throttled = throttled_ns.map(|ns| format!("; the quota caused {} of it", ms(ns)));
             format!(
                 "The schedulers were ready to run and had no CPU for {} in total{}{}",
                 ms(*ns),
@@ -271,7 +272,7 @@ pub fn seen(seen: &Seen) -> String {
             let counted = counted_ns.map(|ns| format!(" (cpu.stat: {})", ms(ns)));
             let by = used_up_by.as_ref().map(of_used_up);
             format!(
-                "The quota kept the group off a CPU {}, {} in total{}, {} at most at a time{}",
+                "The quota kept the group off a CPU {}, {} in total{}, up to {} at a time{}",
                 plural(*times as u64, "time"),
                 ms(*ns),
                 counted.unwrap_or_default(),
@@ -292,9 +293,9 @@ pub fn seen(seen: &Seen) -> String {
 
 fn of_used_up(by: &UsedUp) -> String {
     format!(
-        "; {} was running when it was used up {}",
-        task(&by.task),
-        plural(by.times as u64, "time")
+        "; {} {} was running when the quota ran out",
+        plural(by.times as u64, "time"),
+        task(&by.task)
     )
 }
 
@@ -443,8 +444,9 @@ mod tests {
         let mut one = longest();
         assert_eq!(
             wait(&one),
-            "mapper 5 waited 264 ms for the mmap lock of pid 5 (write). scanner 7 (nice 15) held it \
-             for reading and was ready to run, but preempted for 262 ms on CPU 1 by 10 spinners."
+            "mapper 5 waited 264 ms for the mmap lock of pid 5 (write). scanner 7 (nice 15) held \
+             it for reading and was ready to run, but preempted for 262 ms on CPU 1 by 10 \
+             spinners."
         );
         one.holders.push(Holder {
             blocked_ns: 262 * MS,
@@ -495,8 +497,8 @@ mod tests {
         };
         assert_eq!(
             seen(&throttles),
-            "The quota kept the group off a CPU 3 times, 54 ms in total (cpu.stat: 50 ms), 40 ms at \
-             most at a time; thread 2 was running when it was used up 2 times."
+            "The quota kept the group off a CPU 3 times, 54 ms in total (cpu.stat: 50 ms), up to \
+             40 ms at a time; 2 times thread 2 was running when the quota ran out."
         );
     }
 
@@ -516,17 +518,17 @@ mod tests {
         let mut cause = MemoryCause { memory, longest };
         assert_eq!(
             of_memory(&cause),
-            "worker 7 filled the group /a with 33 MiB; its memory.high is 32 MiB. The limit had the \
-             group stand still for 900 ms in total; worker 7 slept 300 ms at most at a time in the \
-             kernel."
+            "worker 7 filled the group /a with 33 MiB; its memory.high is 32 MiB. The limit \
+             stopped the group for 900 ms in total; worker 7 slept in the kernel for up to 300 ms \
+             at a time."
         );
         cause.memory.filled_by = None;
         cause.memory.stalled_ns = None;
         cause.memory.kills = Some(1);
         assert_eq!(
             of_memory(&cause),
-            "The group /a held 34 MiB; its memory.high is 32 MiB. It put the group to sleep; worker 7 \
-             slept 300 ms at most at a time in the kernel. 1 process killed."
+            "The group /a held 34 MiB; its memory.high is 32 MiB. It put the group to sleep; \
+             worker 7 slept in the kernel for up to 300 ms at a time. 1 process killed."
         );
     }
 
@@ -545,9 +547,9 @@ mod tests {
         };
         assert_eq!(
             of_throttled(&throttled),
-            "In 2000 ms, 8 schedulers used 900 ms of CPU time, at least 600 ms (67%) of it spinning \
-             without work. The quota throttled the group in 18 periods and kept scheduler threads that \
-             were ready to run off their CPUs for 4000 ms."
+            "In 2000 ms, 8 schedulers used 900 ms of CPU time, at least 600 ms (67%) of it \
+             spinning without work. The quota throttled the group in 18 periods and kept scheduler \
+             threads that were ready to run off their CPUs for 4000 ms."
         );
         let uneven = SchedulersUneven {
             watched_ns: 2000 * MS,
@@ -575,8 +577,9 @@ mod tests {
         let ran = SchedulersRan { work: alone, delayed_ns: 3 * MS, busiest: Some(busiest) };
         assert_eq!(
             of_ran(&ran),
-            "In 2000 ms, 8 schedulers used 900 ms of CPU time and waited 3 ms for a CPU. 1_scheduler 1 \
-             ran most, 890 ms, and waited 2 ms for a CPU, so nearly all of its time was work in the VM."
+            "In 2000 ms, 8 schedulers used 900 ms of CPU time, and waited 3 ms for a CPU. \
+             1_scheduler 1 ran most, 890 ms, and waited 2 ms for a CPU, so nearly all of its time \
+             was work in the VM."
         );
     }
 
@@ -603,8 +606,8 @@ mod tests {
         };
         assert_eq!(
             seen(&Seen::NoCpu(delay)),
-            "scanner 5 ran 10 ms and waited 40 ms for a CPU, 20 ms at most at a time; meanwhile its CPU \
-             ran nothing for 30 ms."
+            "scanner 5 ran 10 ms and waited 40 ms for a CPU, up to 20 ms at a time; meanwhile its \
+             CPU ran nothing for 30 ms."
         );
     }
 
@@ -626,8 +629,8 @@ mod tests {
         assert_eq!(
             cost(&one, true, None),
             [
-                "control: calls 990/s with probes, 1000/s [980, 1020] without: -1%, within the range \
-                 without.",
+                "control: calls 990/s with probes, 1000/s [980, 1020] without: -1%, within the \
+                 range without.",
                 "1 event lost."
             ]
         );

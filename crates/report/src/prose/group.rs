@@ -14,8 +14,8 @@ pub fn group(problem: &GroupProblem) -> String {
                 .to_owned()
         }
         GroupProblem::NotVisible { controller, group } => format!(
-            "control group {} of the {} controller cannot be seen here; mount its hierarchy, or run \
-             outside of the container",
+            "control group {} of the {} controller cannot be seen here; mount its hierarchy, or \
+             run outside of the container",
             plain(group),
             controller.name()
         ),
@@ -31,7 +31,8 @@ pub fn group(problem: &GroupProblem) -> String {
         ),
         GroupProblem::Occupied { controller, path, processes } => format!(
             "{}: holds {processes} processes itself, so it cannot give its children the {} \
-             controller; move them into a child group of their own, or run outside of the container",
+             controller; move them into a child group of their own, or run outside of the \
+             container",
             plain(path),
             controller.name()
         ),
@@ -92,7 +93,7 @@ fn bad_value(value: &BadQuota) -> String {
         } => {
             let what = match refused {
                 true => "and v1 refuses that (EINVAL)",
-                false => "which v2 would enforce all the same",
+                false => "of which v2 enforces the smaller",
             };
             format!(
                 "a quota of {quota_us} us in {period_us} us is more than the {above_quota_us} us \

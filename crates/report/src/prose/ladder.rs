@@ -9,8 +9,9 @@ use model::{ChangeState, Meta, State};
 
 /// What a boundary proves and what it does not.
 pub const NOTE: &str = "One run of a version is one guest, or one node: a boundary is a difference \
-                        between two of them that is larger than the margin. How much two runs of one \
-                        version differ is not in it; run the two again to see whether it stays.";
+                        between two of them that is larger than the margin. It does not include \
+                        how much two runs of one version differ; run both again to see whether it \
+                        stays.";
 
 /// What the effects are of: `stalled of busy-1 over its control`.
 pub fn followed(ladder: &Ladder, meta: Option<&Meta>) -> Option<String> {
@@ -29,7 +30,7 @@ pub fn boundaries(ladder: &Ladder) -> Vec<String> {
     let mut said: Vec<String> = ladder.steps.iter().filter_map(boundary).collect();
     if said.is_empty() && !ladder.steps.is_empty() {
         said.push(format!(
-            "No boundary: between no two neighbours the effect was shown to change by more than the \
+            "No boundary: the effects of no two neighbours were shown to differ by more than the \
              margin{}.",
             margin(ladder)
         ));
@@ -62,7 +63,7 @@ fn own(step: &Step) -> Option<String> {
     let each: Vec<String> = each.collect();
     let (from, to) = (plain(&step.from), plain(&step.to));
     (!each.is_empty())
-        .then(|| format!("{from} | {to}: {}: set by each run itself.", each.join("; ")))
+        .then(|| format!("{from} | {to}: {}: each run set it itself.", each.join("; ")))
 }
 
 fn margin(ladder: &Ladder) -> String {
@@ -74,7 +75,7 @@ fn margin(ladder: &Ladder) -> String {
 fn boundary(step: &Step) -> Option<String> {
     let (from, to) = (plain(&step.from), plain(&step.to));
     let verdicts = step.verdicts.map(|(before, after)| words(before, after));
-    let known = known(step).unwrap_or_else(|| "what did it is not known".to_owned());
+    let known = known(step).unwrap_or_else(|| "the cause is not known".to_owned());
     let shift = step.shift.as_ref().map(figures::shift);
     match (shift, verdicts) {
         (Some(shift), verdicts) if step.is_boundary() => Some(format!(
@@ -170,7 +171,7 @@ mod tests {
               locks of single mappings (5631da56c9a8)."]
         );
         let unknown = boundaries(&ladder(vec![step(ChangeState::Differs, Vec::new())]));
-        assert!(unknown[0].ends_with("what did it is not known."), "{unknown:?}");
+        assert!(unknown[0].ends_with("the cause is not known."), "{unknown:?}");
     }
 
     #[test]

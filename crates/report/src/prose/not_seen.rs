@@ -13,7 +13,7 @@ pub fn source(source: &EvidenceSource) -> String {
     match source {
         EvidenceSource::Probe(sees) => format!("eBPF on tracepoints: {}.", watched(*sees)),
         EvidenceSource::QuotaReturn => {
-            "eBPF on unthrottle_cfs_rq: when quota was there again.".to_owned()
+            "eBPF on unthrottle_cfs_rq: when a group got quota again.".to_owned()
         }
         EvidenceSource::ThreadFiles => {
             "/proc/PID/task/TID/schedstat and status: time on a CPU and waiting for one.".to_owned()
@@ -39,7 +39,7 @@ fn not_seen(missing: &NotSeen, meta: Option<&Meta>) -> String {
         NotSeen::NoPrograms(why) => no_programs(why),
         NotSeen::OnlyPrograms(what) => only_programs(*what).to_owned(),
         NotSeen::QuotaReturn => {
-            "when quota was there again: this kernel lets no program attach to \
+            "when a group got quota again: this kernel lets no program attach to \
              unthrottle_cfs_rq (fentry), so a throttle ends here when a thread of the group runs \
              there again"
                 .to_owned()
@@ -72,7 +72,8 @@ pub fn no_programs(why: &NoPrograms) -> String {
             "eBPF: this tailback was built without it; build with the feature `bpf`".to_owned()
         }
         NoPrograms::Privilege => "eBPF: this process has neither CAP_SYS_ADMIN nor CAP_BPF with \
-             CAP_PERFMON; run as root, or setcap cap_bpf,cap_perfmon+ep on the binary"
+                                  CAP_PERFMON; run as root, or setcap cap_bpf,cap_perfmon+ep on \
+                                  the binary"
             .to_owned(),
         NoPrograms::NoBtf { file } => format!(
             "eBPF: {}: not there, so fields of the kernel cannot be found; boot a kernel with \
@@ -85,8 +86,8 @@ pub fn no_programs(why: &NoPrograms) -> String {
             plain(mode)
         ),
         NoPrograms::PidNamespace => "eBPF: this process is in a PID namespace, as in a container, \
-             and the programs see the PIDs of the machine; run it outside, or with docker run \
-             --pid=host"
+                                     and the programs see the PIDs of the machine; run it outside, \
+                                     or with docker run --pid=host"
             .to_owned(),
         NoPrograms::Refused { what, why } => {
             let what = program_part(what);
@@ -115,12 +116,12 @@ fn only_programs(what: OnlyPrograms) -> &'static str {
             "who held what, and who ran instead: only programs in the kernel see that"
         }
         OnlyPrograms::VmSchedulers => {
-            "calls of futex and the time in them, the longest wait for a CPU and time asleep of each \
-             scheduler: only programs in the kernel see them"
+            "calls of futex and the time in them, the longest wait for a CPU and time asleep of \
+             each scheduler: only programs in the kernel see them"
         }
         OnlyPrograms::Throttled => {
-            "whom the quota kept off a CPU: only programs in the kernel see which run queue is \
-             throttled; build with the feature `bpf` and run as root"
+            "which threads the quota kept off a CPU: only programs in the kernel see which run \
+             queue is throttled; build with the feature `bpf` and run as root"
         }
     }
 }

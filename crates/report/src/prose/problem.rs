@@ -29,7 +29,9 @@ pub fn problem(problem: &Problem, meta: Option<&Meta>) -> String {
             "--strace: strace did not attach to the node; leave --strace out".to_owned()
         }
         Problem::CpusUnread => "the CPUs of this machine could not be read".to_owned(),
-        Problem::WrongReport { role } => format!("{}: another generator reported", plain(role)),
+        Problem::WrongReport { role } => {
+            format!("{}: it sent a report of another kind of generator", plain(role))
+        }
         Problem::Unreadable { series, error } => {
             format!("latencies ({}): {}", plain(series), plain(error))
         }
@@ -47,7 +49,7 @@ fn of_arms(arms: &ArmsProblem, meta: Option<&Meta>) -> String {
             "these settings make several arms ({}); in a study each is a level of a factor",
             plain(&arms.join(", "))
         ),
-        ArmsProblem::NotHad { arm } => format!("{} cannot be had here", plain(arm)),
+        ArmsProblem::NotHad { arm } => format!("{} cannot be run here", plain(arm)),
         ArmsProblem::SameName { arm } => format!(
             "two arms would be called {}: name each OTP release and each set of flags once",
             plain(arm)
@@ -55,20 +57,20 @@ fn of_arms(arms: &ArmsProblem, meta: Option<&Meta>) -> String {
         ArmsProblem::SameCombination { arm } => {
             format!("two combinations are called `{}`; name their levels otherwise", plain(arm))
         }
-        ArmsProblem::OneCombination => "there is one combination, and nothing to hold it against; \
-             give a factor another level"
+        ArmsProblem::OneCombination => "there is only one combination, and nothing to compare it \
+                                        with; give a factor another level"
             .to_owned(),
         ArmsProblem::OnlyControl { arm, why } => format!(
-            "no combination but the control can be had here; {}: {}",
+            "no combination but the control can be run here; {}: {}",
             plain(arm),
             problem(why, meta)
         ),
         ArmsProblem::ControlNotHad { arm, why } => {
-            format!("the control {} cannot be had: {}", plain(arm), problem(why, meta))
+            format!("the control {} cannot be run: {}", plain(arm), problem(why, meta))
         }
         ArmsProblem::NoControl => "no control was made".to_owned(),
         ArmsProblem::NotOneValue { option } => {
-            format!("{}: an arm has not one value for it", plain(option))
+            format!("{}: an arm needs exactly one value for it", plain(option))
         }
     }
 }
@@ -89,9 +91,9 @@ pub fn lacking(need: &Need, meta: Option<&Meta>) -> String {
             format!("{who} needs {least} CPUs; this process may use {allowed}")
         }
         Need::Quota(_) => "no CPU quota can be set here".to_owned(),
-        Need::MemoryLimit(_) => "no limit of memory can be set here".to_owned(),
+        Need::MemoryLimit(_) => "no memory limit can be set here".to_owned(),
         Need::Priority { nice } => {
-            format!("--nice {nice}: this process may not raise a priority so far")
+            format!("--nice {nice}: this process may not raise a priority that far")
         }
         Need::Privilege(why) | Need::Limit(why) | Need::Otp(why) => problem(why, meta),
         Need::Fetch { problem: why, .. } => problem(why, meta),
@@ -124,17 +126,17 @@ pub fn grant(need: &Need, meta: Option<&Meta>) -> String {
              load on"
         }
         Need::Erl => {
-            "have one fetched: --otp debian:trixie; or install an OTP of 25 or later (apt-get \
-             install erlang-base erlang-crypto), or name one with --otp PATH"
+            "fetch one with --otp debian:trixie, install OTP 25 or later (apt-get install \
+             erlang-base erlang-crypto), or name one with --otp PATH"
         }
-        Need::Otp(_) => "another OTP can be fetched: --otp debian:trixie",
+        Need::Otp(_) => "fetch another one: --otp debian:trixie",
         Need::Fetch { full: true, .. } => "free some room, or set XDG_CACHE_HOME to another folder",
         Need::Fetch { full: false, .. } => {
-            "or name an OTP that is on this machine: --otp /usr/lib/erlang"
+            "name an OTP that is on this machine: --otp /usr/lib/erlang"
         }
         Need::CacheFolder => "set XDG_CACHE_HOME to a folder",
         Need::Flags(_) => "name flags that it takes (--sbwt, --swt ..), or another OTP with --otp",
-        Need::NativeFunctions { .. } => "or use --mode bignum, which needs no compiler",
+        Need::NativeFunctions { .. } => "use --mode bignum, which needs no compiler",
         Need::Strace { unsafe_program: true, .. } => {
             "root runs no program that others could have put there; put another folder first in \
              PATH"

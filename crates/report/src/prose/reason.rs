@@ -32,7 +32,8 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
         Reason::NoControl => "The plan has no control to compare with.".to_owned(),
         Reason::NoCase => "No arm with the cause was run.".to_owned(),
         Reason::NoWholeBlock { measure } => format!(
-            "No block is complete: a verdict takes blocks in which every arm has a figure for \"{}\".",
+            "No block is complete: a verdict takes blocks in which every arm has a figure for \
+             \"{}\".",
             heading(measure)
         ),
         Reason::NorIn { measure } => {
@@ -43,8 +44,8 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
             format!("It is not settled for \"{}\".{}", heading(measure), why.unwrap_or_default())
         }
         Reason::TooNoisy { control, shows_above, most } => format!(
-            "{} is too noisy: only a stall of more than {} would show against it, and at most {} \
-             may stay hidden. Stop what else runs on this machine, and run again.",
+            "{} is too noisy: a stall of up to {} can hide behind it, and not-affected allows at \
+             most {}. Stop other programs on this machine, and run again.",
             plain(control),
             figures::amount(shows_above),
             figures::amount(most)
@@ -56,12 +57,12 @@ pub fn reason(reason: &Reason, record: &Judged, meta: Option<&Meta>) -> String {
             format!("A setting cannot be used here: {}", ended(&problem(why, meta)))
         }
         Reason::WouldHaveBeen { blocks, state, headline: said } => format!(
-            "The {} before would have made it {state}: {}",
+            "The {} before that say {state}: {}",
             plural((*blocks).into(), "complete block"),
             headline(said, meta)
         ),
         Reason::OutOfTime { blocks } => format!(
-            "The time budget was over after {}, before the verdict was settled.",
+            "The time budget ran out after {}, before the verdict was settled.",
             plural((*blocks).into(), "block")
         ),
         Reason::Interrupted => {
@@ -188,6 +189,6 @@ mod tests {
             shows_above: amount(80.0),
             most: amount(51.0),
         };
-        assert!(said(&noisy).starts_with("control is too noisy: only a stall of more than 80 ms"));
+        assert!(said(&noisy).starts_with("control is too noisy: a stall of up to 80 ms"));
     }
 }

@@ -72,7 +72,7 @@ impl Sentence for BlockingNifFact {
                 });
                 format!(
                     "Schedulers sleep here while work is queued, for at least {case} of their \
-                     time; in slices that yield, for {control}.{}{}",
+                     time; with the same work in slices that yield, for {control}.{}{}",
                     took.unwrap_or_default(),
                     as_well(also)
                 )
@@ -83,8 +83,8 @@ impl Sentence for BlockingNifFact {
                 as_well(also)
             ),
             F::Late { case, control, also } => format!(
-                "Timers come late here: a timer process was overdue for {case}, and with work in \
-                 slices that yield for {control}.{}",
+                "Timers come late here: a timer process was overdue for {case}; with work in \
+                 slices that yield, for {control}.{}",
                 as_well(also)
             ),
             F::Fair(case) => fair(case.as_deref()),

@@ -237,12 +237,12 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "Under the quota the VM's defaults spun for 300 ms/s [300, 300] of CPU time beside 50 \
-                 ms/s of work.",
-                "Under the quota background work got 1/s [1, 1] with the VM's defaults, and 2/s \
-                 [2, 2] with the flags.",
-                "Under the quota of 0.5 CPUs the VM itself detected no quota. It had 8 schedulers, as \
-                 configured."
+                "Under the quota, schedulers with the VM's defaults spun for 300 ms/s [300, 300] \
+                 of CPU time, and worked for 50 ms/s.",
+                "Under the quota, background work ran at 1/s [1, 1] with the VM's defaults, and at \
+                 2/s [2, 2] with the flags.",
+                "Under the quota of 0.5 CPUs the VM itself detected no quota. It had 8 schedulers, \
+                 as configured."
             ]
         );
     }

@@ -77,16 +77,16 @@ impl Sentence for BusyWaitFact {
             ),
             F::HigherRate(rate) => format!("Take a higher --rate{}.", served(rate)),
             F::NoQuota => {
-                "No arm had a CPU quota: busy waiting cost no latency without one, and what it \
-                 costs under one was not measured."
+                "No arm had a CPU quota. Busy waiting cost no latency without one; its cost under \
+                 a quota was not measured."
                     .into()
             }
             F::WithQuota => {
-                "Measure it under a quota; that takes root or a delegated cpu controller.".into()
+                "Measure it under a quota; that needs root or a delegated cpu controller.".into()
             }
             F::Background { defaults, flags } => format!(
-                "Under the quota background work got {defaults} with the VM's defaults, and \
-                 {flags} with the flags."
+                "Under the quota, background work ran at {defaults} with the VM's defaults, and \
+                 at {flags} with the flags."
             ),
             F::Detected { quota, found, schedulers } => {
                 let found = found
@@ -99,18 +99,23 @@ impl Sentence for BusyWaitFact {
             }
             F::Spun { quota, spun, active } => {
                 let quota = if *quota { "Under the quota" } else { "Without a quota" };
-                let beside = active.as_ref().map(|active| format!(" beside {active:#} of work"));
+                let beside = active.as_ref().map(|active| format!(", and worked for {active:#}"));
                 let beside = beside.unwrap_or_default();
-                format!("{quota} the VM's defaults spun for {spun} of CPU time{beside}.")
+                format!(
+                    "{quota}, schedulers with the VM's defaults spun for {spun} of CPU \
+                         time{beside}."
+                )
             }
             F::Environment { flags } => {
                 format!("Put the flags into the node's environment: ERL_FLAGS=\"{flags}\".")
             }
             F::QuotaAlone => "other flags are tried only under a quota".into(),
-            F::OneOtp => {
-                "--otp: one OTP at a time; several make a study (tailback study --help)".into()
-            }
-            F::OneOtpALevel => "otp: one OTP in a level; several are levels of a factor".into(),
+            F::OneOtp => "--otp: name one OTP; to compare several, make a study (tailback study \
+                 --help)"
+                .into(),
+            F::OneOtpALevel => "otp: name one OTP in a level; several OTPs are several levels of \
+                                a factor"
+                .into(),
             F::NoCost => {
                 "what a request costs could not be measured on this machine; give --rate N".into()
             }
@@ -129,7 +134,7 @@ fn compared(both: &Option<Box<Compared>>) -> String {
         None => "without a CPU quota".into(),
     };
     format!(
-        ": {quota} the slowest of 100 requests took {} with {}, and {} with {}.",
+        ": {quota} 1 in 100 requests took {} or longer with {}, and {} or longer with {}.",
         both.case,
         flags(&both.flags),
         both.control,

@@ -124,9 +124,9 @@ mod tests {
         assert_eq!(affected.kind.as_deref(), Some("latency-under-quota"));
         assert_eq!(
             told(&META, &affected.headline),
-            "Busy waiting of schedulers costs latency here: under a quota of 0.5 CPUs the slowest \
-             of 100 requests took 9 ms [9, 9] with the VM's defaults, and 9 ms [9, 9] with +sbwt \
-             none +sbwtdcpu none +sbwtdio none."
+            "Busy waiting of schedulers costs latency here: under a quota of 0.5 CPUs 1 in 100 \
+             requests took 9 ms [9, 9] or longer with the VM's defaults, and 9 ms [9, 9] or longer \
+             with +sbwt none +sbwtdcpu none +sbwtdio none."
         );
         let free = summary_of(State::NotAffected, "none");
         let sentence = told(&META, &free.headline);

@@ -43,11 +43,14 @@ impl Sentence for CpuQuotaFact {
                 "This study does not say whether a group gets its CPU quota here.".into()
             }
             F::WouldHaveLost { arm, most } => {
-                format!("If slices expired, {arm} would have lost up to {most} of its quota.")
+                format!(
+                    "On a kernel whose quota slices expire, {arm} would have lost up to \
+                         {most} of its quota."
+                )
             }
             F::TooLittleToLose { arm, most } => format!(
-                "If slices expired, {arm} would lose at most {most} of its quota with these \
-                 settings, too little to measure."
+                "Even on a kernel whose quota slices expire, {arm} would lose at most {most} of \
+                 its quota with these settings, too little to measure."
             ),
             F::MoreToLose => {
                 "Take more CPUs (--on-cpus), a smaller --quota, or a longer --wake below the \

@@ -64,32 +64,33 @@ pub const META: Meta = Meta {
     id: "mailbox-flood",
     title: "an Erlang process becomes slower the more messages wait for it, and never catches up",
     about: "Many processes of an Erlang node send to one server at once, which writes each message \
-            to a sink. Where the write waits for an answer by a receive that cannot tell that older \
-            messages are no answer, it looks through the whole mailbox each time, so that the \
-            server is slowest when most is waiting. Each trial measures what one write takes in \
-            the flood and on an empty queue; judged is the difference over the messages that wait. \
-            The control has the same flood, sent by as many processes to a decoy of the same node \
-            that never looks at it, while the server makes the same writes with next to nothing \
-            in its own mailbox: it takes out the scan and the collections of a heap that holds the \
-            messages, and leaves the load of the senders, the memory and the number of messages. \
-            A fix arm puts a dam in front of the server that makes senders wait (docs/dam.md); \
-            others keep the messages off the heap, or try the dam of the original (--fixes).",
+            to a sink. Where the write waits for an answer by a receive that cannot tell that \
+            older messages are no answer, it looks through the whole mailbox each time, so that \
+            the server is slowest when most is waiting. Each trial measures what one write takes \
+            in the flood and on an empty queue; judged is the difference over the messages that \
+            wait. The control has the same flood, sent by as many processes to a decoy of the same \
+            node that never looks at it, while the server makes the same writes with next to \
+            nothing in its own mailbox: it takes out the scan and the collections of a heap that \
+            holds the messages, and leaves the load of the senders, the memory and the number of \
+            messages. A fix arm puts a dam in front of the server that makes senders wait \
+            (docs/dam.md); others keep the messages off the heap, or try the dam of the original \
+            (--fixes).",
     who: "Erlang and Elixir systems in which many processes send to one: log servers, metrics, \
           writers of sockets and ports, message brokers; above all after a pause of what they \
           write to",
     fixes: &[
         FixMeta {
             id: "dam",
-            what: "Bound the mailbox: with tailback_dam in front of the server senders wait instead of \
-                   messages (docs/dam.md).",
+            what: "Bound the mailbox: tailback_dam in front of the server makes senders wait, so \
+                   that messages do not pile up (docs/dam.md).",
             change: |settings| {
                 changed(settings, |params: &mut MailboxFloodParams| params.dam = Dam::Credit)
             },
         },
         FixMeta {
             id: "gen-server",
-            what: "Write by gen_server:call to a process of its own, whose receive does not look at \
-                   messages older than the call.",
+            what: "Write by gen_server:call to a process of its own, whose receive does not look \
+                   at messages older than the call.",
             change: |settings| {
                 changed(settings, |params: &mut MailboxFloodParams| {
                     params.sink = SinkKind::GenServer;
@@ -135,7 +136,8 @@ pub const META: Meta = Meta {
             "writes, empty queue",
             Unit::PerSecond,
             false,
-            "writes in each second in a bare loop, with no server, nothing queued and nobody sending",
+            "writes in each second in a bare loop, with no server, nothing queued and nobody \
+             sending",
         ),
         figure(
             measure::OF_EMPTY,

@@ -72,8 +72,8 @@ impl Sentence for MailboxFloodFact {
                 format!("Send {} or more in all.", plural(*least, "message"))
             }
             F::NotTheLength => {
-                "Writes were slow in the flood, but timed at several lengths of the mailbox they \
-                 were not shown to take longer as it grows. So no receive is shown to search the \
+                "Writes were slow in the flood. At several lengths of the mailbox they were not \
+                 shown to take longer as it grows, so no receive is shown to search the \
                  queue. Garbage collection of a heap that holds the messages, or senders that take \
                  the CPU, make writes slow as well."
                     .into()
@@ -82,25 +82,26 @@ impl Sentence for MailboxFloodFact {
                 "Keep the messages off the heap, to see what garbage collection costs.".into()
             }
             F::CloserInterval => {
-                "More blocks on a quieter machine give a closer interval, as by --samples 12."
+                "More blocks on a quieter machine give a narrower interval, for example with \
+                 --samples 12."
                     .into()
             }
             F::Scan { longest, place, seen, samples } => format!(
                 "With {} in its mailbox the process that writes was seen in {place} in {seen} of \
-                 {}: the receive there cannot tell that older messages are no answer, and looks at \
-                 each of them every time.",
+                 {}: the receive there looks at every older message each time, since any of them \
+                 could be the answer.",
                 plural(*longest, "message"),
                 plural(*samples, "sample")
             ),
             F::Killed { arm, lost, messages, twice } => format!(
-                "{arm}, whose server was killed during the flood: in the median trial {lost:#} of \
+                "The server of {arm} was killed during the flood. In the median trial {lost:#} of \
                  {} were lost, and {twice:#} were written twice.",
                 plural(*messages, "message")
             ),
             F::KilledCutOff { arm, twice } => format!(
-                "{arm}, whose server was killed during the flood: the flood was cut off, so lost \
-                 messages could not be counted (a longer --duration counts them). In the median \
-                 trial {twice:#} messages were written twice."
+                "The server of {arm} was killed during the flood, and the flood was cut off, so \
+                 lost messages could not be counted; a longer --duration counts them. In the \
+                 median trial {twice:#} messages were written twice."
             ),
             F::ServerRestarted => "The server was killed and started again.".into(),
             F::OtherSink => "Try a sink whose writes search the mailbox.".into(),
@@ -110,7 +111,8 @@ impl Sentence for MailboxFloodFact {
             }
             F::Credit => "tailback_dam in front of the server".into(),
             F::NothingToDam => {
-                "--pace one-at-a-time leaves nothing for a dam to do: leave out --dam, or flood it"
+                "--pace one-at-a-time leaves nothing for a dam to do: leave out --dam, or flood \
+                 the server"
                     .into()
             }
             F::OnlyADecoy => {
@@ -149,8 +151,9 @@ fn slower(cost: &Slower) -> String {
     });
     let flooded = cost.writes.as_ref().map(|writes| {
         let control = cost.control.as_ref();
-        let control = control.map(|rate| format!("; with the flood in another process, {rate}"));
-        format!(" Flooded, the server wrote {writes}{}.", control.unwrap_or_default())
+        let control =
+            control.map(|rate| format!("; with the flood sent to another process, {rate}"));
+        format!(" In the flood the server wrote {writes}{}.", control.unwrap_or_default())
     });
     format!(
         "Each message in the mailbox makes every write to the sink {sink} slower here{slope}{}.{}",

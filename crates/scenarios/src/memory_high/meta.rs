@@ -29,13 +29,13 @@ const MARGIN: f64 = 5.0;
 pub const META: Meta = Meta {
     id: "memory-high",
     title: "a group above memory.high sleeps instead of working",
-    about: "The tasks of a group that holds more than its memory.high sleep on their way back to user \
-            space, each time that it has taken more memory, and for longer the further it is above: \
-            up to 2 s for each 256 KiB. Nothing is killed, nothing is logged, and the CPU is idle. \
-            The control is the same work in the same group with memory.high above what it needs. \
-            Judged is the part of the time in which the work stood still: it waited for memory, as \
-            the group's memory.pressure counts it, or its process was being started again, trial by \
-            trial.",
+    about: "The tasks of a group that holds more than its memory.high sleep on their way back to \
+            user space, each time that it has taken more memory, and for longer the further it is \
+            above: up to 2 s for each 256 KiB. Nothing is killed, nothing is logged, and the CPU \
+            is idle. The control is the same work in the same group with memory.high above what it \
+            needs. Judged is the part of the time in which the work stood still: it waited for \
+            memory, as the group's memory.pressure counts it, or its process was being started \
+            again, trial by trial.",
     who: "containers and services with memory.high (MemoryHigh= of systemd, memory QoS of \
           Kubernetes) whose memory cannot be reclaimed: anonymous memory without swap",
     fixes: &[
@@ -48,7 +48,8 @@ pub const META: Meta = Meta {
         },
         FixMeta {
             id: "memory-max",
-            what: "Limit it by memory.max, so that it is killed and started again.",
+            what: "Use memory.max instead of memory.high, so that the work is killed and can \
+                   start again.",
             change: |settings| {
                 changed(settings, |params: &mut MemoryHighParams| params.by = By::Max)
             },
@@ -70,8 +71,8 @@ pub const META: Meta = Meta {
             name: measure::LOST,
             heading: "stood still",
             unit: Unit::Percent,
-            help: "part of the time in which the group stood still for memory, or the worker was being \
-                   started again",
+            help: "part of the time in which the group stood still for memory, or the worker was \
+                   being started again",
             column: true,
         },
         MeasureMeta {
@@ -85,7 +86,8 @@ pub const META: Meta = Meta {
             name: measure::UNIT_P99,
             heading: "unit p99",
             unit: Unit::Milliseconds,
-            help: "what the slowest of 100 units took, the one that was under way at the end included",
+            help: "what the slowest of 100 units took, the one that was under way at the end \
+                   included",
             column: true,
         },
         MeasureMeta {
@@ -99,8 +101,8 @@ pub const META: Meta = Meta {
             name: measure::STALLED,
             heading: "in memory.high",
             unit: Unit::MillisecondsPerSecond,
-            help: "time in which a task of the group stood still for memory, in each second, as its \
-                   memory.pressure counts it (some)",
+            help: "time in which a task of the group stood still for memory, in each second, as \
+                   its memory.pressure counts it (some)",
             column: false,
         },
         MeasureMeta {

@@ -72,8 +72,8 @@ impl Sentence for MemoryHighFact {
                  lower --unit"
             ),
             F::NoRoom { needed, available } => format!(
-                "--need: {needed} MiB with room to spare are more than half of the {available} MiB \
-                 that are available; lower it"
+                "--need: the run needs {needed} MiB, more than half of the {available} MiB that \
+                 are available; lower it"
             ),
             F::OfV1 => "the memory controller of this machine is that of cgroup v1, which has no \
                  memory.high"
@@ -94,10 +94,11 @@ fn compared(both: &Option<Box<Compared>>) -> String {
     let Some(both) = both else { return ".".into() };
     let Compared { file, limit, need, lost, .. } = both.as_ref();
     let control = both.control.as_ref();
-    let control = control.map(|lost| format!(", and with a limit above its need for {lost}"));
+    let control =
+        control.map(|lost| format!(". With a limit above its need it stood still for {lost}"));
     let units = both.units.as_ref().zip(both.control_units.as_ref());
     let units = units.map(|(units, without)| {
-        format!("; it did {units} units of work, and {without} without the limit")
+        format!(". It did {units} units of work, and {without} without the limit")
     });
     let kills = both.kills.map(|kills| {
         format!(" It was killed and started again {} a trial.", plural(kills, "time"))

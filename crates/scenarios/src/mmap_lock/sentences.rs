@@ -118,8 +118,8 @@ impl Sentence for MmapLockFact {
                  here."
             ),
             F::ReadersReadNothing { arm, idle, trials } => format!(
-                "The readers of {arm} read nothing in {idle} of {}, which could not have shown a \
-                 stall.",
+                "The readers of {arm} read nothing in {idle} of {}, so those could not have shown \
+                 a stall.",
                 plural(*trials, "trial")
             ),
             F::NeverThrottled { arm, trials } => format!(
@@ -128,8 +128,8 @@ impl Sentence for MmapLockFact {
                 plural(*trials, "trial")
             ),
             F::ThrottledReadersKeepTheLock => {
-                "This kernel is older than 6.18, where a reader under a CPU limit keeps the lock \
-                 while it is throttled; this run measures that."
+                "On this kernel, which is older than 6.18, a reader under a CPU limit keeps the \
+                 lock while it is throttled; this run measures that."
                     .into()
             }
             F::MoreTime => "Give the readers more time.".into(),
@@ -176,7 +176,7 @@ impl Sentence for MmapLockFact {
                  see no throttling; take 10ms/100ms"
             ),
             F::NoReaders { quota } => {
-                format!("--reader-quota {quota}: --busy 0 has no readers to limit; take more")
+                format!("--reader-quota {quota}: --busy 0 has no readers to limit; raise --busy")
             }
             F::OneCpu { mapper, load } => format!(
                 "--cpu-mapper {mapper} and --cpu-load {load} are the same: the mapper would wait \
@@ -212,7 +212,7 @@ fn load(losses: &Losses) -> String {
     }
     let twin = if losses.twin { " of an idle twin process" } else { "" };
     let quota = losses.quota.as_ref();
-    let quota = quota.map(|quota| format!(" that share a CPU limit of {quota}"));
+    let quota = quota.map(|quota| format!(" under a shared CPU limit of {quota}"));
     let spinners = match losses.no_spinners {
         true => String::new(),
         false => {

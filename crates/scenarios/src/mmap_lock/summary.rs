@@ -148,8 +148,8 @@ mod tests {
         assert_eq!(
             told(&META, &none),
             "Readers of /proc/PID/status did not stall memory mapping here: with 10 readers of an \
-             idle twin process and 10 spinners on another CPU a process lost 700 ms/s [700, 700] to \
-             calls over 1 ms. With as many readers of an idle twin it lost 2 ms/s [2, 2]."
+             idle twin process and 10 spinners on another CPU a process lost 700 ms/s [700, 700] \
+             to calls over 1 ms. With as many readers of an idle twin it lost 2 ms/s [2, 2]."
         );
         told(&META, &headline(State::Inconclusive, &placebo, &arms));
         told(&META, &headline(State::Affected, &placebo, &[]));
@@ -174,9 +174,9 @@ mod tests {
         let arms = [result_of("any-name", Role::Case, 700.0)];
         assert_eq!(
             told(&META, &headline(State::Affected, &plan, &arms)),
-            "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers that share a CPU \
-             limit of 10ms/100ms on another CPU a process lost 700 ms/s [700, 700] to calls over 1 \
-             ms. The worst call of a trial took 700 ms [700, 700]."
+            "Readers of /proc/PID/smaps stall memory mapping here: with 10 readers under a shared \
+             CPU limit of 10ms/100ms on another CPU a process lost 700 ms/s [700, 700] to calls \
+             over 1 ms. The worst call of a trial took 700 ms [700, 700]."
         );
     }
 

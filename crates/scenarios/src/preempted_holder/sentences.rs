@@ -70,8 +70,8 @@ impl Sentence for PreemptedHolderFact {
                 "write madvise to /sys/kernel/mm/transparent_hugepage/enabled".into()
             }
             F::TooMuchMemory { threads, fault, mib } => format!(
-                "--threads {threads} with --fault {fault}: they would touch {mib} MiB, more than a \
-                 quarter of the machine's memory; ask for fewer"
+                "--threads {threads} with --fault {fault}: the threads would touch {mib} MiB, more \
+                 than a quarter of the machine's memory; ask for fewer"
             ),
         }
     }
@@ -80,10 +80,10 @@ impl Sentence for PreemptedHolderFact {
 fn compared(both: &Option<Box<Compared>>) -> String {
     let Some(both) = both else { return ".".into() };
     let control = both.control.as_ref();
-    let control = control.map(|control| format!(", and with a lock that sleeps {control}"));
+    let control = control.map(|control| format!("; with a lock that sleeps, {control}"));
     let rounds = both.rounds.as_ref().zip(both.control_rounds.as_ref());
     let rounds = rounds.map(|(rounds, of_control)| {
-        format!("; they made {rounds} rounds, and {of_control} with a lock that sleeps")
+        format!(". They made {rounds} rounds, and {of_control} with a lock that sleeps")
     });
     let preempted = both.preempted.as_ref();
     let preempted =

@@ -41,17 +41,17 @@ const fn figure(
 pub const META: Meta = Meta {
     id: "quota-blind",
     title: "a runtime has more threads at work than its CPU quota allows",
-    about: "A runtime in a group with a CPU quota serves small requests at a steady rate, and now and \
-            then a job that it shares among its threads. By its own default it has as many threads as \
-            the host has CPUs, or a number that nobody thought about; they use the quota up early in \
-            the period, and every request waits for the next. The control is the same runtime, group \
-            and quota, told by the runtime's own setting how many CPUs the quota comes to. Judged is \
-            the latency that 1 in 100 requests exceeds, trial by trial.",
+    about: "A runtime in a group with a CPU quota serves small requests at a steady rate, and now \
+            and then a job that it shares among its threads. By its own default it has as many \
+            threads as the host has CPUs, or a number that nobody thought about; they use the \
+            quota up early in the period, and every request waits for the next. The control is the \
+            same runtime, group and quota, told by the runtime's own setting how many CPUs the \
+            quota comes to. Judged is the latency that 1 in 100 requests exceeds, trial by trial.",
     who: "services in containers with CPU limits: Kubernetes, Docker, systemd slices; above all on \
           hosts with many CPUs, and where the limit is at a group above the container's own",
     fixes: &[FixMeta {
         id: "tell",
-        what: "Tell the runtime how many CPUs its quota comes to: GOMAXPROCS, \
+        what: "Configure the runtime for the CPUs that its quota allows: GOMAXPROCS, \
                -XX:ActiveProcessorCount, +S, UV_THREADPOOL_SIZE.",
         change: |settings| {
             changed(settings, |params: &mut QuotaBlindParams| {

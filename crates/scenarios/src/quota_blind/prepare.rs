@@ -166,7 +166,7 @@ mod tests {
         let ScenarioError::Missing(Need::Scenario { what, grant }) = error else {
             panic!("{error:?}")
         };
-        assert_eq!(told(&META, &what), "/nonexistent/node: no program");
+        assert_eq!(told(&META, &what), "/nonexistent/node: not a program that can be run");
         assert!(told(&META, &grant).contains("apt-get install nodejs"), "{grant:?}");
         let params = QuotaBlindParams { program: "a,b".parse().unwrap(), ..params };
         assert!(matches!(prepared(&params), Err(ScenarioError::Unusable(_))));

@@ -91,18 +91,18 @@ impl Sentence for QuotaBlindFact {
         use QuotaBlindFact as F;
         match self {
             F::Costs { runtime, both } => format!(
-                "{runtime} runs more threads than its quota allows, and its requests wait for \
-                 it{}",
+                "{runtime} runs more threads than its quota allows, and its requests are slower \
+                 for it{}",
                 compared(both)
             ),
             F::CostsNothing { runtime, both } => format!(
-                "The number of CPUs that {runtime} chooses by itself costs its requests nothing \
+                "The number of CPUs that {runtime} chooses by itself does not slow its requests \
                  here{}",
                 compared(both)
             ),
             F::Unsettled => {
-                "It is not settled whether what the runtime chooses by itself costs its requests \
-                 anything here."
+                "It is not settled whether the number of CPUs that the runtime chooses by itself \
+                 slows its requests here."
                     .into()
             }
             F::Told { setting } => setting.to_string(),
@@ -125,14 +125,17 @@ impl Sentence for QuotaBlindFact {
             F::MoreLoad => "Take a longer --job, or a smaller --quota.".into(),
             F::NoRuntime => "no erl, java, go or node on the PATH".into(),
             F::Install { command } => format!("install it: {command}"),
-            F::NoProgram { path } => format!("{path}: no program"),
+            F::NoProgram { path } => format!("{path}: not a program that can be run"),
             F::NotOnPath { program } => format!("no {program} on the PATH"),
             F::InstallOrName { command } => {
                 format!("install it: {command}; or name it with --program PATH")
             }
             F::NoJavac => "no javac beside java, nor on the PATH".into(),
             F::OneProgram { flag } => {
-                format!("{flag}: one at a time; several make a study (tailback study --help)")
+                format!(
+                    "{flag}: name one; to compare several, make a study (tailback study \
+                         --help)"
+                )
             }
             F::StrangeVersion { program, version } => {
                 format!("{program}: not a version of Go: {version}")
@@ -176,15 +179,15 @@ fn compared(both: &Option<Box<Compared>>) -> String {
         let count = both
             .control_cpus
             .map_or_else(|| "another number of CPUs".into(), |count| plural(count, "CPU"));
-        format!(", and when configured for {count} {control}")
+        format!("; configured for {count}, {control}")
     });
     let throttled = both.throttled.as_ref().map(|throttled| {
         let control = both.control_throttled.as_ref();
-        let control = control.map(|throttled| format!(", and in {throttled} when configured"));
+        let control = control.map(|throttled| format!("; when configured, in {throttled}"));
         format!(" It was throttled in {throttled} of the periods{}.", control.unwrap_or_default())
     });
     format!(
-        ": with its own default{} 1 of 100 requests took {} or longer{}.{}",
+        ": with its own default{}, 1 in 100 requests took {} or longer{}.{}",
         cpus.unwrap_or_default(),
         both.p99,
         control.unwrap_or_default(),

@@ -96,7 +96,7 @@ mod tests {
             (State::Affected, "Go runs more threads than its quota allows"),
             (
                 State::NotAffected,
-                "The number of CPUs that Go chooses by itself costs its requests nothing here",
+                "The number of CPUs that Go chooses by itself does not slow its requests here",
             ),
             (State::Inconclusive, "It is not settled"),
         ] {
