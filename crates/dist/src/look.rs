@@ -117,7 +117,7 @@ struct Told {
 }
 
 impl Shared {
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn answers(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -145,7 +145,7 @@ impl Watcher {
                 };
                 let Err((error, is_known)) = asked else { return };
                 let next = again(&error, is_known);
-                let mut told = of_thread.told();
+                let mut told = of_thread.answers();
                 (told.look.state, told.asked) = (State::Failed(error), None);
                 drop(told);
                 let Some(next) = next else { return };
@@ -163,7 +163,7 @@ impl Watcher {
 
     /// What it was told last, with the mailboxes that were seen since the look before.
     pub fn look(&self) -> Look {
-        let mut told = self.shared.told();
+        let mut told = self.shared.answers();
         let seen = std::mem::take(&mut told.look.mailboxes);
         let mut look = Look { mailboxes: seen, ..told.look.clone() };
         look.age = told.at.map_or(Duration::ZERO, |at| at.elapsed());
@@ -251,7 +251,7 @@ struct Asking<'a> {
 impl<'a> Asking<'a> {
     fn begin(mut client: Client, target: &Target, shared: &'a Shared) -> Result<Self, Problem> {
         client.hold("scheduler_wall_time")?;
-        let mut told = shared.told();
+        let mut told = shared.answers();
         // What it said before is of another connection, and maybe of another node.
         (told.look.state, told.look.inside) = (State::Answering, None);
         drop(told);
@@ -294,10 +294,10 @@ impl<'a> Asking<'a> {
     fn ask(&mut self, call: Call) -> Result<Option<(Vec<u8>, Duration)>, Problem> {
         let began = Instant::now();
         let number = self.client.ask(call)?;
-        self.shared.told().asked = Some(began);
+        self.shared.answers().asked = Some(began);
         while !self.shared.ends() {
             if let Some(answer) = self.client.wait(number, SAMPLE)? {
-                self.shared.told().asked = None;
+                self.shared.answers().asked = None;
                 return Ok(Some((answer, began.elapsed())));
             }
         }
@@ -328,7 +328,7 @@ impl<'a> Asking<'a> {
         inside.micro = self.micro()?;
         inside.queued = self.queued()?;
         let took = began.elapsed();
-        let mut told = self.shared.told();
+        let mut told = self.shared.answers();
         told.look.inside = Some(inside);
         told.look.took = took;
         told.at = Some(Instant::now());
@@ -385,7 +385,7 @@ impl<'a> Asking<'a> {
             if let Some(pass) = self.pass.take() {
                 self.longest = pass.into_found();
             }
-            self.shared.told().look.pass = Some(self.began.elapsed());
+            self.shared.answers().look.pass = Some(self.began.elapsed());
             self.next_slice = Instant::now().max(self.began + PASS);
             return Ok(());
         };
@@ -466,7 +466,7 @@ impl<'a> Asking<'a> {
             seen.push(mailbox);
         }
         if !seen.is_empty() {
-            let mut told = self.shared.told();
+            let mut told = self.shared.answers();
             let all = &mut told.look.mailboxes;
             // Nobody may look for a while.
             if all.len() < 100 {

@@ -24,7 +24,7 @@ pub const END: u8 = b'E';
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum FrameKind {
     /// The guest is up: [`crate::Hello`] as JSON.
     Hello = 1,
     /// The guest is alive.
@@ -43,9 +43,9 @@ pub enum Kind {
     Event = 8,
 }
 
-impl Kind {
-    fn of(byte: u8) -> Option<Self> {
-        use Kind as K;
+impl FrameKind {
+    fn from_byte(byte: u8) -> Option<Self> {
+        use FrameKind as K;
         [K::Hello, K::Heartbeat, K::Line, K::Output, K::Record, K::Exit, K::Warning, K::Event]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
@@ -56,13 +56,13 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Its content.
     pub payload: Vec<u8>,
 }
 
 /// The bytes of a frame.
-pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
+pub fn encode(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
     let mut bytes = Vec::with_capacity(HEADER + payload.len());
     bytes.extend_from_slice(&MAGIC);
@@ -123,7 +123,8 @@ impl Decoder {
             return Err(format!("the guest's data begins with {start:?} and not with a frame"));
         }
         let Some(header) = pending.get(..HEADER) else { return Ok(None) };
-        let kind = Kind::of(header[2]).ok_or_else(|| format!("no frame of kind {}", header[2]))?;
+        let kind = FrameKind::from_byte(header[2])
+            .ok_or_else(|| format!("no frame of kind {}", header[2]))?;
         let word = |at: usize| {
             u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
         };
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_bit_that_fell_over_is_noticed() {
-        let mut bytes = encode(Kind::Line, b"block 1");
+        let mut bytes = encode(FrameKind::Line, b"block 1");
         bytes[HEADER + 2] ^= 4;
         let mut decoder = Decoder::default();
         decoder.feed(&bytes);
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn taking_a_frame_moves_nothing_of_what_follows() {
         let mut decoder = Decoder::default();
-        decoder.feed(&encode(Kind::Heartbeat, b"").repeat(1000));
+        decoder.feed(&encode(FrameKind::Heartbeat, b"").repeat(1000));
         let before = (decoder.pending.as_ptr(), decoder.pending.len());
         for _ in 0..1000 {
             assert!(decoder.take().unwrap().is_some());
@@ -196,7 +197,7 @@ mod tests {
             payloads in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..80), 0..8),
             cut in 1usize..40,
         ) {
-            let bytes: Vec<u8> = payloads.iter().flat_map(|p| encode(Kind::Line, p)).collect();
+            let bytes: Vec<u8> = payloads.iter().flat_map(|p| encode(FrameKind::Line, p)).collect();
             let mut decoder = Decoder::default();
             let mut found = Vec::new();
             for chunk in bytes.chunks(cut) {

@@ -2,7 +2,7 @@
 
 use crate::Hello;
 use crate::console::Console;
-use crate::frame::{Decoder, Kind, unpack};
+use crate::frame::{Decoder, FrameKind, unpack};
 use crate::guest::answer;
 use crate::kernel::{image, package};
 use crate::libraries;
@@ -18,7 +18,7 @@ pub fn port(bytes: &[u8]) {
         decoder.feed(part);
         loop {
             match decoder.take() {
-                Ok(Some(frame)) if frame.kind == Kind::Hello => {
+                Ok(Some(frame)) if frame.kind == FrameKind::Hello => {
                     let _ = serde_json::from_slice::<Hello>(&frame.payload);
                 }
                 Ok(Some(frame)) => drop(unpack(&frame.payload)),

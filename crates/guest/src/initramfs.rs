@@ -31,7 +31,7 @@ pub fn build(program: &Path, kernel: &Kernel, job: &Job) -> Result<Vec<u8>, Gues
     // The kernel gives init this console; devtmpfs is mounted later.
     archive.console()?;
     archive.entry("init", PROGRAM, &read(program)?)?;
-    for library in libraries::of(program)? {
+    for library in libraries::needed_by(program)? {
         archive.file_with_folders(&library, PROGRAM, &read(&library)?)?;
     }
     archive.entry("etc/os-release", FILE, b"PRETTY_NAME=\"initramfs of tailback\"\n")?;

@@ -14,7 +14,7 @@ const PT_INTERP: u32 = 3;
 const START: u64 = 64 << 10;
 
 /// The interpreter and the libraries of a program; none for a static one.
-pub(crate) fn of(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
+pub(crate) fn needed_by(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let failed = |source| GuestError::File { path: program.to_owned(), source };
     let mut start = Vec::new();
     File::open(program).and_then(|f| f.take(START).read_to_end(&mut start)).map_err(failed)?;
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn this_test_has_what_it_was_linked_with() {
         let own = std::env::current_exe().unwrap();
-        let found = of(&own).unwrap();
+        let found = needed_by(&own).unwrap();
         // A static test has none; a dynamic one at least the C library and its loader.
         assert!(found.is_empty() || found.len() >= 2, "{found:?}");
         assert!(found.iter().all(|path| path.is_file()), "{found:?}");

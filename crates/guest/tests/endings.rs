@@ -5,7 +5,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tailback_guest::frame::{Kind, encode, pack};
+use tailback_guest::frame::{FrameKind, encode, pack};
 use tailback_guest::{
     Accel, Clock, Ending, Event, Guest, GuestError, Hello, Kernel, Limits, Outcome, Qemu, Setup,
 };
@@ -43,7 +43,7 @@ impl Fixture {
     }
 
     /// A file with these frames.
-    fn frames(&self, name: &str, frames: &[(Kind, &[u8])]) -> String {
+    fn frames(&self, name: &str, frames: &[(FrameKind, &[u8])]) -> String {
         let bytes: Vec<u8> = frames.iter().flat_map(|(kind, load)| encode(*kind, load)).collect();
         std::fs::write(self.path(name), bytes).unwrap();
         self.path(name).display().to_string()
@@ -51,7 +51,7 @@ impl Fixture {
 
     fn hello(&self) -> String {
         let hello = Hello { release: "6.1.0".into(), cpus: 4 };
-        self.frames("hello", &[(Kind::Hello, &serde_json::to_vec(&hello).unwrap())])
+        self.frames("hello", &[(FrameKind::Hello, &serde_json::to_vec(&hello).unwrap())])
     }
 
     fn start(&self, script: &str, limits: Limits) -> Guest {
@@ -115,13 +115,13 @@ fn a_command_that_ends_brings_output_record_and_code() {
     let sent = fixture.frames(
         "sent",
         &[
-            (Kind::Heartbeat, b""),
-            (Kind::Line, b"a line of its own"),
-            (Kind::Event, br#"{"event":"block-end"}"#),
-            (Kind::Warning, b"no pids"),
-            (Kind::Output, &pack(b"a table")),
-            (Kind::Record, &pack(b"{}")),
-            (Kind::Exit, &[1]),
+            (FrameKind::Heartbeat, b""),
+            (FrameKind::Line, b"a line of its own"),
+            (FrameKind::Event, br#"{"event":"block-end"}"#),
+            (FrameKind::Warning, b"no pids"),
+            (FrameKind::Output, &pack(b"a table")),
+            (FrameKind::Record, &pack(b"{}")),
+            (FrameKind::Exit, &[1]),
         ],
     );
     let script = format!("send {}; send {sent}; sleep 1000", fixture.hello());
@@ -171,7 +171,7 @@ fn limits_end_what_does_not_end_by_itself() {
     assert!(matches!(ending(outcome), Ending::Hang { silence } if silence >= short));
 
     let total = Limits { total: Duration::from_secs(2), silence: short * 8, ..patient() };
-    let beat = fixture.frames("beat", &[(Kind::Heartbeat, b"")]);
+    let beat = fixture.frames("beat", &[(FrameKind::Heartbeat, b"")]);
     let script = format!("send {hello}; while send {beat}; do sleep 0.05; done");
     let (_, outcome) = fixture.run(&script, total);
     assert_eq!(ending(outcome), Ending::TimeOut { limit: total.total });
@@ -179,7 +179,8 @@ fn limits_end_what_does_not_end_by_itself() {
 
 /// Waits for the word of the host, and then tells as a command does that was interrupted.
 fn sends_when_asked(fixture: &Fixture) -> String {
-    let sent = fixture.frames("sent", &[(Kind::Record, &pack(b"{}")), (Kind::Exit, &[130])]);
+    let sent =
+        fixture.frames("sent", &[(FrameKind::Record, &pack(b"{}")), (FrameKind::Exit, &[130])]);
     format!(
         "send {}; read -r -N1 -u \"$data\" word; [ \"$word\" = E ] && send {sent}; sleep 1000",
         fixture.hello()
@@ -232,7 +233,8 @@ fn a_flood_on_the_console_delays_no_limit() {
 #[test]
 fn nonsense_on_the_data_port_is_garbled() {
     let fixture = Fixture::new();
-    for (name, bytes) in [("a", &b"nonsense"[..]), ("b", &encode(Kind::Output, b"not packed"))] {
+    for (name, bytes) in [("a", &b"nonsense"[..]), ("b", &encode(FrameKind::Output, b"not packed"))]
+    {
         std::fs::write(fixture.path(name), bytes).unwrap();
         let script = format!("send {}; sleep 1000", fixture.path(name).display());
         assert!(matches!(ending(fixture.run(&script, patient()).1), Ending::Garbled { .. }));
@@ -253,9 +255,10 @@ fn an_interrupted_guest_leaves_no_process() {
 fn a_flood_of_long_lines_and_warnings_is_cut() {
     let fixture = Fixture::new();
     let long = vec![b'x'; 1 << 20];
-    let mut frames: Vec<(Kind, &[u8])> = vec![(Kind::Line, &long), (Kind::Warning, &long)];
-    frames.extend(std::iter::repeat_n((Kind::Warning, &b"w"[..]), 30_000));
-    frames.push((Kind::Exit, &[0]));
+    let mut frames: Vec<(FrameKind, &[u8])> =
+        vec![(FrameKind::Line, &long), (FrameKind::Warning, &long)];
+    frames.extend(std::iter::repeat_n((FrameKind::Warning, &b"w"[..]), 30_000));
+    frames.push((FrameKind::Exit, &[0]));
     let sent = fixture.frames("sent", &frames);
     let script = format!("send {}; send {sent}; sleep 1000", fixture.hello());
     let (events, outcome) = fixture.run(&script, patient());
@@ -286,7 +289,7 @@ fn qemu_gets_no_more_of_roots_environment_than_it_needs_and_no_privilege() {
     let told = fixture.path("told");
     std::fs::write(&told, "").unwrap();
     std::fs::set_permissions(&told, PermissionsExt::from_mode(0o666)).unwrap();
-    let exit = fixture.frames("exit", &[(Kind::Exit, &[0])]);
+    let exit = fixture.frames("exit", &[(FrameKind::Exit, &[0])]);
     let hello = fixture.hello();
     let told_in = told.display();
     let script = format!(

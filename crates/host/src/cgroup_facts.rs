@@ -29,7 +29,7 @@ pub fn cgroup_facts(roots: &Roots) -> Option<CgroupFacts> {
 /// Page cache that the kernel would give up first does not count as used.
 pub(crate) fn memory_headroom(roots: &Roots) -> Option<u64> {
     let lineage = GroupTree::read(roots).lineage(roots, "memory")?;
-    let files = MemoryFiles::of(lineage.interface);
+    let files = MemoryFiles::named_by(lineage.interface);
     let own = lineage.groups.first()?;
     let from_above = files.limit_from_above(own).map(|limit| files.headroom(own, limit));
     let left = |group: &PathBuf| Some(files.headroom(group, files.limit(group)?));
@@ -37,12 +37,12 @@ pub(crate) fn memory_headroom(roots: &Roots) -> Option<u64> {
 }
 
 fn cpu_limit(lineage: &Lineage) -> Option<f64> {
-    let limits = lineage.groups.iter().filter_map(|group| Limit::of(group, lineage.interface));
+    let limits = lineage.groups.iter().filter_map(|group| Limit::read(group, lineage.interface));
     limits.map(|limit| limit.cpus()).min_by(f64::total_cmp)
 }
 
 fn memory_limit(lineage: &Lineage) -> Option<u64> {
-    let files = MemoryFiles::of(lineage.interface);
+    let files = MemoryFiles::named_by(lineage.interface);
     let from_above = files.limit_from_above(lineage.groups.first()?);
     lineage.groups.iter().filter_map(|group| files.limit(group)).chain(from_above).min()
 }
@@ -57,7 +57,7 @@ struct MemoryFiles {
 }
 
 impl MemoryFiles {
-    fn of(interface: Interface) -> Self {
+    fn named_by(interface: Interface) -> Self {
         match interface {
             Interface::V1 => MemoryFiles {
                 limit: "memory.limit_in_bytes",

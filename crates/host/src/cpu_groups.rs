@@ -84,7 +84,7 @@ impl CpuGroups {
 
     /// The quota of a group; none without one, or where it cannot be read.
     pub fn limit(&self, group: &str) -> Option<Limit> {
-        Limit::of(&self.folder(group)?, self.interface)
+        Limit::read(&self.folder(group)?, self.interface)
     }
 
     /// The counters of a group.
@@ -96,7 +96,7 @@ impl CpuGroups {
 
     /// All groups that have a quota.
     pub fn with_quota(&self) -> Limited {
-        walk(&self.point, &self.mounted, &|folder| Limit::of(folder, self.interface).is_some())
+        walk(&self.point, &self.mounted, &|folder| Limit::read(folder, self.interface).is_some())
     }
 
     fn folder(&self, group: &str) -> Option<PathBuf> {

@@ -44,7 +44,7 @@ pub fn machine(roots: &Roots) -> Machine {
 
 /// The same, of a kernel with the given name.
 pub fn machine_named(roots: &Roots, kernel: KernelName) -> Machine {
-    let config = KernelConfig::of(roots, &kernel.release);
+    let config = KernelConfig::read(roots, &kernel.release);
     let cpuinfo = roots::read_start(&roots.proc.join("cpuinfo"), FIRST_CPU).unwrap_or_default();
     let cpuinfo = String::from_utf8_lossy(&cpuinfo);
     let clock = roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource");

@@ -10,11 +10,11 @@ pub fn group(text: &str) {
 
 /// Reads a text as the name of a group of ours, and as `/proc/PID/stat`.
 pub fn owner(text: &str) {
-    let _ = (owner::Owner::of(text), owner::parse_stat(text));
+    let _ = (owner::Owner::parse(text), owner::parse_stat(text));
 }
 
 /// Reads bytes as the journal of a process, and tells its entries apart; nothing is undone.
 pub fn journal(bytes: &[u8]) {
-    let Some(owner) = owner::Owner::of("tailback-2000000000-1-0") else { return };
+    let Some(owner) = owner::Owner::parse("tailback-2000000000-1-0") else { return };
     restore::fuzz(bytes, &|path| cpufreq::fuzz(path) | temporary::fuzz(path, &owner));
 }

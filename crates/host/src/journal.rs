@@ -270,7 +270,7 @@ fn of_the_gone(roots: &Roots, folder: &Path, suffix: &str) -> Vec<Left> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let gone = |file: PathBuf| {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let owner = name.strip_suffix(suffix).and_then(Owner::of)?;
+        let owner = name.strip_suffix(suffix).and_then(Owner::parse)?;
         let is_gone = match owner.is_near(roots) {
             true => owner.is_gone(roots),
             false => is_let_go(&file),

@@ -16,7 +16,7 @@ pub(crate) struct KernelConfig(String);
 
 impl KernelConfig {
     /// The configuration of the kernel of this release, from the first source that has one.
-    pub(crate) fn of(roots: &Roots, release: &str) -> Option<Self> {
+    pub(crate) fn read(roots: &Roots, release: &str) -> Option<Self> {
         let packed = || unpack(&roots.proc.join("config.gz"));
         let beside_the_kernel = || {
             let plain = roots::is_release(release);
@@ -87,15 +87,15 @@ mod tests {
         let roots = Roots::at(dir.path());
         fs::create_dir_all(&roots.proc).unwrap();
         fs::create_dir_all(&roots.boot).unwrap();
-        assert!(KernelConfig::of(&roots, "6.1.0").is_none());
+        assert!(KernelConfig::read(&roots, "6.1.0").is_none());
 
         fs::write(roots.boot.join("config-6.1.0"), "CONFIG_HZ=1000\n").unwrap();
         fs::write(roots.boot.join("config-5.10.0"), "CONFIG_HZ=300\n").unwrap();
-        let config = KernelConfig::of(&roots, "6.1.0").unwrap();
+        let config = KernelConfig::read(&roots, "6.1.0").unwrap();
         assert_eq!(config.value("CONFIG_HZ"), Some("1000"));
 
         fs::write(roots.proc.join("config.gz"), pack(b"CONFIG_HZ=250\n")).unwrap();
-        let config = KernelConfig::of(&roots, "6.1.0").unwrap();
+        let config = KernelConfig::read(&roots, "6.1.0").unwrap();
         assert_eq!(config.value("CONFIG_HZ"), Some("250"));
     }
 
@@ -106,7 +106,7 @@ mod tests {
         fs::create_dir_all(&roots.boot).unwrap();
         fs::create_dir_all(roots.boot.join("config-")).unwrap();
         fs::write(dir.path().join("secret"), "CONFIG_HZ=1\n").unwrap();
-        assert!(KernelConfig::of(&roots, "/../../../secret").is_none());
+        assert!(KernelConfig::read(&roots, "/../../../secret").is_none());
     }
 
     #[test]

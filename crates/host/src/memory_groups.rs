@@ -43,7 +43,7 @@ impl MemoryGroups {
 
     /// What the files of a group say.
     pub fn usage(&self, group: &str) -> MemoryUsage {
-        self.folder(group).map(|folder| MemoryUsage::of(&folder)).unwrap_or_default()
+        self.folder(group).map(|folder| MemoryUsage::read(&folder)).unwrap_or_default()
     }
 
     /// The processes in a group and in those below it, at most so many.

@@ -64,7 +64,7 @@ impl Owner {
     }
 
     /// The owner that a name names; None for names of other programs.
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         let mut parts = name.strip_prefix(PREFIX)?.split('-');
         let (pid, started) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let number: u32 = parts.next()?.parse().ok()?;
@@ -169,7 +169,7 @@ mod tests {
         assert!(!this.is_gone(&roots));
         let (one, other) = (this.next_name(), this.next_name());
         assert_ne!(one, other);
-        assert_eq!(Owner::of(&one), Some(this));
+        assert_eq!(Owner::parse(&one), Some(this));
         let start = format!("tailback-{}-{}-", std::process::id(), this.started);
         assert!(one.starts_with(&start), "{one}");
     }
@@ -190,7 +190,7 @@ mod tests {
             "tailback-99999999999-2-3",
             "tailback-1-2-3 ",
         ] {
-            assert_eq!(Owner::of(name), None, "{name}");
+            assert_eq!(Owner::parse(name), None, "{name}");
         }
     }
 
@@ -198,12 +198,12 @@ mod tests {
         #[test]
         fn a_name_names_its_owner(pid: u32, started: u64, namespace in proptest::option::of(any::<u64>()), number: u32) {
             let owner = Owner { pid, started, namespace };
-            prop_assert_eq!(Owner::of(&owner.name(number)), Some(owner));
+            prop_assert_eq!(Owner::parse(&owner.name(number)), Some(owner));
         }
 
         #[test]
         fn no_text_makes_the_readers_panic(text in "(?s).*", name in "tailback-[0-9a-z-]{0,20}") {
-            let _ = (parse_stat(&text), Owner::of(&text), Owner::of(&name));
+            let _ = (parse_stat(&text), Owner::parse(&text), Owner::parse(&name));
         }
     }
 }

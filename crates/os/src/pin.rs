@@ -18,7 +18,7 @@ impl Mask {
     ///
     /// # Errors
     /// If a number is beyond what a mask can name.
-    pub fn of(cpus: &[u32]) -> io::Result<Self> {
+    pub fn from_cpus(cpus: &[u32]) -> io::Result<Self> {
         let mut set = CpuSet::new();
         for cpu in cpus {
             if *cpu >= LIMIT {
@@ -60,7 +60,7 @@ impl Mask {
 /// # Errors
 /// If the CPU does not exist, is offline, or is forbidden by a cpuset.
 pub fn pin(cpu: u32) -> io::Result<()> {
-    Mask::of(&[cpu])?.apply()
+    Mask::from_cpus(&[cpu])?.apply()
 }
 
 /// The CPUs that the calling thread may use, in ascending order.
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_cannot_be_named_is_an_error() {
-        assert_eq!(Mask::of(&[0, 7]).unwrap().cpus(), [0, 7]);
+        assert_eq!(Mask::from_cpus(&[0, 7]).unwrap().cpus(), [0, 7]);
         for cpu in [LIMIT, u32::MAX] {
             let error = pin(cpu).unwrap_err().to_string();
             assert!(error.starts_with(&format!("cpu {cpu} is beyond ")), "{error}");

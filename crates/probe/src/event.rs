@@ -5,7 +5,7 @@ pub const SIZE: usize = 88;
 
 /// What ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EventKind {
     /// Waiting for a lock.
     Waited,
     /// Holding a lock.
@@ -22,7 +22,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// What ended.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// On which CPU it ended.
     pub cpu: u32,
     /// Thread.
@@ -83,13 +83,13 @@ impl Event {
 /// The kernel side's number for a runnable thread.
 const RUNNABLE: u8 = 2;
 
-fn kind(number: u32) -> Option<Kind> {
+fn kind(number: u32) -> Option<EventKind> {
     match number {
-        1 => Some(Kind::Waited),
-        2 => Some(Kind::Held),
-        3 => Some(Kind::Ran),
-        4 => Some(Kind::Slept),
-        5 => Some(Kind::Throttled),
+        1 => Some(EventKind::Waited),
+        2 => Some(EventKind::Held),
+        3 => Some(EventKind::Ran),
+        4 => Some(EventKind::Slept),
+        5 => Some(EventKind::Throttled),
         _ => None,
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         bytes[60..64].copy_from_slice(&15i32.to_ne_bytes());
         bytes[72..79].copy_from_slice(b"sca\nner");
         let event = Event::read(&bytes).unwrap();
-        assert_eq!((event.kind, event.tid, event.from, event.to), (Kind::Held, 77, 5, 9));
+        assert_eq!((event.kind, event.tid, event.from, event.to), (EventKind::Held, 77, 5, 9));
         assert_eq!((event.stack, event.nice, event.name.as_str()), (None, 15, "sca ner"));
     }
 

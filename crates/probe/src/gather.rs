@@ -1,6 +1,6 @@
 //! Gathers events as they come, and keeps the worst waits with what is known of them.
 
-use crate::event::{Event, Kind};
+use crate::event::{Event, EventKind};
 use crate::history::History;
 use crate::join::{Joined, Split, join};
 use crate::parts::Parts;
@@ -63,13 +63,13 @@ impl Gatherer {
     /// Takes an event.
     pub fn take(&mut self, event: Event) {
         match event.kind {
-            Kind::Held | Kind::Ran => self.history.add(event),
-            Kind::Waited | Kind::Slept => self.take_wait(event),
-            Kind::Throttled if self.zero > 0 && event.to > self.zero => {
+            EventKind::Held | EventKind::Ran => self.history.add(event),
+            EventKind::Waited | EventKind::Slept => self.take_wait(event),
+            EventKind::Throttled if self.zero > 0 && event.to > self.zero => {
                 let from = event.from.max(self.zero);
                 quota::remember(&mut self.throttled, Event { from, ..event });
             }
-            Kind::Throttled => {}
+            EventKind::Throttled => {}
         }
     }
 
@@ -116,7 +116,7 @@ impl Gatherer {
 
     fn join(&self, wait: &Event, parts: &Parts, stacks: &dyn Stacks) -> Joined {
         match wait.kind {
-            Kind::Slept => suspects::join(wait, &self.history, parts, stacks),
+            EventKind::Slept => suspects::join(wait, &self.history, parts, stacks),
             _ => join(wait, &self.history, &|event| parts.call(event)),
         }
     }
@@ -185,9 +185,10 @@ mod tests {
         gatherer.release(1000);
         for i in 0..50u64 {
             let from = 2000 + i * 1000;
-            let hold = Event { kind: Kind::Held, space: 5, ..ran(7, 1, from, from, from + 10 + i) };
+            let hold =
+                Event { kind: EventKind::Held, space: 5, ..ran(7, 1, from, from, from + 10 + i) };
             let wait =
-                Event { kind: Kind::Waited, space: 5, ..ran(1, 0, from, from, from + 20 + i) };
+                Event { kind: EventKind::Waited, space: 5, ..ran(1, 0, from, from, from + 20 + i) };
             gatherer.take(hold);
             gatherer.take(wait);
         }
@@ -209,7 +210,8 @@ mod tests {
     #[test]
     fn a_wait_counts_from_the_release_on() {
         let mut gatherer = Gatherer::default();
-        let wait = |from, to| Event { kind: Kind::Waited, space: 5, ..ran(1, 0, from, from, to) };
+        let wait =
+            |from, to| Event { kind: EventKind::Waited, space: 5, ..ran(1, 0, from, from, to) };
         gatherer.take(wait(10, 90));
         gatherer.release(100);
         gatherer.take(wait(20, 95));

@@ -1,6 +1,6 @@
 //! What threads did lately: a bounded memory of stretches on CPUs and of holds.
 
-use crate::event::{Event, Kind};
+use crate::event::{Event, EventKind};
 use crate::span::Stretch;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -46,12 +46,12 @@ impl History {
     pub fn add(&mut self, event: Event) {
         let event = Arc::new(event);
         match event.kind {
-            Kind::Ran => {
+            EventKind::Ran => {
                 self.ran.entry(event.tid).or_default().push_back(event.clone());
                 self.on_cpu.entry(event.cpu).or_default().push_back(event.clone());
             }
-            Kind::Held => self.held.entry(event.space).or_default().push_back(event.clone()),
-            Kind::Waited | Kind::Slept | Kind::Throttled => return,
+            EventKind::Held => self.held.entry(event.space).or_default().push_back(event.clone()),
+            EventKind::Waited | EventKind::Slept | EventKind::Throttled => return,
         }
         self.order.push_back(event);
         if self.order.len() > MOST {
@@ -70,7 +70,7 @@ impl History {
             }
         };
         match oldest.kind {
-            Kind::Ran => {
+            EventKind::Ran => {
                 drop_from(self.ran.get_mut(&oldest.tid));
                 drop_from(self.on_cpu.get_mut(&oldest.cpu));
             }
@@ -112,7 +112,7 @@ impl History {
                 if ran.preempted && is_holder(ran) {
                     let (from, to) = (ran.to, until);
                     let hold = Event { from, to, runnable: from, running: to, ..(**ran).clone() };
-                    holds.push(Event { kind: Kind::Held, space: sleep.space, ..hold });
+                    holds.push(Event { kind: EventKind::Held, space: sleep.space, ..hold });
                 }
                 until = ran.from;
             }
@@ -170,7 +170,7 @@ pub(crate) mod tests {
 
     pub(crate) fn ran(tid: u32, cpu: u32, runnable: u64, from: u64, to: u64) -> Event {
         Event {
-            kind: Kind::Ran,
+            kind: EventKind::Ran,
             cpu,
             tid,
             pid: tid,

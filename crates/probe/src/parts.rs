@@ -60,7 +60,7 @@ impl Parts {
     }
 
     /// The part of a process.
-    pub fn of(&self, pid: u32) -> Option<&str> {
+    pub fn part_of(&self, pid: u32) -> Option<&str> {
         self.of.get(&pid).and_then(|(number, _)| self.name(*number))
     }
 
@@ -87,7 +87,7 @@ impl Parts {
 
     /// What a thread is called among others: its part, else its name.
     pub fn call(&self, event: &Event) -> String {
-        self.of(event.pid).map_or_else(|| event.name.clone(), str::to_owned)
+        self.part_of(event.pid).map_or_else(|| event.name.clone(), str::to_owned)
     }
 
     /// The thread of an event.
@@ -96,7 +96,7 @@ impl Parts {
             pid: event.pid,
             tid: event.tid,
             name: event.name.clone(),
-            part: self.of(event.pid).map(str::to_owned),
+            part: self.part_of(event.pid).map(str::to_owned),
             nice: Some(event.nice),
         }
     }

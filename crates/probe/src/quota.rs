@@ -55,12 +55,12 @@ pub fn timeline(stretches: Vec<Event>, parts: &Parts, zero: u64) -> Vec<Throttle
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Kind;
+    use crate::event::EventKind;
     use crate::history::tests::ran;
 
     #[test]
     fn a_stretch_says_where_and_who_used_the_quota_up() {
-        let event = Event { kind: Kind::Throttled, ..ran(7, 1, 0, 3_000_000, 9_000_000) };
+        let event = Event { kind: EventKind::Throttled, ..ran(7, 1, 0, 3_000_000, 9_000_000) };
         let mut stretches = Vec::new();
         (0..STRETCHES + 5).for_each(|_| remember(&mut stretches, event.clone()));
         let timeline = timeline(stretches, &Parts::default(), 1_000_000);

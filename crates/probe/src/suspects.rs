@@ -75,7 +75,7 @@ pub fn join(sleep: &Event, history: &History, parts: &Parts, stacks: &dyn Stacks
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Kind;
+    use crate::event::EventKind;
     use crate::history::Doing;
     use crate::history::tests::ran;
     use crate::watched::Watched;
@@ -100,7 +100,7 @@ mod tests {
         history.add(Event { stack: Some(1), ..ran(7, 1, 0, 0, 10) });
         history.add(Event { stack: Some(2), ..ran(8, 1, 0, 10, 20) });
         history.add(ran(100, 1, 0, 20, 90));
-        let sleep = Event { kind: Kind::Slept, ..ran(1, 0, 30, 30, 95) };
+        let sleep = Event { kind: EventKind::Slept, ..ran(1, 0, 30, 30, 95) };
         let joined = join(&sleep, &history, &parts, &Two);
         let [holder] = &joined.holders[..] else { panic!("{:?}", joined.holders) };
         assert_eq!((holder.who.tid, holder.spent(Doing::Runnable)), (7, 65));

@@ -16,7 +16,7 @@ impl RunningHog {
     /// If the CPU is not there or the nice value may not be had.
     pub(crate) fn start(hog: &Hog) -> std::io::Result<Self> {
         let mask = match hog.cpu {
-            Some(cpu) => Some(Mask::of(&[u32::try_from(cpu).unwrap_or(u32::MAX)])?),
+            Some(cpu) => Some(Mask::from_cpus(&[u32::try_from(cpu).unwrap_or(u32::MAX)])?),
             None => None,
         };
         let value = hog.nice;

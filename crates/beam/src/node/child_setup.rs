@@ -53,7 +53,9 @@ impl ChildSetup {
         user: Option<User>,
     ) -> Result<Self, (String, io::Error)> {
         let cpus = match &options.cpus {
-            Some(cpus) => Some(Mask::of(cpus).map_err(|error| (STEPS[2].to_owned(), error))?),
+            Some(cpus) => {
+                Some(Mask::from_cpus(cpus).map_err(|error| (STEPS[2].to_owned(), error))?)
+            }
             // The kernel's mask may be larger than the set; then the spawner's has to do.
             None => Mask::current().ok(),
         };

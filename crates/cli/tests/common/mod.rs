@@ -106,7 +106,7 @@ impl Place {
         std::thread::scope(|scope| {
             let pinned = scope.spawn(|| {
                 let cpus: Vec<u32> = cpus.iter().map(|cpu| *cpu as u32).collect();
-                os::pin::Mask::of(&cpus).unwrap().apply().unwrap();
+                os::pin::Mask::from_cpus(&cpus).unwrap().apply().unwrap();
                 self.start(command)
             });
             pinned.join().unwrap()

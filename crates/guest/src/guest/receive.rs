@@ -2,7 +2,7 @@
 
 use super::{Event, Guest};
 use crate::error::GuestError;
-use crate::frame::{Frame, Kind, unpack};
+use crate::frame::{Frame, FrameKind, unpack};
 use crate::job::Hello;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Read};
@@ -72,37 +72,39 @@ impl Guest {
             String::from_utf8_lossy(kept).into_owned()
         };
         match frame.kind {
-            Kind::Hello if self.received.up => return Err("it said hello twice".to_owned()),
-            Kind::Hello => {
+            FrameKind::Hello if self.received.up => return Err("it said hello twice".to_owned()),
+            FrameKind::Hello => {
                 let hello: Hello = serde_json::from_slice(&frame.payload)
                     .map_err(|error| format!("its hello: {error}"))?;
                 self.received.up = true;
                 self.boot = Some(self.started.elapsed());
                 self.events.push_back(Event::Hello(hello));
             }
-            Kind::Heartbeat => {}
-            Kind::Line if self.received.lines < MOST_LINES => {
+            FrameKind::Heartbeat => {}
+            FrameKind::Line if self.received.lines < MOST_LINES => {
                 self.received.lines += 1;
                 self.events.push_back(Event::Line(line()));
             }
-            Kind::Event if self.received.lines < MOST_LINES => {
+            FrameKind::Event if self.received.lines < MOST_LINES => {
                 self.received.lines += 1;
                 self.events.push_back(Event::Told(text()));
             }
-            Kind::Warning if self.received.lines < MOST_LINES => {
+            FrameKind::Warning if self.received.lines < MOST_LINES => {
                 self.received.lines += 1;
                 self.events.push_back(Event::Warning(line()));
             }
-            Kind::Line | Kind::Event | Kind::Warning => {}
-            Kind::Output => {
+            FrameKind::Line | FrameKind::Event | FrameKind::Warning => {}
+            FrameKind::Output => {
                 self.received.output =
                     unpack(&frame.payload).map_err(|why| format!("standard output: {why}"))?;
             }
-            Kind::Record => {
+            FrameKind::Record => {
                 let record = unpack(&frame.payload).map_err(|why| format!("the record: {why}"))?;
                 self.received.record = Some(record);
             }
-            Kind::Exit => self.received.code = Some(frame.payload.first().copied().unwrap_or(4)),
+            FrameKind::Exit => {
+                self.received.code = Some(frame.payload.first().copied().unwrap_or(4))
+            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! it is. What an event means is for the two ends to know, which are the same program.
 
 use super::port::Port;
-use crate::frame::Kind;
+use crate::frame::FrameKind;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -33,7 +33,7 @@ fn pass_lines(pipe: File, port: &Port) {
         let mut line = Vec::new();
         match reader.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
-            Ok(_) => port.send(Kind::Event, line.trim_ascii_end()),
+            Ok(_) => port.send(FrameKind::Event, line.trim_ascii_end()),
         }
     }
 }

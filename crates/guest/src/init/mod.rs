@@ -8,7 +8,7 @@ mod port;
 mod reap;
 mod root;
 
-use crate::frame::{END, Kind, pack};
+use crate::frame::{END, FrameKind, pack};
 use crate::job::{EVENTS, FACTS, Hello, Job, PLACE};
 use command::Running;
 use port::Port;
@@ -54,15 +54,15 @@ pub fn run() -> ! {
 /// Runs the job and reports on it.
 fn serve(port: &Port, warnings: &[String]) {
     let hello = Hello { release: release(), cpus: cpus() };
-    port.send(Kind::Hello, &serde_json::to_vec(&hello).unwrap_or_default());
+    port.send(FrameKind::Hello, &serde_json::to_vec(&hello).unwrap_or_default());
     for warning in warnings {
-        port.send(Kind::Warning, warning.as_bytes());
+        port.send(FrameKind::Warning, warning.as_bytes());
     }
     let heartbeat = port.clone();
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(HEARTBEAT);
-            heartbeat.send(Kind::Heartbeat, b"");
+            heartbeat.send(FrameKind::Heartbeat, b"");
         }
     });
     let running = Running::default();
@@ -73,16 +73,19 @@ fn serve(port: &Port, warnings: &[String]) {
         }
     });
     if let Err(error) = listening {
-        port.send(Kind::Warning, format!("nothing can be read of the host: {error}").as_bytes());
+        port.send(
+            FrameKind::Warning,
+            format!("nothing can be read of the host: {error}").as_bytes(),
+        );
     }
     let code = match job().and_then(|job| run_job(port, &job, &running)) {
         Ok(code) => code,
         Err(why) => {
-            port.send(Kind::Warning, why.as_bytes());
+            port.send(FrameKind::Warning, why.as_bytes());
             4
         }
     };
-    port.send(Kind::Exit, &[code]);
+    port.send(FrameKind::Exit, &[code]);
     port.drain();
 }
 
@@ -94,11 +97,14 @@ fn job() -> Result<Job, String> {
 fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
     // Few loads need it; those report it where it is missing.
     if let Err(error) = loopback::set_up() {
-        port.send(Kind::Warning, format!("the loopback device stays down: {error}").as_bytes());
+        port.send(
+            FrameKind::Warning,
+            format!("the loopback device stays down: {error}").as_bytes(),
+        );
     }
     if let Some(tag) = &job.root {
         for warning in root::load_modules(&job.modules) {
-            port.send(Kind::Warning, warning.as_bytes());
+            port.send(FrameKind::Warning, warning.as_bytes());
         }
         root::enter(tag)?;
         root::copy_compiled(job, Path::new(CACHE));
@@ -106,7 +112,7 @@ fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
     }
     if let Err(error) = events::pass_on(port.clone()) {
         // Its progress is lost then, and nothing else.
-        port.send(Kind::Warning, format!("{}: {error}", events::PIPE).as_bytes());
+        port.send(FrameKind::Warning, format!("{}: {error}", events::PIPE).as_bytes());
     }
     let mut child = start(job).map_err(|error| format!("tailback in the guest: {error}"))?;
     running.started(&child);
@@ -119,9 +125,9 @@ fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
     if let Some(lines) = lines {
         let _ = lines.join();
     }
-    port.send(Kind::Output, &pack(&output));
+    port.send(FrameKind::Output, &pack(&output));
     if let Some(record) = record() {
-        port.send(Kind::Record, &pack(&record));
+        port.send(FrameKind::Record, &pack(&record));
     }
     Ok(code)
 }
@@ -164,7 +170,7 @@ fn pass_lines(stderr: std::process::ChildStderr, port: Port) -> JoinHandle<()> {
                     if line.last() == Some(&b'\n') {
                         line.pop();
                     }
-                    port.send(Kind::Line, &line);
+                    port.send(FrameKind::Line, &line);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The guest's end of the second serial port.
 
-use crate::frame::{Kind, encode};
+use crate::frame::{FrameKind, encode};
 use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ impl Port {
     }
 
     /// Sends a frame; where that fails, the host's limits end the guest.
-    pub fn send(&self, kind: Kind, payload: &[u8]) {
+    pub fn send(&self, kind: FrameKind, payload: &[u8]) {
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = file.write_all(&encode(kind, payload));
     }

@@ -84,7 +84,7 @@ pub struct Limit {
 
 impl Limit {
     /// Reads that of a group; none without a quota.
-    pub(crate) fn of(group: &Path, interface: Interface) -> Option<Self> {
+    pub(crate) fn read(group: &Path, interface: Interface) -> Option<Self> {
         quota_of(group, interface).map(|(quota_us, period_us)| Limit { quota_us, period_us })
     }
 

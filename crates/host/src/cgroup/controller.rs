@@ -99,7 +99,7 @@ pub(crate) fn withdraw(
     group: &Path,
     before: &[String],
 ) -> Undone {
-    match HeldGroup::of_v2(roots, controller, group) {
+    match HeldGroup::open_v2(roots, controller, group) {
         Ok(held) => match withdraw_in(controller, &held.path(), before) {
             // Named by its own path.
             Undone::Failed(_, why) => Undone::Failed(group.join(CONTROL), why),
@@ -157,7 +157,7 @@ fn children(group: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(group).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| Owner::of(name).is_none()).collect();
+    let mut names: Vec<String> = names.filter(|name| Owner::parse(name).is_none()).collect();
     names.sort();
     names
 }

@@ -37,12 +37,12 @@ pub(crate) fn remove(roots: &Roots, path: &Path, owner: &Owner) -> Undone {
     let Some((name, above)) = name.zip(path.parent()) else {
         return Undone::Refused("no path of a group".to_owned());
     };
-    if Owner::of(name) != Some(*owner) {
+    if Owner::parse(name) != Some(*owner) {
         return Undone::Refused("no name of a group of that process".to_owned());
     }
     let mut why = String::new();
     for controller in CONTROLLERS {
-        match HeldGroup::of(roots, controller, None, above) {
+        match HeldGroup::open(roots, controller, None, above) {
             Ok(parent) => return clear_in(&parent, name, path),
             Err(NoGroup::Gone) => return Undone::Before,
             Err(NoGroup::Foreign(reason)) => why = reason,

@@ -75,7 +75,7 @@ impl MemoryGroup {
 
     /// What it holds, and what its limits have done so far.
     pub fn usage(&self) -> MemoryUsage {
-        MemoryUsage::of(&self.0.folder)
+        MemoryUsage::read(&self.0.folder)
     }
 
     /// Kills what runs in the group and removes it.

@@ -25,7 +25,7 @@ pub struct MemoryUsage {
 impl MemoryUsage {
     /// Reads those of a group of v2: its events by its own limits, not by those of groups below,
     /// where the kernel tells them apart (since 5.3).
-    pub fn of(group: &Path) -> Self {
+    pub fn read(group: &Path) -> Self {
         let text = |file: &str| roots::read_text(&group.join(file)).ok();
         let events = text("memory.events.local").or_else(|| text("memory.events"));
         let [current, pressure] = ["memory.current", "memory.pressure"].map(text);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_kernel_without_pressure_has_none() {
-        assert_eq!(MemoryUsage::of(Path::new("/nowhere")), MemoryUsage::default());
+        assert_eq!(MemoryUsage::read(Path::new("/nowhere")), MemoryUsage::default());
     }
 
     proptest! {

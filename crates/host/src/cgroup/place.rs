@@ -35,7 +35,7 @@ impl HeldGroup {
     ///
     /// # Errors
     /// If it is none, or gone.
-    pub(super) fn of(
+    pub(super) fn open(
         roots: &Roots,
         controller: &str,
         interface: Option<Interface>,
@@ -71,13 +71,13 @@ impl HeldGroup {
     /// The group that passes a controller of v2 on to its children.
     ///
     /// # Errors
-    /// As [`HeldGroup::of`].
-    pub(super) fn of_v2(
+    /// As [`HeldGroup::open`].
+    pub(super) fn open_v2(
         roots: &Roots,
         controller: Controller,
         path: &Path,
     ) -> Result<Self, NoGroup> {
-        Self::of(roots, controller.name(), Some(Interface::V2), path)
+        Self::open(roots, controller.name(), Some(Interface::V2), path)
     }
 
     /// A path that leads to it, whatever becomes of its name.

@@ -55,7 +55,7 @@ fn abandoned(parent_group: &ParentGroup, parent: &Path) -> Vec<PathBuf> {
 pub(super) fn groups_of_tailback(parent: &Path) -> Vec<(PathBuf, Owner)> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {
-        let owner = Owner::of(entry.file_name().to_str()?)?;
+        let owner = Owner::parse(entry.file_name().to_str()?)?;
         entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| (entry.path(), owner))
     });
     named.collect()

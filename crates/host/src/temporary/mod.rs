@@ -85,7 +85,7 @@ pub fn announce(roots: &Roots, path: &Path) -> Option<Noted> {
     // A restore follows no link.
     let folder = std::path::absolute(path).ok()?.parent()?.canonicalize().ok()?;
     let path = folder.join(path.file_name()?);
-    remove::Place::of(&path, &Owner::this(roots)?).ok()?;
+    remove::Leftover::find(&path, &Owner::this(roots)?).ok()?;
     journal::note(roots, Change::Temporary { path }).ok()
 }
 
@@ -120,5 +120,5 @@ fn make<T>(
 /// Whether a path is one that a temporary of this owner can have.
 #[cfg(feature = "fuzz")]
 pub(crate) fn fuzz(path: &Path, owner: &Owner) -> bool {
-    name::Kind::of(path, owner).is_some()
+    name::TemporaryKind::read(path, owner).is_some()
 }

@@ -32,7 +32,7 @@ const DUMPS: &str = "crash-dumps";
 
 /// What is known of a temporary by its path alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TemporaryKind {
     /// A file or folder of the caller's.
     Made,
     /// A file or folder that another user may have by now.
@@ -54,18 +54,22 @@ pub(super) fn make(prefix: &str, owner: Option<&Owner>, number: u64) -> String {
     format!("{prefix}{mark}{number:016x}")
 }
 
-impl Kind {
+impl TemporaryKind {
     /// What a path of this owner's is; none where tailback makes nothing of that name there.
-    pub(super) fn of(path: &Path, owner: &Owner) -> Option<Self> {
+    pub(super) fn read(path: &Path, owner: &Owner) -> Option<Self> {
         let parts = held::parts(path)?;
         let [above @ .., name] = &parts[..] else { return None };
         let name = name.to_str()?;
         if is_made(name, owner) {
-            return Some(if name.starts_with(GIVEN_AWAY) { Kind::GivenAway } else { Kind::Made });
+            return Some(if name.starts_with(GIVEN_AWAY) {
+                TemporaryKind::GivenAway
+            } else {
+                TemporaryKind::Made
+            });
         }
         let dump = is_dump(name, owner).then(|| dump_in(above)).flatten();
         let file = is_unfinished(name, owner) || is_lock(name, above);
-        dump.or(file.then_some(Kind::File))
+        dump.or(file.then_some(TemporaryKind::File))
     }
 }
 
@@ -107,12 +111,12 @@ fn is_dump(name: &str, owner: &Owner) -> bool {
 }
 
 /// What a dump in this folder is.
-fn dump_in(above: &[&OsStr]) -> Option<Kind> {
+fn dump_in(above: &[&OsStr]) -> Option<TemporaryKind> {
     match above {
-        [.., last] if *last == DUMPS => Some(Kind::File),
+        [.., last] if *last == DUMPS => Some(TemporaryKind::File),
         [.., dumps, last] if *dumps == DUMPS => {
             let user = last.to_str()?.strip_prefix("user-")?.parse().ok()?;
-            (*last == format!("user-{user}").as_str()).then_some(Kind::DumpOf(user))
+            (*last == format!("user-{user}").as_str()).then_some(TemporaryKind::DumpOf(user))
         }
         _ => None,
     }
@@ -124,11 +128,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn owner() -> Owner {
-        Owner::of("tailback-7-500-0").unwrap()
+        Owner::parse("tailback-7-500-0").unwrap()
     }
 
-    fn kind(path: &str) -> Option<Kind> {
-        Kind::of(Path::new(path), &owner())
+    fn kind(path: &str) -> Option<TemporaryKind> {
+        TemporaryKind::read(Path::new(path), &owner())
     }
 
     #[test]
@@ -137,16 +141,19 @@ mod tests {
             let path = format!("/tmp/{}", make(prefix, Some(&owner()), 255));
             assert!(path.ends_with("-7-500-00000000000000ff"), "{path}");
             let kind = kind(&path);
-            assert!(matches!(kind, Some(Kind::Made | Kind::GivenAway)), "{path}: {kind:?}");
-            assert_eq!(kind == Some(Kind::GivenAway), prefix == GIVEN_AWAY);
+            assert!(
+                matches!(kind, Some(TemporaryKind::Made | TemporaryKind::GivenAway)),
+                "{path}: {kind:?}"
+            );
+            assert_eq!(kind == Some(TemporaryKind::GivenAway), prefix == GIVEN_AWAY);
         }
         let own = geteuid().as_raw();
         let lock = format!("/home/x/tailback/locks-{own}/0123456789abcdef");
         for file in ["/a/.b.json.7.tailback.tmp", "/c/crash-dumps/erl_crash.7.0.dump", &lock] {
-            assert_eq!(kind(file), Some(Kind::File), "{file}");
+            assert_eq!(kind(file), Some(TemporaryKind::File), "{file}");
         }
         let dump = "/c/crash-dumps/user-65534/erl_crash.7.12.dump";
-        assert_eq!(kind(dump), Some(Kind::DumpOf(65_534)));
+        assert_eq!(kind(dump), Some(TemporaryKind::DumpOf(65_534)));
     }
 
     #[test]

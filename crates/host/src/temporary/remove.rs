@@ -1,7 +1,7 @@
 //! Removing what a run that is gone has left, in a folder that is held open: nothing but what
 //! tailback made can be removed, however the entry of the journal came to be.
 
-use super::name::Kind;
+use super::name::TemporaryKind;
 use crate::held;
 use crate::journal::Undone;
 use crate::owner::Owner;
@@ -27,28 +27,30 @@ const MOST_FILES: u32 = 1_000_000;
 const MOST_DEPTH: usize = 128;
 
 /// The folder of a temporary, and what the temporary is.
-pub(super) struct Place<'a> {
+pub(super) struct Leftover<'a> {
     folder: OwnedFd,
     name: &'a OsStr,
-    kind: Kind,
+    kind: TemporaryKind,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Leftover<'a> {
     /// The place of a path that this owner's temporary can have.
     ///
     /// # Errors
     /// If tailback makes nothing of that name, or another user could have put it there.
-    pub(super) fn of(path: &'a Path, owner: &Owner) -> Result<Self, NoPlace> {
+    pub(super) fn find(path: &'a Path, owner: &Owner) -> Result<Self, NoPlace> {
         let no_name = || NoPlace::Foreign("no name that it makes there".to_owned());
-        let kind = Kind::of(path, owner).ok_or_else(no_name)?;
+        let kind = TemporaryKind::read(path, owner).ok_or_else(no_name)?;
         let parts = held::parts(path).ok_or_else(no_name)?;
         let (name, above) = parts.split_last().ok_or_else(no_name)?;
         let folder = match kind {
-            Kind::DumpOf(user) => folder_of(above, user),
-            Kind::Made | Kind::GivenAway | Kind::File => held::own_folder(above),
+            TemporaryKind::DumpOf(user) => folder_of(above, user),
+            TemporaryKind::Made | TemporaryKind::GivenAway | TemporaryKind::File => {
+                held::own_folder(above)
+            }
         };
         match folder {
-            Ok(folder) => Ok(Place { folder, name, kind }),
+            Ok(folder) => Ok(Leftover { folder, name, kind }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(NoPlace::Gone),
             Err(error) => Err(NoPlace::Foreign(error.to_string())),
         }
@@ -75,14 +77,14 @@ fn folder_of(parts: &[&OsStr], user: u32) -> io::Result<OwnedFd> {
 
 /// Removes what a run that is gone has left; a file that another run holds locked is that run's.
 pub(crate) fn remove(path: &Path, owner: &Owner) -> Undone {
-    match Place::of(path, owner) {
+    match Leftover::find(path, owner) {
         Ok(place) => place.clear(path),
         Err(NoPlace::Gone) => Undone::Before,
         Err(NoPlace::Foreign(why)) => Undone::Refused(why),
     }
 }
 
-impl Place<'_> {
+impl Leftover<'_> {
     fn clear(&self, path: &Path) -> Undone {
         let found = match statat(&self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => found,
@@ -103,19 +105,19 @@ impl Place<'_> {
     fn objection(&self, found: &Stat) -> Option<String> {
         let kind = FileType::from_raw_mode(found.st_mode);
         let is_kind = match self.kind {
-            Kind::Made | Kind::GivenAway => {
+            TemporaryKind::Made | TemporaryKind::GivenAway => {
                 matches!(kind, FileType::Directory | FileType::RegularFile)
             }
-            Kind::File | Kind::DumpOf(_) => kind == FileType::RegularFile,
+            TemporaryKind::File | TemporaryKind::DumpOf(_) => kind == FileType::RegularFile,
         };
         if !is_kind {
             return Some("neither a file nor a folder of tailback is there".to_owned());
         }
         let (owner, caller) = (found.st_uid, geteuid().as_raw());
         let is_owner = match self.kind {
-            Kind::Made | Kind::File => owner == caller,
-            Kind::DumpOf(user) => owner == user || owner == caller,
-            Kind::GivenAway => true,
+            TemporaryKind::Made | TemporaryKind::File => owner == caller,
+            TemporaryKind::DumpOf(user) => owner == user || owner == caller,
+            TemporaryKind::GivenAway => true,
         };
         (!is_owner).then(|| format!("it is owned by user {owner}"))
     }

@@ -1,7 +1,7 @@
 //! The join, on events made up.
 
 use super::*;
-use crate::event::Kind;
+use crate::event::EventKind;
 use crate::history::tests::ran;
 use proptest::prelude::*;
 
@@ -12,14 +12,21 @@ fn named(event: &Event) -> String {
 }
 
 fn waited(tid: u32, from: u64, to: u64) -> Event {
-    Event { kind: Kind::Waited, space: LOCK, write: true, ..ran(tid, 0, from, from, to) }
+    Event { kind: EventKind::Waited, space: LOCK, write: true, ..ran(tid, 0, from, from, to) }
 }
 
 /// A hold that ends while its thread has run since `running`, having been runnable since
 /// `runnable`.
 fn hold(tid: u32, cpu: u32, times: (u64, u64), runnable: u64, running: u64) -> Event {
     let (from, to) = times;
-    Event { kind: Kind::Held, space: LOCK, from, to, running, ..ran(tid, cpu, runnable, from, to) }
+    Event {
+        kind: EventKind::Held,
+        space: LOCK,
+        from,
+        to,
+        running,
+        ..ran(tid, cpu, runnable, from, to)
+    }
 }
 
 fn name_by_thread(event: &Event) -> String {

@@ -5,7 +5,7 @@
 
 use super::object::types::{bss, cpu, thread};
 use crate::SessionOptions;
-use crate::event::{Event, Kind, name};
+use crate::event::{Event, EventKind, name};
 use crate::parts::Parts;
 use crate::shared::{Shared, element, elements};
 use crate::watched::{Role, Watched};
@@ -136,7 +136,7 @@ impl Tables {
         // SAFETY: within the tables.
         let threads = self.threads().map(|thread| unsafe { thread.read_volatile() });
         let mut all: Vec<(bool, ThreadEvidence)> = threads
-            .filter(|thread| thread.tid != 0 && parts.of(thread.tgid).is_some())
+            .filter(|thread| thread.tid != 0 && parts.part_of(thread.tgid).is_some())
             .map(|thread| {
                 let caught = self
                     .cpu(u32::from(thread.cpu))
@@ -161,9 +161,9 @@ impl Tables {
             .flat_map(|thread| under_way(&thread, now))
             .collect();
         events.sort_by_key(|event| match event.kind {
-            Kind::Ran | Kind::Throttled => 0,
-            Kind::Held => 1,
-            Kind::Waited | Kind::Slept => 2,
+            EventKind::Ran | EventKind::Throttled => 0,
+            EventKind::Held => 1,
+            EventKind::Waited | EventKind::Slept => 2,
         });
         events
     }
@@ -232,21 +232,21 @@ fn under_way(thread: &thread, now: u64) -> Vec<Event> {
         part: thread.part,
         name: name(&bytes),
     };
-    let mut events = vec![event(Kind::Ran, running, 0)];
+    let mut events = vec![event(EventKind::Ran, running, 0)];
     let mut on = |space, event: Event| events.push(Event { space, ..event });
     if thread.hold_mm != 0 {
-        on(thread.hold_mm, event(Kind::Held, thread.hold_from, thread.hold_write));
+        on(thread.hold_mm, event(EventKind::Held, thread.hold_from, thread.hold_write));
     }
     // A reader that was given the lock holds it, though it has not run since.
     if thread.wait_mm != 0 && thread.granted > 0 {
-        on(thread.wait_mm, event(Kind::Held, thread.granted, 0));
+        on(thread.wait_mm, event(EventKind::Held, thread.granted, 0));
     }
     if thread.flags & VICTIM != 0 && thread.wait_mm != 0 && thread.granted == 0 {
-        on(thread.wait_mm, event(Kind::Waited, thread.wait_from, thread.wait_write));
+        on(thread.wait_mm, event(EventKind::Waited, thread.wait_from, thread.wait_write));
     }
     if thread.asleep != 0 {
         let stack = u32::try_from(thread.stack).ok();
-        on(0, Event { stack, ..event(Kind::Slept, thread.slept_from, 0) });
+        on(0, Event { stack, ..event(EventKind::Slept, thread.slept_from, 0) });
     }
     events
 }
@@ -285,7 +285,7 @@ fn evidence_of(
             pid: thread.tgid,
             tid: thread.tid,
             name: name(&bytes),
-            part: parts.of(thread.tgid).map(str::to_owned),
+            part: parts.part_of(thread.tgid).map(str::to_owned),
             nice: Some(thread.nice),
         },
         running_ns: (thread.running_ns + open(RUNNING)).min(span),

@@ -64,7 +64,8 @@ fn failure(kind: FailureKind, what: impl std::fmt::Display) -> Failure {
 fn prepare(spec: Value) -> Result<Work, Failure> {
     let spec: Spec =
         serde_json::from_value(spec).map_err(|error| failure(FailureKind::Unusable, error))?;
-    let mask = Mask::of(&spec.cpus).map_err(|error| failure(FailureKind::Unusable, error))?;
+    let mask =
+        Mask::from_cpus(&spec.cpus).map_err(|error| failure(FailureKind::Unusable, error))?;
     // Before anything else runs here, and on the CPUs that the threads will have.
     mask.apply().map_err(|error| failure(FailureKind::System, error))?;
     let costs = calibrated(&spec).map_err(|error| failure(FailureKind::System, error))?;
